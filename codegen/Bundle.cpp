@@ -56,6 +56,13 @@ if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
                 "training is many times slower\")\n"
                 "  set(RONDO_PLAIN_BLAS ON)\n";
   text += "endif()\n";
+  text += R"(find_library(RONDO_CRYPTO crypto)
+find_path(RONDO_CRYPTO_INCLUDE_DIR openssl/hmac.h)
+if(NOT RONDO_CRYPTO OR NOT RONDO_CRYPTO_INCLUDE_DIR)
+  message(STATUS "without libcrypto (libssl-dev) runs have no secrets")
+  set(RONDO_WITHOUT_SECRETS ON)
+endif()
+)";
   if (contents.needsCuda)
     text += "set(RONDO_CUDA ON)\ninclude(cmake/Cuda.cmake)\n";
   text += contents.needsMpi ? "set(RONDO_MPI ON)\n" : "set(RONDO_MPI OFF)\n";

@@ -143,7 +143,7 @@ HostCompiler::build(StringRef source, StringRef output,
                    "' does not exist");
   const std::string program = temporaryBeside(output);
   int descriptor = -1;
-  if (std::error_code ec = llvm::sys::fs::openFileForWrite(program, descriptor))
+  if (std::error_code ec = openExclusive(program, descriptor))
     return failure("cannot write beside '" + output + "': " + ec.message());
   llvm::sys::RemoveFileOnSignal(program);
   (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
@@ -176,6 +176,11 @@ HostCompiler::build(StringRef source, StringRef output,
     return failure("the C++ compiler failed with status " +
                    llvm::Twine(status) + "\ncommand: " +
                    llvm::join(command, " ") + "\n" + contents(log) + message);
+  // Some linkers keep the permissions of the file that was there.
+  if (std::error_code ec = llvm::sys::fs::setPermissions(
+          program, static_cast<llvm::sys::fs::perms>(
+                       llvm::sys::fs::all_all & ~llvm::sys::fs::getUmask())))
+    return failure("cannot write '" + output + "': " + ec.message());
   if (std::error_code ec = llvm::sys::fs::rename(program, output))
     return failure("cannot write '" + output + "': " + ec.message());
   return llvm::Error::success();

@@ -6,9 +6,11 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 
 #include <string>
+#include <system_error>
 
 namespace rondo::codegen {
 
@@ -17,6 +19,18 @@ namespace rondo::codegen {
 inline std::string temporaryBeside(llvm::StringRef path) {
   return (path + "." + llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")
       .str();
+}
+
+/// Makes the file of such a name, which only this user can open; what has the
+/// name already is removed, never written.
+inline std::error_code openExclusive(const std::string &temporary,
+                                     int &descriptor) {
+  if (std::error_code ec = llvm::sys::fs::remove(temporary))
+    return ec;
+  return llvm::sys::fs::openFileForWrite(
+      temporary, descriptor, llvm::sys::fs::CD_CreateNew,
+      llvm::sys::fs::OF_None,
+      llvm::sys::fs::owner_read | llvm::sys::fs::owner_write);
 }
 
 } // namespace rondo::codegen

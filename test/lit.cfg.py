@@ -42,7 +42,7 @@ config.substitutions.append(
         f"{config.rondo_library_dir}/libRondoCudaEmulated.a "
         f"{config.rondo_library_dir}/librondo_search.a "
         f"{config.rondo_library_dir}/librondo_runtime.a "
-        f"{config.rondo_openblas} -lpthread",
+        f"{config.rondo_openblas} {config.rondo_crypto} -lpthread",
     )
 )
 

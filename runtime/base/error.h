@@ -31,6 +31,13 @@ public:
   Exit code;
 };
 
+/// Of this process alone: others may not have it, so this one says it, whatever
+/// the code.
+class OwnError : public Error {
+public:
+  using Error::Error;
+};
+
 /// Thrown if another process of the run has failed. That process has reported
 /// the error; its code is this process's exit code too.
 struct PeerFailed {

@@ -17,6 +17,8 @@ struct LaunchFlags {
   int32_t rank = -1, worldSize = -1, localRank = -1;
   /// host:port or file:///path.
   std::string rendezvous;
+  /// The file with the run's secret.
+  std::string secretFile;
 };
 
 /// What is known about this process's place in a run.

@@ -2,28 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
+#include "runtime/launch/listen.h"
+#include "runtime/launch/meeting_place.h"
 #include "runtime/launch/say_error.h"
+#include "runtime/launch/secret.h"
 #include "runtime/launch/tcp_store.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace rondo::runtime;
 
-static std::unique_ptr<ServerThread>
-startServer(const StoreParams &params, const Rendezvous &where, int &port) {
-  Socket listener;
+/// Where process 0 listens: at the addresses by which the others come or, if
+/// that cannot be told, on all interfaces.
+static std::vector<std::string> addressesFor(const Rendezvous &where) {
+  if (where.isLocal)
+    return {loopbackAddress};
+  const bool isGiven = where.file.empty() && !where.broadcast;
+  return addressesNamed(isGiven ? where.host : thisHost());
+}
+
+static std::vector<Socket>
+listenFor(const Rendezvous &where, const std::vector<std::string> &addresses) {
+  std::vector<Socket> listeners;
   bool isGiven = where.file.empty() && !where.broadcast;
   int first = isGiven ? where.port : 0, ports = isGiven ? where.numPorts : 1;
-  for (int p = 0; p < ports && !listener; ++p)
-    listener = listenOn(first + p, where.isLocal);
-  if (!listener) {
+  for (int p = 0; p < ports && listeners.empty(); ++p)
+    listeners = listenAt(addresses, first + p);
+  if (listeners.empty()) {
     std::string why = std::strerror(errno);
     throw Error("rank 0 cannot listen on port " + std::to_string(first) +
                     (ports > 1 ? " to " + std::to_string(first + ports - 1)
@@ -31,43 +40,12 @@ startServer(const StoreParams &params, const Rendezvous &where, int &port) {
                     ": " + why + "; choose another with --rdzv HOST:PORT",
                 Exit::RunFailure);
   }
-  port = portOf(listener);
-  return std::make_unique<ServerThread>(params, std::move(listener));
+  return listeners;
 }
 
-static std::string thisHost() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-/// What process 0 tells the others: its host and port.
-static std::string addressText(int port) {
-  return thisHost() + " " + std::to_string(port) + "\n";
-}
-
-/// Uses the loopback interface if both are on one machine.
-static std::optional<HostPort> readAddress(std::istream &text, bool isLocal) {
-  HostPort address;
-  if (!(text >> address.host >> address.port))
-    return std::nullopt;
-  if (isLocal || address.host == thisHost())
-    address.host = "127.0.0.1";
-  return address;
-}
-
-static void writeAddress(const Rendezvous &where, int port) {
-  const std::string temporary =
-      where.file + "." + std::to_string(getpid()) + ".tmp";
-  std::ofstream file(temporary);
-  file << addressText(port);
-  file.close();
-  if (file && std::rename(temporary.c_str(), where.file.c_str()) == 0)
-    return;
-  std::string why = std::strerror(errno);
-  std::remove(temporary.c_str());
-  throw Error("rank 0 cannot write its address in '" + where.file + "': " + why,
-              Exit::Usage);
+/// Whether process 0 can give the others a secret in a way that is not open.
+static bool canTellSecret(const Rendezvous &where) {
+  return hasSecrets() && (!where.file.empty() || where.broadcast);
 }
 
 /// One frame, if it comes in time. Throws Error if it is not one of ours.
@@ -85,60 +63,105 @@ namespace {
 class Joining {
 public:
   Joining(const StoreParams &params, const Rendezvous &where)
-      : params(params), where(where), numPorts(std::max(1, where.numPorts)) {}
+      : params(params), where(where), numPorts(std::max(1, where.numPorts)),
+        isSecretGiven(!params.secret.empty()) {}
 
   std::unique_ptr<Store> join();
 
 private:
   void tellAddress();
-  std::optional<HostPort> addressAt(int attempt) const;
+  void sayOpen(const std::vector<std::string> &addresses) const;
+  std::optional<HostPort> addressAt(int attempt);
+  HostPort use(const MeetingPlace &place);
   std::optional<Frame> greet(const Socket &connection, FrameReader &reader,
                              double welcomeSeconds);
   bool isAccepted(const Frame &answer);
-  std::unique_ptr<Store> start(Socket connection, FrameReader reader);
+  std::unique_ptr<Store> start(Socket connection, FrameReader reader,
+                               const Frame &answer);
   bool arePortsTaken() const;
+  bool isSecretRefused() const;
   [[noreturn]] void giveUp() const;
 
-  const StoreParams &params;
+  /// Its secret is the run's once process 0 has been found.
+  StoreParams params;
   const Rendezvous &where;
   const int numPorts;
-  /// Only in process 0.
+  const bool isSecretGiven;
+  /// Only in process 0, which calls itself at `own`.
   std::unique_ptr<ServerThread> server;
-  int ownPort = 0;
+  HostPort own;
   /// The result of a broadcast.
   std::optional<HostPort> told;
   /// Why the last attempt failed.
   std::string why = "rank 0 has not written its address";
   /// Consecutive attempts that reached something other than process 0.
   int occupied = 0;
+  /// Attempts in which the secret did not fit, and the last one of them.
+  int refused = 0;
+  std::string refusal;
 };
 
 } // namespace
 
 /// From here on process 0 listens. A broadcast needs all processes.
 void Joining::tellAddress() {
+  MeetingPlace place;
   if (params.process == 0) {
-    server = startServer(params, where, ownPort);
+    if (!isSecretGiven && canTellSecret(where))
+      params.secret = makeSecret();
+    const std::vector<std::string> addresses = addressesFor(where);
+    std::vector<Socket> listeners = listenFor(where, addresses);
+    const std::string first =
+        addresses.empty() ? std::string() : addresses.front();
+    own = {first.empty() ? loopbackAddress : first, portOf(listeners.front())};
+    place = {{first.empty() ? thisHost() : first, own.port},
+             isSecretGiven ? std::string() : params.secret};
+    sayOpen(addresses);
+    server = std::make_unique<ServerThread>(params, std::move(listeners));
     if (!where.file.empty())
-      writeAddress(where, ownPort);
+      writePlace(where.file, place);
   }
-  if (where.broadcast) {
-    std::istringstream text(where.broadcast(addressText(ownPort)));
-    told = readAddress(text, where.isLocal);
-  }
+  if (where.broadcast)
+    if (auto all = decodePlace(where.broadcast(encode(place))))
+      told = use(*all);
+}
+
+/// Other machines can reach process 0, and so can others.
+void Joining::sayOpen(const std::vector<std::string> &addresses) const {
+  if (!params.secret.empty() || where.isLocal)
+    return;
+  std::string places;
+  for (const std::string &address : addresses)
+    places += (places.empty() ? "" : " and ") + textOf({address, own.port});
+  params.note("this run is open to all who reach " +
+              (places.empty() ? "port " + std::to_string(own.port) +
+                                    " of any interface of this machine"
+                              : places) +
+              ": set RONDO_SECRET or give --secret-file to all ranks");
+}
+
+/// What process 0 has told.
+HostPort Joining::use(const MeetingPlace &place) {
+  HostPort address = place.address;
+  // A secret that has been given is not replaced by another one.
+  if (!isSecretGiven)
+    params.secret = place.secret;
+  if (where.isLocal || address.host == thisHost())
+    address.host = loopbackAddress;
+  return address;
 }
 
 /// Where to look for process 0, trying each port in turn; empty: not known yet.
-std::optional<HostPort> Joining::addressAt(int attempt) const {
+std::optional<HostPort> Joining::addressAt(int attempt) {
   if (server)
-    return HostPort{"127.0.0.1", ownPort};
+    return own;
   if (told)
     return told;
   if (!where.file.empty()) {
-    std::ifstream file(where.file);
-    return readAddress(file, where.isLocal);
+    const std::optional<MeetingPlace> place = readPlace(where.file);
+    return place ? std::optional(use(*place)) : std::nullopt;
   }
-  return HostPort{where.isLocal ? "127.0.0.1" : where.host,
+  return HostPort{where.isLocal ? loopbackAddress : where.host,
                   where.port + attempt % numPorts};
 }
 
@@ -152,14 +175,20 @@ std::optional<Frame> Joining::greet(const Socket &connection,
                        {std::to_string(params.process),
                         std::to_string(params.processes), params.job,
                         params.program}};
+  // A process that has not introduced itself can leave without harm.
+  const Entry entry =
+      enter(connection, params.secret, Line::Store, welcomeSeconds);
+  if (entry == Entry::WrongSecret || entry == Entry::SecretMissing ||
+      entry == Entry::SecretUnwanted) {
+    ++refused;
+    refusal = textOf(entry, "rank 0");
+  }
+  if (entry != Entry::Admitted) {
+    why = textOf(entry, "rank 0");
+    return std::nullopt;
+  }
   std::optional<Frame> answer;
   try {
-    // Another program may listen there and send nothing. A process that has not
-    // introduced itself can leave without harm.
-    if (!receiveFrame(connection, reader, welcomeSeconds)) {
-      why = "what listens there is not rank 0";
-      return std::nullopt;
-    }
     if (sendAll(connection, encode(hello)))
       answer = receiveFrame(connection, reader, 10);
   } catch (const Error &error) {
@@ -180,7 +209,7 @@ bool Joining::isAccepted(const Frame &answer) {
     why = answer.fields[1];
     if (answer.fields[0] == "job")
       return false;
-    throw Error(why, Exit::Usage);
+    throw OwnError(why, Exit::Usage);
   }
   if (kind == StoreFrame::Failed)
     throw PeerFailed{codeOfFailure(answer)};
@@ -188,9 +217,11 @@ bool Joining::isAccepted(const Frame &answer) {
 }
 
 /// Returns when all processes have arrived.
-std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader) {
+std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader,
+                                      const Frame &answer) {
   std::unique_ptr<Store> store = makeTcpStore(
-      params, std::move(server), std::move(connection), std::move(reader));
+      params, std::move(server), std::move(connection), std::move(reader),
+      answer.fields.empty() ? std::string() : answer.fields.front());
   store->barrier("start");
   // Another run must not find the file.
   if (params.process == 0 && !where.file.empty())
@@ -206,12 +237,23 @@ bool Joining::arePortsTaken() const {
   return numPorts > 1 && !server && occupied >= rounds * numPorts;
 }
 
+/// Who answers has another secret. At one of several ports it may be another
+/// run, and a file may be that of an earlier one: process 0 may still come.
+bool Joining::isSecretRefused() const {
+  constexpr int rounds = 3;
+  return numPorts == 1 && where.file.empty() && refused >= rounds;
+}
+
 void Joining::giveUp() const {
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
   std::string at = told                 ? textOf(*told)
                    : where.file.empty() ? textOf({where.host, where.port})
                                         : "'" + where.file + "'";
+  if (!refusal.empty())
+    throw OwnError("rank " + std::to_string(params.process) +
+                       " is not let in at " + at + ": " + refusal,
+                   Exit::Usage);
   if (arePortsTaken())
     throw Error("rank " + std::to_string(params.process) +
                     " could not find rank 0 at " + at + " to " +
@@ -235,7 +277,7 @@ std::unique_ptr<Store> Joining::join() {
   // 60.
   const int64_t takenNs = static_cast<int64_t>(params.joinSeconds * 1e9 / 6);
   for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
-    if (arePortsTaken() && nowNs() - beginNs > takenNs)
+    if ((arePortsTaken() || isSecretRefused()) && nowNs() - beginNs > takenNs)
       break;
     if (attempt > 0)
       std::this_thread::sleep_for(
@@ -252,7 +294,7 @@ std::unique_ptr<Store> Joining::join() {
     std::optional<Frame> answer =
         greet(connection, reader, std::min(3.0, 0.2 * (round + 1)));
     if (answer && isAccepted(*answer))
-      return start(std::move(connection), std::move(reader));
+      return start(std::move(connection), std::move(reader), *answer);
   }
   giveUp();
 }
@@ -262,5 +304,7 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
   StoreParams params = given;
   if (!params.say)
     params.say = sayError;
+  if (!params.note)
+    params.note = sayNote;
   return Joining(params, where).join();
 }

@@ -3,10 +3,13 @@
 
 #include "runtime/launch/say_error.h"
 
+#include "runtime/base/exclusive_file.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
+#include <sstream>
+#include <unistd.h>
 
 /// As a JSON string.
 static std::string quoted(const std::string &text) {
@@ -26,11 +29,22 @@ void rondo::runtime::sayError(const std::string &message) {
     return;
   // torchrun fails if it finds a partly written file.
   const std::string temporary = std::string(path) + ".tmp";
-  std::ofstream file(temporary);
-  file << "{\"message\": {\"message\": " << quoted(message)
+  std::ostringstream text;
+  text << "{\"message\": {\"message\": " << quoted(message)
        << ", \"extraInfo\": {\"timestamp\": \"" << std::time(nullptr)
        << "\"}}}\n";
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path) != 0)
+  const int descriptor = makeExclusiveFile(temporary);
+  if (descriptor < 0)
+    return;
+  const std::string bytes = text.str();
+  const bool isWritten = write(descriptor, bytes.data(), bytes.size()) ==
+                             static_cast<ssize_t>(bytes.size()) &&
+                         shareAsUsual(descriptor);
+  if (close(descriptor) != 0 || !isWritten ||
+      std::rename(temporary.c_str(), path) != 0)
     std::remove(temporary.c_str());
+}
+
+void rondo::runtime::sayNote(const std::string &message) {
+  std::fprintf(stderr, "note: %s\n", message.c_str());
 }

@@ -12,6 +12,9 @@ namespace rondo::runtime {
 /// the reason that a process failed.
 void sayError(const std::string &message);
 
+/// Writes a note to standard error.
+void sayNote(const std::string &message);
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_LAUNCH_SAYERROR_H

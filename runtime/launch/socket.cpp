@@ -107,48 +107,6 @@ void rondo::runtime::limitSends(const Socket &socket, double seconds) {
              sizeof limit);
 }
 
-/// Invalid, with errno set, if the system lacks the address family or the
-/// address is not available.
-static Socket listenOn(const sockaddr *address, socklen_t length) {
-  Socket result(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!result)
-    return result;
-  // Connections of a finished run must not block the port.
-  int on = 1, off = 0;
-  setsockopt(result.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // One socket serves both families, whatever the system's default.
-  if (address->sa_family == AF_INET6 &&
-      setsockopt(result.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &off,
-                 sizeof off) != 0)
-    return Socket();
-  if (bind(result.descriptor(), address, length) != 0 ||
-      listen(result.descriptor(), 1024) != 0)
-    return Socket();
-  return result;
-}
-
-Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
-  if (!onLoopbackOnly) {
-    sockaddr_in6 all{};
-    all.sin6_family = AF_INET6;
-    all.sin6_port = htons(static_cast<uint16_t>(port));
-    all.sin6_addr = in6addr_any;
-    Socket result =
-        ::listenOn(reinterpret_cast<const sockaddr *>(&all), sizeof all);
-    // A port in use is in use for IPv4 too; a system without IPv6 gives another
-    // error.
-    if (result || errno == EADDRINUSE || errno == EACCES)
-      return result;
-  }
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr =
-      htonl(onLoopbackOnly ? INADDR_LOOPBACK : INADDR_ANY);
-  return ::listenOn(reinterpret_cast<const sockaddr *>(&address),
-                    sizeof address);
-}
-
 int rondo::runtime::portOf(const Socket &socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
@@ -168,7 +126,11 @@ std::string rondo::runtime::addressOf(const Socket &socket, bool ofPeer) {
       getnameinfo(generic, length, text, sizeof text, nullptr, 0,
                   NI_NUMERICHOST) != 0)
     return std::string();
-  return text;
+  // What a socket of both families calls an IPv4 address.
+  const std::string name = text, mapped = "::ffff:";
+  const bool isIpv4 = name.compare(0, mapped.size(), mapped) == 0 &&
+                      name.find('.') != std::string::npos;
+  return isIpv4 ? name.substr(mapped.size()) : name;
 }
 
 namespace {

@@ -40,12 +40,9 @@ HostPort parseHostPort(const std::string &what, const std::string &text);
 /// The inverse of parseHostPort().
 std::string textOf(const HostPort &address);
 
-/// Listens on IPv4's loopback interface, or on all interfaces for IPv4 and
-/// IPv6; port 0: any free one. Invalid, with errno set, on failure.
-Socket listenOn(int port, bool onLoopbackOnly);
 int portOf(const Socket &socket);
 /// The numeric address of this end of a connection, or of its peer; empty if
-/// there is none.
+/// there is none. An IPv4 address is written as such on every socket.
 std::string addressOf(const Socket &socket, bool ofPeer);
 /// Invalid if nobody answers in time; `why` then gives the reason.
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);

@@ -70,10 +70,15 @@ public:
   /// Numeric addresses, which need no name lookup: where other processes reach
   /// this one, unless it is on process 0's machine, and where it reached
   /// process 0.
+  /// `atFirst` is the latter as process 0's machine calls it, which a network
+  /// may translate.
   struct Addresses {
-    std::string own, ofFirst;
+    std::string own, ofFirst, atFirst;
   };
   virtual Addresses addresses() = 0;
+  /// What the processes of the run have in common, for further connections
+  /// between them; empty: nothing, and the run is open.
+  virtual std::string secret() { return std::string(); }
   /// What to add to nowNs() here to get process 0's; 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;
 };
@@ -87,6 +92,10 @@ struct StoreParams {
   /// The run and its program, equal in all its processes. Processes with other
   /// values are turned away.
   std::string job, program;
+  /// Equal in all processes. Empty: process 0 makes one if it can tell the
+  /// others by a file or a broadcast; otherwise whoever reaches its port may
+  /// take part.
+  std::string secret;
   /// How long processes may take to join, and how long any of them may then
   /// keep the others waiting; 0 for the second: forever.
   double joinSeconds = 60, timeoutSeconds = 600;
@@ -97,14 +106,16 @@ struct StoreParams {
   bool endsStuckProcess = true;
   /// How process 0 reports a failure; null: as an error on standard error.
   std::function<void(const std::string &)> say;
+  /// How it says what is no failure; null: as a note on standard error.
+  std::function<void(const std::string &)> note;
 };
 
 /// Where process 0 is found.
 struct Rendezvous {
   /// Gives all processes the text of process 0; null: use the fields below.
   std::string (*broadcast)(const std::string &text) = nullptr;
-  /// The file to which process 0 writes its address; empty: use `host` and
-  /// `port`.
+  /// The file to which process 0 writes its address and the run's secret;
+  /// empty: use `host` and `port`.
   std::string file;
   std::string host;
   int port = 0;

@@ -21,6 +21,15 @@ using namespace rondo::runtime;
 
 static constexpr uint64_t maxStrangerBytes = 1 << 16,
                           maxFrameBytes = uint64_t(1) << 40;
+/// Connections of no process that are kept besides one for each, and for how
+/// long.
+static constexpr size_t maxStrangers = 256;
+static constexpr int64_t helloPatienceNs = 10'000'000'000;
+
+static DoorParams doorOf(const StoreParams &params) {
+  return {params.secret, Line::Store, maxStrangers + params.processes,
+          params.note};
+}
 
 Exit rondo::runtime::codeOfFailure(const Frame &frame) {
   return frame.fields.empty()
@@ -28,8 +37,9 @@ Exit rondo::runtime::codeOfFailure(const Frame &frame) {
              : static_cast<Exit>(std::atoi(frame.fields[0].c_str()));
 }
 
-StoreServer::StoreServer(const StoreParams &params, Socket listener)
-    : params(params), listener(std::move(listener)),
+StoreServer::StoreServer(const StoreParams &params,
+                         std::vector<Socket> listeners)
+    : params(params), door(std::move(listeners), doorOf(params)),
       clock(params.clock ? params.clock : std::make_shared<AwakeClock>()),
       connectionOf(params.processes, notYet), lastReports(params.processes),
       lastHeardNs(params.processes) {}
@@ -37,54 +47,62 @@ StoreServer::StoreServer(const StoreParams &params, Socket listener)
 void StoreServer::turn(int waitMs) {
   now = clock->now();
   std::vector<pollfd> waiting;
-  if (listener)
-    waiting.push_back({listener.descriptor(), POLLIN, 0});
+  door.addTo(waiting, now);
+  const size_t atDoor = waiting.size();
   for (const auto &[fd, client] : clients) {
     bool hasMore = client.outDone < client.out.size();
     waiting.push_back(
         {fd, static_cast<short>(hasMore ? POLLIN | POLLOUT : POLLIN), 0});
   }
   poll(waiting.data(), waiting.size(), waitMs);
-  for (const pollfd &ready : waiting) {
+  for (size_t i = atDoor; i < waiting.size(); ++i) {
+    const pollfd &ready = waiting[i];
     if (ready.revents == 0)
       continue;
-    if (ready.fd == listener.descriptor()) {
-      accept();
-      continue;
-    }
     Client &client = clients[ready.fd];
     if (ready.revents & POLLOUT)
       write(client);
     if (ready.revents & (POLLIN | POLLHUP | POLLERR))
       read(client);
   }
-  for (auto it = clients.begin(); it != clients.end();)
-    it = it->second.isGone ? clients.erase(it) : std::next(it);
+  sendStrangersAway();
+  waiting.resize(atDoor);
+  for (Socket &connection : door.admit(waiting, now))
+    adopt(std::move(connection));
+  if (door.isOutOfFiles() && joined < params.processes)
+    declareFailure(static_cast<int>(Exit::RunFailure),
+                   std::string("rank 0 cannot take another connection: ") +
+                       std::strerror(EMFILE) +
+                       "; 'ulimit -n' says how many it may have");
   checkDeadlines();
   sayAlive();
 }
 
-void StoreServer::accept() {
-  Socket socket(::accept4(listener.descriptor(), nullptr, nullptr,
-                          SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) {
-    // A connection that cannot be accepted would wake the thread again and
-    // again.
-    if (joined < params.processes && (errno == EMFILE || errno == ENFILE))
-      declareFailure(static_cast<int>(Exit::RunFailure),
-                     std::string("rank 0 cannot take another connection: ") +
-                         std::strerror(errno) +
-                         "; 'ulimit -n' says how many it may have");
-    return;
+/// Removes connections that have ended, and those that do not say who they are.
+void StoreServer::sendStrangersAway() {
+  size_t strangers = 0;
+  auto oldest = clients.end();
+  for (auto it = clients.begin(); it != clients.end();) {
+    const Client &client = it->second;
+    if (client.isGone || (client.process < 0 && now > client.helloNs)) {
+      it = clients.erase(it);
+      continue;
+    }
+    if (client.process < 0) {
+      ++strangers;
+      if (oldest == clients.end() || client.helloNs < oldest->second.helloNs)
+        oldest = it;
+    }
+    ++it;
   }
-  keepAlive(socket);
-  adopt(std::move(socket));
+  if (strangers > maxStrangers + static_cast<size_t>(params.processes))
+    clients.erase(oldest);
 }
 
 void StoreServer::adopt(Socket connection) {
   int fd = connection.descriptor();
   clients[fd].socket = std::move(connection);
-  put(clients[fd], StoreFrame::Welcome, 0, {});
+  clients[fd].helloNs = now + helloPatienceNs;
 }
 
 void StoreServer::write(Client &client) {
@@ -162,9 +180,10 @@ StoreServer::Request StoreServer::request(int32_t process, uint64_t id) const {
 
 void StoreServer::greet(Client &client, const Frame &frame) {
   auto refuse = [&](const std::string &what, const std::string &why) {
+    client.isRefused = true;
     put(client, StoreFrame::Refused, frame.id, {what, why});
   };
-  if (frame.fields.size() != 4 || client.process >= 0)
+  if (frame.fields.size() != 4 || client.process >= 0 || client.isRefused)
     throw Error("it sends a greeting that is malformed or repeated");
   const std::string &job = frame.fields[2];
   if (job != params.job)
@@ -188,7 +207,10 @@ void StoreServer::greet(Client &client, const Frame &frame) {
     why = "two processes have rank " + frame.fields[0];
   if (!why.empty()) {
     refuse("run", why);
-    return declareFailure(static_cast<int>(Exit::Usage), "");
+    // A run that is under way has all its processes, and loses none by others.
+    if (joined < params.processes)
+      declareFailure(static_cast<int>(Exit::Usage), "");
+    return;
   }
   client.process = process;
   connectionOf[process] = client.socket.descriptor();
@@ -196,7 +218,7 @@ void StoreServer::greet(Client &client, const Frame &frame) {
     startClock();
   if (hasFailed)
     return put(client, StoreFrame::Failed, 0, {std::to_string(failureCode)});
-  put(client, StoreFrame::Answer, frame.id, {});
+  put(client, StoreFrame::Answer, frame.id, {addressOf(client.socket, false)});
 }
 
 /// All have arrived. Until now the limit for joining applied; from now on, the
@@ -328,8 +350,9 @@ void StoreServer::declareFailure(int code, const std::string &text) {
       put(clients[fd], StoreFrame::Failed, 0, {std::to_string(code)});
 }
 
-ServerThread::ServerThread(const StoreParams &params, Socket listener)
-    : server(params, std::move(listener)), thread([this] { serve(); }) {}
+ServerThread::ServerThread(const StoreParams &params,
+                           std::vector<Socket> listeners)
+    : server(params, std::move(listeners)), thread([this] { serve(); }) {}
 
 ServerThread::~ServerThread() {
   isStopping = true;

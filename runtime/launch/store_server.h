@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
 #include "runtime/base/clock.h"
+#include "runtime/launch/door.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
@@ -18,7 +19,8 @@ namespace rondo::runtime {
 /// otherwise.
 enum class StoreFrame : uint32_t {
   /// Requests: process, processes, job, program. The first frame on a
-  /// connection.
+  /// connection, behind the handshake. Answered with the address by which the
+  /// process has come.
   Hello,
   /// key, value.
   Set,
@@ -41,8 +43,6 @@ enum class StoreFrame : uint32_t {
   Clock,
   /// The process ends normally. No answer.
   Leave,
-  /// Sent on every new connection, before its Hello.
-  Welcome,
   /// Sent to all periodically: process 0 is alive.
   Alive,
   /// Answers.
@@ -63,15 +63,19 @@ inline constexpr int64_t aliveNs = 1'000'000'000;
 /// Serves connections. All calls come from one thread.
 class StoreServer {
 public:
-  /// Without a listener, serves only the connections that adopt() adds.
-  StoreServer(const StoreParams &params, Socket listener);
+  /// Without listeners, serves only the connections that adopt() adds.
+  StoreServer(const StoreParams &params, std::vector<Socket> listeners);
 
   /// Handles what has arrived, after waiting for it for `waitMs` at most.
   void turn(int waitMs);
+  /// A connection that is let in, non-blocking.
   void adopt(Socket connection);
   /// The run has ended: deadlines no longer apply, and new connections are
   /// refused.
-  void stop() { isStopping = true; }
+  void stop() {
+    isStopping = true;
+    door.sayCounts();
+  }
   bool hasConnections() const { return !clients.empty(); }
 
 private:
@@ -81,6 +85,10 @@ private:
     std::string out;
     size_t outDone = 0;
     int32_t process = -1;
+    /// Until then it must have said who it is.
+    int64_t helloNs = 0;
+    /// Its Hello has been refused.
+    bool isRefused = false;
     bool isGone = false;
   };
   /// A request that waits for its answer.
@@ -99,7 +107,7 @@ private:
     std::string value;
   };
 
-  void accept();
+  void sendStrangersAway();
   void read(Client &client);
   void write(Client &client);
   void lose(Client &client);
@@ -116,7 +124,7 @@ private:
   Request request(int32_t process, uint64_t id) const;
 
   const StoreParams params;
-  const Socket listener;
+  Door door;
   const std::shared_ptr<Clock> clock;
   /// The time at the beginning of this turn, used for all waits.
   int64_t now = 0;
@@ -142,7 +150,7 @@ private:
 /// A server in its own thread.
 class ServerThread {
 public:
-  ServerThread(const StoreParams &params, Socket listener);
+  ServerThread(const StoreParams &params, std::vector<Socket> listeners);
   /// Returns when the others have closed their connections, or after 2 s.
   ~ServerThread();
 

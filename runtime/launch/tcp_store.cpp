@@ -20,8 +20,8 @@ namespace {
 class TcpStore : public Store {
 public:
   TcpStore(const StoreParams &params, std::unique_ptr<ServerThread> server,
-           Socket connection, FrameReader reader)
-      : params(params),
+           Socket connection, FrameReader reader, std::string atFirst)
+      : params(params), atFirst(std::move(atFirst)),
         patience(params.timeoutSeconds > 0 ? 1.5 * params.timeoutSeconds + 5
                                            : 0),
         server(std::move(server)), connection(std::move(connection)),
@@ -96,8 +96,9 @@ public:
     return all;
   }
   Addresses addresses() override {
-    return {addressOf(connection, false), addressOf(connection, true)};
+    return {addressOf(connection, false), addressOf(connection, true), atFirst};
   }
+  std::string secret() override { return params.secret; }
   int64_t clockOffsetNs() override {
     int64_t offset = 0, shortest = INT64_MAX;
     for (int i = 0; i < 8; ++i) {
@@ -243,6 +244,7 @@ private:
   }
 
   const StoreParams params;
+  const std::string atFirst;
   /// How many seconds process 0 may be silent: longer than it needs to find out
   /// which process keeps it waiting. 0: forever.
   const double patience;
@@ -263,10 +265,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<Store>
-rondo::runtime::makeTcpStore(const StoreParams &params,
-                             std::unique_ptr<ServerThread> server,
-                             Socket connection, FrameReader reader) {
+std::unique_ptr<Store> rondo::runtime::makeTcpStore(
+    const StoreParams &params, std::unique_ptr<ServerThread> server,
+    Socket connection, FrameReader reader, const std::string &atFirst) {
   return std::make_unique<TcpStore>(params, std::move(server),
-                                    std::move(connection), std::move(reader));
+                                    std::move(connection), std::move(reader),
+                                    atFirst);
 }

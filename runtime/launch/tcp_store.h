@@ -9,10 +9,12 @@
 namespace rondo::runtime {
 
 /// Makes the store on a connection whose Hello has been answered; `reader`
-/// holds what came after the answer. `server` is null except in process 0.
+/// holds what came after the answer, which said `atFirst`. `server` is null
+/// except in process 0.
 std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
                                     std::unique_ptr<ServerThread> server,
-                                    Socket connection, FrameReader reader);
+                                    Socket connection, FrameReader reader,
+                                    const std::string &atFirst);
 
 } // namespace rondo::runtime
 

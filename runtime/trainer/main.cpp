@@ -258,7 +258,8 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     return session->leave(status);
   } catch (const Error &error) {
     code = error.code;
-    if (session || code != Exit::Usage || isFirstProcess())
+    if (session || code != Exit::Usage || isFirstProcess() ||
+        dynamic_cast<const OwnError *>(&error))
       message = error.what();
   } catch (const PeerFailed &failure) {
     code = failure.code;

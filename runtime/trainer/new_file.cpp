@@ -4,6 +4,7 @@
 #include "runtime/trainer/new_file.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/exclusive_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -24,7 +25,13 @@ bool rondo::runtime::isSpecialFile(const std::string &path) {
 NewFile::NewFile(const std::string &path, const std::string &name)
     : path(path), name(name), isInPlace(isSpecialFile(path)),
       temporary(isInPlace ? path : path + ".tmp." + std::to_string(getpid())),
-      file(std::fopen(temporary.c_str(), isInPlace ? "ab" : "wb")) {
+      file(nullptr) {
+  if (isInPlace) {
+    file = std::fopen(temporary.c_str(), "ab");
+  } else if (const int descriptor = makeExclusiveFile(temporary);
+             descriptor >= 0) {
+    file = fdopen(descriptor, "wb");
+  }
   if (!file)
     fail();
 }
@@ -43,7 +50,8 @@ void NewFile::write(const void *data, size_t bytes) {
 }
 
 void NewFile::commit() {
-  if (std::fflush(file) != 0 || (!isInPlace && fsync(fileno(file)) != 0))
+  if (std::fflush(file) != 0 ||
+      (!isInPlace && (!shareAsUsual(fileno(file)) || fsync(fileno(file)) != 0)))
     fail();
   int closed = std::fclose(file);
   file = nullptr;

@@ -15,9 +15,9 @@ namespace rondo::runtime {
 bool isSpecialFile(const std::string &path);
 
 /// A file that is written next to its path and renamed by commit(), so that a
-/// failure leaves an existing file as it was. A device, a pipe or a name of an
-/// open file, such as /dev/stdout, is written in place. All functions throw
-/// Error.
+/// failure leaves an existing file as it was. Until then only this user can
+/// open it. A device, a pipe or a name of an open file, such as /dev/stdout, is
+/// written in place. All functions throw Error.
 class NewFile {
 public:
   /// `name` is its name in errors: `checkpoint 'a.safetensors'`.

@@ -236,6 +236,10 @@ static const std::vector<Flag> &flags() {
        }},
       {"--rdzv", "PLACE", "where processes meet: HOST:PORT or file:///PATH",
        [](Options &o, Set v) { o.launch.rendezvous = v; }},
+      {"--secret-file", "FILE",
+       "what all processes know and no stranger does; only you may read it "
+       "(default: RONDO_SECRET)",
+       [](Options &o, Set v) { o.launch.secretFile = v; }},
       {"--join-timeout", "SECONDS",
        "how long processes may take to join (default 60)",
        [](Options &o, Set v) {

@@ -4,6 +4,7 @@
 #include "runtime/trainer/progress.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/exclusive_file.h"
 #include "runtime/trainer/safetensors.h"
 
 #include <algorithm>
@@ -60,7 +61,10 @@ Progress::Progress(const Options &options, Trainer &trainer,
   if (options.jsonLog.empty() || !isFirst)
     return;
   // The log's earlier iterations are part of the same run.
-  log = std::fopen(options.jsonLog.c_str(), options.resume.empty() ? "w" : "a");
+  const bool appends = !options.resume.empty();
+  if (const int descriptor = openOwnFile(options.jsonLog, appends);
+      descriptor >= 0)
+    log = fdopen(descriptor, appends ? "a" : "w");
   if (!log)
     throw Error("cannot write log '" + options.jsonLog +
                 "': " + std::strerror(errno));

@@ -4,6 +4,7 @@
 #include "runtime/trainer/session.h"
 
 #include "runtime/backend/backend.h"
+#include "runtime/launch/secret.h"
 
 #include <cstdlib>
 
@@ -85,6 +86,7 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
   params.processes = launch.size;
   params.job = launch.job;
   params.program = nameOfProgram(executable);
+  params.secret = secretFrom(flags.secretFile);
   params.joinSeconds = joinSeconds;
   params.timeoutSeconds = timeoutSeconds;
   Rendezvous where;

@@ -14,20 +14,15 @@
 #include "runtime/base/error.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
+#include "runtime/transport/tcp_connect.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <deque>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <random>
-#include <sstream>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 using namespace rondo::runtime;
 
@@ -37,13 +32,6 @@ namespace {
 struct Header {
   int64_t bytes;
   int64_t tag;
-};
-
-/// The first bytes of a connection.
-struct Greeting {
-  /// Sent by the process that was called: others do not know it.
-  uint64_t token;
-  int32_t process, purpose;
 };
 
 class TcpEndpoint : public Endpoint {
@@ -195,142 +183,31 @@ private:
     }
   }
 
-  void connect(const World &world);
-  void admit(const World &world, const Socket &listener, uint64_t token);
-
   Store &store;
   std::vector<Link> links;
   std::deque<Operation> operations;
   std::vector<int32_t> free;
 };
 
-/// Where a process listens.
-struct Place {
-  std::string host, machine;
-  int port = 0;
-  uint64_t token = 0;
-};
-
 } // namespace
 
-static std::string textOf(const Place &place) {
-  std::ostringstream text;
-  text << place.host << ' ' << place.machine << ' ' << place.port << ' '
-       << place.token;
-  return text.str();
-}
-
-static Place placeOf(const std::string &text) {
-  std::istringstream words(text);
-  Place place;
-  words >> place.host >> place.machine >> place.port >> place.token;
-  return place;
-}
-
-static void useForMessages(const Socket &socket) {
-  int on = 1;
-  setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+/// A receiver that computes for long closes its window, which the limit of
+/// keepAlive() would take for the end of its machine. The store notices that.
+static void allowLongWaits(const Socket &socket) {
+  unsigned never = 0;
+  setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_USER_TIMEOUT, &never,
+             sizeof never);
 }
 
 TcpEndpoint::TcpEndpoint(const World &world)
     : store(*world.store),
       links(static_cast<size_t>(world.processes) * numPurposes) {
-  connect(world);
-}
-
-/// Equal for processes that share a loopback interface; containers on one
-/// machine may not.
-static std::string machineName() {
-  char space[64] = {};
-  if (readlink("/proc/self/ns/net", space, sizeof space - 1) < 0)
-    *space = '\0';
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  const std::string clock = clockName();
-  return (clock.empty() ? host : clock) + "/" + space;
-}
-
-/// Connects to the processes with lower numbers, and accepts the others.
-/// Machines need not know each other's names, so the addresses are those by
-/// which all have reached process 0.
-void TcpEndpoint::connect(const World &world) {
-  const bool isLocal = world.localProcesses == world.processes;
-  Socket listener = listenOn(0, isLocal);
-  if (!listener)
-    throw Error("rank " + std::to_string(world.process) +
-                    " cannot listen: " + std::strerror(errno),
-                Exit::RunFailure);
-  std::random_device random;
-  Place mine;
-  const Store::Addresses addresses = store.addresses();
-  mine.host = addresses.own.empty() ? "unknown" : addresses.own;
-  mine.machine = machineName();
-  mine.port = portOf(listener);
-  mine.token = static_cast<uint64_t>(random()) << 32 | random();
-  const std::vector<std::string> all =
-      store.exchange("the connection of processes", textOf(mine));
-  for (int32_t p = 0; p < world.processes; ++p)
-    for (int purpose = 0; purpose < numPurposes; ++purpose)
-      linkOf(p, purpose).peer = p;
-  const std::string machineOfFirst = placeOf(all.front()).machine;
-  for (int32_t p = 0; p < world.process; ++p) {
-    const Place place = placeOf(all[p]);
-    const bool isHere = isLocal || place.machine == mine.machine;
-    for (int purpose = 0; purpose < numPurposes; ++purpose) {
-      const HostPort to = {isHere                            ? "127.0.0.1"
-                           : place.machine == machineOfFirst ? addresses.ofFirst
-                                                             : place.host,
-                           place.port};
-      std::string why;
-      Socket socket = connectTo(to, 20, why);
-      const Greeting greeting = {place.token, world.process, purpose};
-      if (!socket ||
-          !sendAll(socket,
-                   std::string(reinterpret_cast<const char *>(&greeting),
-                               sizeof greeting)))
-        throw Error("rank " + std::to_string(world.process) +
-                        " cannot connect to rank " + std::to_string(p) +
-                        " at " + textOf(to) + ": " + why,
-                    Exit::RunFailure);
-      linkOf(p, purpose).socket = std::move(socket);
-    }
-  }
-  admit(world, listener, mine.token);
-  for (Link &link : links)
-    if (link.socket)
-      useForMessages(link.socket);
-}
-
-void TcpEndpoint::admit(const World &world, const Socket &listener,
-                        uint64_t token) {
-  const int64_t deadlineNs = nowNs() + 60'000'000'000;
-  int missing = (world.processes - world.process - 1) * numPurposes;
-  while (missing > 0) {
-    store.check();
-    if (nowNs() > deadlineNs)
-      throw Error("rank " + std::to_string(world.process) +
-                      " did not get a connection from another rank",
-                  Exit::RunFailure);
-    pollfd waiting = {listener.descriptor(), POLLIN, 0};
-    if (poll(&waiting, 1, 100) <= 0)
-      continue;
-    Socket socket(
-        accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
-    // Others send something else, or nothing.
-    Greeting greeting{};
-    timeval patience = {2, 0};
-    setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience,
-               sizeof patience);
-    if (!socket || recv(socket.descriptor(), &greeting, sizeof greeting,
-                        MSG_WAITALL) != sizeof greeting)
-      continue;
-    if (greeting.token != token || greeting.process <= world.process ||
-        greeting.process >= world.processes || greeting.purpose < 0 ||
-        greeting.purpose >= numPurposes ||
-        linkOf(greeting.process, greeting.purpose).socket)
-      continue;
-    linkOf(greeting.process, greeting.purpose).socket = std::move(socket);
-    --missing;
+  std::vector<Socket> sockets = connectProcesses(world, numPurposes);
+  for (size_t l = 0; l < links.size(); ++l) {
+    links[l].peer = static_cast<int32_t>(l / numPurposes);
+    links[l].socket = std::move(sockets[l]);
+    if (links[l].socket)
+      allowLongWaits(links[l].socket);
   }
 }
 

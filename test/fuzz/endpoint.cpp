@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/launch/handshake.h"
+#include "runtime/launch/listen.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <memory>
 #include <sys/socket.h>
+#include <thread>
 #include <vector>
 
 using namespace rondo::runtime;
@@ -26,9 +29,12 @@ namespace {
 class FakeStore : public Store {
 public:
   explicit FakeStore(int port) : port(port) {}
-  std::vector<std::string>
-  exchange(const std::string &, const std::string &value, Patience) override {
-    return {"127.0.0.1 here " + std::to_string(port) + " 7", value};
+  std::vector<std::string> exchange(const std::string &name,
+                                    const std::string &value,
+                                    Patience) override {
+    if (name == "the places of processes")
+      return {value, value};
+    return {std::to_string(port) + " 7", value};
   }
   void check() override { throw PeerFailed{Exit::RunFailure}; }
   Addresses addresses() override { return {}; }
@@ -66,10 +72,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   world.process = world.localProcess = 1;
   world.processes = world.localProcesses = 2;
   world.store = &store;
-  const std::unique_ptr<Endpoint> endpoint = makeTcpEndpoint(world);
   Socket connections[Endpoint::numPurposes];
-  for (Socket &connection : connections) {
-    connection = Socket(accept(listener.descriptor(), nullptr, nullptr));
+  // Process 1 waits for what each of them begins with.
+  std::thread called([&] {
+    for (Socket &connection : connections) {
+      connection = Socket(accept(listener.descriptor(), nullptr, nullptr));
+      const Challenge open = makeChallenge("");
+      require(send(connection.descriptor(), &open, sizeof open, MSG_NOSIGNAL) ==
+                  sizeof open,
+              "a connection begins");
+    }
+  });
+  const std::unique_ptr<Endpoint> endpoint = makeTcpEndpoint(world);
+  called.join();
+  for (const Socket &connection : connections) {
     // Frees the port at once.
     linger none = {1, 0};
     setsockopt(connection.descriptor(), SOL_SOCKET, SO_LINGER, &none,

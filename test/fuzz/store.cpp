@@ -78,7 +78,7 @@ public:
       continue;
     while (std::optional<Frame> frame = reader.next(1 << 20)) {
       const auto kind = static_cast<StoreFrame>(frame->kind);
-      require(kind >= StoreFrame::Welcome && kind <= StoreFrame::Failed,
+      require(kind >= StoreFrame::Alive && kind <= StoreFrame::Failed,
               "the server sends what servers send");
       if (kind == StoreFrame::Answer)
         require(asked.erase(frame->id) == 1, "a request is answered once");
@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   params.say = [&](const std::string &text) {
     require(!text.empty() && ++said == 1, "one reason is said");
   };
-  StoreServer server(params, Socket());
+  StoreServer server(params, {});
   std::vector<Peer> peers;
   for (int i = 0; i < connections; ++i)
     peers.emplace_back(server);

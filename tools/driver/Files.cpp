@@ -89,7 +89,7 @@ static Error writeBeside(StringRef path,
                              "folder '" + folder + "' does not exist");
   int descriptor = -1;
   const std::string temporary = codegen::temporaryBeside(path);
-  if (std::error_code ec = sys::fs::openFileForWrite(temporary, descriptor))
+  if (std::error_code ec = codegen::openExclusive(temporary, descriptor))
     return errorCodeToError(ec);
   FileRemover remover(temporary);
   sys::RemoveFileOnSignal(temporary);
@@ -97,6 +97,12 @@ static Error writeBeside(StringRef path,
   raw_fd_ostream os(descriptor, /*shouldClose=*/true);
   if (Error error = print(os, write))
     return error;
+  // The umask decides who may read what is complete.
+  if (std::error_code ec = sys::fs::setPermissions(
+          descriptor,
+          static_cast<sys::fs::perms>((sys::fs::all_read | sys::fs::all_write) &
+                                      ~sys::fs::getUmask())))
+    return errorCodeToError(ec);
   os.close();
   std::error_code ec = os.error();
   os.clear_error();

@@ -35,6 +35,8 @@ parser.add_argument("--take", type=int, default=0, metavar="N",
                     help="others listen on N ports behind MASTER_PORT, in silence")
 parser.add_argument("--one-gpu-each", action="store_true",
                     help="each process sees another GPU as its first")
+parser.add_argument("--strangers", type=float, metavar="SECONDS",
+                    help="disturb the run for so long; the last process starts 2 s late")
 parser.add_argument("--jobs", type=int, default=1, help="so many at the same time")
 parser.add_argument("--limit", type=float, default=60, help="seconds")
 options = parser.parse_args(sys.argv[1:split])
@@ -71,7 +73,14 @@ class Job:
         self.agent, self.strangers = listen_in_a_row()
         self.lines = []
         self.processes = {r: self.start(r) for r in range(count)
-                          if r != options.missing}
+                          if r != options.missing and not (options.strangers and r == count - 1)}
+        self.disturber = None
+        if options.strangers:
+            self.disturber = subprocess.Popen(
+                [sys.executable, os.path.join(os.path.dirname(__file__), "strangers.py"),
+                 str(options.strangers), str(self.processes[0].pid)])
+            time.sleep(2)
+            self.processes[count - 1] = self.start(count - 1)
         self.threads = [threading.Thread(target=self.follow, args=(process,))
                         for process in self.processes.values()]
         for thread in self.threads:
@@ -135,6 +144,8 @@ class Job:
                 codes[rank] = "late"
         for thread in self.threads:
             thread.join()
+        if self.disturber:
+            self.disturber.wait()
         shutil.rmtree(self.folder)
         return [codes[rank] for rank in sorted(codes)]
 

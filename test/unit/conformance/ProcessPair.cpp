@@ -18,25 +18,31 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// A value from each rank for all ranks, each rank in its own thread; used
-/// once.
+/// A value from each rank for all ranks, each rank in its own thread, as often
+/// as they like.
 class Exchange {
 public:
   explicit Exchange(int32_t count) : values(count) {}
   std::vector<std::string> run(int32_t rank, const std::string &value) {
     std::unique_lock<std::mutex> lock(mutex);
+    const size_t mine = round;
     values[rank] = value;
-    ++told;
-    changed.notify_all();
-    changed.wait(lock, [&] { return told == values.size(); });
-    return values;
+    if (++told == values.size()) {
+      results = values;
+      told = 0;
+      ++round;
+      changed.notify_all();
+    }
+    changed.wait(lock, [&] { return round != mine; });
+    // Nobody can end the next round before all have left this one.
+    return results;
   }
 
 private:
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::string> values;
-  size_t told = 0;
+  std::vector<std::string> values, results;
+  size_t told = 0, round = 0;
 };
 
 /// The part of a store that an endpoint needs.

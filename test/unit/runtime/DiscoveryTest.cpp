@@ -100,8 +100,8 @@ TEST(Discovery, IncompleteFlagsAreErrors) {
   flags.rank = 2;
   EXPECT_EQ(errorOf({}, flags),
             "the command line gives rank 2 of 2: ranks count from 0");
-  EXPECT_NE(errorOf({}, {-1, -1, 0, ""}), "no error");
-  EXPECT_NE(errorOf({}, {-1, -1, -1, "host:1"}), "no error");
+  EXPECT_NE(errorOf({}, {-1, -1, 0, "", ""}), "no error");
+  EXPECT_NE(errorOf({}, {-1, -1, -1, "host:1", ""}), "no error");
 }
 
 TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {

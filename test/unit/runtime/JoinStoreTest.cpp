@@ -3,6 +3,10 @@
 
 #include "StoreFixture.h"
 
+#include "runtime/launch/handshake.h"
+#include "runtime/launch/listen.h"
+#include "runtime/launch/meeting_place.h"
+
 #include <chrono>
 #include <fstream>
 #include <mutex>
@@ -32,8 +36,10 @@ TEST_F(StoreTest, WhoJoinsAFailedRunEndsWithItsCode) {
   // Process 1 is turned away before process 0 joins its own server.
   where.broadcast = [](const std::string &address) {
     std::string why;
-    Socket socket = connectTo(
-        {"127.0.0.1", std::stoi(address.substr(address.find(' ')))}, 10, why);
+    const std::optional<MeetingPlace> place = decodePlace(address);
+    EXPECT_TRUE(place);
+    Socket socket = connectTo({"127.0.0.1", place->address.port}, 10, why);
+    EXPECT_EQ(enter(socket, place->secret, Line::Store, 10), Entry::Admitted);
     EXPECT_TRUE(
         sendAll(socket, encode({static_cast<uint32_t>(StoreFrame::Hello),
                                 1,
@@ -149,14 +155,14 @@ TEST_F(StoreTest, ARunThatHasFailedLeavesNewcomersToTheNext) {
     EXPECT_THROW(store.barrier("never"), PeerFailed);
     std::string why;
     Socket newcomer = connectTo({"127.0.0.1", where.port}, 10, why);
+    ASSERT_EQ(enter(newcomer, "", Line::Store, 10), Entry::Admitted);
     ASSERT_TRUE(
         sendAll(newcomer, encode({static_cast<uint32_t>(StoreFrame::Hello),
                                   1,
                                   {"1", "2", "test", "program"}})));
     FrameReader reader;
     std::optional<Frame> frame;
-    while (!frame ||
-           static_cast<StoreFrame>(frame->kind) == StoreFrame::Welcome) {
+    while (!frame) {
       frame = reader.next(1 << 16);
       if (!frame) {
         ASSERT_TRUE(receiveSome(newcomer, reader, 10));

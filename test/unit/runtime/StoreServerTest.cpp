@@ -88,7 +88,7 @@ protected:
 
   StoreServer &server() {
     if (!started)
-      started = std::make_unique<StoreServer>(params, Socket());
+      started = std::make_unique<StoreServer>(params, std::vector<Socket>());
     return *started;
   }
 
@@ -132,7 +132,7 @@ TEST_F(StoreServerTest, WhoKeepsTheOthersWaitingIsNamed) {
 TEST_F(StoreServerTest, WhoComesInTimeKeepsNobodyWaiting) {
   joinAll();
   for (int p = 0; p < 3; ++p)
-    EXPECT_EQ(heard(p, StoreFrame::Answer), std::vector<Fields>{{}}) << p;
+    EXPECT_EQ(heard(p, StoreFrame::Answer).size(), 1u) << p;
   meet(0);
   meet(2);
   pass(19.9);

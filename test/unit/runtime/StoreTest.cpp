@@ -3,6 +3,8 @@
 
 #include "StoreFixture.h"
 
+#include "runtime/launch/listen.h"
+
 using namespace rondo::runtime;
 using rondo::runtime::test::Endings;
 using rondo::runtime::test::StoreTest;

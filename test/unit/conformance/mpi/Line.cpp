@@ -4,6 +4,7 @@
 #include "Relay.h"
 
 #include "runtime/base/error.h"
+#include "runtime/launch/listen.h"
 
 #include <cstdio>
 #include <cstdlib>

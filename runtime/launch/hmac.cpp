@@ -1,0 +1,62 @@
+//===- hmac.cpp - Proofs that somebody knows a secret ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/launch/hmac.h"
+
+#include "runtime/base/error.h"
+
+#ifdef RONDO_WITHOUT_SECRETS
+
+using namespace rondo::runtime;
+
+[[noreturn]] static void failWithoutLibcrypto() {
+  throw Error("this program was built without libcrypto, which a shared secret "
+              "needs: install libssl-dev and build it again, or unset "
+              "RONDO_SECRET and leave out --secret-file",
+              Exit::Usage);
+}
+
+bool rondo::runtime::hasSecrets() { return false; }
+Nonce rondo::runtime::freshNonce() { failWithoutLibcrypto(); }
+Proof rondo::runtime::proofOf(const std::string &, const std::string &) {
+  failWithoutLibcrypto();
+}
+bool rondo::runtime::areEqual(const Proof &, const Proof &) {
+  failWithoutLibcrypto();
+}
+
+#else
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+using namespace rondo::runtime;
+
+bool rondo::runtime::hasSecrets() { return true; }
+
+Nonce rondo::runtime::freshNonce() {
+  Nonce nonce;
+  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1)
+    throw Error("libcrypto has no random numbers", Exit::RunFailure);
+  return nonce;
+}
+
+Proof rondo::runtime::proofOf(const std::string &secret,
+                              const std::string &text) {
+  Proof proof;
+  unsigned size = 0;
+  if (!HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+            reinterpret_cast<const unsigned char *>(text.data()), text.size(),
+            proof.data(), &size) ||
+      size != proof.size())
+    throw Error("libcrypto computes no HMAC-SHA256", Exit::RunFailure);
+  return proof;
+}
+
+bool rondo::runtime::areEqual(const Proof &proof, const Proof &other) {
+  return CRYPTO_memcmp(proof.data(), other.data(), proof.size()) == 0;
+}
+
+#endif

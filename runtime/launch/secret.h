@@ -1,0 +1,25 @@
+//===- secret.h - What the processes of a run have in common ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_RUNTIME_LAUNCH_SECRET_H
+#define RONDO_RUNTIME_LAUNCH_SECRET_H
+
+#include "runtime/launch/discovery.h"
+
+#include <string>
+
+namespace rondo::runtime {
+
+/// The secret in `file` or, if that is empty, in the environment's
+/// RONDO_SECRET; empty: there is none. Throws Error with Exit::Usage if it is
+/// shorter than 16 bytes, if others can read the file or have written it, or if
+/// this runtime has no secrets.
+std::string secretFrom(const std::string &file,
+                       const Environment &environment = std::getenv);
+
+/// A new one of 64 hexadecimal digits.
+std::string makeSecret();
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_LAUNCH_SECRET_H

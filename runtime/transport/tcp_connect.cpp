@@ -1,0 +1,311 @@
+//===- tcp_connect.cpp - How processes connect to each other by TCP -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/transport/tcp_connect.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/launch/door.h"
+#include "runtime/launch/listen.h"
+#include "runtime/launch/say_error.h"
+#include "runtime/launch/store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <poll.h>
+#include <random>
+#include <sstream>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+
+namespace {
+
+/// The first bytes of a connection behind the handshake.
+struct Greeting {
+  /// Sent by the process that was called: others do not know it.
+  uint64_t token;
+  int32_t process, purpose;
+};
+
+/// What a process tells the others before it listens.
+struct Place {
+  std::string machine;
+  Store::Addresses addresses;
+};
+
+/// Where a process listens.
+struct Called {
+  int port = 0;
+  uint64_t token = 0;
+};
+
+} // namespace
+
+static std::string wordsOf(const Place &place) {
+  auto word = [](const std::string &text) {
+    return text.empty() ? std::string("unknown") : text;
+  };
+  return place.machine + " " + word(place.addresses.own) + " " +
+         word(place.addresses.atFirst);
+}
+
+static std::vector<Place> placesOf(const std::vector<std::string> &texts) {
+  std::vector<Place> places;
+  for (const std::string &text : texts) {
+    std::istringstream words(text);
+    Place &place = places.emplace_back();
+    words >> place.machine >> place.addresses.own >> place.addresses.atFirst;
+  }
+  return places;
+}
+
+static Called calledOf(const std::string &text) {
+  std::istringstream words(text);
+  Called called;
+  words >> called.port >> called.token;
+  return called;
+}
+
+/// The addresses of this machine at which others call process `me`.
+static std::vector<std::string> addressesFor(int32_t me,
+                                             const std::vector<Place> &places) {
+  const Place &mine = places[me];
+  std::vector<std::string> addresses;
+  auto add = [&](const std::string &address) {
+    if (std::find(addresses.begin(), addresses.end(), address) ==
+        addresses.end())
+      addresses.push_back(address);
+  };
+  for (size_t p = static_cast<size_t>(me) + 1; p < places.size(); ++p)
+    if (places[p].machine == mine.machine)
+      add(loopbackAddress);
+    // They reach this machine as they have reached process 0.
+    else if (mine.machine == places.front().machine)
+      add(places[p].addresses.atFirst);
+    else
+      add(mine.addresses.own);
+  if (addresses.empty())
+    add(loopbackAddress);
+  return addresses;
+}
+
+/// Equal for processes that share a loopback interface; containers on one
+/// machine may not.
+static std::string machineName() {
+  char space[64] = {};
+  if (readlink("/proc/self/ns/net", space, sizeof space - 1) < 0)
+    *space = '\0';
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string clock = clockName();
+  return (clock.empty() ? host : clock) + "/" + space;
+}
+
+namespace {
+
+/// Somebody who has been let in and has not said which process he is.
+struct Guest {
+  Socket socket;
+  Greeting greeting{};
+  size_t received = 0;
+  int64_t deadlineNs = 0;
+};
+
+} // namespace
+
+/// Returns whether the guest has not said all.
+static bool isStillToSay(Guest &guest, int64_t now) {
+  auto *to = reinterpret_cast<char *>(&guest.greeting);
+  const ssize_t count =
+      recv(guest.socket.descriptor(), to + guest.received,
+           sizeof guest.greeting - guest.received, MSG_DONTWAIT);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN))
+    return now <= guest.deadlineNs;
+  if (count <= 0) {
+    guest.received = 0;
+    return false;
+  }
+  guest.received += static_cast<size_t>(count);
+  return guest.received < sizeof guest.greeting && now <= guest.deadlineNs;
+}
+
+/// Fills in the sockets of processes with higher numbers.
+static void admit(const World &world, int purposes,
+                  std::vector<Socket> listeners, uint64_t token,
+                  const std::atomic<bool> &isGivenUp,
+                  std::vector<Socket> &sockets) {
+  Store &store = *world.store;
+  constexpr int64_t patienceNs = 60'000'000'000, guestNs = 5'000'000'000;
+  constexpr size_t mostStrangers = 256;
+  const int64_t deadlineNs = nowNs() + patienceNs;
+  int missing = (world.processes - world.process - 1) * purposes;
+  const size_t most = mostStrangers + static_cast<size_t>(missing);
+  Door door(std::move(listeners),
+            {store.secret(), Line::Messages, most, sayNote});
+  std::deque<Guest> guests;
+  auto seat = [&](Guest &guest) {
+    const Greeting &greeting = guest.greeting;
+    if (guest.received != sizeof greeting || greeting.token != token ||
+        greeting.process <= world.process ||
+        greeting.process >= world.processes || greeting.purpose < 0 ||
+        greeting.purpose >= purposes)
+      return;
+    Socket &socket = sockets[static_cast<size_t>(greeting.process) * purposes +
+                             greeting.purpose];
+    if (socket)
+      return;
+    socket = std::move(guest.socket);
+    --missing;
+  };
+  while (missing > 0) {
+    if (isGivenUp)
+      return;
+    store.check();
+    if (nowNs() > deadlineNs)
+      throw Error("rank " + std::to_string(world.process) +
+                      " did not get a connection from another rank",
+                  Exit::RunFailure);
+    std::vector<pollfd> waiting;
+    door.addTo(waiting, nowNs());
+    const size_t atDoor = waiting.size();
+    for (const Guest &guest : guests)
+      waiting.push_back({guest.socket.descriptor(), POLLIN, 0});
+    poll(waiting.data(), waiting.size(), 100);
+    const int64_t now = nowNs();
+    for (auto it = guests.begin(); it != guests.end();) {
+      if (isStillToSay(*it, now)) {
+        ++it;
+        continue;
+      }
+      seat(*it);
+      it = guests.erase(it);
+    }
+    waiting.resize(atDoor);
+    for (Socket &socket : door.admit(waiting, now)) {
+      if (guests.size() >= most)
+        guests.pop_front();
+      Guest guest;
+      guest.socket = std::move(socket);
+      guest.deadlineNs = now + guestNs;
+      guests.push_back(std::move(guest));
+    }
+  }
+  door.sayCounts();
+}
+
+namespace {
+
+/// A connection to a process with a lower number.
+struct Call {
+  Socket socket;
+  int32_t process;
+  HostPort to;
+  Greeting greeting;
+  Caller caller;
+};
+
+} // namespace
+
+/// Fills in the sockets of processes with lower numbers. All are called at
+/// once: each step waits for the slowest of them, not for one after the other.
+static void call(const World &world, std::vector<Call> calls,
+                 std::vector<Socket> &sockets) {
+  constexpr double connectSeconds = 20, challengeSeconds = 60;
+  auto fail = [&](const Call &call, const std::string &why) {
+    throw Error("rank " + std::to_string(world.process) +
+                    " cannot connect to rank " + std::to_string(call.process) +
+                    " at " + textOf(call.to) + ": " + why,
+                Exit::RunFailure);
+  };
+  auto check = [&](const Call &call, Entry entry) {
+    if (entry != Entry::Admitted)
+      fail(call, textOf(entry, "rank " + std::to_string(call.process)));
+  };
+  for (Call &call : calls) {
+    std::string why;
+    call.socket = connectTo(call.to, connectSeconds, why);
+    if (!call.socket)
+      fail(call, why);
+  }
+  for (Call &call : calls)
+    check(call, call.caller.answer(call.socket, challengeSeconds));
+  const int purposes = static_cast<int>(sockets.size()) / world.processes;
+  for (Call &call : calls) {
+    check(call, call.caller.conclude(call.socket));
+    if (!sendAll(call.socket,
+                 std::string(reinterpret_cast<const char *>(&call.greeting),
+                             sizeof call.greeting)))
+      fail(call, textOf(Entry::Silent, "rank " + std::to_string(call.process)));
+    sockets[static_cast<size_t>(call.process) * purposes +
+            call.greeting.purpose] = std::move(call.socket);
+  }
+}
+
+/// Connects to the processes with lower numbers, and accepts the others.
+/// Machines need not know each other's names, so the addresses are those by
+/// which all have reached process 0.
+std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
+                                                     int purposes) {
+  Store &store = *world.store;
+  const Store::Addresses addresses = store.addresses();
+  const std::vector<Place> places = placesOf(store.exchange(
+      "the places of processes", wordsOf(Place{machineName(), addresses})));
+  const Place &mine = places[world.process];
+  const std::vector<std::string> reached = addressesFor(world.process, places);
+  std::vector<Socket> listeners = listenAt(reached, 0);
+  if (listeners.empty())
+    throw Error("rank " + std::to_string(world.process) + " cannot listen at " +
+                    reached.front() + ": " + std::strerror(errno),
+                Exit::RunFailure);
+  std::random_device random;
+  const uint64_t token = static_cast<uint64_t>(random()) << 32 | random();
+  const std::vector<std::string> all = store.exchange(
+      "the connection of processes",
+      std::to_string(portOf(listeners.front())) + " " + std::to_string(token));
+  std::vector<Socket> sockets(static_cast<size_t>(world.processes) * purposes);
+  const std::string secret = store.secret();
+  std::vector<Call> calls;
+  for (int32_t p = 0; p < world.process; ++p) {
+    const Place &place = places[p];
+    const Called called = calledOf(all[p]);
+    const HostPort to = {place.machine == mine.machine ? loopbackAddress
+                         : place.machine == places.front().machine
+                             ? addresses.ofFirst
+                             : place.addresses.own,
+                         called.port};
+    for (int purpose = 0; purpose < purposes; ++purpose)
+      calls.push_back({Socket(), p, to,
+                       Greeting{called.token, world.process, purpose},
+                       Caller(secret, Line::Messages)});
+  }
+  std::atomic<bool> isGivenUp{false};
+  // Others wait for an answer while this process waits for those that it calls.
+  // The two fill in different sockets.
+  std::exception_ptr failure;
+  std::thread door([&] {
+    try {
+      admit(world, purposes, std::move(listeners), token, isGivenUp, sockets);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  try {
+    call(world, std::move(calls), sockets);
+  } catch (...) {
+    // Nobody else would end the other wait.
+    isGivenUp = true;
+    door.join();
+    throw;
+  }
+  door.join();
+  if (failure)
+    std::rethrow_exception(failure);
+  return sockets;
+}
