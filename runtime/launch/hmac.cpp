@@ -30,7 +30,7 @@ bool rondo::runtime::areEqual(const Proof &, const Proof &) {
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
+#include <sys/random.h>
 
 using namespace rondo::runtime;
 
@@ -38,16 +38,23 @@ bool rondo::runtime::hasSecrets() { return true; }
 
 Nonce rondo::runtime::freshNonce() {
   Nonce nonce;
-  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1)
-    throw Error("libcrypto has no random numbers", Exit::RunFailure);
+  // The kernel's generator, which needs no start of another one. So few bytes
+  // come at once.
+  if (getrandom(nonce.data(), nonce.size(), 0) !=
+      static_cast<ssize_t>(nonce.size()))
+    throw Error("the system has no random numbers", Exit::RunFailure);
   return nonce;
 }
 
 Proof rondo::runtime::proofOf(const std::string &secret,
                               const std::string &text) {
+  // Once for the process; no configuration of the system changes HMAC-SHA256.
+  static const int isReady =
+      OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   Proof proof;
   unsigned size = 0;
-  if (!HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+  if (!isReady ||
+      !HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
             reinterpret_cast<const unsigned char *>(text.data()), text.size(),
             proof.data(), &size) ||
       size != proof.size())
