@@ -8,6 +8,29 @@
 using namespace mlir;
 using namespace rondo::pipe;
 
+/// `step 2 { ... }`, the end of any loop.
+static ParseResult parseBody(OpAsmParser &parser, OperationState &result,
+                             OpAsmParser::Argument variable, int64_t &step) {
+  if (succeeded(parser.parseOptionalKeyword("step")) &&
+      parser.parseInteger(step))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock().addArgument(variable.type, result.location);
+  return success();
+}
+
+static void printBody(OpAsmPrinter &printer, Operation *loop, int64_t step) {
+  if (step != 1)
+    printer << " step " << step;
+  printer.printOptionalAttrDictWithKeyword(loop->getAttrs());
+  printer << ' ';
+  printer.printRegion(loop->getRegion(0), /*printEntryBlockArgs=*/false);
+}
+
 void ForOp::build(OpBuilder &builder, OperationState &state, int64_t lower,
                   int64_t upper, int64_t step) {
   OpBuilder::InsertionGuard guard(builder);
@@ -29,28 +52,13 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseInteger(properties.lower) || parser.parseKeyword("to") ||
       parser.parseInteger(properties.upper))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("step")) &&
-      parser.parseInteger(properties.step))
-    return failure();
-  Region *body = result.addRegion();
-  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*body, variable))
-    return failure();
-  if (body->empty()) {
-    Block &block = body->emplaceBlock();
-    block.addArgument(variable.type, result.location);
-  }
-  return success();
+  return parseBody(parser, result, variable, properties.step);
 }
 
 void ForOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getVariable() << " = " << getLower() << " to "
           << getUpper();
-  if (getStep() != 1)
-    printer << " step " << getStep();
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
-  printer << ' ';
-  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+  printBody(printer, *this, getStep());
 }
 
 void RepeatOp::build(OpBuilder &builder, OperationState &state, int64_t step) {
@@ -68,25 +76,12 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   variable.type = parser.getBuilder().getIndexType();
   if (parser.parseArgument(variable))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("step")) &&
-      parser.parseInteger(properties.step))
-    return failure();
-  Region *body = result.addRegion();
-  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*body, variable))
-    return failure();
-  if (body->empty())
-    body->emplaceBlock().addArgument(variable.type, result.location);
-  return success();
+  return parseBody(parser, result, variable, properties.step);
 }
 
 void RepeatOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getVariable();
-  if (getStep() != 1)
-    printer << " step " << getStep();
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
-  printer << ' ';
-  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+  printBody(printer, *this, getStep());
 }
 
 void RepeatOp::getAsmBlockArgumentNames(Region &region,

@@ -78,6 +78,10 @@ def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
     body is left as it is. A family that does not apply to the plan is an error
     with the reason.
 
+    Where iterations overlap, what repeats is written as a `pipe.repeat`, and the
+    family's policy as `versions`. A family that orders by times which never
+    settle into a pattern orders by equal times instead.
+
     ```mlir
     pipe.schedule @main of @step family<"1f1b">
     // becomes
@@ -148,14 +152,16 @@ def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
 }
 
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
-  let summary = "check the rules S1 to S7 of schedules";
+  let summary = "check the rules S1 to S8 of schedules";
   let description = [{
     The boundary after scheduling. Calls the rules of schedule/Legality.h, the
     same ones that search and tools call: completeness (S1), placement (S2),
     dependence (S3), no wait cycle (S4), memory at every instant (S5), link
     orders (S6). Reports the first broken rule of each schedule, with a note at
     the conflicting operation. Without `accumulate(schedule_order)` the micro-batches of
-    each stage's weight gradients must be in index order (S7). Changes nothing.
+    each stage's weight gradients must be in index order (S7). Where iterations
+    overlap, the window that is checked proves runs of any length, and tasks must
+    find the versions that they read (S8). Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -147,7 +147,7 @@ struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
 };
 
 //===----------------------------------------------------------------------===//
-// Scheduled: S1 to S7
+// Scheduled: S1 to S8
 //===----------------------------------------------------------------------===//
 
 struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {

@@ -30,8 +30,7 @@ static std::optional<Fault> checkWindow(const Problem &problem,
                                         const Schedule &schedule, int32_t r) {
   ActionRange order = schedule.rank(r);
   const int64_t each = problem.microbatchesEach();
-  std::vector<int64_t> steps(problem.numHomes(), 0),
-      lastStep(problem.numHomes(), -1);
+  std::vector<int64_t> steps(problem.numHomes(), 0);
   for (int64_t i = 0; i < order.size(); ++i) {
     const Action action = order[i];
     const auto home = static_cast<int32_t>(action.subject);
