@@ -15,11 +15,11 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
     return failure();
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
+  Simulation simulation;
   if (failed(expanded) || failed(underWay) ||
-      checkSchedule(*problem, expanded->schedule))
+      checkSchedule(*problem, expanded->schedule, &simulation,
+                    /*keepTimes=*/true))
     return failure();
-  const Simulation simulation =
-      simulate(*problem, expanded->schedule, /*keepTimes=*/true);
   auto analyze = [&](const DelayTable *fixed) {
     return analyzeVersions(*problem, expanded->schedule, simulation, fixed);
   };

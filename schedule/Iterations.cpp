@@ -3,6 +3,7 @@
 
 #include "schedule/Iterations.h"
 
+#include "schedule/Repeating.h"
 #include "schedule/Simulator.h"
 
 using namespace rondo;
@@ -64,18 +65,13 @@ Result<Problem> rondo::overIterations(const Problem &problem,
 Schedule rondo::repeatOrder(const Problem &problem, const Schedule &order) {
   const int64_t each = problem.microbatchesEach();
   const bool hasSteps = order.hasSteps();
-  auto moved = [&](Action action, int64_t iteration) {
-    action.index +=
-        action.kind() == ActionKind::Step ? iteration : iteration * each;
-    return action;
-  };
   Schedule window;
   window.reserve((order.numActions() + (hasSteps ? 0 : problem.numHomes())) *
                  problem.iterations);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     for (int64_t t = 0; t < problem.iterations; ++t) {
       for (Action action : order.rank(r))
-        window.append(moved(action, t));
+        window.append(laterBy(t, action, each));
       for (int32_t home = 0; !hasSteps && home < problem.numHomes(); ++home)
         if (problem.rankOf(home) == r)
           window.append(Action(ActionKind::Step, home, t));
@@ -85,7 +81,7 @@ Schedule rondo::repeatOrder(const Problem &problem, const Schedule &order) {
   for (const auto &[link, messages] : order.linkOrders)
     for (int64_t t = 0; t < problem.iterations; ++t)
       for (Action action : messages)
-        window.linkOrders[link].push_back(moved(action, t));
+        window.linkOrders[link].push_back(laterBy(t, action, each));
   return window;
 }
 

@@ -21,10 +21,6 @@
 
 namespace rondo {
 
-/// Optimizer steps of each stage in a program: one, since it spans one
-/// iteration. A schedule has one for each of the problem's iterations.
-inline constexpr int64_t stepsOfProgram = 1;
-
 /// A run of consecutive actions. Does not own them.
 struct ActionRange {
   const Action *first = nullptr;

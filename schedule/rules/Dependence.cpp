@@ -7,22 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/EdgeTable.h"
+#include "schedule/LastGradients.h"
 #include "schedule/Legality.h"
 #include "schedule/Waits.h"
 
 using namespace rondo;
-
-/// By home and iteration: where the last W or B of a rank's order stands.
-static std::vector<int64_t> lastGradients(const Problem &problem,
-                                          ActionRange order) {
-  const int64_t each = problem.microbatchesEach();
-  std::vector<int64_t> last(size_t(problem.numHomes()) * problem.iterations,
-                            -1);
-  for (int64_t i = 0; i < order.size(); ++i)
-    if (order[i].traits().makes & weightGradDone)
-      last[order[i].subject * problem.iterations + order[i].index / each] = i;
-  return last;
-}
 
 /// Of a window: a stage's steps follow each other, and its gradients of an
 /// iteration are used before those of the next are added. O(order).
@@ -74,7 +63,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
   std::vector<Done> done = problem.nothingDoneYet();
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
-    const std::vector<int64_t> lastOf = lastGradients(problem, order);
+    const LastGradients lastGradients(problem, order);
     for (int64_t i = 0; i < order.size(); ++i) {
       const Action action = order[i];
       const int32_t home = action.subject;
@@ -99,8 +88,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       if (auto fault = before(home, problem.neededFor(home, action.kind())))
         return fault;
       if (action.traits().needsOfAll != nothingDone)
-        if (const int64_t last =
-                lastOf[home * problem.iterations + int64_t(action.index)];
+        if (const int64_t last = lastGradients.of(home, action.index);
             last > i) {
           Fault fault =
               makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);

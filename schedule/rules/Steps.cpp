@@ -1,6 +1,7 @@
 //===- Steps.cpp - What steps wait for ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/LastGradients.h"
 #include "schedule/Program.h"
 
 #include <algorithm>
@@ -17,22 +18,17 @@ static bool holds(const Collective &collective, int32_t home) {
 std::optional<Fault>
 rondo::checkSteps(const Problem &problem, const Schedule &schedule,
                   const std::vector<Collective> &collectives) {
-  const int64_t each = problem.microbatchesEach(),
-                iterations = problem.iterations;
-  // By home and iteration: where its last W or B stands.
-  std::vector<int64_t> lastGradient(problem.numHomes() * iterations, -1);
+  const int64_t iterations = problem.iterations;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
-    for (int64_t i = 0; i < order.size(); ++i)
-      if (order[i].traits().makes & weightGradDone)
-        lastGradient[order[i].subject * iterations + order[i].index / each] = i;
+    const LastGradients lastGradients(problem, order);
     for (const Collective &collective : collectives) {
       // Of what the rank's homes contribute.
       std::vector<int64_t> lasts(iterations, -1);
       for (int32_t home : collective.homes)
         if (problem.rankOf(home) == r)
           for (int64_t t = 0; t < iterations; ++t)
-            lasts[t] = std::max(lasts[t], lastGradient[home * iterations + t]);
+            lasts[t] = std::max(lasts[t], lastGradients.of(home, t));
       for (int64_t i = 0; i < order.size(); ++i) {
         if (order[i].kind() != ActionKind::Step ||
             !holds(collective, order[i].subject))

@@ -1,6 +1,7 @@
 //===- Tasks.cpp - L5: the program does what the schedule says --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/LastGradients.h"
 #include "schedule/rules/ProgramNames.h"
 
 #include <algorithm>
@@ -56,8 +57,7 @@ public:
 
   StepRules(const Problem &problem, const Program &program, int32_t rank)
       : problem(problem), program(program), rank(rank),
-        actions(program.order.rank(rank)), each(problem.microbatchesEach()),
-        lastGradients(size_t(problem.numHomes()) * problem.iterations, -1) {}
+        actions(program.order.rank(rank)), lastGradients(problem, actions) {}
 
   Found check(bool hasSteps) {
     if (Found wrong = findAll())
@@ -86,12 +86,6 @@ private:
     auto place = places.find({kind, number, step});
     return place == places.end() ? -1 : place->second;
   }
-  int64_t &lastGradient(int32_t home, int64_t step) {
-    return lastGradients[size_t(home) * problem.iterations + step];
-  }
-  int64_t lastGradient(int32_t home, int64_t step) const {
-    return lastGradients[size_t(home) * problem.iterations + step];
-  }
   /// With the conflicting operation, of this rank; below 0: none.
   Fault beside(Fault fault, int64_t position) const {
     if (position >= 0) {
@@ -116,8 +110,6 @@ private:
     for (int64_t i = 0; i < actions.size(); ++i) {
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
-      if (traits.makes & weightGradDone)
-        lastGradient(action.subject, action.index / each) = i;
       if (traits.index != IndexMeaning::Step)
         continue;
       const auto [before, isNew] = places.insert(
@@ -156,7 +148,7 @@ private:
     }
     for (int32_t s = 0; hasSteps && s < problem.numHomes(); ++s)
       if (isHere(s))
-        if (Found wrong = need(ActionKind::Step, s, lastGradient(s, step)))
+        if (Found wrong = need(ActionKind::Step, s, lastGradients.of(s, step)))
           return wrong;
     return std::nullopt;
   }
@@ -178,7 +170,7 @@ private:
     for (int32_t home : homesOf(action)) {
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
-                position, lastGradient(home, step)))
+                position, lastGradients.of(home, step)))
           return wrong;
       for (size_t c = 0; c < program.collectives.size(); ++c) {
         const Collective &other = program.collectives[c];
@@ -198,10 +190,7 @@ private:
   const Program &program;
   const int32_t rank;
   const ActionRange actions;
-  const int64_t each;
-  /// By home and iteration: the position of its last W or B, -1 where it has
-  /// none.
-  std::vector<int64_t> lastGradients;
+  const LastGradients lastGradients;
   /// Where collectives, awaits and steps stand, by kind, number and step.
   std::map<std::tuple<ActionKind, size_t, int64_t>, int64_t> places;
 };

@@ -1,4 +1,4 @@
-//===- ProgramCollectivesTest.cpp - Collectives, steps and versions -------===//
+//===- ProgramCollectivesTest.cpp - Collectives and steps -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Times are closed forms of the durations.
@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramExamples.h"
-
-#include "schedule/Versions.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -135,36 +133,6 @@ TEST(ProgramCollectives, AnAbsentRankIsNamed) {
   EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for itself to issue all_reduce 0, at await 0, which "
             "comes before it [L2]");
-}
-
-// Versions.
-
-TEST(Versions, AnIterationReadsOne) {
-  Problem problem = twoRanks();
-  Program program = programOf(
-      {"0F0 >0F0 <1I0 0B0 A0 E0 S0", "<0F0 1F0 1B0 >1I0 A0 E0 S1"}, problem);
-  EXPECT_EQ(weightVersions(problem, program.order),
-            (std::vector<int32_t>{0, -1, -1, 0, -1, -1, 1, //
-                                  -1, 0, 0, -1, -1, -1, 1}));
-}
-
-// Two steps in one order, as if mini-batches overlapped: a stage's second task
-// reads what its first step has written, in the other of two slots.
-TEST(Versions, EachStepMakesTheNext) {
-  Problem problem = problemOn({0, 0}, 1, 2);
-  Program program =
-      programOf({"0F0 1F0 1B0 S1 0F1 1F1 0B0 S0 1B1 0B1 S1 S0"}, problem);
-  const std::vector<int32_t> versions = weightVersions(problem, program.order);
-  EXPECT_EQ(versions,
-            (std::vector<int32_t>{0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 2, 2}));
-  placeApart(program, problem);
-  Place &weights = program.place(1, BufferKind::Weights);
-  EXPECT_EQ(weights.slot(0), weights.slot(1));
-  program.pools[weights.pool].slots = 2;
-  weights.slotOf = {0, 1};
-  EXPECT_EQ(weights.slot(versions[1]), 0);  // 1F0
-  EXPECT_EQ(weights.slot(versions[5]), 1);  // 1F1
-  EXPECT_EQ(weights.slot(versions[10]), 0); // what the second step writes
 }
 
 } // namespace
