@@ -29,10 +29,12 @@ enum class ActionKind : uint8_t {
   Recompute,
   Send,
   Recv,
-  /// Gather the weights of a stage whose state is sharded, and free them again.
+  /// Issues the gathering of a home's weights, of which each home of its group
+  /// has a piece; and frees what it has gathered.
   Unshard,
   Reshard,
-  /// Sums gradients over the ranks that share a stage's state.
+  /// Issues the sum of the gradients that the homes of a group have made since
+  /// the last one; each home adds its piece of the sum to its gradients.
   ReduceGrad,
   /// Issues a collective. Its lane runs it while the rank goes on.
   AllReduce,
@@ -61,6 +63,8 @@ enum class IndexMeaning : uint8_t {
   Microbatch,
   /// Optimizer steps. For a collective: the step that it belongs to.
   Step,
+  /// Actions of this kind of its home in an iteration, from 0.
+  Unit,
 };
 
 /// What a message carries, named after what makes it. Its producer is another
@@ -117,7 +121,8 @@ struct ActionTraits {
   BufferList takes, releases;
 
   /// Whether it is work of a stage, which is what a schedule orders and what
-  /// has a column in the cost table: a task or a step.
+  /// has a column in the cost table: a task, a step, or what moves the state of
+  /// a stage that is sharded.
   constexpr bool hasCost() const {
     return isImplemented && subject == Subject::Home;
   }
@@ -125,6 +130,8 @@ struct ActionTraits {
   constexpr bool isTask() const {
     return hasCost() && index == IndexMeaning::Microbatch;
   }
+  /// Whether it gathers, frees or reduces what the homes of a group share.
+  constexpr bool movesState() const { return index == IndexMeaning::Unit; }
 
   // Builders for the rows of the table.
   constexpr ActionTraits on(Subject what, Lane where) const {
@@ -136,6 +143,11 @@ struct ActionTraits {
   constexpr ActionTraits perStep() const {
     ActionTraits row = *this;
     row.index = IndexMeaning::Step;
+    return row;
+  }
+  constexpr ActionTraits perUnit() const {
+    ActionTraits row = *this;
+    row.index = IndexMeaning::Unit;
     return row;
   }
   constexpr ActionTraits repeatable() const {
@@ -238,11 +250,14 @@ constexpr ActionTable makeActionTable() {
       row(K::Unshard, "unshard")
           .named("UNSHARD")
           .on(Subject::Home, Lane::Collective)
-          .repeatable(),
-      row(K::Reshard, "reshard").named("RESHARD").repeatable(),
+          .perUnit()
+          .implemented(),
+      row(K::Reshard, "reshard").named("RESHARD").perUnit().implemented(),
       row(K::ReduceGrad, "reduce_grad")
           .named("REDUCE_GRAD")
-          .on(Subject::Home, Lane::Collective),
+          .on(Subject::Home, Lane::Collective)
+          .perUnit()
+          .implemented(),
       row(K::AllReduce, "all_reduce")
           .named("ALL_REDUCE")
           .on(Subject::Collective, Lane::Collective)
@@ -330,12 +345,18 @@ inline constexpr int numTaskKinds = countTaskKinds();
 } // namespace detail
 
 /// Another numbering of kinds with a cost, which needs no table to be looked
-/// up, and whose own tables are small: tasks by kind, then the step.
-inline constexpr int numWorkKinds = detail::numTaskKinds + 1;
+/// up, and whose own tables are small: tasks by kind, then the step, then what
+/// moves sharded state.
+inline constexpr int numWorkKinds = detail::numTaskKinds + 4;
 constexpr int workNumber(ActionKind kind) {
   const int number = static_cast<int>(kind);
-  return number < detail::numTaskKinds ? number : detail::numTaskKinds;
+  return number < detail::numTaskKinds ? number
+         : kind == ActionKind::Step ? detail::numTaskKinds
+                                    : detail::numTaskKinds + 1 + number -
+                                          static_cast<int>(ActionKind::Unshard);
 }
+static_assert(workNumber(ActionKind::ReduceGrad) == numWorkKinds - 1,
+              "Unshard, Reshard and ReduceGrad follow each other");
 
 struct MessageTraits {
   /// The keyword of the dialect.

@@ -29,6 +29,9 @@ enum class SlotPer : uint8_t {
   /// A version of the weights: how many optimizer steps have made them.
   Version,
   Microbatch,
+  /// A gather of the home's weights, or a sum of its group's gradients, in an
+  /// iteration.
+  Unit,
 };
 
 /// What a buffer belongs to.
@@ -76,7 +79,15 @@ enum class Owner : uint8_t {
   X(RecomputedForInputGrad, "recomputed_for_input_grad", Transient,            \
     Microbatch, Stage)                                                         \
   X(RecomputedForWeightGrad, "recomputed_for_weight_grad", Transient,          \
-    Microbatch, Stage)
+    Microbatch, Stage)                                                         \
+  /* Of a home that has a piece of its weights: all of them, from unshard to   \
+   */                                                                          \
+  /* reshard. */                                                               \
+  X(GatheredWeights, "gathered_weights", Transient, Unit, Stage)               \
+  /* Its gradients of all weights, from the first W or B of a unit to the end  \
+   */                                                                          \
+  /* of reduce_grad. */                                                        \
+  X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)
 
 /// What memory is held for.
 enum class BufferKind : uint8_t {

@@ -16,6 +16,11 @@ namespace rondo {
 /// The list: enumerator, keyword of the dialect, whether it names a tensor. One
 /// kind reads the gradients that those before it in the list leave.
 #define RONDO_COLLECTIVE_KINDS(X)                                              \
+  /* Gathers the weights of which the homes of a group have pieces, for each.  \
+   */                                                                          \
+  X(GatherWeights, "gather_weights", false)                                    \
+  /* Adds the gradients of a group's homes; each gets its piece of the sum. */ \
+  X(ScatterGradients, "scatter_gradients", false)                              \
   /* Adds the gradients of a stage over its homes; all get the sum. */         \
   X(HomeGradients, "home_gradients", false)                                    \
   /* Adds the partial gradients of a weight that several stages share; all */  \
@@ -51,16 +56,24 @@ constexpr const CollectiveTraits &traitsOf(CollectiveKind kind) {
   return collectiveTable[static_cast<int>(kind)];
 }
 
+/// Whether it runs at the unshard or reduce_grad of its homes, any number of
+/// times an iteration; if not, at an all_reduce, once.
+constexpr bool movesState(CollectiveKind kind) {
+  return kind == CollectiveKind::GatherWeights ||
+         kind == CollectiveKind::ScatterGradients;
+}
+
 /// Whether a collective reads gradients as one of another kind leaves them, so
 /// that this must be awaited before the first is issued.
 constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
-  return static_cast<int>(other) < static_cast<int>(reader);
+  return other != CollectiveKind::GatherWeights &&
+         static_cast<int>(other) < static_cast<int>(reader);
 }
 
 /// Whether every home contributes; if not, only the owners of the stages'
 /// tensors do, since the homes of a stage are then alike.
 constexpr bool allHomesContribute(CollectiveKind kind) {
-  return kind == CollectiveKind::HomeGradients;
+  return kind == CollectiveKind::HomeGradients || movesState(kind);
 }
 
 } // namespace rondo

@@ -43,7 +43,19 @@ void recv(Rank &rank, Message message, int64_t home, int64_t to,
 ///
 /// `step` numbers the iterations of a run, from 0; so it does below.
 void all_reduce(Rank &rank, int64_t collective, int64_t step = 0);
-/// Waits for a collective that the rank has issued.
+/// Of a home that keeps a piece of its state: issues the `unit`-th gather of
+/// its weights in this iteration, from 0. It does not block; tasks of the home
+/// may read the weights once the collective GatherWeights of its group has been
+/// awaited for this unit, until reshard() frees them.
+void unshard(Rank &rank, int64_t home, int64_t unit);
+void reshard(Rank &rank, int64_t home, int64_t unit);
+/// Issues the `unit`-th sum of the group's gradients, those of the W and B of
+/// each home since the one before. Does not block; awaiting the collective
+/// ScatterGradients of the group for this unit adds the home's piece to its
+/// gradients.
+void reduce_grad(Rank &rank, int64_t home, int64_t unit);
+/// Waits for a collective that the rank has issued; `step` is the unit of one
+/// that unshard() or reduce_grad() has issued.
 void await(Rank &rank, int64_t collective, int64_t step = 0);
 /// Optimizer step of a home, with the norm's clip factor if the program
 /// computes one.

@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 8
+#define RONDO_TABLES_VERSION 9
 
 namespace rondo::runtime {
 
@@ -41,7 +41,16 @@ struct HomeDesc {
   int32_t replica;
   /// The rank that holds the home's state in every program.
   int32_t rank;
+  /// The piece of weights, gradients and moments that it keeps, of as many
+  /// (kinds/Shards.h). The homes of a group follow each other by their pieces,
+  /// each on another rank. One piece: all of it.
+  int32_t piece = 0, pieces = 1;
 };
+
+/// The home that has the first piece of the group of home `h`.
+inline int32_t groupOf(const HomeDesc *homes, int32_t h) {
+  return h - homes[h].piece;
+}
 
 /// What a home takes, and its buffers.
 struct ShareDesc {
@@ -101,6 +110,9 @@ struct CollectiveDesc {
   const int32_t *homes;
   /// Predicted time once all ranks are there.
   int64_t ns = 0;
+  /// Of a sum of a shared tensor whose homes have pieces: the tensor's elements
+  /// that it adds, which all its homes have in theirs; 0: all.
+  int64_t firstElement = 0, numElements = 0;
 };
 
 /// A directed link between two ranks, as the plan assumed it.

@@ -10,6 +10,7 @@
 #define RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 
 #include "kinds/Buffers.h"
+#include "kinds/Shards.h"
 #include "kinds/Sums.h"
 #include "runtime/model/layer_sizes.h"
 
@@ -32,14 +33,30 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// take as much as the gradients. Control holds a header, partial norms (fp64)
 /// of each layer and, if a layer has a loss, one (fp32) for each of
 /// `microbatches`, the most of any program.
+///
+/// A home that keeps one of several `pieces` has a piece of the weights, the
+/// gradients and each of the moments, as elements of fp32, and gathers as much
+/// as all pieces are.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
-                       int64_t microbatches, int64_t bytes[numBuffers]) {
+                       int64_t microbatches, int64_t bytes[numBuffers],
+                       int64_t pieces = 1) {
   auto at = [&](Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
   const LayerSizes sizes = stageSizes(layers, numLayers);
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
+  at(Buffer::GatheredWeights) = at(Buffer::UnreducedGradients) = 0;
+  if (pieces > 1) {
+    auto pieceBytes = [&](Buffer whole) {
+      constexpr int64_t each = sizeof(float);
+      return alignedBytes(each * elementsOfPiece(at(whole) / each, pieces));
+    };
+    at(Buffer::Weights) = pieceBytes(Buffer::Weights);
+    at(Buffer::Gradients) = pieceBytes(Buffer::Gradients);
+    at(Buffer::GatheredWeights) = pieces * at(Buffer::Weights);
+    at(Buffer::UnreducedGradients) = pieces * at(Buffer::Gradients);
+  }
   at(Buffer::Moments) = 2 * at(Buffer::Gradients);
   at(Buffer::WeightChanges) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
