@@ -48,10 +48,15 @@ std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
 std::string rondo::codegen::homeTable(const Homes &homes) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// stage, replica, rank\nconstexpr HomeDesc homes[] = {\n";
-  for (const Home &home : homes)
-    os << "    {" << home.stage << ", " << home.replica << ", " << home.rank
-       << "},\n";
+  const bool areSharded = homes.areSharded();
+  os << "// stage, replica, rank" << (areSharded ? ", piece of so many" : "")
+     << "\nconstexpr HomeDesc homes[] = {\n";
+  for (const Home &home : homes) {
+    os << "    {" << home.stage << ", " << home.replica << ", " << home.rank;
+    if (areSharded)
+      os << ", " << home.piece << ", " << home.pieces;
+    os << "},\n";
+  }
   os << "};\n";
   return text;
 }
@@ -181,7 +186,12 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
        << quoted(collective.tensor) << ", " << collective.homes.size()
-       << ", collective_" << k << ", " << collective.ns << "},\n";
+       << ", collective_" << k << ", " << collective.ns
+       << (collective.numElements > 0
+               ? ", " + std::to_string(collective.firstElement) + ", " +
+                     std::to_string(collective.numElements)
+               : std::string())
+       << "},\n";
   os << "};\n";
 }
 

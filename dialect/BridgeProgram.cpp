@@ -33,7 +33,7 @@ private:
   FailureOr<int32_t> edgeOf(Operation *inner, FlatSymbolRefAttr stage);
   FailureOr<int32_t> bufferOf(PlaceOp place, int32_t rank,
                               const BufferNumbers &buffers);
-  void readCollectives(Program &program);
+  LogicalResult readCollectives(Program &program);
   LogicalResult readMemory(Program &program);
 
   ProgramOp op;
@@ -122,18 +122,33 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   return error;
 }
 
-void Expander::readCollectives(Program &program) {
+LogicalResult Expander::readCollectives(Program &program) {
   for (CollectiveOp inner : op.getCollectives()) {
     Collective collective;
     collective.kind = static_cast<rondo::CollectiveKind>(inner.getKind());
     collective.ns = inner.getNs();
     collective.tensor = inner.getTensor().value_or("").str();
-    for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
-      for (const Home &home : problem.homes.of(std::max(0, names.stage(stage))))
-        collective.homes.push_back(
-            problem.homes.numberOf(home.stage, home.replica));
+    if (auto elements = inner.getElements()) {
+      collective.firstElement = (*elements)[0];
+      collective.numElements = (*elements)[1];
+    }
+    auto replicas = inner.getHomes();
+    for (auto [i, name] : llvm::enumerate(
+             inner.getStages().getAsRange<FlatSymbolRefAttr>())) {
+      const int32_t stage = std::max(0, names.stage(name));
+      for (const Home &home : problem.homes.of(stage))
+        if (!replicas || (*replicas)[i] == home.replica)
+          collective.homes.push_back(
+              problem.homes.numberOf(stage, home.replica));
+      if (replicas && collective.homes.size() != i + 1)
+        return inner.emitError()
+               << "stage " << name << " has no home " << (*replicas)[i]
+               << "; it has " << problem.homes.of(stage).size()
+               << ", numbered from 0";
+    }
     program.collectives.push_back(std::move(collective));
   }
+  return success();
 }
 
 LogicalResult Expander::readMemory(Program &program) {
@@ -206,8 +221,8 @@ FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
 
 FailureOr<ExpandedProgram> Expander::run() {
   ExpandedProgram result;
-  readCollectives(result.program);
-  if (failed(readMemory(result.program)))
+  if (failed(readCollectives(result.program)) ||
+      failed(readMemory(result.program)))
     return failure();
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), op);
@@ -329,14 +344,30 @@ void Folder::write(ProgramOp op) {
   builder.setInsertionPointToEnd(body);
   for (auto [number, collective] : llvm::enumerate(program.collectives)) {
     llvm::SmallSetVector<Attribute, 8> stages;
+    int32_t homes = 0;
     for (int32_t home : collective.homes)
-      stages.insert(names.stageOf(home));
+      if (stages.insert(names.stageOf(home)))
+        homes += problem.homes.of(problem.homes[home].stage).size();
+    SmallVector<Attribute> list(stages.begin(), stages.end());
+    DenseI64ArrayAttr replicas, elements;
+    if (homes != static_cast<int32_t>(collective.homes.size())) {
+      SmallVector<int64_t> numbers;
+      list.clear();
+      for (int32_t home : collective.homes) {
+        list.push_back(names.stageOf(home));
+        numbers.push_back(problem.homes[home].replica);
+      }
+      replicas = builder.getDenseI64ArrayAttr(numbers);
+    }
+    if (collective.numElements > 0)
+      elements = builder.getDenseI64ArrayAttr(
+          {collective.firstElement, collective.numElements});
     CollectiveOp::create(
         builder, loc, number,
         static_cast<pipe::CollectiveKind>(collective.kind),
         collective.tensor.empty() ? StringAttr()
                                   : builder.getStringAttr(collective.tensor),
-        builder.getArrayAttr(stages.getArrayRef()), collective.ns);
+        builder.getArrayAttr(list), replicas, elements, collective.ns);
   }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,

@@ -213,6 +213,17 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   if (!problem.recomputation.empty())
     problem.recomputation.resize(problem.numHomes());
   problem.makeGraph(inputs, outputBytes);
+  for (auto [number, stage] : llvm::enumerate(stages))
+    if (auto sharded = stage.getSharded()) {
+      const std::vector<HomeBuffers> buffers = stage.buffersByHome();
+      auto bytes = [&](BufferKind kind) {
+        return buffers.empty() ? 0 : buffers.front()[int(kind)];
+      };
+      problem.setShards(static_cast<int32_t>(number),
+                        static_cast<rondo::ShardedState>(sharded->getState()),
+                        bytes(BufferKind::GatheredWeights),
+                        bytes(BufferKind::UnreducedGradients));
+    }
   if (declaresWeights(plan))
     takeState(plan, problem);
   if (std::optional<Fault> fault = problem.check())

@@ -55,7 +55,7 @@ int32_t rondo::pipe::executingRank(Operation *op) {
 }
 
 FailureOr<Action> rondo::pipe::actionOf(Operation *op, const HomeNames &names) {
-  if (auto step = dyn_cast<StepOp>(op)) {
+  if (auto step = dyn_cast<HomeOpInterface>(op)) {
     FailureOr<int32_t> home = names.home(
         op, step.getStageAttr(), step.getReplicaAttr(), executingRank(op));
     if (failed(home))

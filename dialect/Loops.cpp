@@ -110,8 +110,8 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
                  << maxMicrobatches;
         if (!isTask && index < 0)
           return node.op->emitError()
-                 << "step " << index << " does not exist; steps are numbered "
-                 << "from 0";
+                 << (action.traits().movesState() ? "unit " : "step ") << index
+                 << " does not exist; they are numbered from 0";
         if (isTask && (index < 0 ||
                        (iterations == 0 && !isOnce && index >= microbatches)))
           return node.op->emitError()
@@ -319,6 +319,15 @@ bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
     return true;
   case ActionKind::Step:
     StepOp::create(builder, loc, stage, map, indices, replica);
+    return true;
+  case ActionKind::Unshard:
+    UnshardOp::create(builder, loc, stage, map, indices, replica);
+    return true;
+  case ActionKind::Reshard:
+    ReshardOp::create(builder, loc, stage, map, indices, replica);
+    return true;
+  case ActionKind::ReduceGrad:
+    ReduceGradOp::create(builder, loc, stage, map, indices, replica);
     return true;
   default:
     return false;

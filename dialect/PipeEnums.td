@@ -82,9 +82,19 @@ def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
 /// The list of kinds/Collectives.h.
 def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
     "what several ranks do together", [
-  I32EnumAttrCase<"HomeGradients", 0, "home_gradients">,
-  I32EnumAttrCase<"TiedGradients", 1, "tied_gradients">,
-  I32EnumAttrCase<"GradientNorm", 2, "gradient_norm">
+  I32EnumAttrCase<"GatherWeights", 0, "gather_weights">,
+  I32EnumAttrCase<"ScatterGradients", 1, "scatter_gradients">,
+  I32EnumAttrCase<"HomeGradients", 2, "home_gradients">,
+  I32EnumAttrCase<"TiedGradients", 3, "tied_gradients">,
+  I32EnumAttrCase<"GradientNorm", 4, "gradient_norm">
+]>;
+
+/// The list of kinds/Shards.h, without None.
+def Pipe_ShardedState : Pipe_Enum<"ShardedState",
+    "what of a stage lies in pieces", [
+  I32EnumAttrCase<"Optimizer", 1, "optimizer">,
+  I32EnumAttrCase<"Gradients", 2, "gradients">,
+  I32EnumAttrCase<"Weights", 3, "weights">
 ]>;
 
 /// The list of kinds/Actions.h.
@@ -110,7 +120,9 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"SavedForWeightGrad", 12, "saved_for_weight_grad">,
   I32EnumAttrCase<"Checkpoints", 13, "checkpoints">,
   I32EnumAttrCase<"RecomputedForInputGrad", 14, "recomputed_for_input_grad">,
-  I32EnumAttrCase<"RecomputedForWeightGrad", 15, "recomputed_for_weight_grad">
+  I32EnumAttrCase<"RecomputedForWeightGrad", 15, "recomputed_for_weight_grad">,
+  I32EnumAttrCase<"GatheredWeights", 16, "gathered_weights">,
+  I32EnumAttrCase<"UnreducedGradients", 17, "unreduced_gradients">
 ]>;
 
 /// The lists of schedule/VersionPolicy.h.

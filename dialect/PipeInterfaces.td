@@ -46,4 +46,18 @@ def Pipe_TaskOpInterface
   ];
 }
 
+def Pipe_HomeOpInterface
+    : OpInterface<"HomeOpInterface", [Pipe_IndexedOpInterface]> {
+  let cppNamespace = "::rondo::pipe";
+  let description = [{
+    Work of a home that is no task of a micro-batch.
+  }];
+  let methods = [
+    InterfaceMethod<"The stage, by its name in the plan.",
+                    "::mlir::FlatSymbolRefAttr", "getStageAttr">,
+    InterfaceMethod<"Which of the stage's homes; null: the one on the rank.",
+                    "::mlir::IntegerAttr", "getReplicaAttr">,
+  ];
+}
+
 #endif // RONDO_DIALECT_PIPEINTERFACES_TD

@@ -69,6 +69,9 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     `buffers` are then listed by home, while `costs` are for all samples on the
     first of the ranks.
 
+    With `sharded`, each home keeps a piece of the weights, gradients and
+    optimizer state instead of all of them.
+
     `recompute` keeps no activations of the stage, or of the layers that it
     lists, from F to the backward: a `pipe.recompute` runs their forward again in
     front of it.
@@ -90,12 +93,14 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     pipe.stage @dealt [@h0] on [2, 3] deal
+    pipe.stage @pieces [@h0] on [2, 3] sharded<weights>
+    pipe.stage @groups [@h0] on [2, 3, 4, 5] sharded<weights, pieces = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
       DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
-      UnitAttr:$deals,
+      UnitAttr:$deals, OptionalAttr<Pipe_ShardedAttr>:$sharded,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of layers">>:$recompute,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
@@ -105,7 +110,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "buffers by home">>:$buffers);
   let assemblyFormat = [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`deal` $deals^)? (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`deal` $deals^)? (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -113,6 +118,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     /// Where each home is, and its samples of a micro-batch of so many that it
     /// takes.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
+    /// Homes that have the state once together: 1 where it is not sharded.
+    int64_t getPieces();
     /// Appends the stage with its homes.
     void addTo(::rondo::Homes &homes, int64_t samples);
     /// Whether a layer of that name is recomputed.

@@ -117,20 +117,29 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     `tied_gradients "tensor"` adds the partial gradients of a weight that
     several stages share; `gradient_norm` computes the global norm. Stages are
     listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
-    `pipe.await` with its number once. `ns` is how long it takes once all ranks
-    have joined (default 0).
+    `pipe.await` with its number once. `gather_weights` and `scatter_gradients`
+    are what `pipe.unshard` and `pipe.reduce_grad` of the homes of a group issue.
+
+    `homes` names a home of each listed stage, which may then be listed more than
+    once; without it, all homes of the stages take part. `elements` is the part
+    of a shared tensor that its homes have in their pieces: the first, and how
+    many. `ns` is how long it takes once all ranks have joined (default 0).
 
     ```mlir
     pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
     pipe.collective 1 gradient_norm [@s0, @s1]
+    pipe.collective 2 gather_weights [@s0, @s0] homes [2, 3]
     ```
   }];
   let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
+      OptionalAttr<DenseI64ArrayAttr>:$homes,
+      OptionalAttr<DenseI64ArrayAttr>:$elements,
       DefaultValuedProp<I64Prop, "0">:$ns);
   let assemblyFormat = [{
-    $number custom<Word>($kind) ($tensor^)? $stages (`ns` `=` $ns^)? attr-dict
+    $number custom<Word>($kind) ($tensor^)? $stages (`homes` $homes^)?
+    (`elements` $elements^)? (`ns` `=` $ns^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -33,6 +33,10 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     has a part that begins a run, and a `pipe.repeat`. Such programs clip
     gradients by stage.
 
+    Where stages are sharded, `pipe-place-gathers` writes where weights are
+    gathered and freed and gradients reduced, as `gathers` says, unless the orders
+    say it themselves.
+
     The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
     pair. `pipe-verify-scheduled` checks that it is complete and can run.
 
@@ -59,6 +63,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       OptionalAttr<Pipe_SearchAttr>:$search, OptionalAttr<Pipe_FoundAttr>:$found,
       OptionalAttr<TypedArrayAttrBase<Pipe_VersionsAttr,
                                       "policies by stage">>:$versions,
+      OptionalAttr<Pipe_GathersAttr>:$gathers,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
       DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm);
@@ -66,6 +71,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
+    (`gathers` `` $gathers^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
     (`norm` `(` custom<Word>($norm)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
@@ -316,7 +322,7 @@ class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
 }
 
 def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
-    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pipe_HomeOpInterface]> {
   let summary = "optimizer step of a stage";
   let description = [{
     Updates the stage's weights from the gradients of all its micro-batches.
@@ -344,6 +350,63 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
       return ::rondo::pipe::detail::verifyStageUse(getOperation(),
                                                    getStageAttr(), tables);
     }
+  }];
+}
+
+/// What moves the state of a stage that is sharded. Its number counts those of
+/// its kind and stage in an iteration.
+class Pipe_MoveOp<string mnemonic, string kind>
+    : Pipe_StepActionOp<mnemonic, kind,
+          [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+           Pipe_HomeOpInterface]> {
+  let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
+      Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
+  let assemblyFormat = [{
+    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
+  }];
+  let extraClassDefinition = actionKind # [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
+  }];
+}
+
+def Pipe_UnshardOp : Pipe_MoveOp<"unshard", "Unshard"> {
+  let summary = "gather the weights of a sharded stage";
+  let description = [{
+    Each home of the stage's group has a piece of them. Does not wait: a task of
+    the stage does. The number counts a stage's gathers in an iteration, from 0.
+
+    ```mlir
+    pipe.unshard @s0[0]
+    ```
+  }];
+}
+
+def Pipe_ReshardOp : Pipe_MoveOp<"reshard", "Reshard"> {
+  let summary = "free the weights that a sharded stage has gathered";
+  let description = [{
+    Comes after the last task that reads what the `pipe.unshard` of the same
+    number has gathered.
+
+    ```mlir
+    pipe.reshard @s0[0]
+    ```
+  }];
+}
+
+def Pipe_ReduceGradOp : Pipe_MoveOp<"reduce_grad", "ReduceGrad"> {
+  let summary = "add the gradients of a sharded stage's homes";
+  let description = [{
+    Adds the gradients that the homes of the stage's group have made since the
+    last one; each home keeps its piece of the sum. Does not wait: the stage's
+    step does. The number counts those of a stage in an iteration, from 0.
+
+    ```mlir
+    pipe.reduce_grad @s0[0]
+    ```
   }];
 }
 

@@ -13,22 +13,47 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// What the groups of sharded stages gather and reduce, group by group.
+static std::vector<Collective> groupMoves(PlanOp plan, const Homes &homes) {
+  std::vector<Collective> moves;
+  if (!homes.areSharded())
+    return moves;
+  for (auto kind : {rondo::CollectiveKind::GatherWeights,
+                    rondo::CollectiveKind::ScatterGradients})
+    for (int32_t home = 0; home < homes.size(); ++home) {
+      if (!homes[home].isSharded() || homes[home].piece != 0)
+        continue;
+      Collective move;
+      move.kind = kind;
+      for (int32_t piece = 0; piece < homes[home].pieces; ++piece)
+        move.homes.push_back(home + piece);
+      moves.push_back(std::move(move));
+    }
+  return moves;
+}
+
 /// Sums of gradients over the homes of stages that have several, from the last
-/// stage to the first: the last is the first to have all of its own.
+/// stage to the first: the last is the first to have all of its own. Homes of
+/// groups have the sums of their groups, each a piece, which is added to the
+/// same piece of the other groups.
 static std::vector<Collective> homeSums(PlanOp plan, const Homes &homes) {
   std::vector<Collective> sums;
   if (!homes.hasReplicas())
     return sums;
   const std::vector<HomeBuffers> buffers = homeBuffers(plan);
   for (int32_t stage = homes.numStages() - 1; stage >= 0; --stage) {
-    if (homes.of(stage).size() == 1)
+    const int32_t pieces = homes.of(stage).begin()->pieces;
+    if (homes.of(stage).size() == pieces)
       continue;
-    Collective sum;
-    sum.kind = rondo::CollectiveKind::HomeGradients;
-    for (const Home &home : homes.of(stage))
-      sum.homes.push_back(homes.numberOf(stage, home.replica));
-    if (buffers[sum.homes.front()][int(BufferKind::Gradients)] != 0)
-      sums.push_back(std::move(sum));
+    for (int32_t piece = 0; piece < pieces; ++piece) {
+      Collective sum;
+      sum.kind = rondo::CollectiveKind::HomeGradients;
+      for (const Home &home : homes.of(stage))
+        if (home.piece == piece)
+          sum.homes.push_back(homes.numberOf(stage, home.replica));
+      if (buffers[sum.homes.front()][int(BufferKind::Gradients)] != 0)
+        sums.push_back(std::move(sum));
+    }
   }
   return sums;
 }
@@ -37,7 +62,8 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
   if (!declaresWeights(plan))
     return {};
   const Homes homes = plan.getHomes();
-  std::vector<Collective> collectives = homeSums(plan, homes);
+  std::vector<Collective> collectives = groupMoves(plan, homes);
+  llvm::append_range(collectives, homeSums(plan, homes));
   Collective norm;
   for (int32_t home = 0; home < homes.size(); ++home)
     norm.homes.push_back(home);
@@ -81,10 +107,17 @@ struct Part {
 static int64_t elementsOf(PlanOp plan, const Collective &collective,
                           int32_t home,
                           const std::vector<HomeBuffers> &buffers) {
-  switch (collective.kind) {
-  case rondo::CollectiveKind::HomeGradients:
-    return std::max<int64_t>(0, buffers[home][int(BufferKind::Gradients)] /
+  auto elements = [&](BufferKind kind) {
+    return std::max<int64_t>(0, buffers[home][int(kind)] /
                                     int64_t(sizeof(float)));
+  };
+  switch (collective.kind) {
+  case rondo::CollectiveKind::GatherWeights:
+    return elements(BufferKind::GatheredWeights);
+  case rondo::CollectiveKind::ScatterGradients:
+    return elements(BufferKind::UnreducedGradients);
+  case rondo::CollectiveKind::HomeGradients:
+    return elements(BufferKind::Gradients);
   case rondo::CollectiveKind::TiedGradients: {
     const ModelSizes sizes = *plan.lookupModel().getSizes();
     return sizes.vocab * sizes.hidden;
@@ -109,9 +142,9 @@ std::vector<int64_t> rondo::pipe::stagingOfRanks(PlanOp plan, bool hasNorm) {
       continue;
     std::vector<Part> parts;
     for (int32_t home : collective.homes) {
-      // The first home of a stage owns its tensors.
-      const bool contributes =
-          allHomesContribute(collective.kind) || homes[home].replica == 0;
+      // The first home of a stage owns its tensors, or the first group.
+      const bool contributes = allHomesContribute(collective.kind) ||
+                               homes[home].replica == homes[home].piece;
       parts.push_back({homes[home].rank,
                        contributes || !isNorm
                            ? elementsOf(plan, collective, home, buffers)

@@ -29,7 +29,15 @@ void StageOp::addTo(Homes &homes, int64_t samples) {
     homes.addDealtStage({getRanks().begin(), getRanks().end()},
                         static_cast<int32_t>(samples));
   else
-    homes.addStage(sharesOf(samples));
+    homes.addStage(sharesOf(samples), static_cast<int32_t>(getPieces()));
+}
+
+int64_t StageOp::getPieces() {
+  auto sharded = getSharded();
+  if (!sharded)
+    return 1;
+  const int64_t all = getRanks().size();
+  return sharded->getPieces() == 0 ? all : sharded->getPieces();
 }
 
 bool StageOp::recomputes(StringAttr layer) {
@@ -111,6 +119,20 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
            << "stage @" << stage.getSymName()
            << " deals micro-batches to one home; list several ranks, or leave "
               "out `deal`";
+  if (auto sharded = stage.getSharded()) {
+    if (stage.getDeals())
+      return stage.emitError()
+             << "stage @" << stage.getSymName()
+             << " is sharded, but deals whole micro-batches to its homes; "
+                "those of a group gather together, so leave out `deal`";
+    const int64_t pieces = stage.getPieces();
+    if (pieces < 2 || homes % pieces != 0)
+      return stage.emitError()
+             << "stage @" << stage.getSymName() << " has its state in "
+             << pieces << (pieces == 1 ? " piece" : " pieces") << ", but "
+             << homes << (homes == 1 ? " home" : " homes")
+             << ": groups of 2 or more must divide them";
+  }
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != homes)
       return stage.emitError()

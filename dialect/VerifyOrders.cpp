@@ -344,8 +344,17 @@ LogicalResult CollectiveOp::verify() {
     return emitError() << "collective " << getNumber() << " has no stages";
   const auto kind = static_cast<rondo::CollectiveKind>(getKind());
   if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
-    return emitError() << "tied_gradients names its tensor; home_gradients and "
-                          "gradient_norm name none";
+    return emitError() << "tied_gradients names its tensor; the other kinds "
+                          "name none";
+  if (auto homes = getHomes(); homes && homes->size() != getStages().size())
+    return emitError() << "collective " << getNumber() << " names "
+                       << homes->size() << " homes of " << getStages().size()
+                       << " stages; it has one for each";
+  if (auto elements = getElements();
+      elements && (elements->size() != 2 || (*elements)[0] < 0 ||
+                   (*elements)[1] < 1))
+    return emitError() << "elements are the first one, from 0, and how many, 1 "
+                          "or more";
   if (getNs() < 0 || getNs() > mostCollectiveNs)
     return emitError() << "collective " << getNumber() << " takes " << getNs()
                        << " ns; it must be 0 to " << mostCollectiveNs;

@@ -60,21 +60,28 @@ std::optional<LinearIndex> rondo::pipe::linearIndex(AffineMap map) {
 LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
   auto task = cast<IndexedOpInterface>(op);
   const bool isTask = isa<TaskOpInterface>(op);
+  const bool isUnit =
+      traitsOf(cast<ActionOpInterface>(op).getActionKind()).movesState();
   if (task.getMap().getNumResults() != 1)
-    return op->emitError() << (isTask ? "a task has one micro-batch, not "
-                                      : "a step has one number, not ")
+    return op->emitError() << (isTask   ? "a task has one micro-batch, not "
+                                : isUnit ? "a unit has one number, not "
+                                         : "a step has one number, not ")
                            << task.getMap().getNumResults();
   if (task.getMap().getNumDims() != task.getIndices().size() ||
       !linearIndex(task.getMap()))
     return op->emitError()
-           << (isTask ? "a micro-batch" : "the number of a step")
+           << (isTask   ? "a micro-batch"
+               : isUnit ? "the number of a unit"
+                        : "the number of a step")
            << " is a number or a sum of multiples of loop variables, such as "
               "%i * 2 + 3";
   for (Value index : task.getIndices()) {
     auto argument = dyn_cast<BlockArgument>(index);
     if (!argument || !isa<ForOp, RepeatOp>(argument.getOwner()->getParentOp()))
       return op->emitError()
-             << (isTask ? "a micro-batch" : "the number of a step")
+             << (isTask   ? "a micro-batch"
+               : isUnit ? "the number of a unit"
+                        : "the number of a step")
              << " may only depend on variables of pipe.for and pipe.repeat";
   }
   return success();

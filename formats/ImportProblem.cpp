@@ -244,7 +244,7 @@ void Importer::writePlan() {
         builder.getDenseI64ArrayAttr(ranks),
         llvm::all_equal(shares) ? mlir::DenseI64ArrayAttr()
                                 : builder.getDenseI64ArrayAttr(shares),
-        problem.homes.of(s).begin()->isDealt(),
+        problem.homes.of(s).begin()->isDealt(), pipe::ShardedAttr(),
         problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
                                                       : mlir::ArrayAttr(),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),

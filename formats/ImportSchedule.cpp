@@ -100,7 +100,7 @@ rondo::formats::importSchedule(const ScheduleSource &source,
       builder, plan.getLoc(),
       freeName(module, plan.getSymName().str() + "_schedule"),
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
-      pipe::FoundAttr(), /*versions=*/ArrayAttr(),
+      pipe::FoundAttr(), /*versions=*/ArrayAttr(), pipe::GathersAttr(),
       checkAccumulation(problem, *schedule) ? pipe::Accumulate::ScheduleOrder
                                             : pipe::Accumulate::IndexOrder,
       pipe::Norm::Global);

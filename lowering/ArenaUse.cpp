@@ -37,8 +37,10 @@ struct ArenaUse {
 ArenaUse::Part partOf(BufferKind kind) {
   switch (kind) {
   case BufferKind::Weights:
+  case BufferKind::GatheredWeights:
     return ArenaUse::Weights;
   case BufferKind::Gradients:
+  case BufferKind::UnreducedGradients:
     return ArenaUse::Gradients;
   case BufferKind::Moments:
   case BufferKind::WeightChanges:

@@ -4,7 +4,9 @@
 #include "lowering/Communication.h"
 
 #include "lowering/RankCollectives.h"
+#include "lowering/RankMoves.h"
 #include "schedule/EdgeTable.h"
+#include "schedule/PlaceGathers.h"
 
 #include <algorithm>
 #include <tuple>
@@ -50,7 +52,7 @@ private:
   void orderChannels();
   void wantReceives(Channel &channel);
   void wantAlike(Channel &channel) const;
-  void writeRank(int32_t rank, const TrainingNeeds &needs, Schedule &order);
+  void writeRank(int32_t rank, const TrainingNeeds &needs, Program &program);
   void post(Channel &channel, Schedule &order);
 
   const Problem &problem;
@@ -158,7 +160,10 @@ void Inserter::wantReceives(Channel &channel) {
   for (Message &m : channel.messages) {
     int64_t startNs = std::max(m.readyNs, linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
-    while (position < numTasks && simulation.endNs[begin + position] <= startNs)
+    // What the rank only issues keeps it from nothing.
+    while (position < numTasks &&
+           (schedule.rank(channel.to)[position].traits().movesState() ||
+            simulation.endNs[begin + position] <= startNs))
       ++position;
     m.wanted = position;
   }
@@ -191,7 +196,8 @@ void Inserter::post(Channel &channel, Schedule &order) {
 }
 
 void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
-                         Schedule &order) {
+                         Program &program) {
+  Schedule &order = program.order;
   ActionRange tasks = schedule.rank(rank);
   int32_t slots = problem.channels.receiveSlots;
   size_t nextSend = 0;
@@ -211,6 +217,7 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
                    });
 
   RankCollectives collectives(problem, tasks, rank, needs.collectives);
+  RankMoves moves(problem, program, simulation, schedule.rankBegin(rank));
   // Without steps in the schedule, only sums over homes have tasks to overlap.
   const CollectiveKind lastAmongTasks = hasOwnSteps
                                             ? CollectiveKind::GradientNorm
@@ -231,6 +238,7 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
       while (channel.posted <= arrivals[nextArrival].message)
         post(channel, order);
     }
+    moves.awaitFor(tasks[i], i, order);
     collectives.awaitFor(tasks[i], order);
     order.append(tasks[i]);
     for (size_t k = firstArrival; k < nextArrival; ++k)
@@ -240,8 +248,11 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
       const PendingSend &s = sends[rank][nextSend++];
       order.append(Action(ActionKind::Send, s.edge, s.index));
     }
+    if (collectives.isDueBehind(i, lastAmongTasks))
+      moves.awaitReductions(order);
     collectives.issueBehind(i, lastAmongTasks, order);
   }
+  moves.awaitReductions(order);
   if (!hasOwnSteps) {
     collectives.finish(order);
     for (int32_t home = 0; needs.hasSteps && home < problem.numHomes(); ++home)
@@ -272,9 +283,9 @@ Program Inserter::run(TrainingNeeds needs) {
                        return a.position < b.position;
                      });
   Program program;
+  program.collectives = needs.collectives;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
-    writeRank(r, needs, program.order);
-  program.collectives = std::move(needs.collectives);
+    writeRank(r, needs, program);
   return program;
 }
 
@@ -297,21 +308,50 @@ Problem rondo::sequentialProblem(const Problem &problem) {
   return sequential;
 }
 
-Schedule rondo::sequentialSchedule(const Problem &problem) {
+Units rondo::unitsOf(const Problem &problem, const Schedule &schedule) {
+  Units units(problem.numHomes());
+  std::vector<int32_t> made(problem.numHomes(), 0);
+  for (Action action : schedule.all()) {
+    if (action.traits().makes & weightGradDone)
+      ++made[action.subject];
+    else if (action.kind() == ActionKind::ReduceGrad)
+      units[action.subject].push_back(made[action.subject]);
+  }
+  return units;
+}
+
+Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
   Schedule schedule;
   int32_t homes = problem.numHomes();
   schedule.reserve(int64_t(2) * homes * problem.microbatches);
+  // Of each home: gathers, and reductions, so far.
+  std::vector<int32_t> gathered(homes, 0), reduced(homes, 0);
+  auto whole = [&](int32_t home, auto write) {
+    const bool isSharded = problem.homes[home].isSharded();
+    if (isSharded)
+      schedule.append(Action(ActionKind::Unshard, home, gathered[home]));
+    write();
+    if (isSharded)
+      schedule.append(Action(ActionKind::Reshard, home, gathered[home]++));
+  };
   for (int32_t i = 0; i < problem.microbatches; ++i) {
     for (int32_t s = 0; s < homes; ++s)
       if (problem.homes[s].takes(i))
-        schedule.append(Action(ActionKind::Forward, s, i));
+        whole(s, [&] { schedule.append(Action(ActionKind::Forward, s, i)); });
     for (int32_t s = homes - 1; s >= 0; --s) {
       if (!problem.homes[s].takes(i))
         continue;
-      if (problem.recomputes(s))
-        schedule.append(Action(ActionKind::Recompute, s, i));
-      schedule.append(Action(ActionKind::Backward, s, i));
+      whole(s, [&] {
+        if (problem.recomputes(s))
+          schedule.append(Action(ActionKind::Recompute, s, i));
+        schedule.append(Action(ActionKind::Backward, s, i));
+      });
     }
+    // Behind the backwards of all homes of a group.
+    for (int32_t s = 0; s < homes; ++s)
+      if (problem.homes[s].isSharded() &&
+          size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == i + 1)
+        schedule.append(Action(ActionKind::ReduceGrad, s, reduced[s]++));
   }
   schedule.endRank();
   return schedule;
@@ -326,5 +366,8 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
           schedule.append(Action(ActionKind::Forward, s, i));
     schedule.endRank();
   }
+  // One chunk at a time is gathered: training needs no less.
+  if (problem.homes.areSharded())
+    return placeGathers(problem, schedule, {/*weights=*/1, /*gradients=*/1});
   return schedule;
 }

@@ -28,8 +28,12 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
 
 TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
   TrainingNeeds needs;
-  if (kind == ProgramKind::Evaluation)
+  if (kind == ProgramKind::Evaluation) {
+    for (const Collective &collective : collectives)
+      if (collective.kind == CollectiveKind::GatherWeights)
+        needs.collectives.push_back(collective);
     return needs;
+  }
   needs.hasSteps = declaresWeights;
   for (const Collective &collective : collectives)
     if (kind != ProgramKind::Pipeline || hasNorm ||
@@ -56,7 +60,7 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
     return makeFault<FaultKind::CountInOneIteration>();
   std::vector<LoweredProgram> programs;
   Problem sequential = executingProblem(ProgramKind::Sequential, problem);
-  Schedule inTurn = sequentialSchedule(sequential);
+  Schedule inTurn = sequentialSchedule(sequential, unitsOf(problem, schedule));
   programs.push_back({ProgramKind::Sequential, std::move(sequential),
                       std::move(inTurn), Program()});
   programs.push_back({ProgramKind::Evaluation,

@@ -43,6 +43,7 @@ private:
   }
   std::optional<Fault> placeState();
   void collectLives(int32_t rank);
+  void collectMovedLives(int32_t rank);
   void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
 
@@ -117,6 +118,7 @@ void Planner::addLife(int32_t buffer, int64_t index, int64_t first,
   life.rank = homes[numbers[buffer].home].rank;
   life.first = first;
   life.last = last;
+  life.isMoved = traitsOf(numbers[buffer].kind).slotPer == SlotPer::Unit;
   if (life.bytes != 0)
     lives.push_back(life);
 }
@@ -254,6 +256,47 @@ void Planner::collectLives(int32_t rank) {
   }
 }
 
+/// What is gathered, and gradients until their reduction has been awaited.
+void Planner::collectMovedLives(int32_t rank) {
+  if (!problem.homes.areSharded())
+    return;
+  const ActionRange actions = program.order.rank(rank);
+  // By home: where what it has was taken, and what a reduction under way reads.
+  std::vector<int64_t> gathered(problem.numHomes(), -1), made = gathered,
+                                                         reduced = gathered;
+  auto end = [&](std::vector<int64_t> &taken, int32_t home, BufferKind kind,
+                 int64_t unit, int64_t position) {
+    addLife(numbers.of(home, kind), unit, taken[home], position);
+    taken[home] = -1;
+  };
+  for (int64_t k = 0; k < actions.size(); ++k) {
+    const Action action = actions[k];
+    const auto home = static_cast<int32_t>(action.subject);
+    const int64_t unit = action.index;
+    if (action.kind() == ActionKind::Await &&
+        program.collectives[home].kind == CollectiveKind::ScatterGradients) {
+      for (int32_t member : program.collectives[home].homes)
+        if (problem.rankOf(member) == rank && reduced[member] >= 0)
+          end(reduced, member, BufferKind::UnreducedGradients, unit, k);
+      continue;
+    }
+    if (action.traits().subject != Subject::Home ||
+        !problem.homes[home].isSharded())
+      continue;
+    if (action.traits().makes & weightGradDone && made[home] < 0)
+      made[home] = k;
+    if (action.kind() == ActionKind::Unshard) {
+      gathered[home] = k;
+    } else if (action.kind() == ActionKind::Reshard) {
+      end(gathered, home, BufferKind::GatheredWeights, unit, k);
+    } else if (action.kind() == ActionKind::ReduceGrad) {
+      std::swap(made[home], reduced[home]);
+      if (problem.isGroupLocal(home))
+        end(reduced, home, BufferKind::UnreducedGradients, unit, k);
+    }
+  }
+}
+
 std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
   if (auto fault = checkChannels(problem, program))
@@ -282,6 +325,7 @@ std::optional<Fault> Planner::run() {
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     lives.clear();
     collectLives(r);
+    collectMovedLives(r);
     if (std::optional<Fault> wrong =
             problem.iterations > 1
                 ? assignRings(lives, arenas, program)

@@ -20,16 +20,21 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
     : collectives(collectives) {
   for (int64_t t = 0; t < problem.iterations; ++t)
     for (size_t c = 0; c < collectives.size(); ++c)
-      if (isOn(problem, rank, collectives[c]))
+      if (!movesState(collectives[c].kind) &&
+          isOn(problem, rank, collectives[c]))
         members.push_back({c, t});
   numEach = members.size() / problem.iterations;
   const int64_t each = problem.microbatchesEach();
-  for (int64_t i = 0; i < tasks.size(); ++i)
-    if (tasks[i].traits().makes & weightGradDone)
-      for (Member *member = begin(tasks[i].index / each);
-           member != end(tasks[i].index / each); ++member)
-        if (holds(*member, tasks[i].subject))
-          member->lastGradient = i;
+  for (int64_t i = 0; i < tasks.size(); ++i) {
+    const bool reduces = tasks[i].kind() == ActionKind::ReduceGrad;
+    if (!reduces && !(tasks[i].traits().makes & weightGradDone))
+      continue;
+    // Iterations of sharded stages do not overlap.
+    const int64_t t = reduces ? 0 : tasks[i].index / each;
+    for (Member *member = begin(t); member != end(t); ++member)
+      if (holds(*member, tasks[i].subject))
+        member->lastGradient = i;
+  }
 }
 
 bool RankCollectives::holds(const Member &member, int32_t home) const {

@@ -19,6 +19,13 @@ public:
   RankCollectives(const Problem &problem, ActionRange tasks, int32_t rank,
                   const std::vector<Collective> &collectives);
 
+  /// Whether issueBehind() has anything to do.
+  bool isDueBehind(int64_t position, CollectiveKind last) const {
+    return next < members.size() &&
+           (members[next].isIssued ||
+            !(members[next].lastGradient > position ||
+              readsResultOf(collectives[members[next].number].kind, last)));
+  }
   /// In front of a step: awaits what it needs.
   void awaitFor(Action action, Schedule &order);
   /// Behind the task at `position`: issues what has all its gradients, up to

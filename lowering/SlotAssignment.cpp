@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 using namespace rondo;
 
@@ -45,16 +46,18 @@ std::optional<Fault> rondo::assignSlots(std::vector<Life> &lives,
                                         int32_t microbatches, Arenas &arenas,
                                         Program &program) {
   sortByFirst(lives);
-  // By (rank, bytes): slots free again, by the position behind which they are.
+  // By (rank, bytes), apart for what is gathered or reduced, which no message
+  // leaves: slots free again, by the position behind which they are.
   struct State {
     std::deque<int32_t> freeSlots;
     std::multimap<int64_t, int32_t> busy;
     int32_t slots = 0;
   };
-  std::map<std::pair<int32_t, int64_t>, State> states;
-  std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> users;
+  using Size = std::tuple<int32_t, int64_t, bool>;
+  std::map<Size, State> states;
+  std::map<Size, std::vector<int32_t>> users;
   for (const Life &life : lives) {
-    std::pair<int32_t, int64_t> size{life.rank, life.bytes};
+    const Size size{life.rank, life.bytes, life.isMoved};
     State &state = states[size];
     while (!state.busy.empty() && state.busy.begin()->first < life.first) {
       state.freeSlots.push_back(state.busy.begin()->second);
@@ -73,12 +76,16 @@ std::optional<Fault> rondo::assignSlots(std::vector<Life> &lives,
       place.slotOf.assign(microbatches, -1);
       users[size].push_back(life.buffer);
     }
+    // Units of a sharded stage may be more.
+    if (life.microbatch >= static_cast<int64_t>(place.slotOf.size()))
+      place.slotOf.resize(life.microbatch + 1, -1);
     place.slotOf[life.microbatch] = slot;
   }
   for (auto &[size, state] : states) {
+    const auto [rank, bytes, isMoved] = size;
     if (state.slots > maxSlots)
-      return tooManySlots(size.first, state.slots, size.second);
-    int32_t pool = arenas.addPool(size.first, size.second, state.slots);
+      return tooManySlots(rank, state.slots, bytes);
+    int32_t pool = arenas.addPool(rank, bytes, state.slots);
     for (int32_t buffer : users[size])
       program.places[buffer].pool = pool;
   }

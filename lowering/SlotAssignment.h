@@ -53,6 +53,8 @@ struct Life {
   /// Taken before the action at `first` begins, free again for any action
   /// behind `last`.
   int64_t first = 0, last = 0;
+  /// Of weights that are gathered, or gradients that are not yet reduced.
+  bool isMoved = false;
 };
 
 /// More slots than a pool may have.

@@ -126,6 +126,28 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
 
+def PlaceGathers : Pass<"pipe-place-gathers", "::mlir::ModuleOp"> {
+  let summary = "write where sharded stages gather weights and reduce gradients";
+  let description = [{
+    Of schedules with stages that are `sharded`: walks the order of each rank and
+    keeps those chunks whole that it uses next, as many as `gathers` says. Without
+    numbers it takes those with the shortest simulated time within the memory, and
+    among these the least memory; `gathers` then says which. Orders that hold a
+    `pipe.unshard`, `pipe.reshard` or `pipe.reduce_grad` are left as they are.
+
+    ```mlir
+    pipe.schedule @units of @step family<"blockwise", u = 4>
+    // becomes
+    pipe.schedule @units of @step family<"blockwise", u = 4> gathers<weights = 2, gradients = 1> {
+      pipe.rank 0 {
+        pipe.unshard @s0[0]
+        pipe.for %i = 0 to 4 { pipe.forward @s0[%i] }
+        ...
+    ```
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
 def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
   let summary = "write the schedules that an adaptive executable switches to";
   let description = [{

@@ -24,6 +24,8 @@ void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
   // Takes the longest, so everything else that can fail before there is a
   // schedule has been checked.
   pm.addPass(createSearchSchedules(interrupt));
+  // Behind all that writes orders of tasks.
+  pm.addPass(createPlaceGathers());
   // Judges candidates beside the schedule that is there.
   pm.addPass(createChooseCandidates(interrupt));
   // Boundary: from here on every order is complete and can run.

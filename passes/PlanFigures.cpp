@@ -21,7 +21,15 @@ static std::vector<Collective> timedCollectives(PlanOp plan) {
   FailureOr<Problem> problem = buildProblem(plan);
   const std::vector<HomeBuffers> buffers = homeBuffers(plan);
   for (Collective &sum : collectives)
-    if (sum.kind == rondo::CollectiveKind::HomeGradients && succeeded(problem))
+    if (movesState(sum.kind) && succeeded(problem))
+      sum.ns = problem
+                   ->cost(sum.homes.front(),
+                          sum.kind == rondo::CollectiveKind::GatherWeights
+                              ? ActionKind::Unshard
+                              : ActionKind::ReduceGrad)
+                   .ns;
+    else if (sum.kind == rondo::CollectiveKind::HomeGradients &&
+             succeeded(problem))
       sum.ns = sumOverHomesNs(
           *problem, sum.homes,
           buffers[sum.homes.front()][int(BufferKind::Gradients)]);

@@ -121,7 +121,7 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
                     builder.getArrayAttr(names),
                     builder.getDenseI64ArrayAttr(rankOfStage[s]),
                     /*shares=*/DenseI64ArrayAttr(), /*deals=*/false,
-                    /*recompute=*/ArrayAttr(),
+                    ShardedAttr(), /*recompute=*/ArrayAttr(),
                     /*inputs=*/ArrayAttr(), StageCostsAttr(),
                     /*buffers=*/ArrayAttr());
   }

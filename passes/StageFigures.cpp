@@ -139,7 +139,8 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
     for (unsigned place : placesOf(stage))
       own.push_back(shareOf(layers[place], share, samples));
     std::array<int64_t, numBufferKinds> bytes;
-    runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data());
+    runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data(),
+                        stage.getPieces());
     result.push_back(BuffersAttr::fromBytes(stage.getContext(), bytes));
   }
   return result;

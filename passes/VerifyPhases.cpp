@@ -197,18 +197,16 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
 /// The tasks that a program must hold.
 FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
                                      const Problem &executing) {
-  switch (op.getKind()) {
-  case ProgramKind::Sequential:
-    return sequentialSchedule(executing);
-  case ProgramKind::Evaluation:
+  if (op.getKind() == ProgramKind::Evaluation)
     return evaluationSchedule(executing);
-  case ProgramKind::Pipeline:
-    break;
-  }
+  if (op.getKind() == ProgramKind::Sequential && !problem.homes.areSharded())
+    return sequentialSchedule(executing, {});
   FailureOr<ExpandedSchedule> expanded =
       expandSchedule(op.lookupSchedule(), problem);
   if (failed(expanded))
     return failure();
+  if (op.getKind() == ProgramKind::Sequential)
+    return sequentialSchedule(executing, unitsOf(problem, expanded->schedule));
   return expanded->schedule.hasCounts()
              ? withSingleBackwards(expanded->schedule)
              : std::move(expanded->schedule);

@@ -7,21 +7,21 @@
 
 using namespace rondo;
 
-/// How long it takes to carry `pieces` of the bytes, each a `count`-th of them,
-/// twice.
+/// How long it takes to carry `pieces` of the bytes, each a `count`-th of them.
 static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
                           int64_t rate) {
   // Both products can leave 64 bits.
-  const auto sent = static_cast<unsigned __int128>(bytes) * 2 *
+  const auto sent = static_cast<unsigned __int128>(bytes) *
                     static_cast<unsigned __int128>(pieces);
   const auto each = static_cast<unsigned __int128>(rate) * count;
   return static_cast<int64_t>(
       std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
 }
 
-int64_t rondo::sumOverHomesNs(const Problem &problem,
-                              const std::vector<int32_t> &homes,
-                              int64_t bytes) {
+/// How long it takes if each home's piece for each other passes `times`.
+static int64_t exchangeNs(const Problem &problem,
+                          const std::vector<int32_t> &homes, int64_t bytes,
+                          int64_t times) {
   const int64_t count = static_cast<int64_t>(homes.size());
   if (count < 2)
     return 0;
@@ -35,7 +35,8 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
         if (link.bytesPerUs > 0)
           rate = rate == 0 ? link.bytesPerUs : std::min(rate, link.bytesPerUs);
       }
-  int64_t ns = rate == 0 ? 0 : exchangeNs(bytes, count, count - 1, rate);
+  int64_t ns =
+      rate == 0 ? 0 : exchangeNs(bytes, count, times * (count - 1), rate);
   // By card: the pieces that leave by it, which are as many as come in.
   std::vector<int64_t> pieces(problem.cards.count());
   for (int32_t from : homes)
@@ -46,7 +47,19 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
           card >= 0)
         ++pieces[card];
   for (int32_t card = 0; card < problem.cards.count(); ++card)
-    ns = std::max(ns, exchangeNs(bytes, count, pieces[card],
+    ns = std::max(ns, exchangeNs(bytes, count, times * pieces[card],
                                  problem.cards.bytesPerUs[card]));
-  return ns + 2 * latencyNs;
+  return ns + times * latencyNs;
+}
+
+int64_t rondo::sumOverHomesNs(const Problem &problem,
+                              const std::vector<int32_t> &homes,
+                              int64_t bytes) {
+  return exchangeNs(problem, homes, bytes, /*times=*/2);
+}
+
+int64_t rondo::gatherOverHomesNs(const Problem &problem,
+                                 const std::vector<int32_t> &homes,
+                                 int64_t bytes) {
+  return exchangeNs(problem, homes, bytes, /*times=*/1);
 }

@@ -20,6 +20,12 @@ namespace rondo {
 int64_t sumOverHomesNs(const Problem &problem,
                        const std::vector<int32_t> &homes, int64_t bytes);
 
+/// How long it takes until each of r homes has the pieces of all, `bytes`
+/// together, or the sum of its own: the same way once, (r - 1) / r of the
+/// bytes and one latency.
+int64_t gatherOverHomesNs(const Problem &problem,
+                          const std::vector<int32_t> &homes, int64_t bytes);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_COLLECTIVETIME_H

@@ -24,7 +24,7 @@ namespace rondo {
 
 struct Problem;
 
-/// The rules of schedules (S1 to S8) and programs (L1 to L5).
+/// The rules of schedules (S1 to S9) and programs (L1 to L5).
 enum class Rule : uint8_t {
   None,         // a fault that breaks no rule, such as a family's
   Completeness, // S1
@@ -36,6 +36,8 @@ enum class Rule : uint8_t {
   Accumulation, // S7
   Versions,     // S8: every task reads a version that its stage has made, no
                 //     older than the stage allows
+  Gathers,      // S9: sharded state is gathered before it is read, freed once,
+                //     and reduced once, alike on all ranks of a group
   Channels,     // L1: n-th send and n-th receive of each channel name one
                 //     message; what a task needs from another rank is sent once
   WaitCycle,    // L2: the program runs to its end under the channel model, also

@@ -24,6 +24,7 @@ constexpr RuleText ruleTexts[] = {
     {"S6", "link-order"},
     {"S7", "accumulation"},
     {"S8", "versions"},
+    {"S9", "gathers"},
     {"L1", "channels"},
     {"L2", "wait-cycle"},
     {"L3", "buffers"},

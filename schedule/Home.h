@@ -23,7 +23,12 @@ struct Home {
   int32_t firstSample = 0, samples = 1;
   /// It takes micro-batches turn, turn + turns, and so on.
   int32_t turn = 0, turns = 1;
+  /// Of a stage whose state is sharded: the piece that it keeps, of as many.
+  /// The homes of a group follow each other by their pieces. One piece: it
+  /// keeps all.
+  int32_t piece = 0, pieces = 1;
 
+  bool isSharded() const { return pieces > 1; }
   bool isDealt() const { return turns > 1; }
   bool takes(int64_t microbatch) const {
     return turns == 1 || microbatch % turns == turn;
@@ -95,6 +100,13 @@ public:
     return std::any_of(begin(), end(),
                        [](const Home &home) { return home.isDealt(); });
   }
+  /// Whether the state of a stage is sharded.
+  bool areSharded() const {
+    return std::any_of(begin(), end(),
+                       [](const Home &home) { return home.isSharded(); });
+  }
+  /// The number of the first home of a home's group.
+  int32_t groupOf(int32_t number) const { return number - list[number].piece; }
   /// The stage's home on a rank, or its first one where it has none there.
   int32_t numberOn(int32_t stage, int32_t rank) const {
     for (int32_t home = firstOfStage[stage]; home < firstOfStage[stage + 1];
@@ -105,12 +117,14 @@ public:
   }
 
   /// Appends a stage with a replica for each share, in the order of samples.
-  void addStage(const std::vector<Share> &shares) {
+  /// Each group of `pieces` of them keeps its state once.
+  void addStage(const std::vector<Share> &shares, int32_t pieces = 1) {
     const int32_t stage = numStages();
     int32_t replica = 0, firstSample = 0;
     for (const Share &share : shares) {
-      list.push_back(
-          {stage, replica++, share.rank, firstSample, share.samples});
+      list.push_back({stage, replica, share.rank, firstSample, share.samples,
+                      /*turn=*/0, /*turns=*/1, replica % pieces, pieces});
+      ++replica;
       firstSample += share.samples;
     }
     firstOfStage.push_back(size());
@@ -129,6 +143,11 @@ public:
     firstOfStage.push_back(size());
   }
   void moveTo(int32_t number, int32_t rank) { list[number].rank = rank; }
+  /// Lets a home keep its state in one piece.
+  void makeWhole(int32_t number) {
+    list[number].piece = 0;
+    list[number].pieces = 1;
+  }
 
 private:
   std::vector<Home> list;

@@ -106,7 +106,7 @@ Problem rondo::inSlots(const Problem &problem) {
   slots.makeMessagesFree();
   for (int32_t home = 0; home < slots.numHomes(); ++home)
     for (const ActionTraits &traits : actionTable.rows)
-      if (traits.hasCost() &&
+      if (traits.hasCost() && !traits.movesState() &&
           (traits.kind != ActionKind::Recompute || slots.recomputes(home)))
         slots.cost(home, traits.kind).ns = traits.isTask() ? 1 : 0;
   return slots;

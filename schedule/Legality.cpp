@@ -3,6 +3,7 @@
 
 #include "schedule/Legality.h"
 
+#include "schedule/Shards.h"
 #include "schedule/VersionAnalysis.h"
 
 using namespace rondo;
@@ -11,8 +12,8 @@ std::optional<Fault> rondo::checkSchedule(const Problem &problem,
                                           const Schedule &schedule,
                                           Simulation *simulation,
                                           bool keepTimes) {
-  for (auto rule :
-       {checkCompleteness, checkPlacement, checkLinkOrder, checkDependence})
+  for (auto rule : {checkCompleteness, checkPlacement, checkLinkOrder,
+                    checkDependence, checkGathers})
     if (auto fault = rule(problem, schedule))
       return fault;
   // Versions may depend on times.

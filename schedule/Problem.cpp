@@ -5,6 +5,7 @@
 
 #include "kinds/Shares.h"
 #include "schedule/Iterations.h"
+#include "schedule/Shards.h"
 
 #include <algorithm>
 
@@ -236,7 +237,9 @@ Found checkCosts(const Problem &problem) {
         return costFault<FaultKind::TimeBelowZero>(h, kind, cost.ns);
       if (cost.acquireBytes < 0)
         return costFault<FaultKind::BytesBelowZero>(h, kind, cost.acquireBytes);
-      if (cost.lane != traits.lane)
+      const bool isUnused =
+          traits.movesState() && !problem.homes[h].isSharded();
+      if (!isUnused && cost.lane != traits.lane)
         return costFault<FaultKind::NotOnItsLane>(
             h, kind, static_cast<int64_t>(cost.lane),
             static_cast<int64_t>(traits.lane));
@@ -360,9 +363,11 @@ Found checkSums(const Problem &problem) {
       if (!traits.hasCost())
         continue;
       const Cost &cost = problem.cost(h, traits.kind);
+      // Weights are gathered for F and for the backward at most.
       const int64_t times = traits.index == IndexMeaning::Microbatch
                                 ? problem.microbatches
-                                : problem.iterations;
+                            : traits.movesState() ? 2 * problem.microbatches
+                                                  : problem.iterations;
       ns.add(cost.ns, times);
       bytes.add(cost.acquireBytes, times);
     }
@@ -382,8 +387,8 @@ Found checkSums(const Problem &problem) {
 } // namespace
 
 std::optional<Fault> Problem::check() const {
-  for (auto rule : {checkSizes, checkIterations, checkPlaces, checkCosts,
-                    checkLinks, checkCards, checkEdges, checkSums})
+  for (auto rule : {checkSizes, checkIterations, checkPlaces, checkShards,
+                    checkCosts, checkLinks, checkCards, checkEdges, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

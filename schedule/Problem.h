@@ -10,6 +10,7 @@
 #ifndef RONDO_SCHEDULE_PROBLEM_H
 #define RONDO_SCHEDULE_PROBLEM_H
 
+#include "kinds/Shards.h"
 #include "schedule/Action.h"
 #include "schedule/Cards.h"
 #include "schedule/Fault.h"
@@ -149,6 +150,8 @@ struct Problem {
   std::vector<HostCosts> hosts;
   /// By home; empty where none recomputes.
   std::vector<Recomputation> recomputation;
+  /// By stage: what of its state its homes have in pieces; empty: nothing.
+  std::vector<ShardedState> sharded;
   /// By stage; empty: all synchronous.
   std::vector<VersionPolicy> versions;
   /// By stage: what a version of its weights takes; empty: not known.
@@ -180,6 +183,18 @@ struct Problem {
   }
   Cost &cost(int32_t home, ActionKind kind) {
     return costs[home * numCostColumns + costColumn(kind)];
+  }
+  ShardedState shardedState(int32_t home) const {
+    return sharded.empty() ? ShardedState::None : sharded[homes[home].stage];
+  }
+  /// Whether one rank runs all homes of a home's group, as the reference does:
+  /// then it copies and adds by itself, at once, and waits for no other.
+  bool isGroupLocal(int32_t home) const {
+    const int32_t first = homes.groupOf(home);
+    for (int32_t piece = 1; piece < homes[home].pieces; ++piece)
+      if (rankOf(first + piece) != rankOf(first))
+        return false;
+    return true;
   }
   bool recomputes(int32_t home) const {
     return !recomputation.empty() && recomputation[home] != Recomputation::None;
@@ -249,6 +264,13 @@ struct Problem {
   /// `checkpointBytes` more, until the end of R.
   void setRecomputation(int32_t stage, Recomputation how, int64_t ns,
                         int64_t bytes, int64_t checkpointBytes);
+
+  /// Lets the homes of a stage have its state in pieces: a group gathers
+  /// `weightBytes` and reduces `gradientBytes`, all pieces together, in the
+  /// time that its links take. Needs the homes, with their pieces, and the
+  /// links.
+  void setShards(int32_t stage, ShardedState how, int64_t weightBytes,
+                 int64_t gradientBytes);
 
   /// The edges are those of makeChain(), and each stage has one home.
   bool isChain() const;

@@ -4,6 +4,7 @@
 #include "schedule/Problem.h"
 
 #include "kinds/Shares.h"
+#include "schedule/CollectiveTime.h"
 
 #include <algorithm>
 
@@ -56,6 +57,27 @@ void Problem::setRecomputation(int32_t stage, Recomputation how, int64_t ns,
     forward.acquireBytes += share(checkpointBytes) - moved;
     cost(number, ActionKind::Recompute) = {partOfUp(ns, home.samples, samples),
                                            moved, share(checkpointBytes)};
+  }
+}
+
+void Problem::setShards(int32_t stage, ShardedState how, int64_t weightBytes,
+                        int64_t gradientBytes) {
+  sharded.resize(numStages(), ShardedState::None);
+  sharded[stage] = how;
+  for (const Home &home : homes.of(stage)) {
+    const int32_t number = homes.numberOf(stage, home.replica);
+    if (!home.isSharded())
+      continue;
+    std::vector<int32_t> group;
+    for (int32_t piece = 0; piece < home.pieces; ++piece)
+      group.push_back(homes.groupOf(number) + piece);
+    cost(number,
+         ActionKind::Unshard) = {gatherOverHomesNs(*this, group, weightBytes),
+                                 weightBytes, 0, Lane::Collective};
+    cost(number, ActionKind::Reshard) = {0, 0, weightBytes};
+    cost(number, ActionKind::ReduceGrad) = {
+        gatherOverHomesNs(*this, group, gradientBytes), 0, gradientBytes,
+        Lane::Collective};
   }
 }
 

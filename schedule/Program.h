@@ -66,6 +66,9 @@ struct Collective {
   std::vector<int32_t> homes;
   /// How long it takes once all its ranks are there.
   int64_t ns = 0;
+  /// Of a shared tensor whose stages are sharded: the elements that it adds,
+  /// which its homes have in their pieces; 0: all.
+  int64_t firstElement = 0, numElements = 0;
 };
 
 struct Program {

@@ -8,7 +8,7 @@
 using namespace rondo;
 using namespace rondo::program_execution;
 
-bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
+bool Execution::collective(int32_t r, RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   const bool starts = collectiveStart == CollectiveStart::WhenIssued;
   lanes[r].issued.push_back(
@@ -16,6 +16,20 @@ bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
   if (starts)
     runCollectives(r);
   return true;
+}
+
+Action Execution::issueOf(int32_t collective, int32_t rank) const {
+  const Action await = awaitOf(collective);
+  const Collective &desc = program.collectives[await.subject];
+  if (!movesState(desc.kind))
+    return Action(ActionKind::AllReduce, await.subject, await.index);
+  for (int32_t home : desc.homes)
+    if (problem.rankOf(home) == rank)
+      return Action(desc.kind == CollectiveKind::GatherWeights
+                        ? ActionKind::Unshard
+                        : ActionKind::ReduceGrad,
+                    home, await.index);
+  return await;
 }
 
 bool Execution::await(int32_t r, RankState &rank, Action action) {
@@ -27,7 +41,7 @@ bool Execution::await(int32_t r, RankState &rank, Action action) {
                             return one.collective == collective;
                           });
   if (own == issued.rend())
-    return needOwn(rank, actionOfCollective(ActionKind::AllReduce, collective));
+    return needOwn(rank, issueOf(collective, r));
   bool starts = false;
   for (size_t one = lane.done; one < size_t(issued.rend() - own); ++one)
     if (issued[one].readyNs == notYet) {
@@ -111,8 +125,7 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
                                         return one.collective == collective;
                                       });
     wait.onRank = member;
-    wait.needs = actionOfCollective(
-        isIssued ? ActionKind::Await : ActionKind::AllReduce, collective);
+    wait.needs = isIssued ? awaitOf(collective) : issueOf(collective, member);
     return;
   }
 }

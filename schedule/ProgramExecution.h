@@ -10,6 +10,7 @@
 #define RONDO_SCHEDULE_PROGRAMEXECUTION_H
 
 #include "schedule/BufferNumbers.h"
+#include "schedule/GroupCollectives.h"
 #include "schedule/Program.h"
 #include "schedule/Slots.h"
 #include "schedule/Waits.h"
@@ -116,14 +117,16 @@ private:
   int64_t messageOf(Action action) const {
     return action.subject * microbatches + action.index;
   }
-  /// The collective of a step, by its place in `collectives`.
+  /// The collective of a step or unit, by its place in `collectives`.
   int32_t collectiveOf(Action action) const {
     return static_cast<int32_t>(action.index * program.collectives.size() +
-                                action.subject);
+                                groups.numberOf(action));
   }
-  Action actionOfCollective(ActionKind kind, int32_t collective) const {
+  /// What a rank does to issue a collective.
+  Action issueOf(int32_t collective, int32_t rank) const;
+  Action awaitOf(int32_t collective) const {
     const auto count = static_cast<int32_t>(program.collectives.size());
-    return Action(kind, collective % count, collective / count);
+    return Action(ActionKind::Await, collective % count, collective / count);
   }
   Channel &channelOf(Action action) {
     return channels[channelIds[action.subject]];
@@ -134,9 +137,11 @@ private:
   bool task(RankState &rank, Action action);
   bool send(RankState &rank, Action action);
   bool receive(RankState &rank, Action action);
-  bool allReduce(int32_t r, RankState &rank, Action action);
+  /// Of an all_reduce, an unshard or a reduce_grad.
+  bool collective(int32_t r, RankState &rank, Action action);
   bool await(int32_t r, RankState &rank, Action action);
   bool step(RankState &rank, Action action);
+  bool atOnce(RankState &rank);
 
   bool needOwn(RankState &rank, Action needed);
   bool take(RankState &rank, int32_t buffer, int64_t index, int64_t &start);
@@ -176,6 +181,7 @@ private:
   EdgeTable edges;
   BufferNumbers buffers;
   Slots slots;
+  const GroupCollectives groups;
 
   std::vector<RankState> ranks;
   std::vector<int32_t> worklist;
@@ -186,7 +192,7 @@ private:
   std::vector<int32_t> toMeet;
   /// By edge.
   std::vector<int32_t> channelIds;
-  /// [step * number of collectives + collective].
+  /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
   CardQueue cards;
   /// By rank.

@@ -25,7 +25,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       isOneQueue(problem.channels.queues == Queues::PerRank),
       collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
       edges(problem), buffers(problem), slots(program),
-      done(problem.nothingDoneYet()),
+      groups(problem, program), done(problem.nothingDoneYet()),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -68,7 +68,11 @@ Execution::Execution(const Problem &problem, const Program &program,
       state.cards = cardsBetween(problem, state.ranks);
     collectives.push_back(std::move(state));
   }
-  for (int32_t t = 1; t < problem.iterations; ++t)
+  int64_t most = problem.iterations;
+  for (Action action : order.all())
+    if (action.traits().movesState())
+      most = std::max(most, int64_t(action.index) + 1);
+  for (int64_t t = 1; t < most; ++t)
     for (size_t c = 0; c < program.collectives.size(); ++c)
       collectives.push_back(collectives[c]);
   cards.reset(problem.cards.count());
@@ -287,6 +291,12 @@ bool Execution::receive(RankState &rank, Action action) {
   return true;
 }
 
+/// Takes no time.
+bool Execution::atOnce(RankState &rank) {
+  result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
+  return true;
+}
+
 bool Execution::step(RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   rank.clock += problem.cost(action.subject, ActionKind::Step).ns;
@@ -301,8 +311,15 @@ bool Execution::issue(int32_t r, RankState &rank) {
     return send(rank, action);
   case ActionKind::Recv:
     return receive(rank, action);
+  case ActionKind::Unshard:
+  case ActionKind::ReduceGrad:
+    if (problem.isGroupLocal(action.subject))
+      return atOnce(rank);
+    return collective(r, rank, action);
+  case ActionKind::Reshard:
+    return atOnce(rank);
   case ActionKind::AllReduce:
-    return allReduce(r, rank, action);
+    return collective(r, rank, action);
   case ActionKind::Await:
     return await(r, rank, action);
   case ActionKind::Step:

@@ -51,6 +51,10 @@ public:
   ActionRange rank(int32_t r) const {
     return {actions.data() + offsets[r], actions.data() + offsets[r + 1]};
   }
+  /// Those of all ranks, rank by rank.
+  ActionRange all() const {
+    return {actions.data(), actions.data() + actions.size()};
+  }
   /// Position of a rank's first action in the array of all actions; the
   /// simulator's times use the same positions.
   int64_t rankBegin(int32_t r) const { return offsets[r]; }

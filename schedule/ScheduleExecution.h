@@ -10,6 +10,7 @@
 #define RONDO_SCHEDULE_SCHEDULEEXECUTION_H
 
 #include "schedule/EdgeTable.h"
+#include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 #include "schedule/Waits.h"
 
@@ -57,7 +58,7 @@ struct LinkState {
 constexpr Done allDone = 0x80;
 
 /// Values of RankState::blocked that are no message.
-constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
+constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
 /// Values of `arrival` below 0: not made, or made at -2 - value and held back
 /// by a link order or by cards.
 constexpr int64_t notMade = -1;
@@ -71,11 +72,32 @@ struct RankState {
   int64_t blocked = notBlocked;
 };
 
+/// What a rank does together with the ranks that it shares state with, one at a
+/// time in the order of issue.
+struct MoveLane {
+  struct Issued {
+    Action action;
+    int64_t position, readyNs;
+  };
+  std::vector<Issued> issued;
+  /// How many have begun.
+  size_t done = 0;
+
+  bool isEmpty() const { return done == issued.size(); }
+  const Issued &head() const { return issued[done]; }
+};
+
 class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
-        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()) {
+        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()),
+        isSharded(problem.homes.areSharded()) {
+    if (isSharded) {
+      moveLanes.resize(schedule.numRanks());
+      gatheredNs.assign(problem.numHomes(), 0);
+      reducedNs.assign(problem.numHomes(), 0);
+    }
     makeRanks();
     makeWorks();
     orderLinks();
@@ -120,6 +142,22 @@ private:
     return rondo::firstBlocking(action, &done[action.subject * microbatches],
                                 problem.microbatchesEach());
   }
+  // ScheduleMoves.cpp: state that is sharded.
+  void move(int32_t r, RankState &rank, Action action, Simulation &result);
+  /// When the sharded state that an action needs is there; notMade: not yet.
+  int64_t stateNs(Action action) const {
+    return action.kind() == ActionKind::Step ? reducedNs[action.subject]
+                                             : gatheredNs[action.subject];
+  }
+  void runMoves(int32_t rank, Simulation &result);
+  bool isHead(int32_t home, Action action) const;
+  Action ofHome(int32_t home, Action action) const {
+    return Action(action.kind(), home, action.index);
+  }
+  /// The rank that keeps the head of a rank's lane from beginning, and what it
+  /// has to issue.
+  Wait waitOfLane(int32_t rank) const;
+
   Wait waitOf(int32_t rank) const;
   Action producerOf(int64_t message) const;
 
@@ -130,6 +168,8 @@ private:
   /// Some edges have messages of some micro-batches only. The others count as
   /// arrived at 0.
   const bool isDealt;
+  /// Some stages have their state in pieces.
+  const bool isSharded;
   /// [home * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
@@ -145,6 +185,11 @@ private:
   /// the compute lane, as they mostly are.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
+  /// By rank, and by home: when its last gather or reduction ends; notMade
+  /// where it has not begun. Empty where no state is sharded.
+  std::vector<MoveLane> moveLanes;
+  std::vector<int64_t> gatheredNs, reducedNs;
+  UnreducedBytes unreduced{problem};
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;

@@ -18,7 +18,16 @@ Wait Execution::waitOf(int32_t r) const {
   const RankState &rank = ranks[r];
   Wait wait;
   wait.rank = wait.onRank = r;
+  if (rank.position == rank.end)
+    return waitOfLane(r);
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
+  if (rank.blocked == blockedByState) {
+    // Its own lane is behind what it waits for.
+    const Wait lane = waitOfLane(r);
+    wait.needs = lane.needs;
+    wait.onRank = lane.onRank;
+    return wait;
+  }
   if (rank.blocked == blockedByOwnTask) {
     const ActionTraits &traits = wait.at.traits();
     int64_t index = firstBlocking(wait.at);
@@ -45,21 +54,26 @@ Wait Execution::waitOf(int32_t r) const {
 }
 
 std::vector<Wait> Execution::findCycle() const {
-  auto isStuck = [&](int32_t r) { return ranks[r].position < ranks[r].end; };
+  auto isStuck = [&](int32_t r) {
+    return ranks[r].position < ranks[r].end ||
+           (isSharded && !moveLanes[r].isEmpty());
+  };
   const int32_t numRanks = static_cast<int32_t>(ranks.size());
   std::vector<int32_t> next(numRanks, -1);
   for (int32_t r = 0; r < numRanks; ++r) {
     if (!isStuck(r))
       continue;
     int64_t blocked = ranks[r].blocked;
-    next[r] = blocked == blockedByOwnTask
-                  ? r
+    next[r] = blocked == blockedByOwnTask ? r
+              : blocked == blockedByState || ranks[r].position == ranks[r].end
+                  ? waitOfLane(r).onRank
                   : problem.rankOf(problem.edges[blocked / microbatches].from);
     if (next[r] == r)
       return {waitOf(r)};
   }
   // Each stuck rank waits for one rank, so the walk from the lowest enters a
-  // cycle; a complete schedule never waits for a rank that is done.
+  // cycle; a complete schedule never waits for a rank that is done, since the
+  // ranks of a group issue the same (S9).
   int32_t r = 0;
   while (!isStuck(r))
     ++r;

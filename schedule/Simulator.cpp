@@ -172,7 +172,8 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.startNs.resize(schedule.numActions());
     result.endNs.resize(schedule.numActions());
   }
-  const bool isPlain = otherClocks.empty() && !isDealt && !schedule.hasCounts();
+  const bool isPlain =
+      otherClocks.empty() && !isDealt && !isSharded && !schedule.hasCounts();
   if (!isPlain)
     otherClocks.resize(schedule.numRanks());
   if (isPlain)
@@ -198,6 +199,12 @@ void Execution::runLanes(Simulation &result) {
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
+      if (!isPlain && action.traits().movesState()) {
+        if (rank.position == first)
+          rank.firstStart = rank.clock;
+        move(r, rank, action, result);
+        continue;
+      }
       const Work &work =
           works[action.subject * numWorkKinds + workNumber(action.kind())];
       const int64_t key = action.subject * microbatches + action.index;
@@ -205,6 +212,8 @@ void Execution::runLanes(Simulation &result) {
       for (int64_t i = 0; i < count; ++i)
         if ((done[key + i] & work.needs) != work.needs)
           rank.blocked = blockedByOwnTask;
+      if (!isPlain && isSharded && stateNs(action) == notMade)
+        rank.blocked = blockedByState;
       if (rank.blocked != notBlocked)
         break;
       const bool isCompute = isPlain || work.lane == Lane::Compute;
@@ -212,6 +221,8 @@ void Execution::runLanes(Simulation &result) {
       int64_t start = rank.clock;
       if (!isCompute)
         start = std::max(start, otherClocks[r][lane]);
+      if (!isPlain && isSharded)
+        start = std::max(start, stateNs(action));
       for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
         const int64_t message = inputs[i] + action.index;
         for (int64_t each = message; each < message + count; ++each) {
@@ -237,6 +248,8 @@ void Execution::runLanes(Simulation &result) {
         otherClocks[r][lane] = end;
       rank.work += ns;
       rank.held += work.acquireBytes * count;
+      if (!isPlain && isSharded)
+        rank.held += unreduced.takenBy(action);
       rank.peak = std::max(rank.peak, rank.held);
       rank.held -= work.releaseBytes * count;
       for (int64_t i = 0; i < count; ++i)

@@ -40,7 +40,9 @@ public:
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
         poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
-        readsInputAgain(problem.numHomes()) {}
+        readsInputAgain(problem.numHomes()),
+        isSharded(problem.homes.areSharded()), gathered(problem.numHomes(), -1),
+        reduced(problem.numHomes(), 0), hasUnreduced(problem.numHomes()) {}
 
   Found run();
 
@@ -48,9 +50,17 @@ private:
   Found placeState();
   Found step();
   Found task();
-  Found take(int32_t buffer, int64_t uses);
+  Found take(int32_t buffer, int64_t number, int64_t uses);
+  Found take(int32_t buffer, int64_t uses) {
+    return take(buffer, action.index, uses);
+  }
+  Found moveState();
+  Found awaitReduction();
   Found receive();
-  Found read(int32_t buffer, bool isLastUse);
+  Found read(int32_t buffer, int64_t number, bool isLastUse);
+  Found read(int32_t buffer, bool isLastUse) {
+    return read(buffer, action.index, isLastUse);
+  }
   Found readAll(bool isLastUse);
   EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
@@ -96,6 +106,11 @@ private:
   std::vector<bool> hasBackward;
   /// By home: its R reads what its F has read.
   std::vector<bool> readsInputAgain;
+  /// By home of a sharded stage: the gather that is there, -1: none; reductions
+  /// so far; whether there are gradients that none has taken.
+  const bool isSharded;
+  std::vector<int64_t> gathered, reduced;
+  std::vector<bool> hasUnreduced;
 
   /// The action that is being replayed.
   int32_t rank = 0;
@@ -136,12 +151,12 @@ Replay::Found Replay::placeState() {
   return std::nullopt;
 }
 
-Replay::Found Replay::take(int32_t buffer, int64_t uses) {
-  const int64_t slot = slots.of(buffer, action.index);
+Replay::Found Replay::take(int32_t buffer, int64_t number, int64_t uses) {
+  const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
     return std::nullopt;
   if (slot == Slots::invalid)
-    return fault<FaultKind::TakesNoSlot>(nameOf(buffer));
+    return fault<FaultKind::TakesNoSlot>(BufferName{buffer, number});
   int32_t &owner = poolRanks[slots.poolOf(slot)];
   if (owner >= 0 && owner != rank)
     return fault<FaultKind::TakesFromOtherRank>(slotName(slot), owner);
@@ -149,10 +164,10 @@ Replay::Found Replay::take(int32_t buffer, int64_t uses) {
   Content &content = contents[slot];
   if (content.isOwned) {
     if (content.isState)
-      return fault<FaultKind::TakesFromState>(slotName(slot), nameOf(buffer),
-                                              contentName(content));
+      return fault<FaultKind::TakesFromState>(
+          slotName(slot), BufferName{buffer, number}, contentName(content));
     Fault taken = fault<FaultKind::TakesFromOwner>(
-        slotName(slot), nameOf(buffer), contentName(content));
+        slotName(slot), BufferName{buffer, number}, contentName(content));
     taken.otherRank = content.rank;
     taken.otherPosition = content.position;
     return taken;
@@ -160,7 +175,7 @@ Replay::Found Replay::take(int32_t buffer, int64_t uses) {
   content.isOwned = true;
   content.buffer = buffer;
   content.rank = rank;
-  content.microbatch = action.index;
+  content.microbatch = number;
   content.position = position;
   content.uses = uses;
   return std::nullopt;
@@ -185,17 +200,17 @@ Replay::Found Replay::receive() {
   return take(buffer, readersOf(action.subject));
 }
 
-Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
-  const int64_t slot = slots.of(buffer, action.index);
+Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
+  const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
     return std::nullopt;
   if (slot == Slots::invalid)
-    return fault<FaultKind::ReadsNoSlot>(nameOf(buffer));
+    return fault<FaultKind::ReadsNoSlot>(BufferName{buffer, number});
   Content &content = contents[slot];
   if (!content.isOwned || content.buffer != buffer ||
-      content.microbatch != action.index)
-    return fault<FaultKind::ReadsOtherBuffer>(nameOf(buffer), slotName(slot),
-                                              contentName(content));
+      content.microbatch != number)
+    return fault<FaultKind::ReadsOtherBuffer>(
+        BufferName{buffer, number}, slotName(slot), contentName(content));
   if (isLastUse && --content.uses == 0)
     content.isOwned = false;
   return std::nullopt;
@@ -219,6 +234,10 @@ Replay::Found Replay::readAll(bool isLastUse) {
     if (Found wrong = read(isLocal ? sent : received, isLastUse))
       return wrong;
   }
+  if (isSharded && gathered[home] >= 0 && !isLastUse)
+    if (Found wrong = read(buffers.of(home, BufferKind::GatheredWeights),
+                           gathered[home], /*isLastUse=*/false))
+      return wrong;
   for (BufferKind saved : action.traits().releases)
     if (Found wrong = read(buffers.of(home, saved), isLastUse))
       return wrong;
@@ -297,6 +316,13 @@ Replay::Found Replay::task() {
       wrong = read(buffer, /*isLastUse=*/true);
     return !wrong;
   };
+  if (isSharded && problem.homes[home].isSharded() &&
+      (action.traits().makes & weightGradDone) && !hasUnreduced[home]) {
+    hasUnreduced[home] = true;
+    if (Found none = take(buffers.of(home, BufferKind::UnreducedGradients),
+                          reduced[home], /*uses=*/1))
+      return none;
+  }
   if (!buffers.forEachTaken(edges, home, action, takeOne) ||
       !buffers.forEachTaken(edges, home, action, dropUnused))
     return wrong;
@@ -306,9 +332,46 @@ Replay::Found Replay::task() {
   return readAll(/*isLastUse=*/true);
 }
 
+/// Gathered weights lie there from unshard to reshard, a unit's gradients from
+/// its first W or B until its reduction has been awaited.
+Replay::Found Replay::moveState() {
+  const int32_t home = action.subject;
+  const int32_t weights = buffers.of(home, BufferKind::GatheredWeights);
+  switch (action.kind()) {
+  case ActionKind::Unshard:
+    gathered[home] = action.index;
+    return take(weights, /*uses=*/1);
+  case ActionKind::Reshard:
+    gathered[home] = -1;
+    return read(weights, /*isLastUse=*/true);
+  default:
+    hasUnreduced[home] = false;
+    reduced[home] = int64_t(action.index) + 1;
+    return problem.isGroupLocal(home)
+               ? read(buffers.of(home, BufferKind::UnreducedGradients),
+                      /*isLastUse=*/true)
+               : std::nullopt;
+  }
+}
+
+Replay::Found Replay::awaitReduction() {
+  const Collective &collective = program.collectives[action.subject];
+  if (collective.kind == CollectiveKind::ScatterGradients)
+    for (int32_t home : collective.homes)
+      if (problem.rankOf(home) == rank)
+        if (Found wrong = read(buffers.of(home, BufferKind::UnreducedGradients),
+                               /*isLastUse=*/true))
+          return wrong;
+  return std::nullopt;
+}
+
 Replay::Found Replay::step() {
   if (action.isTask())
     return task();
+  if (action.traits().movesState())
+    return moveState();
+  if (action.kind() == ActionKind::Await)
+    return awaitReduction();
   if (action.traits().subject != Subject::Edge)
     return std::nullopt;
   return action.kind() == ActionKind::Send

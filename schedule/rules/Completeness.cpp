@@ -139,6 +139,13 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
       Action action = order[i];
       if (!action.traits().hasCost())
         return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
+      if (action.traits().movesState()) {
+        // S9 looks at the rest.
+        if (static_cast<int64_t>(action.subject) >= problem.numHomes())
+          return makeFaultAt<FaultKind::UnknownTask>(
+              rule, r, i, action, problem.numStages() - 1, microbatches - 1);
+        continue;
+      }
       const bool isTask = action.isTask();
       if (static_cast<int64_t>(action.subject) >= problem.numHomes() ||
           action.count == 0 ||

@@ -66,6 +66,8 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
     const LastGradients lastGradients(problem, order);
     for (int64_t i = 0; i < order.size(); ++i) {
       const Action action = order[i];
+      if (action.traits().movesState())
+        continue;
       const int32_t home = action.subject;
       auto before = [&](int32_t neededStage,
                         Done needed) -> std::optional<Fault> {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/Legality.h"
+#include "schedule/Shards.h"
 
 using namespace rondo;
 
@@ -16,10 +17,11 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     int64_t held = 0;
+    UnreducedBytes unreduced(problem);
     for (int64_t i = 0; i < order.size(); ++i) {
       const Cost &cost = problem.cost(order[i].subject, order[i].kind());
       const int64_t count = order[i].count;
-      held += cost.acquireBytes * count;
+      held += cost.acquireBytes * count + unreduced.takenBy(order[i]);
       if (held > problem.memoryCaps[r]) {
         Fault fault =
             makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i]);

@@ -4,6 +4,7 @@
 #include "schedule/rules/ProgramNames.h"
 
 #include "schedule/BufferNumbers.h"
+#include "schedule/GroupCollectives.h"
 
 #include <algorithm>
 
@@ -13,8 +14,8 @@ namespace {
 
 /// What an action of a rank names that is not there, if anything.
 std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
-                                Rule rule, int32_t rank, int64_t position,
-                                Action action) {
+                                const GroupCollectives &groups, Rule rule,
+                                int32_t rank, int64_t position, Action action) {
   auto outOf = [&](const char *what, int64_t there) {
     return makeFaultAt<FaultKind::NamesNothing>(rule, rank, position, action,
                                                 what, there);
@@ -31,7 +32,16 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   if (!traits.isImplemented)
     return makeFaultAt<FaultKind::NoProgramAction>(rule, rank, position,
                                                    action);
-  if (traits.index == IndexMeaning::Step && index >= problem.iterations)
+  const bool isOfUnit =
+      traits.movesState() ||
+      (action.kind() == ActionKind::Await &&
+       number < static_cast<int64_t>(program.collectives.size()) &&
+       movesState(program.collectives[number].kind));
+  // Each unit has an action.
+  if (isOfUnit && index >= program.order.numActions())
+    return outOf("unit", program.order.numActions());
+  if (!isOfUnit && traits.index == IndexMeaning::Step &&
+      index >= problem.iterations)
     return outOf("step", problem.iterations);
   switch (traits.subject) {
   case Subject::Edge: {
@@ -51,6 +61,11 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   case Subject::Collective: {
     if (number >= static_cast<int64_t>(program.collectives.size()))
       return outOf("collective", program.collectives.size());
+    if (action.kind() == ActionKind::AllReduce &&
+        movesState(program.collectives[number].kind))
+      return makeFaultAt<FaultKind::IssuedByHomes>(
+          rule, rank, position, action,
+          traitsOf(program.collectives[number].kind).keyword);
     const std::vector<int32_t> &homes = program.collectives[number].homes;
     auto isHere = [&](int32_t home) { return problem.rankOf(home) == rank; };
     if (std::none_of(homes.begin(), homes.end(), isHere))
@@ -70,6 +85,13 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     return makeFaultAt<FaultKind::DealtElsewhere>(
         rule, rank, position, action,
         problem.homes.of(home.stage).first[index % home.turns].rank, index);
+  if (traits.movesState()) {
+    if (!home.isSharded())
+      return makeFaultAt<FaultKind::NotSharded>(rule, rank, position, action);
+    if (action.kind() != ActionKind::Reshard && groups.numberOf(action) < 0)
+      return makeFaultAt<FaultKind::NoGroupCollective>(rule, rank, position,
+                                                       action);
+  }
   return misplaced(number);
 }
 
@@ -96,10 +118,12 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
       if (home < 0 || home >= problem.numHomes())
         return makeRuleFault<FaultKind::CollectiveOfNoStage>(
             rule, c, home, problem.numHomes() - 1);
+  const GroupCollectives groups(problem, program);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i)
-      if (auto fault = findAbsent(problem, program, rule, r, i, actions[i]))
+      if (auto fault =
+              findAbsent(problem, program, groups, rule, r, i, actions[i]))
         return fault;
   }
   return std::nullopt;

@@ -14,6 +14,11 @@ namespace rondo {
 std::optional<Fault> checkNames(const Problem &problem, const Program &program,
                                 Rule rule);
 
+/// L5 of the gathers and reductions of a rank whose names are there: each is
+/// awaited once, before what it gathers or adds is read.
+std::optional<Fault> checkMoves(const Problem &problem, const Program &program,
+                                int32_t rank);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_RULES_PROGRAMNAMES_H

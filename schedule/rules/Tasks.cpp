@@ -20,7 +20,8 @@ std::optional<Fault> checkOrder(const Schedule &schedule,
   ActionRange actions = program.order.rank(rank);
   ActionRange tasks = schedule.rank(rank);
   auto isOrdered = [&](Action action) {
-    return hasSteps ? action.traits().hasCost() : action.isTask();
+    return action.traits().hasCost() &&
+           (hasSteps || action.kind() != ActionKind::Step);
   };
   int64_t next = 0;
   for (int64_t i = 0; i < actions.size(); ++i) {
@@ -110,7 +111,10 @@ private:
     for (int64_t i = 0; i < actions.size(); ++i) {
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
-      if (traits.index != IndexMeaning::Step)
+      // Those of sharded state have a rule of their own.
+      if (traits.index != IndexMeaning::Step ||
+          (action.kind() == ActionKind::Await &&
+           movesState(program.collectives[action.subject].kind)))
         continue;
       const auto [before, isNew] = places.insert(
           {{action.kind(), action.subject, int64_t(action.index)}, i});
@@ -139,7 +143,8 @@ private:
     constexpr ActionKind issue = ActionKind::AllReduce,
                          await = ActionKind::Await;
     for (size_t c = 0; c < program.collectives.size(); ++c) {
-      if (!isHere(program.collectives[c]))
+      if (!isHere(program.collectives[c]) ||
+          movesState(program.collectives[c].kind))
         continue;
       if (Found wrong = need(issue, c, placeOf(await, c, step)))
         return wrong;
@@ -164,9 +169,12 @@ private:
 
   Found checkNeeds(Action action, int64_t position) const {
     const int64_t step = action.index;
-    if (action.kind() == ActionKind::Await)
+    if (action.kind() == ActionKind::Await) {
+      if (movesState(program.collectives[action.subject].kind))
+        return std::nullopt;
       return checkBehind<FaultKind::BeforeItsIssue>(
           position, placeOf(ActionKind::AllReduce, action.subject, step));
+    }
     for (int32_t home : homesOf(action)) {
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
@@ -177,7 +185,7 @@ private:
         const bool readsSum =
             action.kind() == ActionKind::Step ||
             readsResultOf(program.collectives[action.subject].kind, other.kind);
-        if (readsSum && holds(other, home))
+        if (readsSum && holds(other, home) && !movesState(other.kind))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
                   position, placeOf(ActionKind::Await, c, step)))
             return wrong;
@@ -209,12 +217,19 @@ std::optional<Fault> rondo::checkTasks(const Problem &problem,
     return fault;
   }
   const bool areStepsOrdered = schedule.hasSteps();
+  // An evaluation gathers weights, and has no other collectives.
   const bool hasSteps =
-      !program.collectives.empty() || program.order.hasSteps();
+      program.order.hasSteps() ||
+      std::any_of(program.collectives.begin(), program.collectives.end(),
+                  [](const Collective &collective) {
+                    return !movesState(collective.kind);
+                  });
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     if (auto fault = checkOrder(schedule, program, areStepsOrdered, r))
       return fault;
     if (auto fault = StepRules(problem, program, r).check(hasSteps))
+      return fault;
+    if (auto fault = checkMoves(problem, program, r))
       return fault;
   }
   return std::nullopt;

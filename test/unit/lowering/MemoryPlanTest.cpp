@@ -16,7 +16,7 @@ namespace {
 TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   Problem problem = linearProblem(4, 6, 100, 128, 0);
   Problem sequential = sequentialProblem(problem);
-  Schedule schedule = sequentialSchedule(sequential);
+  Schedule schedule = sequentialSchedule(sequential, {});
   Simulation simulation = simulate(sequential, schedule, true);
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(sequential, schedule, simulation,

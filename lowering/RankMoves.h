@@ -1,0 +1,53 @@
+//===- RankMoves.h - Where a rank waits for sharded state -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_LOWERING_RANKMOVES_H
+#define RONDO_LOWERING_RANKMOVES_H
+
+#include "schedule/GroupCollectives.h"
+#include "schedule/Simulator.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// Awaits the gathers and reductions that the order of a rank issues: a gather
+/// in front of the first task that reads its weights; a reduction, whose
+/// gradients take memory until then, in front of the first task that the
+/// simulation starts after its end, and at the latest where its sum is needed.
+class RankMoves {
+public:
+  /// `collectives` are those of the program; `simulation` is that of the
+  /// schedule, whose order of the rank begins at `begin`.
+  RankMoves(const Problem &problem, const Program &program,
+            const Simulation &simulation, int64_t begin)
+      : problem(problem), groups(problem, program), simulation(simulation),
+        begin(begin) {}
+
+  /// In front of the action at `position` of the rank's order.
+  void awaitFor(Action action, int64_t position, Schedule &order);
+  /// In front of collectives that read the gradients of all homes.
+  void awaitReductions(Schedule &order);
+
+private:
+  struct Issued {
+    int32_t collective;
+    Action action;
+    int64_t endNs;
+  };
+
+  void await(std::vector<Issued> &issued, size_t which, Schedule &order);
+  void awaitOf(std::vector<Issued> &issued, int32_t collective,
+               Schedule &order);
+
+  const Problem &problem;
+  const GroupCollectives groups;
+  const Simulation &simulation;
+  const int64_t begin;
+  /// Not yet awaited, in the order of issue.
+  std::vector<Issued> gathers, reductions;
+};
+
+} // namespace rondo
+
+#endif // RONDO_LOWERING_RANKMOVES_H

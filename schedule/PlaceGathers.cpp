@@ -1,0 +1,269 @@
+//===- PlaceGathers.cpp - Gathers and reductions in an order --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/PlaceGathers.h"
+
+#include "schedule/Shards.h"
+#include "schedule/Simulator.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace rondo;
+
+namespace {
+
+/// What a rank has whole of one kind, weights or gradients, and when it needs
+/// it next.
+class Whole {
+public:
+  /// `uses` are by home: positions in the rank's order, ascending.
+  Whole(std::vector<std::vector<int64_t>> uses, int32_t most)
+      : uses(std::move(uses)), most(std::max<int32_t>(most, 1)),
+        next(this->uses.size(), 0), isThere(this->uses.size(), false) {
+    for (size_t home = 0; home < this->uses.size(); ++home)
+      if (!this->uses[home].empty())
+        homes.push_back(static_cast<int32_t>(home));
+  }
+
+  void set(int32_t home, bool there) { isThere[home] = there; }
+  bool has(int32_t home) const { return isThere[home]; }
+  /// The use at this position is over.
+  void pass(int32_t home) { ++next[home]; }
+  bool isUsedAgain(int32_t home) const {
+    return next[home] < uses[home].size();
+  }
+  int64_t nextUse(int32_t home) const { return uses[home][next[home]]; }
+
+  /// The homes that are used next, nearest first, as many as may be whole.
+  const std::vector<int32_t> &nearest() {
+    found.clear();
+    for (int32_t home : homes)
+      if (isUsedAgain(home))
+        found.push_back(home);
+    std::sort(found.begin(), found.end(),
+              [&](int32_t a, int32_t b) { return nextUse(a) < nextUse(b); });
+    if (found.size() > size_t(most))
+      found.resize(most);
+    return found;
+  }
+  const std::vector<int32_t> &all() const { return homes; }
+
+private:
+  const std::vector<std::vector<int64_t>> uses;
+  const int32_t most;
+  /// By home, into `uses`.
+  std::vector<size_t> next;
+  std::vector<bool> isThere;
+  /// Those with uses.
+  std::vector<int32_t> homes;
+  std::vector<int32_t> found;
+};
+
+class Placer {
+public:
+  Placer(const Problem &problem, const Schedule &schedule, Residency residency)
+      : problem(problem), schedule(schedule), residency(residency),
+        numbers(size_t(problem.numHomes()) * 3, 0) {}
+
+  Schedule run() {
+    result.reserve(schedule.numActions());
+    for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+      writeRank(schedule.rank(r));
+      result.endRank();
+    }
+    result.linkOrders = schedule.linkOrders;
+    return std::move(result);
+  }
+
+private:
+  bool isSharded(int32_t home) const { return problem.homes[home].isSharded(); }
+  void emit(ActionKind kind, int32_t home) {
+    int64_t &number = numbers[home * 3 + static_cast<int>(kind) -
+                              static_cast<int>(ActionKind::Unshard)];
+    result.append(Action(kind, home, number++));
+  }
+  std::vector<std::vector<int64_t>> usesOf(ActionRange order,
+                                           Done makes) const {
+    std::vector<std::vector<int64_t>> uses(problem.numHomes());
+    for (int64_t i = 0; i < order.size(); ++i)
+      if (order[i].isTask() && isSharded(order[i].subject) &&
+          (makes == nothingDone || (order[i].traits().makes & makes)))
+        uses[order[i].subject].push_back(i);
+    return uses;
+  }
+  void writeRank(ActionRange order);
+  void gatherFor(Whole &weights);
+  void reduceUnneeded(Whole &gradients);
+
+  /// Whether the tasks of a micro-batch end with the action at `i`: another
+  /// micro-batch or home follows.
+  static bool isLastOfMicrobatch(ActionRange order, int64_t i) {
+    return i + 1 == order.size() || !order[i + 1].isTask() ||
+           order[i + 1].subject != order[i].subject ||
+           order[i + 1].index != order[i].index ||
+           order[i].kind() == ActionKind::Forward;
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const Residency residency;
+  /// [home * 3 + kind]: the next number of each.
+  std::vector<int64_t> numbers;
+  Schedule result;
+};
+
+/// Frees what is none of the nearest chunks, and gathers those.
+void Placer::gatherFor(Whole &weights) {
+  const std::vector<int32_t> &nearest = weights.nearest();
+  for (int32_t home : weights.all())
+    if (weights.has(home) &&
+        problem.shardedState(home) == ShardedState::Weights &&
+        std::find(nearest.begin(), nearest.end(), home) == nearest.end()) {
+      emit(ActionKind::Reshard, home);
+      weights.set(home, false);
+    }
+  for (int32_t home : nearest)
+    if (!weights.has(home)) {
+      emit(ActionKind::Unshard, home);
+      weights.set(home, true);
+    }
+}
+
+/// Adds what is none of the next chunks that make gradients.
+void Placer::reduceUnneeded(Whole &gradients) {
+  const std::vector<int32_t> &nearest = gradients.nearest();
+  for (int32_t home : gradients.all())
+    if (gradients.has(home) &&
+        (!gradients.isUsedAgain(home) ||
+         (problem.shardedState(home) != ShardedState::Optimizer &&
+          std::find(nearest.begin(), nearest.end(), home) == nearest.end()))) {
+      emit(ActionKind::ReduceGrad, home);
+      gradients.set(home, false);
+    }
+}
+
+void Placer::writeRank(ActionRange order) {
+  Whole weights(usesOf(order, nothingDone), residency.weights),
+      gradients(usesOf(order, weightGradDone), residency.gradients);
+  for (int64_t i = 0; i < order.size(); ++i) {
+    const Action action = order[i];
+    const auto home = static_cast<int32_t>(action.subject);
+    if (!action.isTask() || !isSharded(home)) {
+      result.append(action);
+      continue;
+    }
+    const bool isWeights = problem.shardedState(home) == ShardedState::Weights;
+    gatherFor(weights);
+    result.append(action);
+    weights.pass(home);
+    const bool ends = isLastOfMicrobatch(order, i);
+    if (!weights.isUsedAgain(home) ||
+        (residency.weights == 0 && isWeights && ends)) {
+      emit(ActionKind::Reshard, home);
+      weights.set(home, false);
+    }
+    if (!(action.traits().makes & weightGradDone))
+      continue;
+    gradients.set(home, true);
+    gradients.pass(home);
+    if (residency.gradients == 0 && ends &&
+        problem.shardedState(home) != ShardedState::Optimizer) {
+      emit(ActionKind::ReduceGrad, home);
+      gradients.set(home, false);
+    }
+    reduceUnneeded(gradients);
+  }
+}
+
+/// Chunks of the rank that has most with sharded state.
+int32_t mostChunks(const Problem &problem) {
+  std::vector<int32_t> chunks(problem.numRanks(), 0);
+  for (const Home &home : problem.homes)
+    chunks[home.rank] += home.isSharded();
+  return *std::max_element(chunks.begin(), chunks.end());
+}
+
+} // namespace
+
+Schedule rondo::placeGathers(const Problem &problem, const Schedule &schedule,
+                             Residency residency) {
+  return Placer(problem, schedule, residency).run();
+}
+
+Residency rondo::chooseResidency(const Problem &problem,
+                                 const Schedule &schedule) {
+  const int32_t chunks = mostChunks(problem);
+  const bool isLarge = schedule.numActions() > mostActionsToTryAll;
+  // Over a cap or not, time, memory, gathers.
+  using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
+  Rating best{true, 0, 0, 0};
+  bool isFirst = true;
+  Residency chosen{std::min(chunks, 2), 1};
+  for (int32_t weights = 1; weights <= chunks; ++weights)
+    for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
+      // Of many, the least, and all.
+      if (isLarge && ((weights > 3 && weights < chunks) ||
+                      (gradients > 1 && gradients < chunks)))
+        continue;
+      const Residency residency{weights, gradients};
+      const Schedule placed = placeGathers(problem, schedule, residency);
+      const Simulation simulation = simulate(problem, placed);
+      if (!simulation.complete)
+        return chosen;
+      const int64_t peak = *std::max_element(simulation.peakBytes.begin(),
+                                             simulation.peakBytes.end());
+      bool isOver = false;
+      for (int32_t r = 0; r < problem.numRanks(); ++r)
+        isOver |= simulation.peakBytes[r] > problem.memoryCaps[r];
+      const Rating rating{isOver, isOver ? peak : simulation.makespanNs,
+                          isOver ? simulation.makespanNs : peak,
+                          countGathers(problem, placed).bytes};
+      if (isFirst || rating < best) {
+        best = rating;
+        chosen = residency;
+      }
+      isFirst = false;
+    }
+  return chosen;
+}
+
+GatherCounts rondo::countGathers(const Problem &problem,
+                                 const Schedule &schedule) {
+  GatherCounts counts;
+  for (int32_t r = 0; r < schedule.numRanks(); ++r)
+    for (Action action : schedule.rank(r)) {
+      if (!action.traits().movesState() || action.kind() == ActionKind::Reshard)
+        continue;
+      const Cost &cost = problem.cost(action.subject, action.kind());
+      const int64_t pieces = problem.homes[action.subject].pieces,
+                    whole = cost.acquireBytes + cost.releaseBytes;
+      ++(action.kind() == ActionKind::Unshard ? counts.gathers
+                                              : counts.reductions);
+      counts.bytes += whole / pieces * (pieces - 1);
+    }
+  return counts;
+}
+
+Problem rondo::withWholeState(const Problem &problem) {
+  Problem whole = problem;
+  std::vector<int64_t> largest(problem.numRanks(), 0);
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    if (!problem.homes[home].isSharded())
+      continue;
+    int64_t &bytes = largest[problem.rankOf(home)];
+    bytes = std::max(
+        bytes, problem.cost(home, ActionKind::Unshard).acquireBytes +
+                   problem.cost(home, ActionKind::ReduceGrad).releaseBytes);
+    for (ActionKind kind :
+         {ActionKind::Unshard, ActionKind::Reshard, ActionKind::ReduceGrad})
+      whole.cost(home, kind) = {};
+    whole.homes.makeWhole(home);
+  }
+  whole.sharded.clear();
+  for (int32_t r = 0; r < problem.numRanks(); ++r)
+    if (whole.memoryCaps[r] != noMemoryCap)
+      whole.memoryCaps[r] =
+          std::max<int64_t>(0, whole.memoryCaps[r] - largest[r]);
+  return whole;
+}

@@ -1,0 +1,72 @@
+//===- PlaceGathers.h - Gathers and reductions in an order ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tasks of stages whose state is sharded need weights that are gathered, and
+// make gradients that are reduced (Shards.h). Where, is a decision that trades
+// memory for traffic: the more chunks of a rank are whole at once, the less
+// often they are gathered and reduced.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_PLACEGATHERS_H
+#define RONDO_SCHEDULE_PLACEGATHERS_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+namespace rondo {
+
+/// How many chunks of a rank are whole at once. Of 0, a chunk is whole for the
+/// tasks of one micro-batch that follow each other, as where FSDP reshards
+/// after each forward and backward.
+struct Residency {
+  /// Whose weights are gathered, with one that is gathered ahead of its use.
+  int32_t weights = 2;
+  /// Whose gradients are not yet reduced.
+  int32_t gradients = 1;
+
+  friend bool operator==(Residency a, Residency b) {
+    return a.weights == b.weights && a.gradients == b.gradients;
+  }
+};
+
+/// Writes gathers and reductions into an order that has none; a rank's whole
+/// chunks are those that it uses next. A chunk is gathered as soon as it is one
+/// of them, and freed when it is none any more or has no further use; gradients
+/// likewise. Stages with ShardedState::Gradients or less keep what they have
+/// gathered, those with Optimizer also their gradients, until their last use.
+/// (ZeroPP, Tang et al. 2024, frees a chunk after its last forward of a unit
+/// unless its backward follows, and again after the last backward; torch's
+/// pipelines look ahead for three chunks in the same way as here.)
+///
+/// Homes of a group with the same order of tasks get the same gathers.
+/// O(actions * chunks).
+Schedule placeGathers(const Problem &problem, const Schedule &schedule,
+                      Residency residency);
+
+inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
+
+/// The residency with the shortest time within the memory caps; among equals
+/// the one with the least memory, then with the fewest gathers. Where none is
+/// within the caps, the one with the least memory. Tries all numbers of chunks
+/// of a rank; O(chunks^2) simulations, of orders of more than
+/// mostActionsToTryAll actions only a few.
+Residency chooseResidency(const Problem &problem, const Schedule &schedule);
+
+/// What an order gathers and reduces.
+struct GatherCounts {
+  int64_t gathers = 0, reductions = 0;
+  /// That leave ranks for other ranks, all together: (g - 1) / g of what is
+  /// gathered or reduced, by each of g homes.
+  int64_t bytes = 0;
+};
+GatherCounts countGathers(const Problem &problem, const Schedule &schedule);
+
+/// The same problem with whole state, and caps that leave room for one chunk of
+/// each rank, gathered, with its gradients: what can be searched before gathers
+/// are placed.
+Problem withWholeState(const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_PLACEGATHERS_H

@@ -1,0 +1,261 @@
+//===- Gathers.cpp - S9: sharded state is there when it is read -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/Shards.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+using namespace rondo;
+
+namespace {
+
+using Found = std::optional<Fault>;
+constexpr Rule rule = Rule::Gathers;
+
+/// Consecutive gradients that one reduce_grad adds.
+struct Unit {
+  int64_t first = -1, count = 0;
+  int32_t rank = 0;
+  int64_t position = 0;
+};
+
+/// Of a home, while its rank's order is walked.
+struct HomeState {
+  int64_t unshards = 0, reshards = 0;
+  bool isGathered = false;
+  /// Where it was gathered last; where its last gradient and step are.
+  int64_t gatheredAt = -1, gradientAt = -1, stepAt = -1;
+  Unit pending;
+  std::vector<Unit> units;
+};
+
+class Walk {
+public:
+  Walk(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule), homes(problem.numHomes()) {}
+
+  Found run() {
+    for (rank = 0; rank < schedule.numRanks(); ++rank) {
+      order = schedule.rank(rank);
+      for (position = 0; position < order.size(); ++position)
+        if (Found wrong = look(order[position]))
+          return wrong;
+      for (int32_t home = 0; home < problem.numHomes(); ++home)
+        if (problem.rankOf(home) == rank && problem.homes[home].isSharded())
+          if (Found wrong = finish(home))
+            return wrong;
+    }
+    for (int32_t home = 0; home < problem.numHomes(); ++home)
+      if (problem.homes[home].piece > 0)
+        if (Found wrong = compareUnits(problem.homes.groupOf(home), home))
+          return wrong;
+    return std::nullopt;
+  }
+
+private:
+  template <FaultKind kind, typename... Parts>
+  Fault fault(Action action, const Parts &...parts) const {
+    return makeFaultAt<kind>(rule, rank, position, action, parts...);
+  }
+  /// With another action of this rank.
+  Fault beside(Fault fault, int64_t other) const {
+    fault.otherRank = rank;
+    fault.otherPosition = other;
+    fault.other = order[other];
+    return fault;
+  }
+
+  Fault notReduced(const HomeState &state) const {
+    return makeFaultAt<FaultKind::NotReduced>(rule, rank, state.gradientAt,
+                                              order[state.gradientAt]);
+  }
+
+  Found look(Action action) {
+    const auto home = static_cast<int32_t>(action.subject);
+    HomeState &state = homes[home];
+    if (!problem.homes[home].isSharded())
+      return action.traits().movesState()
+                 ? Found(fault<FaultKind::NotSharded>(action))
+                 : std::nullopt;
+    const int64_t number = action.index;
+    auto expects = [&](int64_t expected) -> Found {
+      if (number == expected)
+        return std::nullopt;
+      return fault<FaultKind::UnitOutOfOrder>(
+          action, Action(action.kind(), home, expected));
+    };
+    if (action.traits().movesState() && state.stepAt >= 0)
+      return beside(makeFaultAt<FaultKind::StepBeforeReduce>(
+                        rule, rank, state.stepAt, order[state.stepAt]),
+                    position);
+    switch (action.kind()) {
+    case ActionKind::Unshard:
+      if (state.isGathered)
+        return beside(fault<FaultKind::GatheredAlready>(action),
+                      state.gatheredAt);
+      if (Found wrong = expects(state.unshards))
+        return wrong;
+      ++state.unshards;
+      state.isGathered = true;
+      state.gatheredAt = position;
+      return std::nullopt;
+    case ActionKind::Reshard:
+      if (!state.isGathered)
+        return fault<FaultKind::FreesNothing>(action);
+      if (Found wrong = expects(state.reshards))
+        return wrong;
+      ++state.reshards;
+      state.isGathered = false;
+      return std::nullopt;
+    case ActionKind::ReduceGrad:
+      if (Found wrong = expects(static_cast<int64_t>(state.units.size())))
+        return wrong;
+      if (state.pending.count == 0)
+        return fault<FaultKind::ReducesNothing>(action);
+      state.pending.rank = rank;
+      state.pending.position = position;
+      state.units.push_back(state.pending);
+      state.pending = {};
+      return std::nullopt;
+    case ActionKind::Step:
+      state.stepAt = position;
+      return state.pending.count == 0 ? std::nullopt : Found(notReduced(state));
+    default:
+      break;
+    }
+    if (action.isTask() && !state.isGathered)
+      return fault<FaultKind::ReadsUngathered>(action);
+    if (action.traits().makes & weightGradDone) {
+      Unit &unit = state.pending;
+      unit.first = unit.count == 0 ? number : std::min(unit.first, number);
+      unit.count += action.count;
+      state.gradientAt = position;
+    }
+    return std::nullopt;
+  }
+
+  /// Of a home, at the end of its rank's order.
+  Found finish(int32_t home) const {
+    const HomeState &state = homes[home];
+    if (state.pending.count > 0)
+      return notReduced(state);
+    if (state.isGathered)
+      return makeFaultAt<FaultKind::LeftGathered>(rule, rank, state.gatheredAt,
+                                                  order[state.gatheredAt]);
+    return std::nullopt;
+  }
+
+  Found compareUnits(int32_t first, int32_t other) const {
+    const std::vector<Unit> &a = homes[first].units, &b = homes[other].units;
+    for (size_t u = 0; u < std::min(a.size(), b.size()); ++u) {
+      if (a[u].first == b[u].first && a[u].count == b[u].count)
+        continue;
+      Fault wrong = makeFaultAt<FaultKind::UnitsDiffer>(
+          rule, b[u].rank, b[u].position,
+          Action(ActionKind::ReduceGrad, other, u), b[u].count, b[u].first,
+          a[u].count, a[u].first);
+      wrong.otherRank = a[u].rank;
+      wrong.otherPosition = a[u].position;
+      wrong.other = Action(ActionKind::ReduceGrad, first, u);
+      return wrong;
+    }
+    // Another number of units is another order of collectives.
+    return std::nullopt;
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  std::vector<HomeState> homes;
+  int32_t rank = 0;
+  ActionRange order;
+  int64_t position = 0;
+};
+
+/// What a rank issues together with the other ranks of a group.
+struct Issued {
+  Action action;
+  int64_t position;
+};
+
+/// By the ranks that a rank shares state with, what it issues with them.
+using IssuedWith = std::map<std::vector<int32_t>, std::vector<Issued>>;
+
+std::vector<int32_t> ranksOfGroup(const Problem &problem, int32_t home) {
+  std::vector<int32_t> ranks;
+  const int32_t first = problem.homes.groupOf(home);
+  for (int32_t piece = 0; piece < problem.homes[home].pieces; ++piece)
+    ranks.push_back(problem.rankOf(first + piece));
+  return ranks;
+}
+
+IssuedWith issuedBy(const Problem &problem, ActionRange order) {
+  IssuedWith result;
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (order[i].traits().lane == Lane::Collective &&
+        order[i].traits().movesState())
+      result[ranksOfGroup(problem, static_cast<int32_t>(order[i].subject))]
+          .push_back({order[i], i});
+  return result;
+}
+
+/// What a home's group does: the same for all of its homes.
+Action ofGroup(const Problem &problem, Action action) {
+  return Action(action.kind(),
+                problem.homes.groupOf(static_cast<int32_t>(action.subject)),
+                action.index);
+}
+
+Found compareOrders(const Problem &problem, const Schedule &schedule) {
+  std::map<std::vector<int32_t>, std::pair<int32_t, std::vector<Issued>>> first;
+  for (int32_t r = 0; r < schedule.numRanks(); ++r)
+    for (auto &[ranks, own] : issuedBy(problem, schedule.rank(r))) {
+      auto [it, isNew] = first.try_emplace(ranks, r, own);
+      if (isNew)
+        continue;
+      const auto &[otherRank, other] = it->second;
+      for (size_t n = 0; n < std::max(own.size(), other.size()); ++n) {
+        if (n < own.size() && n < other.size()) {
+          if (ofGroup(problem, own[n].action) ==
+              ofGroup(problem, other[n].action))
+            continue;
+          Fault wrong = makeFaultAt<FaultKind::GroupDiffers>(
+              rule, r, own[n].position, own[n].action);
+          wrong.otherRank = otherRank;
+          wrong.otherPosition = other[n].position;
+          wrong.other = other[n].action;
+          return wrong;
+        }
+        const bool isOwn = n < own.size();
+        Fault wrong = makeFaultAt<FaultKind::GroupEnds>(
+            rule, isOwn ? r : otherRank,
+            isOwn ? own[n].position : other[n].position,
+            isOwn ? own[n].action : other[n].action);
+        wrong.otherRank = isOwn ? otherRank : r;
+        return wrong;
+      }
+    }
+  // A rank that issues nothing at all with the others.
+  for (const auto &[ranks, issued] : first)
+    for (int32_t r : ranks)
+      if (issuedBy(problem, schedule.rank(r)).count(ranks) == 0) {
+        Fault wrong = makeFaultAt<FaultKind::GroupEnds>(
+            rule, issued.first, issued.second.front().position,
+            issued.second.front().action);
+        wrong.otherRank = r;
+        return wrong;
+      }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Fault> rondo::checkGathers(const Problem &problem,
+                                         const Schedule &schedule) {
+  if (!problem.homes.areSharded() && !movesState(schedule))
+    return std::nullopt;
+  if (Found wrong = Walk(problem, schedule).run())
+    return wrong;
+  return compareOrders(problem, schedule);
+}

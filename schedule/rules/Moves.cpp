@@ -1,0 +1,132 @@
+//===- Moves.cpp - L5 of gathers and reductions -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// That the order of a rank keeps S9 is the schedule's matter. A program also
+// awaits what it has issued: a gather before its weights are read or freed, a
+// reduction before the home's next one and before its result is read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/GroupCollectives.h"
+#include "schedule/rules/ProgramNames.h"
+
+using namespace rondo;
+
+namespace {
+
+using Found = std::optional<Fault>;
+constexpr Rule rule = Rule::Tasks;
+
+class Walk {
+public:
+  Walk(const Problem &problem, const Program &program, int32_t rank)
+      : problem(problem), program(program), groups(problem, program),
+        rank(rank), order(program.order.rank(rank)),
+        underWay(program.collectives.size(), -1),
+        readAt(problem.numHomes(), -1) {}
+
+  Found run() {
+    for (position = 0; position < order.size(); ++position)
+      if (Found wrong = look(order[position]))
+        return wrong;
+    for (int64_t issued : underWay)
+      if (issued >= 0) {
+        position = issued;
+        return makeFaultAt<FaultKind::Missing>(rule, rank, order.size(),
+                                               awaitOf(order[issued]));
+      }
+    return std::nullopt;
+  }
+
+private:
+  /// What waits for an unshard or reduce_grad.
+  Action awaitOf(Action issued) const {
+    return Action(ActionKind::Await, groups.numberOf(issued), issued.index);
+  }
+  Found notAwaited(int64_t issued) const {
+    Fault fault = makeFaultAt<FaultKind::NotAwaited>(rule, rank, position,
+                                                     order[position]);
+    fault.otherRank = rank;
+    fault.otherPosition = issued;
+    fault.other = order[issued];
+    return fault;
+  }
+  /// An earlier action reads what the one at hand makes.
+  Found beforeThis(int64_t earlier) const {
+    Fault fault = makeFaultAt<FaultKind::BeforeResult>(rule, rank, earlier,
+                                                       order[earlier]);
+    fault.otherRank = rank;
+    fault.otherPosition = position;
+    fault.other = order[position];
+    return fault;
+  }
+  /// That what the home's group has issued of a kind has been awaited.
+  Found checkEnded(int32_t collective) const {
+    return collective >= 0 && underWay[collective] >= 0
+               ? notAwaited(underWay[collective])
+               : std::nullopt;
+  }
+
+  Found look(Action action) {
+    const auto subject = static_cast<int32_t>(action.subject);
+    switch (action.kind()) {
+    case ActionKind::Unshard:
+    case ActionKind::ReduceGrad: {
+      if (action.kind() == ActionKind::ReduceGrad && readAt[subject] >= 0)
+        return beforeThis(readAt[subject]);
+      if (problem.isGroupLocal(subject))
+        return std::nullopt;
+      const auto collective = static_cast<int32_t>(groups.numberOf(action));
+      if (Found wrong = checkEnded(collective))
+        return wrong;
+      underWay[collective] = position;
+      return std::nullopt;
+    }
+    case ActionKind::Await: {
+      if (!movesState(program.collectives[subject].kind))
+        return std::nullopt;
+      int64_t &issued = underWay[subject];
+      if (issued < 0 || order[issued].index != action.index)
+        return makeFaultAt<FaultKind::AwaitsNothing>(rule, rank, position,
+                                                     action);
+      issued = -1;
+      return std::nullopt;
+    }
+    case ActionKind::AllReduce:
+      for (int32_t home : program.collectives[subject].homes) {
+        if (problem.rankOf(home) != rank)
+          continue;
+        if (Found wrong = checkEnded(groups.scatterOf(home)))
+          return wrong;
+        readAt[home] = position;
+      }
+      return std::nullopt;
+    case ActionKind::Step:
+      return checkEnded(groups.scatterOf(subject));
+    default:
+      // Tasks, and reshard.
+      return action.traits().subject == Subject::Home
+                 ? checkEnded(groups.gatherOf(subject))
+                 : std::nullopt;
+    }
+  }
+
+  const Problem &problem;
+  const Program &program;
+  const GroupCollectives groups;
+  const int32_t rank;
+  const ActionRange order;
+  int64_t position = 0;
+  /// By collective: where it was issued last and not yet awaited; -1: nowhere.
+  std::vector<int64_t> underWay;
+  /// By home: where a collective has read its gradients; -1: nowhere.
+  std::vector<int64_t> readAt;
+};
+
+} // namespace
+
+std::optional<Fault> rondo::checkMoves(const Problem &problem,
+                                       const Program &program, int32_t rank) {
+  return problem.homes.areSharded() ? Walk(problem, program, rank).run()
+                                    : std::nullopt;
+}
