@@ -173,7 +173,7 @@ private:
 TEST_P(Shards, PiecesAreGatheredAndAddedInOrder) {
   for (const Group &group : {Group{0}, Group{0, 1}, Group{1, 0}, Group{2, 0, 1},
                              Group{3, 1, 2, 0}, Group{2, 3}})
-    for (int64_t shard : {32, 96, 40'000})
+    for (int64_t shard : {0, 32, 96, 40'000})
       expectMoves(group, 4, shard);
 }
 
