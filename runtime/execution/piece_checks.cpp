@@ -83,6 +83,8 @@ void State::checkPieces(const ProgramDesc &program) const {
           program.shares[h].bytes[static_cast<int>(buffer)] > 0 &&
           !(evaluates && buffer == Buffer::UnreducedGradients))
         fail(name + " has no memory for its " + traitsOf(buffer).keyword);
+    const bool hasWeights =
+        program.shares[h].bytes[static_cast<int>(Buffer::Weights)] > 0;
     if (home.piece > 0)
       continue;
     const int32_t *ranks = program.rankOfHome + h;
@@ -95,7 +97,7 @@ void State::checkPieces(const ProgramDesc &program) const {
            " ranks; they are all on one rank or each on another");
     for (CollectiveKind kind :
          {CollectiveKind::GatherWeights, CollectiveKind::ScatterGradients})
-      if (!there.count({kind, h}) &&
+      if (hasWeights && !there.count({kind, h}) &&
           !(evaluates && kind == CollectiveKind::ScatterGradients))
         fail("the group of home " + std::to_string(h) + " of " + name +
              " has no collective " + traitsOf(kind).keyword);

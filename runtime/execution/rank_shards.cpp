@@ -138,6 +138,9 @@ void RunningRank::reshard(int64_t h, int64_t unit) {
 char *RunningRank::gatheredWeights(int64_t h, ActionKind kind,
                                    int64_t microbatch) const {
   const LocalShard &shard = homes[h].shard;
+  // Without weights there is nothing to gather.
+  if (shard.elements == 0)
+    return nullptr;
   const int64_t unit = shard.gathers - 1;
   if (shard.weights != Weights::Gathered)
     failOnShard(h, "runs " +
@@ -157,6 +160,8 @@ char *RunningRank::gatheredWeights(int64_t h, ActionKind kind,
 
 char *RunningRank::unreducedGradients(int64_t h) {
   const LocalHome &home = homes[h];
+  if (home.shard.elements == 0)
+    return nullptr;
   if (home.shard.gradients == Gradients::Ended)
     failOnShard(h, "makes gradients of unit " +
                        std::to_string(home.shard.sums) +
