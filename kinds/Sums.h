@@ -4,7 +4,8 @@
 // Each rank that contributes to a sum of parts adds a piece of the elements: it
 // receives that piece of the parts of all other ranks, and staging memory is
 // where it receives them. The compiler plans this memory, and the runtime uses
-// it, so both take its size from here.
+// it, so both take its size from here. A scatter of sharded state is the half
+// of such a sum that adds, a gather the half that spreads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,6 +89,9 @@ template <typename Parts> int64_t mostElementsOfARank(const Parts &parts) {
 /// norm, if it is staged, needs room for the elements of each rank and, in
 /// front of them, once more for its own.
 ///
+/// A scatter stages what a sum does: its parts are one on each rank, of as many
+/// elements as all pieces together. A gather stages nothing.
+///
 /// Threads of a process, and ranks on one GPU, add in place. But the same
 /// executable also runs as processes over TCP or MPI, or with a GPU per rank,
 /// and which of these it will be is not known when its memory is planned: it
@@ -115,7 +119,7 @@ std::map<int32_t, int64_t> stagingBytes(CollectiveKind kind, const Parts &parts,
                                   : 0;
     for (auto &[rank, needed] : bytes)
       needed = each;
-  } else {
+  } else if (kind != CollectiveKind::GatherWeights) {
     const int64_t ofPart =
         int64_t(sizeof(float)) *
         elementsOfRound(static_cast<int64_t>(contributed.size()), count,

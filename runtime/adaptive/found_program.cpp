@@ -52,7 +52,16 @@ static void runTable(Rank &rank, const int64_t *row) {
       rank.allReduce(subject, 0);
       break;
     case ActionKind::Await:
-      rank.await(subject, 0);
+      rank.await(subject, microbatch);
+      break;
+    case ActionKind::Unshard:
+      rank.unshard(subject, microbatch);
+      break;
+    case ActionKind::Reshard:
+      rank.reshard(subject, microbatch);
+      break;
+    case ActionKind::ReduceGrad:
+      rank.reduceGrad(subject, microbatch);
       break;
     case ActionKind::Step:
       rank.step(subject, 0);

@@ -56,6 +56,15 @@ public:
   void await(int64_t collective, int64_t /*step*/) override {
     order.append({ActionKind::Await, collective, 0});
   }
+  void unshard(int64_t home, int64_t unit) override {
+    order.append({ActionKind::Unshard, home, unit});
+  }
+  void reshard(int64_t home, int64_t unit) override {
+    order.append({ActionKind::Reshard, home, unit});
+  }
+  void reduceGrad(int64_t home, int64_t unit) override {
+    order.append({ActionKind::ReduceGrad, home, unit});
+  }
   int64_t repetitions() override { return 1; }
   void step(int64_t home, int64_t /*step*/) override {
     order.append({ActionKind::Step, home, 0});
@@ -157,6 +166,14 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
 
 ProgramValues rondo::runtime::valuesOf(const Executable &executable,
                                        const ProgramDesc &desc) {
+  for (int32_t h = 0; h < executable.numHomes; ++h)
+    if (executable.homes[h].pieces > 1)
+      throw Error(
+          "the state of stage '" +
+              std::string(executable.stages[executable.homes[h].stage].name) +
+              "' is sharded, and estimates of such schedules are not "
+              "there yet; run it with --adapt off",
+          Exit::Usage);
   ProgramValues values{problemOf(executable, desc), Program()};
   Program &program = values.program;
   for (int32_t c = 0; c < desc.numCollectives; ++c) {

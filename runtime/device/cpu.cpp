@@ -83,7 +83,7 @@ public:
         const Tensor &tensor = stage.tensors[t];
         if (copy.sharedWith != tensor.name)
           continue;
-        for (int64_t i = 0; i < tensor.layout.count; ++i)
+        for (int64_t i = 0; i < tensor.count; ++i)
           copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
       }
     }
@@ -96,7 +96,7 @@ public:
       const Tensor &tensor = stage.tensors[t];
       if (tensor.sharedWith.empty())
         partials[tensor.layerInStage * partialsPerLayer + tensor.index] =
-            sumOfSquares(tensor.gradients, tensor.layout.count);
+            sumOfSquares(tensor.gradients, tensor.count);
     }
   }
 
@@ -115,10 +115,10 @@ public:
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
       const ControlHeader &header = stage.headerOf(t);
-      const UpdatedTensor updated = {tensor.layout.count, tensor.layout.decay,
-                                     tensor.weights,      tensor.gradients,
-                                     tensor.moment1,      tensor.moment2,
-                                     tensor.changes,      stage.changeDecay};
+      const UpdatedTensor updated = {tensor.count,   tensor.layout.decay,
+                                     tensor.weights, tensor.gradients,
+                                     tensor.moment1, tensor.moment2,
+                                     tensor.changes, stage.changeDecay};
       if (header.isFinite)
         update(rule, &header.step, updated);
       else

@@ -12,16 +12,22 @@
 
 namespace rondo::runtime {
 
-/// A tensor of the model, by its global name.
+/// A tensor of the model, by its global name; of a home that keeps a piece of
+/// its stage's state, what is in the piece.
 struct Tensor {
   std::string name;
   /// Global name of the tensor of which this is a copy; empty: none.
   std::string sharedWith;
+  /// Of the whole tensor.
   LayerTensor layout;
+  /// The elements that are here: all, a part, or none.
+  int64_t first = 0, count = 0;
   /// The home that holds this copy, and the home whose copy counts for the norm
-  /// and the checkpoint. Numbers of homes.
+  /// and the checkpoint, where state lies in pieces together with those of its
+  /// group. Numbers of homes.
   int32_t home = 0, owner = 0;
   int32_t layerInStage = 0, index = 0;
+  /// Of element `first`.
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
   /// The running mean of the weights' changes; null: nobody needs it.

@@ -42,6 +42,15 @@ void rondo::runtime::recv(Rank &rank, Message message, int64_t home, int64_t to,
 void rondo::runtime::all_reduce(Rank &rank, int64_t collective, int64_t step) {
   rank.allReduce(collective, step);
 }
+void rondo::runtime::unshard(Rank &rank, int64_t home, int64_t unit) {
+  rank.unshard(home, unit);
+}
+void rondo::runtime::reshard(Rank &rank, int64_t home, int64_t unit) {
+  rank.reshard(home, unit);
+}
+void rondo::runtime::reduce_grad(Rank &rank, int64_t home, int64_t unit) {
+  rank.reduceGrad(home, unit);
+}
 void rondo::runtime::await(Rank &rank, int64_t collective, int64_t step) {
   rank.await(collective, step);
 }

@@ -44,10 +44,25 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
       throw Error("stage '" + std::string(binding.desc->name) +
                   "' has no tensor '" + desc.tensor +
                   "' whose gradients could be added");
-    part.data = tensor->gradients;
-    part.count = tensor->layout.count;
+    const bool isPart = desc.numElements > 0;
+    const int64_t first = isPart ? desc.firstElement : 0;
+    part.count = isPart ? desc.numElements : tensor->layout.count;
+    if (first < tensor->first ||
+        part.count > tensor->first + tensor->count - first)
+      throw Error("elements " + std::to_string(first) + " to " +
+                  std::to_string(first + part.count) + " of tensor '" +
+                  desc.tensor + "' shall be added, of which home " +
+                  std::to_string(home) + " of stage '" + binding.desc->name +
+                  "' has " + std::to_string(tensor->first) + " to " +
+                  std::to_string(tensor->first + tensor->count));
+    if (tensor->gradients)
+      part.data = tensor->gradients + (first - tensor->first);
     break;
   }
+  case CollectiveKind::GatherWeights:
+  case CollectiveKind::ScatterGradients:
+    part.count = binding.home->pieces * binding.shard;
+    break;
   case CollectiveKind::GradientNorm:
     part.data = binding.control.partials;
     if (part.contributes)
@@ -115,6 +130,10 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
     for (const auto &[rank, bytes] : stagingBytes(desc.kind, parts, limits))
       needed[rank] = std::max(needed[rank], bytes);
     wiring.collectives.push_back(std::move(parts));
+    wiring.moves.push_back(
+        movesState(desc.kind)
+            ? 2 * desc.homes[0] + (desc.kind == CollectiveKind::GatherWeights)
+            : -1);
   }
   wiring.staging = findStaging(state, program, needed);
   return wiring;
@@ -134,7 +153,9 @@ void RunningRank::startCollective(int32_t collective) {
     return transport.startSumParts(collective, me);
   for (size_t h = 0; h < homes.size(); ++h)
     if (const HomeBinding *home = homes[h].binding) {
-      device.addCopies(home->optimized);
+      // Copies in a piece have been added before the reduction.
+      if (home->shard == 0)
+        device.addCopies(home->optimized);
       if (state.isOwner(static_cast<int32_t>(h)))
         device.sumSquares(home->optimized);
     }

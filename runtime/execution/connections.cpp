@@ -76,14 +76,18 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
     if (own.bytes > known.bytes)
       known = own;
   }
-  for (const CollectiveParams &parts : wiring.collectives) {
-    auto same = std::find_if(
-        params.collectives.begin(), params.collectives.end(),
-        [&](const CollectiveParams &other) { return isSame(parts, other); });
-    view.collectiveNumbers.push_back(
-        static_cast<int32_t>(same - params.collectives.begin()));
-    if (same == params.collectives.end())
-      params.collectives.push_back(parts);
+  for (size_t c = 0; c < wiring.collectives.size(); ++c) {
+    const CollectiveParams &parts = wiring.collectives[c];
+    size_t same = 0;
+    while (same < params.collectives.size() &&
+           !(allMoves[same] == wiring.moves[c] &&
+             isSame(parts, params.collectives[same])))
+      ++same;
+    view.collectiveNumbers.push_back(static_cast<int32_t>(same));
+    if (same < params.collectives.size())
+      continue;
+    params.collectives.push_back(parts);
+    allMoves.push_back(wiring.moves[c]);
   }
 }
 

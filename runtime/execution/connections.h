@@ -52,6 +52,8 @@ private:
   std::vector<Wiring> wirings;
   std::vector<ViewParams> views;
   std::vector<ChannelParams> allChannels;
+  /// Of all collectives: Wiring::moves.
+  std::vector<int32_t> allMoves;
   std::unique_ptr<Transport> all;
 };
 

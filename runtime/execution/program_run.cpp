@@ -35,6 +35,11 @@ char *ProgramRun::data(int32_t home, int64_t microbatch) const {
                        place.slotOf[microbatch % place.period]);
 }
 
+/// As waits name it.
+static const char *wordFor(CollectiveKind kind) {
+  return rondo::movesState(kind) ? rondo::traitsOf(kind).keyword : "all_reduce";
+}
+
 RankStatus ProgramRun::statusOf(int32_t rank) const {
   const Waiting waiting = transport->waiting(rank);
   RankStatus status;
@@ -55,7 +60,8 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   else if (waiting.what == Waiting::For::Release)
     status.text += " waits until rank " + other + " receives " + message;
   else
-    status.text += " waits for rank " + other + " in all_reduce " +
+    status.text += " waits for rank " + other + " in " +
+                   wordFor(desc.collectives[waiting.collective].kind) + " " +
                    std::to_string(waiting.collective);
   return status;
 }

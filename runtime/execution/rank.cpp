@@ -17,6 +17,7 @@ void RunningRank::run() {
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
     progress.assign(program.numCollectives, Progress());
+    beginShards();
     desc.run(*this, desc.row);
     const auto open = std::find_if(
         progress.begin(), progress.end(),
@@ -31,6 +32,7 @@ void RunningRank::run() {
       fence.channel = -1;
     }
     checkEnd();
+    checkShards();
   });
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
@@ -182,10 +184,13 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   const HomeBinding &binding = *home.binding;
   const Saved saved(home, microbatch);
   char *weights = weightsOf(h, ActionKind::WeightGrad, microbatch);
+  char *gradients =
+      home.shard.isSharded() ? unreducedGradients(h) : binding.gradients;
   for (size_t l = home.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].weightGrad;
     args.weights = weights + layer.weightsOffset;
+    args.gradients = gradients + layer.gradientsOffset;
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch % program.microbatches;
     layer.body.weightGrad(layer.desc, &args);

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
+#include "runtime/execution/local_shard.h"
 #include "runtime/execution/rank_actions.h"
 #include "runtime/execution/span.h"
 #include "runtime/execution/state.h"
@@ -19,7 +20,8 @@ namespace rondo::runtime {
 
 /// What a rank does, one at a time.
 using ActionKind = rondo::ActionKind;
-/// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `await 0`, `step 2`.
+/// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `await 0`, `step 2`, `unshard
+/// 2, unit 0`.
 std::string actionName(ActionKind kind, Message message, int64_t subject,
                        int64_t microbatch);
 
@@ -72,6 +74,9 @@ struct HomeRecord {
 struct Wiring {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
+  /// By collective: a number that tells what moves the state of a group from
+  /// others, since its parts have no address; -1: it moves none.
+  std::vector<int32_t> moves;
   /// By rank.
   std::vector<StagingParams> staging;
   /// [from * ranks + to]; -1: no messages.
@@ -110,6 +115,9 @@ public:
   void allReduce(int64_t collective, int64_t step) override;
   void await(int64_t collective, int64_t step) override;
   void step(int64_t home, int64_t step) override;
+  void unshard(int64_t home, int64_t unit) override;
+  void reshard(int64_t home, int64_t unit) override;
+  void reduceGrad(int64_t home, int64_t unit) override;
   int64_t repetitions() override;
 
   /// Actions begun so far, and the last one. Any thread.
@@ -171,6 +179,7 @@ private:
     std::vector<LayerCalls> calls;
     /// What its step works on.
     StageTensors optimized;
+    LocalShard shard;
     // The rest is for iterations that overlap.
     /// Which weights its tasks read; null: the newest.
     const VersionDesc *versions = nullptr;
@@ -274,6 +283,24 @@ private:
   char *weightsOf(int64_t home, ActionKind kind, int64_t microbatch);
   /// Of a home that moves its weights back: the mean of their changes.
   const char *changesOf(int64_t home, int64_t microbatch);
+
+  // In rank_shards.cpp, for homes that keep a piece of their state.
+  void setUpShard(int32_t home);
+  /// Nothing is gathered, and nothing under way.
+  void beginShards();
+  void checkShards() const;
+  LocalHome &sharded(ActionKind kind, int64_t home, int64_t unit);
+  char *gatheredWeights(int64_t home, ActionKind kind,
+                        int64_t microbatch) const;
+  /// Where W adds; the first one of a unit finds zeros.
+  char *unreducedGradients(int64_t home);
+  void beginGradients(int64_t home);
+  void endGradients(int64_t home);
+  void reduceHere(int64_t home);
+  void issue(ActionKind kind, int64_t home, int32_t collective, int64_t unit);
+  bool isHere(int64_t collective, int64_t unit) const;
+  void finishShard(int32_t collective);
+  [[noreturn]] void failOnShard(int64_t home, const std::string &what) const;
 
   // In rank_steps.cpp.
   /// The program whose steps these are.

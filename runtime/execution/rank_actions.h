@@ -28,6 +28,9 @@ public:
   virtual void allReduce(int64_t collective, int64_t step) = 0;
   virtual void await(int64_t collective, int64_t step) = 0;
   virtual void step(int64_t home, int64_t step) = 0;
+  virtual void unshard(int64_t home, int64_t unit) = 0;
+  virtual void reshard(int64_t home, int64_t unit) = 0;
+  virtual void reduceGrad(int64_t home, int64_t unit) = 0;
   virtual int64_t repetitions() = 0;
 };
 

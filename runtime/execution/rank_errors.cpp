@@ -22,6 +22,8 @@ std::string rondo::runtime::actionName(ActionKind kind, Message message,
   if (traits.subject == Subject::Edge)
     text += traitsOf(traitsOf(message).producer).letter +
             std::to_string(microbatch);
+  if (traits.movesState())
+    text += ", unit " + std::to_string(microbatch);
   return text;
 }
 

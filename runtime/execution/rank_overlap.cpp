@@ -137,6 +137,8 @@ int64_t RunningRank::versionOf(int64_t h, ActionKind kind,
 
 char *RunningRank::weightsOf(int64_t h, ActionKind kind, int64_t microbatch) {
   const LocalHome &home = homes[h];
+  if (home.shard.isSharded())
+    return gatheredWeights(h, kind, microbatch);
   const Place &place = home.place(Buffer::Weights);
   if (!overlap)
     return place.at(home.binding->version);

@@ -39,14 +39,19 @@ public:
       rank.trace.push_back({kind, message, static_cast<int32_t>(home),
                             static_cast<int32_t>(number),
                             static_cast<int32_t>(microbatch), startNs, endNs});
-    if (rank.keepTimes && traitsOf(kind).hasCost())
+    // What moves state takes its time on the collectives' lane.
+    if (rank.keepTimes && traitsOf(kind).hasCost() &&
+        !traitsOf(kind).movesState())
       rank.workTimes.push_back(
           {static_cast<int32_t>(home), kind, endNs - startNs});
   }
 
 private:
-  /// A step is an iteration's, and a micro-batch lies in one.
+  /// A step is an iteration's, and a micro-batch lies in one; what moves state
+  /// is numbered in its iteration.
   bool isTraced() const {
+    if (!rank.program.overlap)
+      return rank.span.tracedIterations > 0;
     const int64_t iteration = traitsOf(kind).index == IndexMeaning::Step
                                   ? microbatch
                                   : microbatch / rank.program.microbatches;

@@ -32,6 +32,9 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
     for (int b = 0; b < numBuffers; ++b)
       homes[h].places[b] = placeOf(state, h * numBuffers + b);
   }
+  for (size_t h = 0; h < homes.size(); ++h)
+    if (homes[h].binding && homes[h].binding->home->pieces > 1)
+      setUpShard(static_cast<int32_t>(h));
   edgesFrom.resize(numMessageKinds * homes.size());
   for (int32_t e = 0; e < static_cast<int32_t>(edges.size()); ++e)
     addEdge(e, wiring);
@@ -139,8 +142,6 @@ void RunningRank::makeCalls(LocalHome &home) const {
   home.calls.assign(binding.layers.size(), {common, common, common, common});
   for (size_t l = 0; l <= last; ++l) {
     LayerCalls &calls = home.calls[l];
-    calls.weightGrad.gradients =
-        binding.gradients + binding.layers[l].gradientsOffset;
     if (l > 0)
       calls.forward.inputs[0] = calls.recompute.inputs[0] =
           calls.inputGrad.inputGrads[0] = inner(l - 1);

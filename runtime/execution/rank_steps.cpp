@@ -23,6 +23,11 @@ void RunningRank::allReduce(int64_t collective, int64_t step) {
   if (isStepLeftOut(step))
     return;
   checkCollective(ActionKind::AllReduce, collective);
+  if (movesState(program.collectives[collective].kind))
+    throw Error("the program of rank " + std::to_string(me) +
+                " runs all_reduce " + std::to_string(collective) +
+                ", which moves the state of a group: it is issued by unshard "
+                "or reduce_grad");
   if (isUnused(collective))
     return;
   Action action(*this, ActionKind::AllReduce, collective, step);
@@ -43,6 +48,8 @@ void RunningRank::await(int64_t collective, int64_t step) {
   if (isUnused(collective))
     return;
   Action action(*this, ActionKind::Await, collective, step);
+  if (isHere(collective, step))
+    return;
   Progress &last = progress[collective];
   if (last.state == Progress::Awaited && last.step == step)
     return;
@@ -52,6 +59,8 @@ void RunningRank::await(int64_t collective, int64_t step) {
                 ", which it has not issued");
   finishCollective(static_cast<int32_t>(collective));
   last.state = Progress::Awaited;
+  if (movesState(program.collectives[collective].kind))
+    finishShard(static_cast<int32_t>(collective));
 }
 
 bool RunningRank::isUnused(int64_t collective) const {
@@ -78,12 +87,11 @@ void RunningRank::clipByStage(LocalHome &home) {
   for (int32_t t = 0; t < home.optimized.numTensors; ++t) {
     const Tensor &tensor = home.optimized.tensors[t];
     if (home.ownHeaders[t])
-      setNorm(sharedHeaders[h][t],
-              sumOfSquares(tensor.gradients, tensor.layout.count),
+      setNorm(sharedHeaders[h][t], sumOfSquares(tensor.gradients, tensor.count),
               optimizer.maxNorm);
     // The copy of a tensor of the stage itself has the gradients of that one.
     else if (tensor.sharedWith.empty())
-      sum += sumOfSquares(tensor.gradients, tensor.layout.count);
+      sum += sumOfSquares(tensor.gradients, tensor.count);
   }
   setNorm(*home.binding->control.header, sum, optimizer.maxNorm);
 }
@@ -117,7 +125,7 @@ void RunningRank::step(int64_t h, int64_t step) {
   Action action(*this, ActionKind::Step, h, step);
   if (overlap)
     prepareStep(home, step);
-  else if (!computesNorm(program))
+  else if (!computesNorm(program) && !home.shard.isSharded())
     device.addCopies(home.optimized);
   // Writes the version after the newest one.
   state.nextVersion(static_cast<int32_t>(h));

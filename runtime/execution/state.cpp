@@ -66,7 +66,18 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     const std::vector<char *> places = findAll(buffer);
     return places.empty() ? nullptr : places.front();
   };
+  if (home.pieces > 1)
+    binding.shard = elementsOfPiece(
+        alignedBytes(
+            stageSizes(program.layers + stage.firstLayer, stage.numLayers)
+                .weights) /
+            int64_t(sizeof(float)),
+        home.pieces);
   binding.weights = findAll(Buffer::Weights);
+  if (binding.weights.size() > 1 && home.pieces > 1)
+    throw Error("stage '" + std::string(stage.name) + "' has " +
+                std::to_string(binding.weights.size()) +
+                " slots for its weights; a stage whose state is sharded has 1");
   if (binding.weights.size() > 1 &&
       exe.layers[stage.firstLayer].target != Target::Cpu)
     throw Error("stage '" + std::string(stage.name) + "' has " +
@@ -137,11 +148,23 @@ void State::bindTensors(int32_t h) {
       tensor.owner = ownerOf(home.stage);
       tensor.layerInStage = l;
       tensor.index = index++;
+      tensor.count = layout.count;
       const LayerBinding &layer = binding.layers[l];
+      int64_t offset = layout.offset;
+      if (binding.shard > 0) {
+        // Weights and gradients of a layer are at one place of the stage's.
+        const int64_t begin = layer.gradientsOffset / 4 + offset,
+                      piece = home.piece * binding.shard;
+        tensor.first = std::clamp<int64_t>(piece - begin, 0, layout.count);
+        tensor.count = std::clamp<int64_t>(piece + binding.shard - begin, 0,
+                                           layout.count) -
+                       tensor.first;
+        offset += tensor.first - piece;
+      }
       auto at = [&](char *base) {
-        return reinterpret_cast<float *>(base + 4 * layout.offset);
+        return reinterpret_cast<float *>(base + 4 * offset);
       };
-      if (holds(h)) {
+      if (holds(h) && tensor.count > 0) {
         char *weights =
             (binding.weights.empty() ? nullptr : binding.weights.front()) +
             layer.weightsOffset;
@@ -167,6 +190,7 @@ void State::bindTensors(int32_t h) {
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
   checkHomes();
+  checkGroups();
   for (int32_t h = 0; h < exe.numHomes; ++h)
     if (exe.homes[h].replica == 0)
       owners.push_back(h);
@@ -183,6 +207,7 @@ State::State(const Executable &executable, const World &world)
     checkStages(program);
     checkEdges(program);
     checkOverlap(program);
+    checkPieces(program);
     auto same =
         std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
           return other->shares == program.shares &&
@@ -223,6 +248,19 @@ State::State(const Executable &executable, const World &world)
       others[h].lastTensor = binding.lastTensor;
     }
   }
+}
+
+std::vector<const Tensor *> State::piecesOf(const Tensor &tensor) const {
+  const int32_t number = static_cast<int32_t>(&tensor - allTensors.data()) -
+                         homes()[tensor.home].firstTensor;
+  std::vector<const Tensor *> pieces;
+  for (int32_t p = 0; p < exe.homes[tensor.home].pieces; ++p) {
+    const Tensor &piece =
+        allTensors[homes()[tensor.home + p].firstTensor + number];
+    if (piece.count > 0)
+      pieces.push_back(&piece);
+  }
+  return pieces;
 }
 
 int64_t State::allocatedBytes() const {
@@ -268,9 +306,12 @@ void State::initialise(uint64_t seed) {
       continue;
     LayerTensor layout = tensor.layout;
     layout.offset = 0;
+    if (tensor.count == 0)
+      continue;
     values.resize(layout.count);
     initialiseTensor(layout, seed, blocks, values.data());
-    write(tensor.home, tensor.weights, values.data(), 4 * layout.count);
+    write(tensor.home, tensor.weights, values.data() + tensor.first,
+          4 * tensor.count);
   }
   weightsWritten();
 }

@@ -34,6 +34,9 @@ struct HomeBinding {
   const HomeDesc *home = nullptr;
   const StageDesc *desc = nullptr;
   const ShareDesc *share = nullptr;
+  /// Elements of the piece that it keeps of its stage's weights, and of its
+  /// gradients; 0: it keeps all of its state.
+  int64_t shard = 0;
   std::vector<LayerBinding> layers;
   /// Layers for a part of the samples; empty if the home takes all.
   std::vector<LayerDesc> shared;
@@ -85,10 +88,11 @@ public:
   bool holds(int32_t home) const {
     return processes.holds(exe.homes[home].rank);
   }
-  /// The home that owns the stage's tensors: its first.
+  /// The home that owns the stage's tensors: its first; where state lies in
+  /// pieces, together with the others of its group.
   int32_t ownerOf(int32_t stage) const { return owners[stage]; }
   bool isOwner(int32_t home) const {
-    return ownerOf(exe.homes[home].stage) == home;
+    return ownerOf(exe.homes[home].stage) == groupOf(exe.homes, home);
   }
 
   const Executable &executable() const { return exe; }
@@ -100,6 +104,9 @@ public:
   }
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
+  /// A tensor of the first home of a group, and the same of the others, which
+  /// have the rest of its elements; those that have some.
+  std::vector<const Tensor *> piecesOf(const Tensor &tensor) const;
   bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {
@@ -143,6 +150,8 @@ private:
   void checkStages(const ProgramDesc &program) const;
   void checkOverlap(const ProgramDesc &program) const;
   void checkHomes() const;
+  void checkGroups() const;
+  void checkPieces(const ProgramDesc &program) const;
   void checkShares(const ProgramDesc &program) const;
   void checkTensorNames() const;
   void checkEdges(const ProgramDesc &program) const;

@@ -24,11 +24,11 @@ static const std::string changesPrefix = "optimizer.d.";
 
 namespace {
 
-/// One array of a file.
+/// One array of a file, and what it is of a tensor.
 struct Slice {
   std::string name;
   const Tensor *tensor;
-  float *values;
+  float *Tensor::*values;
 };
 
 } // namespace
@@ -57,13 +57,15 @@ static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
     if (tensor.home != tensor.owner)
       continue;
     if (withChanges && hasChanges(state, tensor))
-      slices.push_back({nameOfChanges(state, tensor), &tensor, tensor.changes});
+      slices.push_back(
+          {nameOfChanges(state, tensor), &tensor, &Tensor::changes});
     if (!tensor.sharedWith.empty())
       continue;
-    slices.push_back({tensor.name, &tensor, tensor.weights});
-    slices.push_back({"optimizer.m." + tensor.name, &tensor, tensor.moment1});
+    slices.push_back({tensor.name, &tensor, &Tensor::weights});
+    slices.push_back({"optimizer.m." + tensor.name, &tensor, &Tensor::moment1});
     if (optimizer == OptimizerKind::AdamW)
-      slices.push_back({"optimizer.v." + tensor.name, &tensor, tensor.moment2});
+      slices.push_back(
+          {"optimizer.v." + tensor.name, &tensor, &Tensor::moment2});
   }
   return slices;
 }
@@ -115,11 +117,17 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   });
   std::vector<float> values;
   for (const Slice &slice : slices) {
-    if (!takesPart(state, slice.tensor->home))
+    const std::vector<const Tensor *> pieces = state.piecesOf(*slice.tensor);
+    if (std::none_of(pieces.begin(), pieces.end(), [&](const Tensor *piece) {
+          return takesPart(state, piece->home);
+        }))
       continue;
     values.resize(slice.tensor->layout.count);
-    gather(state, slice.tensor->home, slice.name, slice.values, values.data(),
-           4 * slice.tensor->layout.count);
+    for (const Tensor *piece : pieces)
+      if (takesPart(state, piece->home))
+        gather(state, piece->home, keyOf(state, piece->home, slice.name),
+               piece->*slice.values, values.data() + piece->first,
+               4 * piece->count);
     attempt([&] { file->write(values.data(), 4 * values.size()); });
   }
   attempt([&] { file->commit(); });
@@ -184,8 +192,8 @@ public:
   /// Whether it has the changes of weights that the state keeps.
   bool hasChanges() const { return changesAreThere; }
   const RunPosition &position() const { return where; }
-  /// The elements of a tensor that the header lists; valid until the next call.
-  const float *read(const std::string &name);
+  /// Elements of a tensor that the header lists; valid until the next call.
+  const float *read(const std::string &name, int64_t first, int64_t count);
 
 private:
   void readHeader(const State &state, OptimizerKind optimizer);
@@ -234,11 +242,11 @@ void Source::readHeader(const State &state, OptimizerKind optimizer) {
   checkNames(header, slicesOf(state, optimizer, changesAreThere));
 }
 
-const float *Source::read(const std::string &name) {
-  const SafetensorsEntry &entry = file.header().tensors.at(name);
-  const int64_t bytes = entry.end - entry.begin;
-  values.resize(bytes / 4);
-  file.read(entry, 0, values.data(), bytes);
+const float *Source::read(const std::string &name, int64_t first,
+                          int64_t count) {
+  values.resize(count);
+  file.read(file.header().tensors.at(name), 4 * first, values.data(),
+            4 * count);
   return values.data();
 }
 
@@ -246,14 +254,16 @@ const float *Source::read(const std::string &name) {
 static void distribute(Source *source, State &state, OptimizerKind optimizer,
                        bool withChanges) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
-    if (takesPart(state, tensor.home))
+    if (takesPart(state, tensor.home) && tensor.count > 0)
       scatter(state, tensor.home, keyOf(state, tensor.home, name), values,
-              source ? source->read(name) : nullptr, 4 * tensor.layout.count);
+              source ? source->read(name, tensor.first, tensor.count) : nullptr,
+              4 * tensor.count);
   };
   for (const Slice &slice : slicesOf(state, optimizer, withChanges))
-    put(*slice.tensor, slice.values, slice.name);
+    for (const Tensor *piece : state.piecesOf(*slice.tensor))
+      put(*piece, piece->*slice.values, slice.name);
   for (const Tensor &copy : state.tensors()) {
-    if (copy.sharedWith.empty() && copy.home == copy.owner)
+    if (copy.sharedWith.empty() && state.isOwner(copy.home))
       continue;
     const std::string &name =
         copy.sharedWith.empty() ? copy.name : copy.sharedWith;

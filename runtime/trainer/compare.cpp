@@ -18,9 +18,10 @@ static Weights copyWeights(const State &state) {
   for (const Tensor &tensor : state.tensors()) {
     if (!takesPart(state, tensor.home))
       continue;
-    weights.emplace_back(tensor.layout.count);
-    gather(state, tensor.home, keyOf(state, tensor.home, tensor.name),
-           tensor.weights, weights.back().data(), 4 * tensor.layout.count);
+    weights.emplace_back(tensor.count);
+    if (tensor.count > 0)
+      gather(state, tensor.home, keyOf(state, tensor.home, tensor.name),
+             tensor.weights, weights.back().data(), 4 * tensor.count);
   }
   return weights;
 }
@@ -126,8 +127,11 @@ Difference rondo::runtime::compareBits(const State &state,
       char values[64];
       std::snprintf(values, sizeof values, "%.9g and %.9g",
                     static_cast<double>(a[i]), static_cast<double>(b[i]));
-      difference.first = "tensor '" + state.tensors()[t].name + "', element " +
-                         std::to_string(i) + ": " + values;
+      const Tensor &tensor = state.tensors()[t];
+      difference.first =
+          "tensor '" + tensor.name + "', element " +
+          std::to_string(tensor.first + static_cast<int64_t>(i)) + ": " +
+          values;
     }
   }
   return difference;

@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// By tensor, in global order.
+/// By tensor of the state, in its order: of a piece, its elements.
 using Weights = std::vector<std::vector<float>>;
 
 struct Snapshot {

@@ -12,7 +12,10 @@ using namespace rondo::runtime;
 
 std::string rondo::runtime::keyOf(const State &state, int32_t home,
                                   const std::string &name) {
-  return state.isOwner(home) ? name : name + " of home " + std::to_string(home);
+  const int32_t stage = state.executable().homes[home].stage;
+  return state.ownerOf(stage) == home
+             ? name
+             : name + " of home " + std::to_string(home);
 }
 
 bool rondo::runtime::takesPart(const State &state, int32_t home) {

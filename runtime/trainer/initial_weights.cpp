@@ -302,16 +302,16 @@ rondo::runtime::readInitialWeights(const std::string &path, State &state) {
     open();
   std::vector<float> values;
   for (const Tensor &tensor : state.tensors()) {
-    if (!state.holds(tensor.home))
+    if (!state.holds(tensor.home) || tensor.count == 0)
       continue;
     const std::string name = names.of(tensor, naming);
     // Another machine may have other files at that path.
     if (!world.isFirst())
       checkTensor(path, tensor, name, *files, lines);
-    for (int64_t i = 0; i < tensor.layout.count; i += numbersAtOnce) {
-      const int64_t count = std::min(numbersAtOnce, tensor.layout.count - i);
+    for (int64_t i = 0; i < tensor.count; i += numbersAtOnce) {
+      const int64_t count = std::min(numbersAtOnce, tensor.count - i);
       values.resize(count);
-      files->read(name, i, count, values.data());
+      files->read(name, tensor.first + i, count, values.data());
       state.write(tensor.home, tensor.weights + i, values.data(), 4 * count);
     }
   }

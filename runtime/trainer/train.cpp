@@ -108,8 +108,17 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 }
 
 /// An adaptive run judges its schedules by iterations that begin and end alone.
-static void checkAdapts(const std::vector<const ProgramDesc *> &programs,
+static void checkAdapts(const Executable &exe,
+                        const std::vector<const ProgramDesc *> &programs,
                         const World &world) {
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    if (exe.homes[h].pieces > 1)
+      throwInAll(world,
+                 Error("--adapt estimates schedules, which it cannot do yet "
+                       "where state is sharded, as that of stage '" +
+                           std::string(exe.stages[exe.homes[h].stage].name) +
+                           "'; run it with --adapt off",
+                       Exit::Usage));
   for (const ProgramDesc *program : programs)
     if (program->overlap)
       throwInAll(world, Error("--adapt changes schedules between iterations, "
@@ -145,7 +154,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const std::vector<const ProgramDesc *> programs =
       adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
   if (adapts)
-    checkAdapts(programs, world);
+    checkAdapts(exe, programs, world);
   if (adapts && options.searches && !exe.search)
     throwInAll(world, Error("--adapt search needs a program that carries the "
                             "search: compile it with --adaptive",

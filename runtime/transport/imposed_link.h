@@ -16,8 +16,8 @@ namespace rondo::runtime {
 
 /// What a link takes for a message: it is occupied for bytes / leftBytesPerUs()
 /// and the message arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A
-/// sum of parts takes sumNs(); it delays no message and no other sum, and none
-/// delays it.
+/// sum of parts takes sumNs(), a gather or a scatter half of it; they delay no
+/// message, and none delays them. A rank runs one after another.
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
@@ -32,13 +32,18 @@ struct ImposedLink {
   /// direction it moves one piece per other rank before the addition and one
   /// after it. One rank alone needs no link.
   int64_t sumNs(int64_t bytes, int64_t ranks) const {
+    return halvesNs(2, bytes, ranks);
+  }
+  /// The same for one half, what comes before the addition or after it; or for
+  /// both.
+  int64_t halvesNs(int64_t halves, int64_t bytes, int64_t ranks) const {
     if (ranks < 2 || bytes == 0)
       return 0;
     if (leftBytesPerUs() <= 0)
-      return 2 * latencyNs;
-    const int64_t scaled = 2 * (ranks - 1) * 1000 * bytes,
+      return halves * latencyNs;
+    const int64_t scaled = halves * (ranks - 1) * 1000 * bytes,
                   speed = ranks * leftBytesPerUs();
-    return scaled / speed + (scaled % speed != 0) + 2 * latencyNs;
+    return scaled / speed + (scaled % speed != 0) + halves * latencyNs;
   }
 };
 

@@ -39,15 +39,30 @@ void ImposedNetwork::beginIteration(int64_t number, int64_t nowNs) {
 }
 
 int64_t ImposedNetwork::sumNs(const std::vector<int32_t> &ranks, int64_t bytes,
-                              int64_t nowNs) {
+                              int64_t nowNs, int64_t halves) {
   const auto count = static_cast<int64_t>(ranks.size());
   if (!trace)
-    return constant.sumNs(bytes, count);
+    return constant.halvesNs(halves, bytes, count);
   int64_t slowest = 0;
   for (int32_t from : ranks)
     for (int32_t to : ranks)
       if (from != to)
-        slowest =
-            std::max(slowest, link(from, to).at(nowNs).sumNs(bytes, count));
+        slowest = std::max(
+            slowest, link(from, to).at(nowNs).halvesNs(halves, bytes, count));
   return slowest;
+}
+
+int64_t ImposedNetwork::endOfSum(const std::vector<int32_t> &ranks,
+                                 int64_t bytes, int64_t nowNs, int64_t halves) {
+  int64_t begin = nowNs;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (int32_t rank : ranks)
+      begin = std::max(begin, sumsEndNs[rank]);
+  }
+  const int64_t end = begin + sumNs(ranks, bytes, begin, halves);
+  std::lock_guard<std::mutex> lock(mutex);
+  for (int32_t rank : ranks)
+    sumsEndNs[rank] = end;
+  return end;
 }

@@ -51,10 +51,14 @@ public:
   /// Always the same one for the same two ranks, which differ.
   SerialLink &link(int32_t from, int32_t to);
   void beginIteration(int64_t iteration, int64_t nowNs);
-  /// How long a sum of parts of `bytes` each takes between these ranks if it
-  /// begins now: as over the slowest of their links.
-  int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes,
-                int64_t nowNs);
+  /// How long a sum of parts of `bytes` each, or one of its halves, takes
+  /// between these ranks if it begins now: as over the slowest of their links.
+  int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes, int64_t nowNs,
+                int64_t halves = 2);
+  /// When one ends that all these ranks have started by now: it begins when
+  /// those before it on any of them have ended. For ranks of one process.
+  int64_t endOfSum(const std::vector<int32_t> &ranks, int64_t bytes,
+                   int64_t nowNs, int64_t halves);
 
 private:
   LinkTimeline timelineOf(int32_t from, int32_t to) const;
@@ -63,6 +67,8 @@ private:
   const std::shared_ptr<const LinkTrace> trace;
   std::mutex mutex;
   std::map<std::pair<int32_t, int32_t>, std::unique_ptr<SerialLink>> links;
+  /// By rank: when its last sum ends.
+  std::map<int32_t, int64_t> sumsEndNs;
   /// The iteration under way, 0: none, and the begin of the first one.
   int64_t iteration = 0, firstBeginNs = 0;
 };

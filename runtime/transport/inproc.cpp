@@ -149,11 +149,19 @@ public:
   }
 
   void startSumParts(int32_t collective, int32_t rank) override {
-    meetings[collective].start(rank, nullptr);
+    meetings[collective].start(rank, Meeting::Work::SumParts, nullptr);
   }
 
   void startAddAll(int32_t collective, int32_t rank, double *sum) override {
-    meetings[collective].start(rank, sum);
+    meetings[collective].start(rank, Meeting::Work::AddAll, sum);
+  }
+
+  void startGather(int32_t collective, int32_t rank, float *whole) override {
+    meetings[collective].start(rank, Meeting::Work::Gather, whole);
+  }
+
+  void startScatter(int32_t collective, int32_t rank, float *whole) override {
+    meetings[collective].start(rank, Meeting::Work::Scatter, whole);
   }
 
   void waitCollective(int32_t collective, int32_t rank) override {

@@ -29,8 +29,12 @@ void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
                                 int32_t to, const EdgeNames &edges);
 
 /// Throws Error if a rank has less staging memory than a collective needs.
+/// `what`: what the user knows the collective by.
 void checkStaging(StagingParams staging, int64_t needed, int32_t collective,
-                  int32_t rank);
+                  int32_t rank, const char *what = "all_reduce");
+
+/// Throws Error: gathers and scatters are not there on GPUs.
+[[noreturn]] void failOnShards();
 
 } // namespace rondo::runtime
 

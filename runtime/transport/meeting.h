@@ -25,33 +25,30 @@ namespace rondo::runtime {
 /// before it starts the next round, so there is at most one round at a time.
 class alignas(64) Meeting {
 public:
+  enum class Work : uint8_t { SumParts, AddAll, Gather, Scatter };
+
   /// The network must outlive it.
   Meeting(const CollectiveParams &params, ImposedNetwork &network)
       : parts(params), ranks(ranksOf(params)),
         members(std::make_unique<Member[]>(ranks.size())), network(network) {}
 
-  /// A rank provides its parts. `sum`: where addAll()'s result goes; null for a
-  /// sum of parts.
-  void start(int32_t rank, double *sum) {
+  /// A rank provides its parts. `memory`: where the sum of all elements goes,
+  /// or what is gathered or scattered, all pieces; null for a sum of parts.
+  void start(int32_t rank, Work todo, void *memory) {
     Member &me = memberOf(rank);
-    me.sum = sum;
+    me.memory = memory;
     me.rounds.store(me.rounds.load(std::memory_order_relaxed) + 1,
                     std::memory_order_relaxed);
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks.size())
       return;
     // The others are past the wait of the previous round: nobody takes pieces.
     arrived.store(0, std::memory_order_relaxed);
-    addsAll = sum != nullptr;
+    work = todo;
     endNs = 0;
-    if (!addsAll && network.isImposed()) {
-      const int64_t now = nowNs();
-      endNs =
-          now + network.sumNs(ranks, sizeof(float) * parts.front().count, now);
-    }
-    numPieces =
-        addsAll
-            ? 1
-            : std::max<int64_t>(1, (parts.front().count + piece - 1) / piece);
+    if (work != Work::AddAll && network.isImposed())
+      endNs = network.endOfSum(ranks, sizeof(float) * parts.front().count,
+                               nowNs(), work == Work::SumParts ? 2 : 1);
+    numPieces = piecesOfWork();
     nextPiece.store(0, std::memory_order_relaxed);
     piecesDone.store(0, std::memory_order_relaxed);
     begun.advance();
@@ -69,8 +66,8 @@ public:
     waitFor(begun, hasRound);
     takePieces();
     waitFor(ended, hasRound);
-    if (me.sum)
-      *me.sum = total;
+    if (work == Work::AddAll)
+      *static_cast<double *>(me.memory) = total;
   }
 
   /// When imposed links let the round end that the rank has finished.
@@ -96,7 +93,7 @@ private:
 
   struct alignas(64) Member {
     std::atomic<uint32_t> rounds{0};
-    double *sum = nullptr;
+    void *memory = nullptr;
   };
 
   Member &memberOf(int32_t rank) const {
@@ -107,16 +104,37 @@ private:
     return memberOf(rank).rounds.load(std::memory_order_relaxed);
   }
 
+  /// Elements of the piece of sharded state that a rank has.
+  int64_t shard() const {
+    return parts.front().count / static_cast<int64_t>(parts.size());
+  }
+  static int64_t piecesOf(int64_t count) { return (count + piece - 1) / piece; }
+  int64_t piecesOfWork() const {
+    switch (work) {
+    case Work::SumParts:
+      return std::max<int64_t>(1, piecesOf(parts.front().count));
+    case Work::AddAll:
+      return 1;
+    case Work::Gather:
+    case Work::Scatter:
+      return std::max<int64_t>(1, static_cast<int64_t>(parts.size()) *
+                                      piecesOf(shard()));
+    }
+    return 0;
+  }
+
   void takePieces() {
     for (;;) {
       const int64_t next = nextPiece.fetch_add(1, std::memory_order_relaxed);
       if (next >= numPieces)
         return;
-      if (addsAll)
+      const int64_t begin = next * piece;
+      if (work == Work::AddAll)
         addAll();
-      else
-        addParts(next * piece,
-                 std::min((next + 1) * piece, parts.front().count));
+      else if (work == Work::SumParts)
+        addParts(begin, std::min(begin + piece, parts.front().count));
+      else if (shard() > 0)
+        moveShard(next);
       if (piecesDone.fetch_add(1, std::memory_order_acq_rel) + 1 == numPieces)
         ended.advance();
     }
@@ -135,6 +153,30 @@ private:
         std::copy(at(first), at(first) + (end - begin), at(part));
   }
 
+  /// Of a gather or scatter: elements of one rank's shard.
+  void moveShard(int64_t number) const {
+    const int64_t each = piecesOf(shard()), owner = number / each,
+                  offset = number % each * piece,
+                  count = std::min(piece, shard() - offset);
+    auto at = [&](const PartParams &part) {
+      return static_cast<float *>(memberOf(part.rank).memory) +
+             owner * shard() + offset;
+    };
+    float *own = at(parts[owner]);
+    if (work == Work::Gather) {
+      for (const PartParams &part : parts)
+        if (float *to = at(part); to != own)
+          std::copy(own, own + count, to);
+      return;
+    }
+    // Only the owner reads the result; the others' elements are free.
+    float *sum = at(parts.front());
+    for (size_t p = 1; p < parts.size(); ++p)
+      addElements(sum, at(parts[p]), count);
+    if (sum != own)
+      std::copy(sum, sum + count, own);
+  }
+
   void addAll() {
     total = 0;
     for (const PartParams &part : parts)
@@ -151,7 +193,7 @@ private:
   Signal begun, ended;
   std::atomic<size_t> arrived{0};
   // Of the round; written by the rank that starts last.
-  bool addsAll = false;
+  Work work = Work::SumParts;
   int64_t numPieces = 0, endNs = 0;
   std::atomic<int64_t> nextPiece{0}, piecesDone{0};
   double total = 0;

@@ -1,9 +1,9 @@
 //===- process_sums.cpp - Collectives between processes -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks share the work of a sum of parts (exchange.h). For the sum of all
-// elements the rank of the first part adds; the others send theirs and get the
-// sum.
+// Ranks share the work of a sum of parts (exchange.h), and of gathers and
+// scatters (shard_exchange.h). For the sum of all elements the rank of the
+// first part adds; the others send theirs and get the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,23 @@ void ProcessTransport::startSumParts(int32_t collective, int32_t rank) {
   startSum(collective, nullptr);
 }
 
+void ProcessTransport::startGather(int32_t collective, int32_t, float *whole) {
+  startShards(collective, ShardExchange::Kind::Gather, whole);
+}
+
+void ProcessTransport::startScatter(int32_t collective, int32_t, float *whole) {
+  startShards(collective, ShardExchange::Kind::Scatter, whole);
+}
+
+void ProcessTransport::startShards(int32_t collective, ShardExchange::Kind kind,
+                                   float *whole) {
+  const ShardExchange shards(params.collectives[collective], me, kind, whole,
+                             sumsOfProcesses.elementsAtOnce);
+  checkStaging(staging, shards.stagingBytes(), collective, me,
+               "reduce_grad's collective");
+  startSum(collective, nullptr, &shards);
+}
+
 void ProcessTransport::startAddAll(int32_t collective, int32_t, double *sum) {
   startSum(collective, sum);
 }
@@ -32,9 +49,16 @@ void ProcessTransport::waitCollective(int32_t collective, int32_t) {
   waitUntil(sum.endNs, Waiting::For::Collective, collective, 0);
 }
 
-void ProcessTransport::startSum(int32_t collective, double *total) {
+void ProcessTransport::startSum(int32_t collective, double *total,
+                                const ShardExchange *shards) {
   std::lock_guard<std::mutex> lock(mutex);
+  // It may still be the lane's first, if it has just taken its time.
+  if (isLinkImposed)
+    bringSumsForward();
   Sum &sum = sums[collective];
+  sum.shards.reset();
+  if (shards)
+    sum.shards.emplace(*shards);
   sum.state = Sum::State::Queued;
   sum.hasEnded = false;
   sum.total = total;
@@ -57,10 +81,13 @@ void ProcessTransport::bringSumsForward() {
                      [](const Part &part) { return part.hasEnded; }))
       return;
     sum.operations.clear();
-    if (goOn(lane.front(), sum))
+    if (sum.state != Sum::State::Idle && goOn(lane.front(), sum))
       continue;
     sum.state = Sum::State::Idle;
     sum.hasEnded = true;
+    // Behind it the next one may begin.
+    if (isLinkImposed && nowNs() < sum.endNs)
+      return;
     lane.pop_front();
   }
 }
@@ -74,23 +101,15 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
   case Sum::State::Queued:
     if (!sum.total) {
       sum.state = Sum::State::Exchanges;
-      return exchangeNext(collective, sum);
+      return sum.shards ? exchangeNext(collective, sum, *sum.shards)
+                        : exchangeNext(collective, sum, *sum.exchange);
     }
     sum.state = Sum::State::Gathers;
     gatherAll(collective, sum);
     return true;
   case Sum::State::Exchanges:
-    if (isLinkImposed && sum.round == sum.exchange->roundOfAllStarts()) {
-      const int64_t now = nowNs();
-      sum.endNs = now + network.sumNs(ranksOf(all),
-                                      sizeof(float) * all.front().count, now);
-    }
-    sum.exchange->finish(
-        sum.round++, static_cast<float *>(staging.data), addElements,
-        [](float *to, const float *from, int64_t count) {
-          std::memcpy(to, from, sizeof(float) * static_cast<size_t>(count));
-        });
-    return exchangeNext(collective, sum);
+    return sum.shards ? finishRound(collective, sum, *sum.shards, 1)
+                      : finishRound(collective, sum, *sum.exchange, 2);
   case Sum::State::Gathers:
     if (me != root)
       return false;
@@ -106,12 +125,31 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
   return false;
 }
 
+template <typename Exchange>
+bool ProcessTransport::finishRound(int32_t collective, Sum &sum,
+                                   const Exchange &exchange, int64_t halves) {
+  const CollectiveParams &all = params.collectives[collective];
+  if (isLinkImposed && sum.round == exchange.roundOfAllStarts()) {
+    const int64_t now = nowNs();
+    sum.endNs =
+        now + network.sumNs(ranksOf(all), sizeof(float) * all.front().count,
+                            now, halves);
+  }
+  exchange.finish(sum.round++, static_cast<float *>(staging.data), addElements,
+                  [](float *to, const float *from, int64_t count) {
+                    std::memcpy(to, from,
+                                sizeof(float) * static_cast<size_t>(count));
+                  });
+  return exchangeNext(collective, sum, exchange);
+}
+
 /// Posts all receives first, so that no message has to be buffered meanwhile.
-bool ProcessTransport::exchangeNext(int32_t collective, Sum &sum) {
-  const SumExchange &exchange = *sum.exchange;
+template <typename Exchange>
+bool ProcessTransport::exchangeNext(int32_t collective, Sum &sum,
+                                    const Exchange &exchange) {
   if (sum.round == exchange.numRounds())
     return false;
-  auto bytesOf = [](const SumExchange::Move &move) {
+  auto bytesOf = [](const auto &move) {
     return static_cast<int64_t>(sizeof(float)) * move.count;
   };
   for (const auto &move :

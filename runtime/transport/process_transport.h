@@ -12,6 +12,7 @@
 
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/exchange.h"
+#include "runtime/transport/shard_exchange.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -57,6 +58,8 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override;
   void startSumParts(int32_t collective, int32_t rank) override;
   void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void startGather(int32_t collective, int32_t rank, float *whole) override;
+  void startScatter(int32_t collective, int32_t rank, float *whole) override;
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
@@ -126,7 +129,9 @@ private:
     double *total = nullptr;
     /// For a sum of parts; none if this rank has no part.
     std::optional<SumExchange> exchange;
-    /// Of `exchange`: what is in flight.
+    /// Of the last start, if it gathers or scatters pieces.
+    std::optional<ShardExchange> shards;
+    /// Of the exchange: what is in flight.
     int64_t round = 0;
     /// When imposed links let it end; known once all have started.
     int64_t endNs = 0;
@@ -160,13 +165,21 @@ private:
   void note(Waiting::For what, int32_t place, uint32_t ticket);
 
   // For collectives; these require `mutex`.
-  void startSum(int32_t collective, double *total);
+  void startSum(int32_t collective, double *total,
+                const ShardExchange *shards = nullptr);
   /// Advances the collectives of the lane as far as possible.
   void bringSumsForward();
   /// Starts the next operations of a collective; false once it is done.
   bool goOn(int32_t collective, Sum &sum);
-  /// Starts the next round of a sum of parts; false: there is none.
-  bool exchangeNext(int32_t collective, Sum &sum);
+  void startShards(int32_t collective, ShardExchange::Kind kind, float *whole);
+  /// Starts the next round of an exchange; false: there is none.
+  template <typename Exchange>
+  bool exchangeNext(int32_t collective, Sum &sum, const Exchange &exchange);
+  /// Ends a round of an exchange that moves `halves` of what a sum does, and
+  /// starts the next one.
+  template <typename Exchange>
+  bool finishRound(int32_t collective, Sum &sum, const Exchange &exchange,
+                   int64_t halves);
   void gatherAll(int32_t collective, Sum &sum);
   void addAll(int32_t collective, const Sum &sum) const;
   void sendPart(Sum &sum, int32_t to, int32_t collective, const void *data,
@@ -212,7 +225,8 @@ private:
   std::vector<std::pair<Channel *, Entry *>> pending;
   /// Collectives that have been started and not ended. They run one after
   /// another: all share the endpoint's lane, where only the order distinguishes
-  /// their parts.
+  /// their parts. With imposed links the first may have ended and still take
+  /// its time.
   std::deque<int32_t> lane;
   bool isClosing = false;
   std::atomic<bool> isAborted{false};

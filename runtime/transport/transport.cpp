@@ -24,12 +24,17 @@ void Transport::beginIteration(int64_t) {}
 SerialLink *Transport::imposedLink(int32_t, int32_t) { return nullptr; }
 
 void rondo::runtime::checkStaging(StagingParams staging, int64_t needed,
-                                  int32_t collective, int32_t rank) {
+                                  int32_t collective, int32_t rank,
+                                  const char *what) {
   if (staging.bytes < needed)
-    throw Error("all_reduce " + std::to_string(collective) + " stages " +
-                std::to_string(needed) + " bytes on rank " +
+    throw Error(std::string(what) + " " + std::to_string(collective) +
+                " stages " + std::to_string(needed) + " bytes on rank " +
                 std::to_string(rank) + ", which has " +
                 std::to_string(staging.bytes) + " bytes for that");
+}
+
+void rondo::runtime::failOnShards() {
+  throw Error("sharded state does not run on GPUs yet; compile it for the CPU");
 }
 
 EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {

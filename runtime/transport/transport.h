@@ -188,9 +188,20 @@ public:
   /// in its own memory; `sum` must not be in a part. Imposed links do not slow
   /// it down.
   virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
-  /// Blocks until the rank has the result of a collective that it has started;
-  /// with imposed links, for a sum of parts, at least until the sumNs() of the
-  /// last contributing rank's start has passed since then.
+  /// Starts gathering pieces. A collective of which pieces are gathered or
+  /// scattered has one part on each of its ranks; all have one count, that of
+  /// the pieces together, which are equal, and the n-th part's rank has the
+  /// n-th. Parts have no address: `whole` is memory of so many elements, of
+  /// which the rank has filled its own piece, and gets all others.
+  virtual void startGather(int32_t collective, int32_t rank, float *whole) = 0;
+  /// Starts adding the `whole` of all ranks, in the order of the parts as
+  /// startSumParts() does. A rank gets its own piece of the sum in its `whole`,
+  /// where the other pieces are overwritten. Throws like startSumParts().
+  virtual void startScatter(int32_t collective, int32_t rank, float *whole) = 0;
+  /// Blocks until the rank has the result of a collective that it has started,
+  /// and no other rank reads its memory any more; with imposed links, for all
+  /// but startAddAll(), at least until the time that they take has passed since
+  /// the last rank's start and the end of what its ranks have started before.
   virtual void waitCollective(int32_t collective, int32_t rank) = 0;
 
   /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.

@@ -42,6 +42,12 @@ public:
   void startAddAll(int32_t collective, int32_t rank, double *sum) override {
     transport.startAddAll(params.collectiveNumbers[collective], rank, sum);
   }
+  void startGather(int32_t collective, int32_t rank, float *whole) override {
+    transport.startGather(params.collectiveNumbers[collective], rank, whole);
+  }
+  void startScatter(int32_t collective, int32_t rank, float *whole) override {
+    transport.startScatter(params.collectiveNumbers[collective], rank, whole);
+  }
   void waitCollective(int32_t collective, int32_t rank) override {
     transport.waitCollective(params.collectiveNumbers[collective], rank);
   }

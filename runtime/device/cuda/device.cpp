@@ -139,8 +139,7 @@ void CudaDevice::addCopies(const StageTensors &stage) {
     for (int32_t t = 0; t < c; ++t)
       if (stage.tensors[c].sharedWith == stage.tensors[t].name)
         cuda::addCopies(computeStream, stage.tensors[t].gradients,
-                        stage.tensors[c].gradients,
-                        stage.tensors[t].layout.count);
+                        stage.tensors[c].gradients, stage.tensors[t].count);
 }
 
 void CudaDevice::sumSquares(const StageTensors &stage) {
@@ -154,7 +153,7 @@ void CudaDevice::sumSquares(const StageTensors &stage) {
     const Tensor &tensor = stage.tensors[t];
     if (tensor.sharedWith.empty())
       tensors.push_back(
-          {tensor.gradients, tensor.layout.count,
+          {tensor.gradients, tensor.count,
            partials + tensor.layerInStage * partialsPerLayer + tensor.index});
   }
   cuda::sumSquares(computeStream, tensors, scratch);
@@ -170,7 +169,7 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
     tensors.push_back({tensor.weights, tensor.gradients, tensor.moment1,
-                       tensor.moment2, copyOf(tensor), tensor.layout.count,
+                       tensor.moment2, copyOf(tensor), tensor.count,
                        tensor.layout.decay});
   }
   switch (rule.kind) {
@@ -193,5 +192,5 @@ void CudaDevice::weightsWritten(const StageTensors &stage) {
   for (int32_t t = 0; t < stage.numTensors; ++t)
     if (__nv_bfloat16 *copy = copyOf(stage.tensors[t]))
       toBf16(myGpu->transfers(), stage.tensors[t].weights, copy,
-             stage.tensors[t].layout.count);
+             stage.tensors[t].count);
 }

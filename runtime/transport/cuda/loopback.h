@@ -50,6 +50,8 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override;
   void startSumParts(int32_t collective, int32_t rank) override;
   void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void startGather(int32_t, int32_t, float *) override { failOnShards(); }
+  void startScatter(int32_t, int32_t, float *) override { failOnShards(); }
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;

@@ -7,6 +7,7 @@
 #include "runtime/launch/store.h"
 #include "runtime/transport/cuda/ends.h"
 #include "runtime/transport/cuda/gpu_transports.h"
+#include "runtime/transport/match.h"
 
 #include <atomic>
 #include <map>
@@ -53,6 +54,8 @@ public:
   }
   void startSumParts(int32_t collective, int32_t rank) override;
   void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void startGather(int32_t, int32_t, float *) override { failOnShards(); }
+  void startScatter(int32_t, int32_t, float *) override { failOnShards(); }
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override { isAborted = true; }
   Waiting waiting(int32_t rank) const override;

@@ -54,6 +54,12 @@ public:
   void startAddAll(int32_t collective, int32_t rank, double *sum) override {
     processes[rank]->startAddAll(collective, rank, sum);
   }
+  void startGather(int32_t collective, int32_t rank, float *whole) override {
+    processes[rank]->startGather(collective, rank, whole);
+  }
+  void startScatter(int32_t collective, int32_t rank, float *whole) override {
+    processes[rank]->startScatter(collective, rank, whole);
+  }
   void waitCollective(int32_t collective, int32_t rank) override {
     processes[rank]->waitCollective(collective, rank);
   }

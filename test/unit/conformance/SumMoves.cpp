@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/exchange.h"
+#include "runtime/transport/shard_exchange.h"
 
 #include "gtest/gtest.h"
 
@@ -156,6 +157,44 @@ TEST(SumMoves, NormTakesTheElementsOfAllRanks) {
             Bytes());
 }
 
+/// A gather and a scatter are a half each, and only the scatter needs memory.
+TEST(SumMoves, ShardsMoveOnePiecePerOtherRank) {
+  using Kind = ShardExchange::Kind;
+  for (int ranks : {1, 2, 3, 5})
+    for (int64_t shard : {0, 32, 96, 4096})
+      for (int64_t atOnce : {32, 64, 1 << 18})
+        for (auto [kind, collective] :
+             {std::pair(Kind::Gather, CollectiveKind::GatherWeights),
+              std::pair(Kind::Scatter, CollectiveKind::ScatterGradients)}) {
+          const CollectiveParams parts = partsOf(ranks, ranks * shard);
+          const auto planned = stagingBytes(collective, parts, {atOnce, false});
+          for (int32_t rank = 0; rank < ranks; ++rank) {
+            std::vector<float> whole(static_cast<size_t>(ranks * shard));
+            const ShardExchange exchange(parts, rank, kind, whole.data(),
+                                         atOnce);
+            const auto own = planned.find(rank);
+            EXPECT_EQ(exchange.stagingBytes(),
+                      own == planned.end() ? 0 : own->second);
+            std::vector<float> staging(
+                static_cast<size_t>(exchange.stagingBytes()) / sizeof(float));
+            int64_t sent = 0, received = 0;
+            for (int64_t round = 0; round < exchange.numRounds(); ++round) {
+              sent += countOf(exchange.sends(round));
+              for (const auto &move :
+                   exchange.receives(round, staging.data())) {
+                received += move.count;
+                if (kind == Kind::Scatter) {
+                  EXPECT_LE(move.data + move.count,
+                            staging.data() + staging.size());
+                }
+              }
+            }
+            EXPECT_EQ(sent, (ranks - 1) * shard);
+            EXPECT_EQ(received, (ranks - 1) * shard);
+          }
+        }
+}
+
 /// The transports match the moves of two ranks by their order alone.
 TEST(SumMoves, BothRanksOfAPairAgree) {
   CollectiveParams parts = partsOf(3, 1001, 1);
@@ -190,6 +229,8 @@ TEST(SumMoves, ImposedLinkCountsThem) {
   EXPECT_EQ(link.sumNs(0, 4), 0);
   EXPECT_EQ((ImposedLink{500, 0}).sumNs(3000, 4), 1000);
   EXPECT_EQ(ImposedLink().sumNs(3000, 4), 0);
+  // A half: 3/4 of 3000 bytes once.
+  EXPECT_EQ(link.halvesNs(1, 3000, 4), 750'000 + 500);
   // 64 GiB between 1000 ranks.
   EXPECT_EQ((ImposedLink{0, 1000}).sumNs(int64_t(1) << 36, 1000), 137301514519);
 }

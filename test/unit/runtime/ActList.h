@@ -83,6 +83,12 @@ inline void runAct(Rank &rank, const int64_t *act, int64_t microbatches,
     return;
   case Act::Step:
     return step(rank, stage, number);
+  case Act::Unshard:
+    return unshard(rank, stage, number);
+  case Act::Reshard:
+    return reshard(rank, stage, number);
+  case Act::Reduce:
+    return reduce_grad(rank, stage, number);
   case Act::Throw:
     throw std::runtime_error("thrown by the program");
   }

@@ -6,6 +6,7 @@
 #include "ActList.h"
 
 #include "runtime/execution/state.h"
+#include "runtime/model/share.h"
 #include "runtime/transport/transport.h"
 
 #include <algorithm>
@@ -75,13 +76,18 @@ Spec rondo::runtime::test::timedOnRanks(int ranks, int64_t ns,
 //===----------------------------------------------------------------------===//
 
 Program::Program(const Spec &spec) {
+  const int each = spec.sharding.homes, pieces = spec.sharding.pieces;
   for (size_t s = 0; s < spec.layersOfStage.size(); ++s) {
     names.push_back("s" + std::to_string(s));
     allStages.push_back(static_cast<int32_t>(s));
-    homes.push_back({static_cast<int32_t>(s), 0, spec.rankOfStage[s]});
+    for (int j = 0; j < each; ++j)
+      homes.push_back({static_cast<int32_t>(s), j,
+                       spec.rankOfStage[s] * each + j, j % pieces, pieces});
   }
   tiedStages = {0, allStages.back()};
-  arenaBytes.resize(numRanks(spec.rankOfStage));
+  if (each > 1)
+    sharded = shardedCollectives(spec);
+  arenaBytes.resize(numRanks(spec.rankOfStage) * each);
   int most = spec.microbatches;
   for (const Spec::Other &other : spec.others)
     most = std::max(most, other.microbatches);
@@ -114,6 +120,21 @@ Program::Program(const Spec &spec) {
   exe.programs = programs.data();
 }
 
+/// What home j of a stage takes.
+static ShareDesc shareOfHome(const Spec &spec, const LayerDesc *layers,
+                             int32_t numLayers, int j, int mostMicrobatches) {
+  const int each = spec.sharding.homes, all = std::max(layers[0].batch, 1);
+  ShareDesc share{};
+  share.firstSample = all * j / each;
+  share.samples = all * (j + 1) / each - share.firstSample;
+  std::vector<LayerDesc> own;
+  for (int32_t l = 0; l < numLayers; ++l)
+    own.push_back(shareOf(layers[l], {share.firstSample, share.samples}, all));
+  stageBytes(own.data(), numLayers, mostMicrobatches, share.bytes,
+             spec.sharding.pieces);
+  return share;
+}
+
 const Program::Sizes &Program::addSizes(const Spec &spec,
                                         int mostMicrobatches) {
   allSizes.emplace_back();
@@ -125,30 +146,32 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     stage.name = names[s].c_str();
     stage.firstLayer = first;
     stage.numLayers = spec.layersOfStage[s];
-    ShareDesc share{};
-    share.samples = std::max(sizes.layers.front().batch, 1);
-    stageBytes(sizes.layers.data() + first, stage.numLayers, mostMicrobatches,
-               share.bytes);
-    if (spec.keepsChanges) {
-      share.bytes[static_cast<int>(Buffer::WeightChanges)] =
-          share.bytes[static_cast<int>(Buffer::Gradients)];
-      share.bytes[static_cast<int>(Buffer::Workspace)] +=
-          movedBytes(sizes.layers.data() + first, stage.numLayers);
+    for (int j = 0; j < spec.sharding.homes; ++j) {
+      ShareDesc share = shareOfHome(spec, sizes.layers.data() + first,
+                                    stage.numLayers, j, mostMicrobatches);
+      if (spec.keepsChanges) {
+        share.bytes[static_cast<int>(Buffer::WeightChanges)] =
+            share.bytes[static_cast<int>(Buffer::Gradients)];
+        share.bytes[static_cast<int>(Buffer::Workspace)] +=
+            movedBytes(sizes.layers.data() + first, stage.numLayers);
+      }
+      sizes.shares.push_back(share);
     }
     first += stage.numLayers;
     sizes.stages.push_back(stage);
-    sizes.shares.push_back(share);
   }
+  const int32_t each = spec.sharding.homes;
   for (Message message : {Message::Activation, Message::Gradient})
-    for (int32_t s = 1; s < static_cast<int32_t>(sizes.stages.size()); ++s) {
+    for (int32_t h = each; h < static_cast<int32_t>(homes.size()); ++h) {
       const bool isForward = message == Message::Activation;
-      const int32_t from = isForward ? s - 1 : s, to = isForward ? s : s - 1;
-      auto number = [](int32_t stage, Buffer buffer) {
-        return stage * numBuffers + static_cast<int32_t>(buffer);
+      const int32_t from = isForward ? h - each : h,
+                    to = isForward ? h : h - each;
+      auto number = [](int32_t home, Buffer buffer) {
+        return home * numBuffers + static_cast<int32_t>(buffer);
       };
       sizes.edges.push_back(
           {from, to, message,
-           sizes.shares[s - 1].bytes[static_cast<int>(Buffer::Output)],
+           sizes.shares[h - each].bytes[static_cast<int>(Buffer::Output)],
            number(from, isForward ? Buffer::Output : Buffer::InputGrad),
            number(to, isForward ? Buffer::Input : Buffer::OutputGrad), 0, 0});
     }
@@ -170,10 +193,20 @@ void Program::addPrograms(const Spec &spec, const char *name,
 void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
                          const Sizes &sizes,
                          const std::vector<int> &rankOfStage,
-                         const Lists &lists) {
+                         const Lists &stageLists) {
   storage.emplace_back();
   ProgramTables &tables = storage.back();
-  tables.rankOfHome.assign(rankOfStage.begin(), rankOfStage.end());
+  const bool isOnOne = kind == ProgramKind::Sequential;
+  std::vector<int> ranks = rankOfStage;
+  Lists lists = stageLists;
+  if (spec.sharding.homes > 1) {
+    ranks.clear();
+    for (const HomeDesc &home : homes)
+      ranks.push_back(isOnOne ? 0 : home.rank);
+    lists = shardedLists(spec, stageLists, ranks, sharded,
+                         kind != ProgramKind::Evaluation);
+  }
+  tables.rankOfHome.assign(ranks.begin(), ranks.end());
   const bool overlaps =
       kind == ProgramKind::Pipeline && spec.overlap.policy != Overlap::None;
   for (size_t r = 0; r < lists.size(); ++r)
@@ -183,13 +216,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   for (const std::vector<int64_t> &row : tables.rows)
     tables.ranks.push_back({overlaps ? runLoop : runList, row.data()});
   tables.peaks.resize(lists.size());
-  if (isTied(spec))
-    tables.collectives.push_back(
-        {CollectiveKind::TiedGradients, "wte.weight", 2, tiedStages.data()});
-  if (!overlaps || spec.overlap.norm)
-    tables.collectives.push_back({CollectiveKind::GradientNorm, "",
-                                  static_cast<int32_t>(allStages.size()),
-                                  allStages.data()});
+  addCollectives(spec, overlaps, tables);
   place(spec, sizes.shares, tables, kind == ProgramKind::Pipeline);
 
   ProgramDesc desc{};
@@ -219,6 +246,25 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   programs.push_back(desc);
 }
 
+void Program::addCollectives(const Spec &spec, bool overlaps,
+                             ProgramTables &tables) {
+  for (const Collective &each : sharded)
+    tables.collectives.push_back(
+        {each.kind,
+         each.kind == CollectiveKind::TiedGradients ? "wte.weight" : "",
+         static_cast<int32_t>(each.homes.size()), each.homes.data(), 0,
+         each.firstElement, each.numElements});
+  if (spec.sharding.homes > 1)
+    return;
+  if (isTied(spec))
+    tables.collectives.push_back(
+        {CollectiveKind::TiedGradients, "wte.weight", 2, tiedStages.data()});
+  if (!overlaps || spec.overlap.norm)
+    tables.collectives.push_back({CollectiveKind::GradientNorm, "",
+                                  static_cast<int32_t>(allStages.size()),
+                                  allStages.data()});
+}
+
 void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
   for (size_t s = 0; s < spec.rankOfStage.size(); ++s) {
     tables.delays.push_back(delaysOf(spec, static_cast<int>(s)));
@@ -234,17 +280,37 @@ void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
 }
 
 std::map<int32_t, int64_t>
-Program::stagingOf(const Spec &spec, const ProgramTables &tables) const {
+Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
+                   const ProgramTables &tables) const {
   std::map<int32_t, int64_t> most;
+  auto elements = [&](int32_t home, Buffer buffer) {
+    return shares[home].bytes[static_cast<int>(buffer)] / 4;
+  };
+  auto countOf = [&](const CollectiveDesc &desc, int32_t home) {
+    switch (desc.kind) {
+    case CollectiveKind::GatherWeights:
+      return elements(home, Buffer::GatheredWeights);
+    case CollectiveKind::ScatterGradients:
+      return elements(home, Buffer::UnreducedGradients);
+    case CollectiveKind::HomeGradients:
+      return elements(home, Buffer::Gradients);
+    case CollectiveKind::TiedGradients:
+      return desc.numElements > 0 ? desc.numElements
+                                  : int64_t(spec.layers.front().vocab) *
+                                        spec.layers.front().hidden;
+    case CollectiveKind::GradientNorm:
+      break;
+    }
+    return partialsPerLayer * spec.layersOfStage[homes[home].stage];
+  };
   for (const CollectiveDesc &collective : tables.collectives) {
-    const bool isNorm = collective.kind == CollectiveKind::GradientNorm;
     CollectiveParams parts;
     for (int32_t i = 0; i < collective.numHomes; ++i) {
-      const int32_t stage = collective.homes[i];
-      parts.push_back({tables.rankOfHome[stage], nullptr,
-                       isNorm ? partialsPerLayer * spec.layersOfStage[stage]
-                              : int64_t(spec.layers.front().vocab) *
-                                    spec.layers.front().hidden});
+      const int32_t home = collective.homes[i];
+      const bool contributes = rondo::allHomesContribute(collective.kind) ||
+                               homes[home].replica == homes[home].piece;
+      parts.push_back({tables.rankOfHome[home], nullptr,
+                       countOf(collective, home), contributes});
     }
     for (auto [rank, bytes] :
          rondo::stagingBytes(collective.kind, parts, rondo::sumsOfGpus))
@@ -257,8 +323,8 @@ Program::stagingOf(const Spec &spec, const ProgramTables &tables) const {
 /// same place in every program.
 void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
                     ProgramTables &tables, bool hasRings) {
-  const int numStages = static_cast<int>(shares.size());
-  tables.places.assign(numStages * numBuffers, PlaceDesc{-1, 0, nullptr});
+  const int numHomes = static_cast<int>(shares.size());
+  tables.places.assign(numHomes * numBuffers, PlaceDesc{-1, 0, nullptr});
   std::vector<int64_t> ends(arenaBytes.size(), 0);
   auto add = [&](int s, int b, int slots) {
     int64_t bytes = shares[s].bytes[b];
@@ -275,36 +341,42 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
     end += bytes * slots;
   };
   const int m = spec.microbatches;
-  for (int s = 0; s < numStages; ++s)
+  for (int s = 0; s < numHomes; ++s)
     for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
       add(s, b, spec.stateSlots(b));
   tables.staging.assign(ends.size(), -1);
-  for (auto [rank, bytes] : stagingOf(spec, tables)) {
+  for (auto [rank, bytes] : stagingOf(spec, shares, tables)) {
     tables.staging[rank] = static_cast<int32_t>(tables.pools.size());
     tables.pools.push_back({rank, ends[rank], bytes, 1});
     ends[rank] +=
         (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   }
-  for (int s = 0; s < numStages; ++s) {
+  for (int s = 0; s < numHomes; ++s) {
     add(s, static_cast<int>(Buffer::Data), m);
     add(s, static_cast<int>(Buffer::Workspace), 1);
   }
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
-  for (int s = 0; s < numStages; ++s)
+  for (int s = 0; s < numHomes; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {
       bool isSaved = b >= static_cast<int>(Buffer::SavedForInputGrad);
-      bool isFirstGrad = s == 0 && b == static_cast<int>(Buffer::InputGrad);
-      if (!isFirstGrad)
+      bool isFirstGrad =
+          homes[s].stage == 0 && b == static_cast<int>(Buffer::InputGrad);
+      if (Buffer(b) == Buffer::GatheredWeights)
+        add(s, b, 1);
+      else if (Buffer(b) == Buffer::UnreducedGradients)
+        add(s, b, spec.sharding.slots);
+      else if (!isFirstGrad)
         add(s, b, slotsOf(isSaved ? spec.savedSlots : spec.messageSlots));
     }
   // A consumer on the producer's rank reads the producer's buffer.
   auto at = [&](int s, Buffer b) -> PlaceDesc & {
     return tables.places[s * numBuffers + static_cast<int>(b)];
   };
-  for (int s = 0; s + 1 < numStages; ++s)
-    if (tables.rankOfHome[s] == tables.rankOfHome[s + 1]) {
-      at(s + 1, Buffer::Input) = at(s, Buffer::Output);
-      at(s, Buffer::OutputGrad) = at(s + 1, Buffer::InputGrad);
+  const int each = spec.sharding.homes;
+  for (int s = 0; s + each < numHomes; ++s)
+    if (tables.rankOfHome[s] == tables.rankOfHome[s + each]) {
+      at(s + each, Buffer::Input) = at(s, Buffer::Output);
+      at(s, Buffer::OutputGrad) = at(s + each, Buffer::InputGrad);
     }
   for (size_t r = 0; r < ends.size(); ++r)
     arenaBytes[r] = std::max(arenaBytes[r], ends[r]);

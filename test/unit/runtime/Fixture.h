@@ -29,6 +29,9 @@ struct Act {
     Issue,
     Await,
     Step,
+    Unshard,
+    Reshard,
+    Reduce,
     Throw
   } kind;
   int64_t stage = 0, microbatch = 0;
@@ -65,6 +68,27 @@ struct Overlap {
   int addedDelay = 0;
 };
 
+/// Stages with several homes, which take consecutive samples of each
+/// micro-batch, and may keep pieces of the stage's state. What a rank's list
+/// says of a stage, several ranks do, each for its own home: home j of a stage
+/// on rank r is on rank r * homes + j.
+struct Sharding {
+  /// Of each stage.
+  int homes = 1;
+  /// A group has as many homes as there are pieces.
+  int pieces = 1;
+  /// The most tasks of a home, one after another, that a gather serves.
+  int tasksEach = 1;
+  /// Micro-batches whose gradients are reduced together.
+  int unit = 1;
+  /// Whether the next gather of another home is issued before a home's tasks.
+  bool isEarly = false;
+  /// Whether a sum is awaited only before the home's next one.
+  bool isLate = false;
+  /// Of gradients that are not reduced yet.
+  int slots = 1;
+};
+
 /// What an executable is made from.
 struct Spec {
   int microbatches = 4;
@@ -77,6 +101,9 @@ struct Spec {
   int weightSlots = 1;
   /// Of the pipeline, instead of its lists.
   Overlap overlap;
+  Sharding sharding;
+  /// Whether there are optimizer steps.
+  bool steps = true;
   /// Whether there is room for moving weights back.
   bool keepsChanges = false;
   /// Of a buffer that lives as long as the program.
@@ -117,6 +144,20 @@ Lists evaluationLists(const Spec &spec);
 bool isTied(const Spec &spec);
 int numRanks(const std::vector<int> &rankOfStage);
 
+/// A collective, before it has a number and an address.
+struct Collective {
+  CollectiveKind kind;
+  std::vector<int32_t> homes;
+  int64_t firstElement = 0, numElements = 0;
+};
+/// Those of stages with several homes.
+std::vector<Collective> shardedCollectives(const Spec &spec);
+/// What homes do where lists name stages, with gathers and reductions.
+/// `ranks`: of each home; `all`: those of shardedCollectives().
+Lists shardedLists(const Spec &spec, const Lists &lists,
+                   const std::vector<int> &ranks,
+                   const std::vector<Collective> &all, bool trains);
+
 /// A rank's actions where iterations overlap: what begins a run, and what
 /// repeats, with larger numbers each time.
 struct Loop {
@@ -147,6 +188,7 @@ private:
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;
+    /// By home.
     std::vector<ShareDesc> shares;
     std::vector<EdgeDesc> edges;
   };
@@ -170,10 +212,12 @@ private:
                   const Sizes &sizes, const std::vector<int> &rankOfStage,
                   const Lists &lists);
   void addOverlap(const Spec &spec, ProgramTables &tables);
+  void addCollectives(const Spec &spec, bool overlaps, ProgramTables &tables);
   void place(const Spec &spec, const std::vector<ShareDesc> &shares,
              ProgramTables &tables, bool hasRings);
   /// For the collectives, on any kind of device.
   std::map<int32_t, int64_t> stagingOf(const Spec &spec,
+                                       const std::vector<ShareDesc> &shares,
                                        const ProgramTables &tables) const;
 
   std::deque<std::string> names;
@@ -181,6 +225,8 @@ private:
   std::vector<HomeDesc> homes;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
+  /// With several homes of a stage.
+  std::vector<Collective> sharded;
   std::deque<ProgramTables> storage;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fixture.h"
+#include "Standstill.h"
 #include "Support.h"
 
 #include "runtime/base/clock.h"
@@ -42,25 +43,6 @@ std::string failureOf(
   }
   return "no error";
 }
-
-/// Stands still until the ranks wait for each other as `expected` says, then
-/// advances a minute per look; also if they have not after a minute.
-class ClockOfWaits : public Clock {
-public:
-  ClockOfWaits(const ProgramRun *&run, std::string expected)
-      : run(run), expected(std::move(expected)) {}
-  int64_t now() override {
-    if (run && (run->describeWaits() == expected || ++looks > 600))
-      ns += 60'000'000'000;
-    return ns;
-  }
-
-private:
-  const ProgramRun *&run;
-  const std::string expected;
-  int looks = 0;
-  int64_t ns = 0;
-};
 
 /// If no rank makes progress, the error says for how long and which ranks wait.
 void expectStandstill(const Spec &spec, const std::string &waits) {

@@ -69,6 +69,12 @@ public:
   void startAddAll(int32_t collective, int32_t, double *sum) override {
     ask(What::StartAddAll, {collective, 0, {}, memory.offsetOf(sum), 0});
   }
+  void startGather(int32_t collective, int32_t, float *whole) override {
+    ask(What::StartGather, {collective, 0, {}, memory.offsetOf(whole), 0});
+  }
+  void startScatter(int32_t collective, int32_t, float *whole) override {
+    ask(What::StartScatter, {collective, 0, {}, memory.offsetOf(whole), 0});
+  }
   void waitCollective(int32_t collective, int32_t) override {
     ask(What::WaitCollective, {collective, 0, {}, 0, 0});
   }

@@ -116,6 +116,14 @@ private:
       t.startAddAll(call.place, process,
                     reinterpret_cast<double *>(memory.at(call.data)));
       break;
+    case What::StartGather:
+      t.startGather(call.place, process,
+                    reinterpret_cast<float *>(memory.at(call.data)));
+      break;
+    case What::StartScatter:
+      t.startScatter(call.place, process,
+                     reinterpret_cast<float *>(memory.at(call.data)));
+      break;
     case What::WaitCollective:
       t.waitCollective(call.place, process);
       break;

@@ -27,6 +27,8 @@ enum class What : uint32_t {
   WaitReceived,
   StartSumParts,
   StartAddAll,
+  StartGather,
+  StartScatter,
   WaitCollective,
   Links,
   /// The process stops serving.

@@ -1,0 +1,40 @@
+//===- Sharded.cpp - Executables whose state lies in pieces ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Sharded.h"
+
+#include "runtime/trainer/trainer.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+std::map<std::string, std::vector<float>>
+rondo::runtime::test::firstGradients(const Spec &spec) {
+  const EditedProgram program(
+      spec, ProgramKind::Pipeline, [](int, std::vector<Act> &list) {
+        list.erase(std::remove_if(
+                       list.begin(), list.end(),
+                       [](const Act &act) { return act.kind == Act::Step; }),
+                   list.end());
+      });
+  Options options;
+  Trainer trainer(program.exe, options, /*useGeneratedData=*/true);
+  trainer.state().initialise(1);
+  const std::unique_ptr<ProgramRun> run =
+      trainer.makeRun(findProgram(program.exe, ProgramKind::Pipeline));
+  trainer.train(*run, /*seed=*/1, /*iteration=*/1, /*lastIteration=*/1);
+  std::map<std::string, std::vector<float>> gradients;
+  const State &state = trainer.state();
+  for (const Tensor &tensor : state.tensors()) {
+    if (tensor.home != tensor.owner || !tensor.sharedWith.empty())
+      continue;
+    std::vector<float> &values = gradients[tensor.name];
+    values.resize(static_cast<size_t>(tensor.layout.count));
+    for (const Tensor *piece : state.piecesOf(tensor))
+      std::copy(piece->gradients, piece->gradients + piece->count,
+                values.begin() + piece->first);
+  }
+  return gradients;
+}

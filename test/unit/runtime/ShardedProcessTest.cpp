@@ -1,0 +1,101 @@
+//===- ShardedProcessTest.cpp - Pieces of state in processes --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Real processes, one a rank, which move pieces over TCP.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharded.h"
+#include "Training.h"
+
+#include <sys/wait.h>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+/// Runs an executable in a process for each of its ranks. Returns their exit
+/// codes, and what they print.
+Outcome runProcesses(const Program &program, std::vector<std::string> words) {
+  const int count = program.exe.numRanks;
+  TemporaryFile place, out;
+  std::remove(place.path.c_str());
+  words.insert(words.end(), {"--world-size", std::to_string(count), "--rdzv",
+                             "file://" + place.path});
+  std::vector<pid_t> children;
+  for (int p = 0; p < count; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (!std::freopen(out.path.c_str(), "a", stdout) ||
+          !std::freopen(out.path.c_str(), "a", stderr))
+        _exit(99);
+      std::vector<std::string> own = words;
+      own.insert(own.end(), {"--rank", std::to_string(p)});
+      const int code = runProgram(program, own);
+      std::fflush(nullptr);
+      _exit(code);
+    }
+    children.push_back(child);
+  }
+  int worst = 0;
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+  }
+  return {worst, out.read(), ""};
+}
+
+TEST(ShardedProcesses, AreBitEqualToTheReference) {
+  for (const Sharding &how :
+       {Sharding{2, 2}, Sharding{2, 2, 2, 2, true, true, 2}}) {
+    const Program program(shardedGpt(how, true));
+    const Outcome outcome = runProcesses(program, {"--verify", "--quiet"});
+    EXPECT_EQ(outcome.code, 0) << outcome.out;
+    EXPECT_NE(outcome.out.find("verify: PASS"), std::string::npos)
+        << outcome.out;
+  }
+  Spec three = shardedGpt({3, 3}, true);
+  three.layersOfStage = {4};
+  three.rankOfStage = {0};
+  EXPECT_EQ(runProcesses(Program(three), {"--verify", "--quiet"}).code, 0);
+}
+
+/// Checkpoints move pieces through process 0, which holds the first.
+TEST_F(Training, ProcessesWithPiecesSaveAndResume) {
+  const Program program(shardedGpt({4, 2}, true));
+  std::vector<std::string> words = {"--quiet", "--data",  data.path, "--lr",
+                                    "0.01",    "--decay", "8"};
+  auto trainIn = [&](bool areProcesses, std::vector<std::string> more) {
+    more.insert(more.end(), words.begin(), words.end());
+    const Outcome outcome =
+        areProcesses ? runProcesses(program, more) : run(program, more);
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  };
+  trainIn(false, {"--iterations", "4", "--save", first.path});
+  trainIn(true, {"--iterations", "2", "--save", second.path});
+  trainIn(true, {"--iterations", "4", "--resume", second.path, "--save",
+                 second.path});
+  EXPECT_TRUE(first.read() == second.read());
+}
+
+TEST_F(Training, ProcessesWithPiecesReadInitialWeights) {
+  const Program program(shardedGpt({2, 2}, false));
+  train(program, {"--iterations", "2", "--save", first.path});
+  std::string expected;
+  for (bool areProcesses : {false, true}) {
+    const std::vector<std::string> words = {
+        "--quiet",      "--data", data.path, "--init",   first.path,
+        "--iterations", "2",      "--save",  second.path};
+    const Outcome outcome =
+        areProcesses ? runProcesses(program, words) : run(program, words);
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    if (areProcesses) {
+      EXPECT_TRUE(second.read() == expected);
+    }
+    expected = second.read();
+  }
+}
+
+} // namespace
