@@ -73,8 +73,9 @@ CodeNode Reader::readOp(mlir::Operation &op) {
   node.subject = traitsOf(kind).subject;
   auto indexed = llvm::cast<pipe::IndexedOpInterface>(op);
   // The only step of an iteration is not numbered.
-  const bool isStep = traitsOf(kind).index == IndexMeaning::Step &&
-                      !(kind == ActionKind::Await && problem.homes.areSharded());
+  const bool isStep =
+      traitsOf(kind).index == IndexMeaning::Step &&
+      !(kind == ActionKind::Await && problem.homes.areSharded());
   if (!isStep || problem.iterations > 1)
     readIndex(indexed, node);
   else

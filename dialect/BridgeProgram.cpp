@@ -133,8 +133,8 @@ LogicalResult Expander::readCollectives(Program &program) {
       collective.numElements = (*elements)[1];
     }
     auto replicas = inner.getHomes();
-    for (auto [i, name] : llvm::enumerate(
-             inner.getStages().getAsRange<FlatSymbolRefAttr>())) {
+    for (auto [i, name] :
+         llvm::enumerate(inner.getStages().getAsRange<FlatSymbolRefAttr>())) {
       const int32_t stage = std::max(0, names.stage(name));
       for (const Home &home : problem.homes.of(stage))
         if (!replicas || (*replicas)[i] == home.replica)

@@ -48,7 +48,8 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     const Home &home = problem.homes[action->subject];
     auto task = dyn_cast<TaskOpInterface>(inner);
     const IntegerAttr named =
-        task ? task.getReplicaAttr() : cast<HomeOpInterface>(inner).getReplicaAttr();
+        task ? task.getReplicaAttr()
+             : cast<HomeOpInterface>(inner).getReplicaAttr();
     if (named && home.rank != rank)
       return inner->emitError()
              << "home " << home.replica << " of stage "

@@ -108,8 +108,8 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
                           int32_t home,
                           const std::vector<HomeBuffers> &buffers) {
   auto elements = [&](BufferKind kind) {
-    return std::max<int64_t>(0, buffers[home][int(kind)] /
-                                    int64_t(sizeof(float)));
+    return std::max<int64_t>(0,
+                             buffers[home][int(kind)] / int64_t(sizeof(float)));
   };
   switch (collective.kind) {
   case rondo::CollectiveKind::GatherWeights:

@@ -351,8 +351,8 @@ LogicalResult CollectiveOp::verify() {
                        << homes->size() << " homes of " << getStages().size()
                        << " stages; it has one for each";
   if (auto elements = getElements();
-      elements && (elements->size() != 2 || (*elements)[0] < 0 ||
-                   (*elements)[1] < 1))
+      elements &&
+      (elements->size() != 2 || (*elements)[0] < 0 || (*elements)[1] < 1))
     return emitError() << "elements are the first one, from 0, and how many, 1 "
                           "or more";
   if (getNs() < 0 || getNs() > mostCollectiveNs)

@@ -64,8 +64,8 @@ LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
       traitsOf(cast<ActionOpInterface>(op).getActionKind()).movesState();
   if (task.getMap().getNumResults() != 1)
     return op->emitError() << (isTask   ? "a task has one micro-batch, not "
-                                : isUnit ? "a unit has one number, not "
-                                         : "a step has one number, not ")
+                               : isUnit ? "a unit has one number, not "
+                                        : "a step has one number, not ")
                            << task.getMap().getNumResults();
   if (task.getMap().getNumDims() != task.getIndices().size() ||
       !linearIndex(task.getMap()))
@@ -80,8 +80,8 @@ LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
     if (!argument || !isa<ForOp, RepeatOp>(argument.getOwner()->getParentOp()))
       return op->emitError()
              << (isTask   ? "a micro-batch"
-               : isUnit ? "the number of a unit"
-                        : "the number of a step")
+                 : isUnit ? "the number of a unit"
+                          : "the number of a step")
              << " may only depend on variables of pipe.for and pipe.repeat";
   }
   return success();

@@ -1,10 +1,10 @@
 //===- PlaceGathers.cpp - Where sharded stages gather and reduce ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/PlaceGathers.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "schedule/Legality.h"
-#include "schedule/PlaceGathers.h"
 #include "schedule/Shards.h"
 
 using namespace mlir;
@@ -64,8 +64,8 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
     residency.weights = static_cast<int32_t>(gathers->getWeights());
   if (gathers && gathers->getGradients() >= 0)
     residency.gradients = static_cast<int32_t>(gathers->getGradients());
-  schedule.setGathersAttr(GathersAttr::get(&getContext(), residency.weights,
-                                           residency.gradients));
+  schedule.setGathersAttr(
+      GathersAttr::get(&getContext(), residency.weights, residency.gradients));
   return foldSchedule(placeGathers(*problem, expanded->schedule, residency),
                       schedule);
 }

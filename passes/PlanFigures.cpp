@@ -7,15 +7,90 @@
 #include "passes/Layers.h"
 #include "passes/VersionedWindow.h"
 #include "runtime/model/layer_sizes.h"
+#include "runtime/model/layouts.h"
 #include "schedule/CollectiveTime.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// Where a shared weight begins in the weights of a stage, in elements.
+static int64_t beginOfShared(StageOp stage, ModelOp model,
+                             ArrayRef<runtime::LayerDesc> layers) {
+  int64_t begin = 0;
+  const int64_t first = firstLayerOf(stage, model);
+  for (size_t l = 0; l < stage.getLayers().size(); ++l) {
+    const runtime::LayerDesc &layer = layers[first + l];
+    const runtime::LayerData data = runtime::rowOf(layer.kind).data;
+    if (data == runtime::LayerData::Tokens)
+      return begin + runtime::EmbeddingWeights(layer).token;
+    if (data == runtime::LayerData::Targets)
+      return begin + runtime::HeadWeights(layer).vocabulary;
+    begin += runtime::layerSizes(layer).weights / int64_t(sizeof(float));
+  }
+  return begin;
+}
+
+/// The sum of a shared weight, where a stage that has it is sharded: one for
+/// the elements between each two borders of pieces, over the homes that have
+/// them.
+static std::vector<Collective> sumsOfPieces(PlanOp plan,
+                                            const Collective &tied) {
+  const Homes homes = plan.getHomes();
+  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
+  const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
+  const ModelSizes sizes = *plan.lookupModel().getSizes();
+  const int64_t count = sizes.vocab * sizes.hidden;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  // By home: where its piece begins, counted from the first element.
+  std::vector<int64_t> begins, ends;
+  std::set<int64_t> borders = {0, count};
+  for (int32_t home : tied.homes) {
+    const int64_t elements =
+        buffers[home][int(BufferKind::Gradients)] / int64_t(sizeof(float));
+    const int64_t begin =
+        homes[home].piece * elements -
+        beginOfShared(stages[homes[home].stage], plan.lookupModel(), layers);
+    begins.push_back(begin);
+    ends.push_back(begin + elements);
+    for (int64_t border : {begin, begin + elements})
+      if (border > 0 && border < count)
+        borders.insert(border);
+  }
+  std::vector<Collective> sums;
+  for (auto first = borders.begin(), next = std::next(first);
+       next != borders.end(); first = next++) {
+    Collective &sum = sums.emplace_back(tied);
+    sum.firstElement = *first;
+    sum.numElements = *next - *first;
+    sum.homes.clear();
+    for (size_t i = 0; i < tied.homes.size(); ++i)
+      if (begins[i] <= *first && *next <= ends[i])
+        sum.homes.push_back(tied.homes[i]);
+  }
+  return sums;
+}
+
+static std::vector<Collective> collectivesOf(PlanOp plan) {
+  std::vector<Collective> collectives = planCollectives(plan);
+  const Homes homes = plan.getHomes();
+  auto tied = llvm::find_if(collectives, [&](const Collective &one) {
+    return one.kind == rondo::CollectiveKind::TiedGradients &&
+           llvm::any_of(one.homes,
+                        [&](int32_t home) { return homes[home].isSharded(); });
+  });
+  if (tied == collectives.end())
+    return collectives;
+  const std::vector<Collective> sums = sumsOfPieces(plan, *tied);
+  collectives.insert(collectives.erase(tied), sums.begin(), sums.end());
+  return collectives;
+}
+
 /// With how long each takes.
 static std::vector<Collective> timedCollectives(PlanOp plan) {
-  std::vector<Collective> collectives = planCollectives(plan);
+  std::vector<Collective> collectives = collectivesOf(plan);
   if (!plan.getHomes().hasReplicas())
     return collectives;
   FailureOr<Problem> problem = buildProblem(plan);

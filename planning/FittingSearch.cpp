@@ -4,6 +4,7 @@
 #include "planning/FittingSearch.h"
 
 #include "planning/Deadline.h"
+#include "planning/ShardedSearch.h"
 #include "schedule/Bounds.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
@@ -302,6 +303,8 @@ SearchResult searchFitting(const FittingSearch &search,
 
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
                         const SearchOptions &options, const RunSearch &run) {
+  if (problem.homes.areSharded())
+    return searchSharded(plan, problem, options, run);
   const bool limitsArenas = plan.declaresWeights;
   if (!mayFail(plan, problem, limitsArenas))
     return run(problem, options);

@@ -228,6 +228,12 @@ Residency rondo::chooseResidency(const Problem &problem,
   return chosen;
 }
 
+Schedule rondo::withGathers(const Problem &problem, Schedule schedule) {
+  if (!problem.homes.areSharded() || movesState(schedule))
+    return schedule;
+  return placeGathers(problem, schedule, chooseResidency(problem, schedule));
+}
+
 GatherCounts rondo::countGathers(const Problem &problem,
                                  const Schedule &schedule) {
   GatherCounts counts;

@@ -53,6 +53,11 @@ inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
 /// mostActionsToTryAll actions only a few.
 Residency chooseResidency(const Problem &problem, const Schedule &schedule);
 
+/// The order with gathers of the residency that chooseResidency() gives, where
+/// stages are sharded and it has none; else the order itself. It must keep S1
+/// to S3.
+Schedule withGathers(const Problem &problem, Schedule schedule);
+
 /// What an order gathers and reduces.
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;

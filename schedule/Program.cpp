@@ -27,8 +27,9 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
     break;
   }
   return std::string(traits.keyword) +
-         (problem.iterations > 1 ? " " + std::to_string(uint64_t(action.index))
-                                 : "") +
+         (problem.iterations > 1 || traits.movesState()
+              ? " " + std::to_string(uint64_t(action.index))
+              : "") +
          " of stage " +
          (action.subject < static_cast<uint64_t>(problem.numHomes())
               ? std::to_string(problem.homes[action.subject].stage)

@@ -68,7 +68,8 @@ std::optional<Fault> rondo::checkTraining(const Problem &problem,
   for (const Collective &needed : needs.collectives) {
     auto isIt = [&](const Collective &there) {
       return there.kind == needed.kind && there.tensor == needed.tensor &&
-             there.homes == needed.homes;
+             there.homes == needed.homes &&
+             there.firstElement == needed.firstElement;
     };
     if (std::any_of(program.collectives.begin(), program.collectives.end(),
                     isIt))

@@ -3,6 +3,8 @@
 
 #include "tools/driver/Evaluate.h"
 
+#include "schedule/PlaceGathers.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace rondo::driver {
@@ -12,6 +14,10 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
   Candidate candidate;
   candidate.name = std::move(name);
   candidate.family = std::move(family);
+  // Orders that families write have no gathers yet.
+  if (!checkCompleteness(problem, schedule) &&
+      !checkPlacement(problem, schedule) && !checkDependence(problem, schedule))
+    schedule = withGathers(problem, std::move(schedule));
   candidate.fault =
       checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
   if (candidate.fault) {

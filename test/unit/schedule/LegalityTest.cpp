@@ -96,14 +96,15 @@ TEST(Legality, UnsupportedKind) {
   Problem problem = linearProblem(1, 1);
   Schedule schedule;
   schedule.append({ActionKind::Forward, 0, 0});
-  schedule.append({ActionKind::Reshard, 0, 0});
+  schedule.append({ActionKind::Save, 0, 0});
   schedule.append({ActionKind::Backward, 0, 0});
   schedule.endRank();
   Fault f = onlyBroken(problem, schedule, Rule::Completeness);
   EXPECT_EQ(f.kind, FaultKind::UnsupportedKind);
   EXPECT_EQ(describe(f, problem),
-            "reshard at position 1 of rank 0 is not a "
-            "task: a schedule orders F, I, W, B, R and STEP [S1]");
+            "save at position 1 of rank 0 is not a "
+            "task: a schedule orders F, I, W, B, R, STEP, and UNSHARD, RESHARD "
+            "and REDUCE_GRAD of sharded stages [S1]");
 }
 
 TEST(Legality, Twice) {

@@ -50,7 +50,7 @@ TEST(Problem, Sizes) {
   expectFault(problem, "65536 stages");
   problem = linearProblem(2, 1);
   problem.costs.pop_back();
-  expectFault(problem, "the cost table has 11 entries; 2 stages need 12");
+  expectFault(problem, "the cost table has 17 entries; 2 stages need 18");
 }
 
 TEST(Problem, Places) {

@@ -19,7 +19,7 @@ TEST(ProgramRules, NamesOfActionsAndBuffers) {
                    "recv 1I0 from rank 1, 0I0, 0W0, recv 1I1 from rank 1, 0B1, "
                    "all_reduce 0, await 0, step of stage 0, ");
   EXPECT_EQ(programActionName(Action(ActionKind::Unshard, 3, 0), p.problem),
-            "unshard of stage 3");
+            "unshard 0 of stage 3");
   EXPECT_STREQ(traitsOf(BufferKind::Weights).keyword, "weights");
   EXPECT_STREQ(traitsOf(BufferKind::SavedForWeightGrad).keyword,
                "saved_for_weight_grad");
@@ -78,10 +78,12 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
         Case{Action(ActionKind::AllReduce, 3, 0),
              "all_reduce 3 at position 12 of rank 0 names no collective; there "
              "are 1 [L1]"},
-        Case{
-            Action(ActionKind::Unshard, 0, 0),
-            "unshard of stage 0 at position 12 of rank 0 is not an action of a "
-            "program [L1]"},
+        Case{Action(ActionKind::Save, 0, 0),
+             "save of stage 0 at position 12 of rank 0 is not an action of a "
+             "program [L1]"},
+        Case{Action(ActionKind::Unshard, 0, 0),
+             "unshard 0 of stage 0 at position 12 of rank 0 has nothing to do: "
+             "stage 0 keeps its state whole on each of its ranks [L1]"},
         Case{Action(ActionKind::Step, 1, 0),
              "step of stage 1 at position 12 of rank 0 belongs on rank 1, "
              "where stage 1 is [L1]"}}) {

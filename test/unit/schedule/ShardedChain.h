@@ -1,0 +1,66 @@
+//===- ShardedChain.h - Chains whose stages are sharded ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_SHARDEDCHAIN_H
+#define RONDO_TEST_UNIT_SCHEDULE_SHARDEDCHAIN_H
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/PlaceGathers.h"
+#include "schedule/Shards.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace rondo::test {
+
+inline constexpr int64_t wholeBytes = 1000;
+
+/// Groups of `pieces` ranks, in a row: group d has stages d, d + groups, and so
+/// on, `chunks` in all. A stage gathers and reduces 1000 bytes; a byte takes a
+/// ns on every link.
+inline Problem shardedChain(int32_t groups, int32_t chunks, int32_t pieces,
+                            int32_t microbatches,
+                            ShardedState how = ShardedState::Weights) {
+  Problem problem;
+  problem.microbatches = microbatches;
+  problem.samples = pieces;
+  problem.memoryCaps.assign(groups * pieces, noMemoryCap);
+  for (int32_t stage = 0; stage < groups * chunks; ++stage) {
+    std::vector<Share> shares;
+    for (int32_t piece = 0; piece < pieces; ++piece)
+      shares.push_back({stage % groups * pieces + piece, 1});
+    problem.homes.addStage(shares, pieces);
+  }
+  problem.link = {0, 1000};
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    // Of all samples, which the homes divide.
+    problem.setStageCost(stage, 600 * pieces, 800 * pieces, 400 * pieces,
+                         48 * pieces, 16 * pieces);
+    problem.setShards(stage, how, wholeBytes, wholeBytes);
+  }
+  problem.makeChain(std::vector<int64_t>(problem.numStages(), 0));
+  EXPECT_FALSE(problem.check());
+  return problem;
+}
+
+inline Schedule tasksOf(const Problem &problem, const std::string &family) {
+  auto choice = parseFamily(family);
+  auto result = generate(std::get<FamilyChoice>(choice), problem);
+  if (auto *fault = std::get_if<Fault>(&result)) {
+    ADD_FAILURE() << family << ": " << describe(*fault);
+    return {};
+  }
+  return std::get<Schedule>(result);
+}
+
+inline std::string judge(const Problem &problem, const Schedule &schedule) {
+  auto fault = checkSchedule(problem, schedule);
+  return fault ? describe(*fault, problem) : "";
+}
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_SHARDEDCHAIN_H
