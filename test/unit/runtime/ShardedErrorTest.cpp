@@ -273,7 +273,7 @@ TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
             "the program of rank 0 runs unshard 0, unit 0 of home 0, which "
             "keeps all of its state");
   const std::string error = failureOfBoth(
-      [](std::vector<Act> &list) { list[0].kind = Act::AllReduce; });
+      [](std::vector<Act> &list) { list[0] = {Act::AllReduce, 0}; });
   EXPECT_NE(error.find(" runs all_reduce 0, which moves the state of a group: "
                        "it is issued by unshard or reduce_grad"),
             std::string::npos)
