@@ -280,6 +280,26 @@ TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
       << error;
 }
 
+/// Of a tied tensor, a sum adds what all its homes have.
+TEST(ShardedState, SumOfElementsThatAHomeLacksIsAnError) {
+  const Program program(shardedGpt({2, 2}, true));
+  const ProgramDesc &pipeline = program.programs[1];
+  for (int32_t c = 0; c < pipeline.numCollectives; ++c) {
+    auto &desc = const_cast<CollectiveDesc &>(pipeline.collectives[c]);
+    if (desc.kind == CollectiveKind::TiedGradients && desc.firstElement == 0)
+      desc.numElements = 4096;
+  }
+  State state(program.exe);
+  try {
+    wire(state, pipeline);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(),
+                 "elements 0 to 4096 of tensor 'wte.weight' shall be added, of "
+                 "which home 0 of stage 's0' has 0 to 3232");
+  }
+}
+
 /// Rank 1 never gathers: it stands in its first action.
 TEST(ShardedState, WaitForAGatherIsNamed) {
   Spec spec = timedOnRanks(1, 0);
