@@ -6,6 +6,7 @@
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
@@ -37,4 +38,14 @@ rondo::runtime::test::firstGradients(const Spec &spec) {
                 values.begin() + piece->first);
   }
   return gradients;
+}
+
+double rondo::runtime::test::distance(const std::vector<float> &a,
+                                      const std::vector<float> &b) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double(a[i]) - double(b[i]), 2);
+    size += std::pow(double(b[i]), 2);
+  }
+  return std::sqrt(difference / size);
 }

@@ -64,6 +64,9 @@ private:
 /// generated samples.
 std::map<std::string, std::vector<float>> firstGradients(const Spec &spec);
 
+/// Of the first to the second, relative to the size of that.
+double distance(const std::vector<float> &a, const std::vector<float> &b);
+
 } // namespace rondo::runtime::test
 
 #endif // RONDO_TEST_UNIT_RUNTIME_SHARDED_H

@@ -273,11 +273,31 @@ TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
             "the program of rank 0 runs unshard 0, unit 0 of home 0, which "
             "keeps all of its state");
   const std::string error = failureOfBoth(
-      [](std::vector<Act> &list) { list[0].kind = Act::AllReduce; });
+      [](std::vector<Act> &list) { list[0] = {Act::AllReduce, 0}; });
   EXPECT_NE(error.find(" runs all_reduce 0, which moves the state of a group: "
                        "it is issued by unshard or reduce_grad"),
             std::string::npos)
       << error;
+}
+
+/// Of a tied tensor, a sum adds what all its homes have.
+TEST(ShardedState, SumOfElementsThatAHomeLacksIsAnError) {
+  const Program program(shardedGpt({2, 2}, true));
+  const ProgramDesc &pipeline = program.programs[1];
+  for (int32_t c = 0; c < pipeline.numCollectives; ++c) {
+    auto &desc = const_cast<CollectiveDesc &>(pipeline.collectives[c]);
+    if (desc.kind == CollectiveKind::TiedGradients && desc.firstElement == 0)
+      desc.numElements = 4096;
+  }
+  State state(program.exe);
+  try {
+    wire(state, pipeline);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(),
+                 "elements 0 to 4096 of tensor 'wte.weight' shall be added, of "
+                 "which home 0 of stage 's0' has 0 to 3232");
+  }
 }
 
 /// Rank 1 never gathers: it stands in its first action.

@@ -6,8 +6,6 @@
 
 #include "runtime/base/clock.h"
 
-#include <cmath>
-
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -106,15 +104,6 @@ TEST(ShardedState, RecomputingLayers) {
 //===----------------------------------------------------------------------===//
 // Against the same model without pieces.
 //===----------------------------------------------------------------------===//
-
-double distance(const std::vector<float> &a, const std::vector<float> &b) {
-  double difference = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double(a[i]) - double(b[i]), 2);
-    size += std::pow(double(b[i]), 2);
-  }
-  return std::sqrt(difference / size);
-}
 
 void expectFirstGradients(const std::function<Spec(const Sharding &)> &specOf,
                           size_t tensors) {
