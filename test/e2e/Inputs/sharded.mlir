@@ -89,7 +89,7 @@ pipe.plan @chunks of @gpt on @four microbatches(4) {
   pipe.stage @s3 [@ln_f] on [2, 3] sharded<weights>
 }
 pipe.schedule @units of @chunks family<"blockwise", u = 2>
-pipe.schedule @breadth of @chunks family<"looped-bfs"> gathers<weights = 1>
+pipe.schedule @breadth of @chunks family<"blockwise", u = 4> gathers<weights = 1>
 
 // Three uneven pieces beside a stage that is whole; and two groups of two.
 pipe.plan @three of @gpt on @four microbatches(4) {
