@@ -172,7 +172,8 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
               addRoom<fs::recursive_directory_iterator>(root, room, {}, files))
         return std::move(error);
     for (const char *file :
-         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp"})
+         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp",
+          "ShardedSearch.h", "ShardedSearch.cpp"})
       files.push_back("planning/" + std::string(file));
   }
   std::string runtime = in(root, "runtime");

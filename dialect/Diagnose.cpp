@@ -4,6 +4,8 @@
 #include "dialect/Bridge.h"
 #include "schedule/Shortfall.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -70,6 +72,18 @@ Operation *Places::linkOrder(int32_t from, int32_t to) {
 
 } // namespace
 
+/// What the largest chunk of a rank takes beside its pieces while its weights
+/// are gathered and its gradients are not yet reduced; 0: none is sharded.
+static int64_t gatheredBytes(const Problem &problem, int32_t rank) {
+  int64_t most = 0;
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    if (problem.rankOf(home) == rank && problem.homes[home].isSharded())
+      most = std::max(
+          most, problem.cost(home, ActionKind::Unshard).acquireBytes +
+                    problem.cost(home, ActionKind::ReduceGrad).releaseBytes);
+  return most;
+}
+
 InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
                                           const ExpandedSchedule &expanded,
                                           const Problem &problem,
@@ -116,6 +130,14 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
                                        << " is on " << stage.describeRanks();
     break;
   case FaultKind::OverCap: {
+    if (const int64_t chunk = gatheredBytes(problem, fault.rank)) {
+      error.attachNote(places.device(fault.rank).getLoc())
+          << "rank " << fault.rank << " is device @"
+          << places.device(fault.rank).getSymName()
+          << "; a chunk that is gathered, with its gradients, takes " << chunk
+          << " bytes there beside activations";
+      break;
+    }
     const int64_t least = leastActivationBytes(problem)[fault.rank];
     const std::string options = optionsForOtherPlans(op.lookupPlan());
     const std::string whereNoneFits =

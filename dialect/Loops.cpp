@@ -111,7 +111,9 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
         if (!isTask && index < 0)
           return node.op->emitError()
                  << (action.traits().movesState() ? "unit " : "step ") << index
-                 << " does not exist; they are numbered from 0";
+                 << " does not exist; "
+                 << (action.traits().movesState() ? "units" : "steps")
+                 << " are numbered from 0";
         if (isTask && (index < 0 ||
                        (iterations == 0 && !isOnce && index >= microbatches)))
           return node.op->emitError()

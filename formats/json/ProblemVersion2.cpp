@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
+#include "formats/json/ShardedStages.h"
 #include "formats/json/Version2.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -318,6 +319,7 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   if (const Value *cards = fields.find("cards"))
     if (auto fault = readCards(*cards, problem))
       return fault;
+  addShardCosts(problem);
   if (const Value *channels = fields.find("channels"))
     if (auto fault = readChannels(*channels, problem))
       return fault;

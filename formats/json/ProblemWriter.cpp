@@ -3,6 +3,7 @@
 
 #include "formats/json/ProblemWriter.h"
 
+#include "formats/json/ShardedStages.h"
 #include "schedule/EdgeTable.h"
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
@@ -51,7 +52,8 @@ void writeCosts(llvm::json::OStream &json, const Problem &problem,
                 const EdgeTable &edges, const std::vector<int32_t> &homes) {
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {
-      if (!traits.hasCost())
+      // What sharded stages move follows from their bytes and the links.
+      if (!traits.hasCost() || traits.movesState())
         continue;
       Cost sum;
       for (int32_t home : homes) {
@@ -106,6 +108,7 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
   });
   if (homes.begin()->isDealt())
     json.attribute("split", "deal");
+  writeShard(json, problem, stage);
   if (!problem.weightBytes.empty())
     json.attribute("parameter_bytes", problem.weightBytes[stage]);
   if (!problem.versions.empty())

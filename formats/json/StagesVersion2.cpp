@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
+#include "formats/json/ShardedStages.h"
 #include "formats/json/Version2.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -156,12 +157,13 @@ std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
 
 /// `recomputes`: whether R has a cost.
 std::optional<TextFault> readCosts(const Value &value, const std::string &where,
-                                   Cost *costs, bool &recomputes) {
+                                   bool isSharded, Cost *costs,
+                                   bool &recomputes) {
   llvm::SmallVector<StringRef> optional, refused;
   for (ActionKind kind : ArrayRef(kinds).drop_front(3)) {
     const ActionTraits &traits = traitsOf(kind);
     optional.push_back(traits.code);
-    if (!traits.hasCost())
+    if (!traits.hasCost() || (traits.movesState() && !isSharded))
       refused.push_back(traits.code);
   }
   Fields fields;
@@ -287,8 +289,6 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
                ", not \"samples\" or \"deal\"";
       areDealt = word == "deal";
     }
-    if (auto fault = takesNone(fields, {"shard"}, where + "."))
-      return fault;
     if (auto fault = readVersions(fields, where, problem))
       return fault;
     if (auto fault = takesOnly(1, fields, "buckets", where + "."))
@@ -297,9 +297,14 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     if (auto fault = readHomes(fields.get("homes"), where + ".homes", problem,
                                areDealt, homes))
       return fault;
+    ShardedState sharded;
+    int32_t pieces;
+    if (auto fault = readShard(fields, where, homes.size(), sharded, pieces))
+      return fault;
     CostRow costs{};
     bool recomputes = false;
-    if (auto fault = readCosts(fields.get("costs"), where + ".costs",
+    const bool isSharded = sharded != ShardedState::None;
+    if (auto fault = readCosts(fields.get("costs"), where + ".costs", isSharded,
                                costs.data(), recomputes))
       return fault;
     std::vector<Share> shares;
@@ -313,8 +318,12 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
         ranks.push_back(share.rank);
       problem.homes.addDealtStage(ranks, problem.samples);
     } else {
-      problem.homes.addStage(shares);
+      problem.homes.addStage(shares, pieces);
     }
+    if (isSharded)
+      problem.sharded.resize(number, ShardedState::None);
+    if (isSharded || !problem.sharded.empty())
+      problem.sharded.push_back(sharded);
     problem.setCosts(number, costs);
     if (recomputes) {
       problem.recomputation.resize(first);
@@ -327,7 +336,7 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
       const std::string own = element(where + ".homes", h) + ".costs";
       bool hasOwn = false;
       if (auto fault =
-              readCosts(*homes[h].costs, own,
+              readCosts(*homes[h].costs, own, isSharded,
                         &problem.costs[(first + h) * numCostColumns], hasOwn))
         return fault;
       if (hasOwn != recomputes)

@@ -53,7 +53,7 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   pipe.rank 0 {
-    // expected-error @+1 {{'pipe.unshard' is reserved, but not implemented yet}}
-    pipe.unshard @s0[0]
+    // expected-error @+1 {{'pipe.save' is reserved, but not implemented yet}}
+    pipe.save @s0[0]
   }
 }

@@ -80,7 +80,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{tied_gradients names its tensor; home_gradients and gradient_norm name none}}
+  // expected-error @+1 {{tied_gradients names its tensor; the other kinds name none}}
   pipe.collective 0 tied_gradients [@s0]
 }
 

@@ -104,13 +104,14 @@ pipe.schedule @hand of @step {
 
 // -----
 
-pipe.cluster @two { pipe.device @d0 <memory_bytes = 1000> pipe.device @d1 <memory_bytes = 1000> }
+// expected-note@+1 {{rank 0 is device @d0; a chunk that is gathered, with its gradients, takes 1024 bytes there beside activations}}
+pipe.cluster @two { pipe.device @d0 <memory_bytes = 2000> pipe.device @d1 <memory_bytes = 2000> }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 512> }
 pipe.plan @step of @toy on @two microbatches(1) samples(2) {
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 }
 // Its pieces fit, but not what is gathered and reduced with them.
-// expected-error@+1 {{rank 0 holds}}
+// expected-error@+1 {{rank 0 holds 2496 bytes at 0B0, 496 more than its 2000: 1472 of weights}}
 pipe.schedule @family of @step family<"gpipe">
 
 // -----

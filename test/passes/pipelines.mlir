@@ -8,6 +8,7 @@
 // CHECK-NEXT: pipe-verify-partitioned,
 // CHECK-NEXT: pipe-generate-schedules,
 // CHECK-NEXT: pipe-search-schedules{effort=-1 seed=-1 time-limit-ms=-1},
+// CHECK-NEXT: pipe-place-gathers,
 // CHECK-NEXT: pipe-choose-candidates,
 // CHECK-NEXT: pipe-verify-scheduled,
 // CHECK-NEXT: pipe-insert-communication,

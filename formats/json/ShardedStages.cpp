@@ -1,0 +1,80 @@
+//===- ShardedStages.cpp - `shard` of rondo-problem/2 ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/ShardedStages.h"
+
+#include <algorithm>
+
+namespace rondo::json {
+
+/// By ShardedState.
+static constexpr const char *words[] = {"none", "optimizer", "gradients",
+                                        "weights"};
+
+std::optional<TextFault> readShard(const Fields &stage,
+                                   const std::string &where, size_t homes,
+                                   ShardedState &what, int32_t &pieces) {
+  what = ShardedState::None;
+  pieces = 1;
+  const Value *shard = stage.find("shard");
+  if (!shard || shard->isNull())
+    return {};
+  const std::string inside = where + ".shard";
+  Fields fields;
+  if (auto fault = fields.read(*shard, inside, {"what"}, {"group"}))
+    return fault;
+  const std::optional<std::string> word = fields.get("what").string();
+  const auto *found =
+      std::find(std::begin(words) + 1, std::end(words), word.value_or(""));
+  if (found == std::end(words))
+    return inside + ".what is " + fields.get("what").excerpt() +
+           ", not \"optimizer\", \"gradients\" or \"weights\"";
+  int64_t group = static_cast<int64_t>(homes);
+  if (const Value *stated = fields.find("group"))
+    if (auto fault =
+            readInteger(*stated, inside + ".group", 2, maxHomes, group))
+      return fault;
+  what = static_cast<ShardedState>(found - std::begin(words));
+  pieces = static_cast<int32_t>(group);
+  return {};
+}
+
+void addShardCosts(Problem &problem) {
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    const ShardedState what =
+        problem.sharded.empty() ? ShardedState::None : problem.sharded[stage];
+    if (what == ShardedState::None)
+      continue;
+    const int32_t first = problem.homes.numberOf(stage);
+    const int64_t bytes =
+        problem.weightBytes.empty() ? 0 : problem.weightBytes[stage];
+    const int64_t gatherNs = problem.cost(first, ActionKind::Unshard).ns,
+                  reduceNs = problem.cost(first, ActionKind::ReduceGrad).ns;
+    problem.setShards(stage, what, bytes, bytes);
+    for (const Home &home : problem.homes.of(stage)) {
+      const int32_t number = problem.homes.numberOf(stage, home.replica);
+      if (gatherNs > 0)
+        problem.cost(number, ActionKind::Unshard).ns = gatherNs;
+      if (reduceNs > 0)
+        problem.cost(number, ActionKind::ReduceGrad).ns = reduceNs;
+    }
+  }
+}
+
+void writeShard(llvm::json::OStream &json, const Problem &problem,
+                int32_t stage) {
+  const Home &home = *problem.homes.of(stage).begin();
+  if (!home.isSharded())
+    return;
+  json.attributeObject("shard", [&] {
+    json.attribute("what", words[static_cast<int>(problem.sharded[stage])]);
+    json.attribute("group", home.pieces);
+  });
+  if (problem.weightBytes.empty())
+    json.attribute(
+        "parameter_bytes",
+        problem.cost(problem.homes.numberOf(stage), ActionKind::Unshard)
+            .acquireBytes);
+}
+
+} // namespace rondo::json
