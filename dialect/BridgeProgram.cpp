@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
+#include "dialect/CollectiveOps.h"
 #include "dialect/Loops.h"
 #include "dialect/MessageWords.h"
 #include "schedule/BufferNumbers.h"
@@ -124,29 +125,10 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
 
 LogicalResult Expander::readCollectives(Program &program) {
   for (CollectiveOp inner : op.getCollectives()) {
-    Collective collective;
-    collective.kind = static_cast<rondo::CollectiveKind>(inner.getKind());
-    collective.ns = inner.getNs();
-    collective.tensor = inner.getTensor().value_or("").str();
-    if (auto elements = inner.getElements()) {
-      collective.firstElement = (*elements)[0];
-      collective.numElements = (*elements)[1];
-    }
-    auto replicas = inner.getHomes();
-    for (auto [i, name] :
-         llvm::enumerate(inner.getStages().getAsRange<FlatSymbolRefAttr>())) {
-      const int32_t stage = std::max(0, names.stage(name));
-      for (const Home &home : problem.homes.of(stage))
-        if (!replicas || (*replicas)[i] == home.replica)
-          collective.homes.push_back(
-              problem.homes.numberOf(stage, home.replica));
-      if (replicas && collective.homes.size() != i + 1)
-        return inner.emitError()
-               << "stage " << name << " has no home " << (*replicas)[i]
-               << "; it has " << problem.homes.of(stage).size()
-               << ", numbered from 0";
-    }
-    program.collectives.push_back(std::move(collective));
+    FailureOr<Collective> collective = readCollective(inner, names);
+    if (failed(collective))
+      return failure();
+    program.collectives.push_back(std::move(*collective));
   }
   return success();
 }
@@ -342,33 +324,8 @@ void Folder::writeMemory() {
 void Folder::write(ProgramOp op) {
   Block *body = &op.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(body);
-  for (auto [number, collective] : llvm::enumerate(program.collectives)) {
-    llvm::SmallSetVector<Attribute, 8> stages;
-    int32_t homes = 0;
-    for (int32_t home : collective.homes)
-      if (stages.insert(names.stageOf(home)))
-        homes += problem.homes.of(problem.homes[home].stage).size();
-    SmallVector<Attribute> list(stages.begin(), stages.end());
-    DenseI64ArrayAttr replicas, elements;
-    if (homes != static_cast<int32_t>(collective.homes.size())) {
-      SmallVector<int64_t> numbers;
-      list.clear();
-      for (int32_t home : collective.homes) {
-        list.push_back(names.stageOf(home));
-        numbers.push_back(problem.homes[home].replica);
-      }
-      replicas = builder.getDenseI64ArrayAttr(numbers);
-    }
-    if (collective.numElements > 0)
-      elements = builder.getDenseI64ArrayAttr(
-          {collective.firstElement, collective.numElements});
-    CollectiveOp::create(
-        builder, loc, number,
-        static_cast<pipe::CollectiveKind>(collective.kind),
-        collective.tensor.empty() ? StringAttr()
-                                  : builder.getStringAttr(collective.tensor),
-        builder.getArrayAttr(list), replicas, elements, collective.ns);
-  }
+  for (auto [number, collective] : llvm::enumerate(program.collectives))
+    writeCollective(builder, loc, number, collective, names);
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,
                    AffineMapAttr map, ValueRange indices) {

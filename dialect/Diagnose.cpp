@@ -84,7 +84,11 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   case FaultKind::Mixture:
   case FaultKind::Order:
   case FaultKind::BeforeSum:
-  case FaultKind::OutOfOrder: {
+  case FaultKind::OutOfOrder:
+  case FaultKind::GatheredAlready:
+  case FaultKind::StepBeforeReduce:
+  case FaultKind::UnitsDiffer:
+  case FaultKind::GroupDiffers: {
     Operation *other = places.at(fault.otherRank, fault.otherPosition);
     error.attachNote(other->getLoc())
         << programActionName(fault.other, problem) << " stands here";
@@ -95,6 +99,11 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
              "norm; it trains with --clip 0";
     break;
   }
+  case FaultKind::NotSharded:
+    if (StageOp stage = places.stage(fault.action))
+      error.attachNote(stage.getLoc())
+          << "stage @" << stage.getSymName() << " is not `sharded`";
+    break;
   case FaultKind::MissingStep:
     error.attachNote(places.at(fault.otherRank, fault.otherPosition)->getLoc())
         << programActionName(fault.other, problem) << " stands here";

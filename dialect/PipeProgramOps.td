@@ -4,7 +4,7 @@
 #ifndef RONDO_DIALECT_PIPEPROGRAMOPS_TD
 #define RONDO_DIALECT_PIPEPROGRAMOPS_TD
 
-include "dialect/PipeScheduleOps.td"
+include "dialect/PipeShardOps.td"
 
 def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

@@ -67,7 +67,8 @@ static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
   StageOp::create(builder, plan.getLoc(), "s" + std::to_string(number),
                   builder.getArrayAttr(namesOf(layers)),
                   builder.getDenseI64ArrayAttr(homes), shares,
-                  /*deals=*/false, ShardedAttr(), recomputed(layers, first, recomputes),
+                  /*deals=*/false, ShardedAttr(),
+                  recomputed(layers, first, recomputes),
                   /*inputs=*/ArrayAttr(), StageCostsAttr(),
                   /*buffers=*/ArrayAttr());
 }

@@ -37,13 +37,6 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   }
   if (schedule.isBodyEmpty())
     return success();
-  if (schedule.overlaps())
-    return schedule.emitError()
-               .append("iterations of @", schedule.getSymName(),
-                       " overlap, but stages of its plan are sharded, and "
-                       "their iterations do not")
-               .attachNote(plan.getLoc())
-           << "this is the plan";
   FailureOr<Problem> problem = buildProblem(schedule);
   if (failed(problem))
     return failure();

@@ -1,9 +1,12 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "lowering/Communication.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -24,8 +27,41 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
 };
 
+/// Schedules with the same micro-batches share a reference, which adds the
+/// gradients of sharded stages in the same units.
+LogicalResult checkUnits(ArrayRef<ScheduleOp> schedules) {
+  std::map<int64_t, std::pair<ScheduleOp, Units>> first;
+  for (ScheduleOp schedule : schedules) {
+    PlanOp plan = schedule.lookupPlan();
+    if (!plan.getHomes().areSharded())
+      continue;
+    FailureOr<Problem> problem = buildProblem(schedule);
+    if (failed(problem))
+      return failure();
+    FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
+    if (failed(expanded))
+      return failure();
+    Units units = unitsOf(*problem, expanded->schedule);
+    auto [it, isNew] =
+        first.try_emplace(plan.getMicrobatches(), schedule, units);
+    if (!isNew && it->second.second != units)
+      return schedule.emitError()
+                 .append("schedule @", schedule.getSymName(),
+                         " reduces the gradients of sharded stages in other "
+                         "units than @",
+                         it->second.first.getSymName(),
+                         ", so they cannot share a reference; compile them "
+                         "apart, or write the same units")
+                 .attachNote(it->second.first.getLoc())
+             << "@" << it->second.first.getSymName() << " is here";
+  }
+  return success();
+}
+
 /// The programs of an executable run over the same arenas.
 LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
+  if (schedules.size() > 1 && failed(checkUnits(schedules)))
+    return failure();
   std::vector<LoweredSchedule> lowered;
   std::vector<SmallVector<ProgramOp>> ops;
   for (ScheduleOp schedule : schedules) {

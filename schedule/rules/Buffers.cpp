@@ -7,149 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/BufferNumbers.h"
-#include "schedule/Slots.h"
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>
 
 using namespace rondo;
-
-namespace {
-
-constexpr Rule rule = Rule::Buffers;
-
-/// What lies in a slot, and who put it there.
-struct Content {
-  bool isOwned = false;
-  /// Weights and the like: never taken, never released.
-  bool isState = false;
-  /// By its number.
-  int32_t buffer = -1;
-  int32_t rank = 0;
-  int64_t microbatch = 0, position = 0;
-  /// Consumers and sends that have still to read it.
-  int64_t uses = 0;
-};
-
-class Replay {
-public:
-  using Found = std::optional<Fault>;
-
-  Replay(const Problem &problem, const Program &program)
-      : problem(problem), program(program), edges(problem), buffers(problem),
-        slots(program), contents(slots.count()),
-        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
-        readsInputAgain(problem.numHomes()),
-        isSharded(problem.homes.areSharded()), gathered(problem.numHomes(), -1),
-        reduced(problem.numHomes(), 0), hasUnreduced(problem.numHomes()) {}
-
-  Found run();
-
-private:
-  Found placeState();
-  Found step();
-  Found task();
-  Found take(int32_t buffer, int64_t number, int64_t uses);
-  Found take(int32_t buffer, int64_t uses) {
-    return take(buffer, action.index, uses);
-  }
-  Found moveState();
-  Found awaitReduction();
-  Found receive();
-  Found read(int32_t buffer, int64_t number, bool isLastUse);
-  Found read(int32_t buffer, bool isLastUse) {
-    return read(buffer, action.index, isLastUse);
-  }
-  Found readAll(bool isLastUse);
-  EdgeRange inputs() const;
-  bool isCopied(int32_t edge) const;
-  /// Whether an edge has a message of the micro-batch at hand.
-  bool isThere(int32_t edge) const {
-    return problem.carries(problem.edges[edge], action.index);
-  }
-  /// How many tasks read what comes along an edge.
-  int64_t readersOf(int32_t edge) const {
-    const Edge &desc = problem.edges[edge];
-    return desc.producer == ActionKind::Forward && readsInputAgain[desc.to] ? 2
-                                                                            : 1;
-  }
-  template <typename Visit> Found forEachCopied(Visit visit);
-  int64_t usesOf(int32_t buffer) const;
-  Found checkReleased() const;
-
-  /// Of the action that is being replayed.
-  template <FaultKind kind, typename... Parts>
-  Fault fault(const Parts &...parts) const {
-    return makeFaultAt<kind>(rule, rank, position, action, parts...);
-  }
-  BufferName nameOf(int32_t number) const {
-    return {number, static_cast<int64_t>(action.index)};
-  }
-  SlotName slotName(int64_t slot) const {
-    int32_t pool = slots.poolOf(slot);
-    return {pool, slot - slots.begin(pool)};
-  }
-  BufferName contentName(const Content &content) const {
-    return content.isOwned ? BufferName{content.buffer, content.microbatch}
-                           : BufferName();
-  }
-
-  const Problem &problem;
-  const Program &program;
-  EdgeTable edges;
-  BufferNumbers buffers;
-  Slots slots;
-  std::vector<Content> contents;
-  /// The rank whose actions use a pool's slots.
-  std::vector<int32_t> poolRanks;
-  std::vector<bool> hasBackward;
-  /// By home: its R reads what its F has read.
-  std::vector<bool> readsInputAgain;
-  /// By home of a sharded stage: the gather that is there, -1: none; reductions
-  /// so far; whether there are gradients that none has taken.
-  const bool isSharded;
-  std::vector<int64_t> gathered, reduced;
-  std::vector<bool> hasUnreduced;
-
-  /// The action that is being replayed.
-  int32_t rank = 0;
-  int64_t position = 0;
-  Action action;
-};
-
-Replay::Found Replay::placeState() {
-  for (size_t buffer = 0; buffer < program.places.size(); ++buffer)
-    for (int32_t pool : program.staging)
-      if (pool >= 0 && program.places[buffer].pool == pool)
-        return makeRuleFault<FaultKind::LiesInStaging>(
-            rule, BufferName{static_cast<int32_t>(buffer)}, pool);
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    for (const BufferTraits &traits : bufferTable) {
-      if (program.places.empty() || !traits.isState())
-        continue;
-      const int32_t buffer = buffers.of(home, traits.kind);
-      size_t entries = program.places[buffer].slotOf.size();
-      for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
-        int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
-        if (slot == Slots::none)
-          break;
-        if (slot == Slots::invalid)
-          return makeRuleFault<FaultKind::LiesInNoSlot>(rule,
-                                                        BufferName{buffer});
-        Content &content = contents[slot];
-        bool isShared = traits.owner == Owner::Rank && content.buffer >= 0 &&
-                        buffers[content.buffer].kind == traits.kind;
-        bool isSame = content.buffer == buffer;
-        if (content.isOwned && !isShared && !isSame)
-          return makeRuleFault<FaultKind::LiesWhereOtherLies>(
-              rule, BufferName{buffer}, slotName(slot), contentName(content));
-        content.isOwned = content.isState = true;
-        content.buffer = buffer;
-      }
-    }
-  return std::nullopt;
-}
+using namespace rondo::buffer_replay;
 
 Replay::Found Replay::take(int32_t buffer, int64_t number, int64_t uses) {
   const int64_t slot = slots.of(buffer, number);
@@ -332,39 +195,6 @@ Replay::Found Replay::task() {
   return readAll(/*isLastUse=*/true);
 }
 
-/// Gathered weights lie there from unshard to reshard, a unit's gradients from
-/// its first W or B until its reduction has been awaited.
-Replay::Found Replay::moveState() {
-  const int32_t home = action.subject;
-  const int32_t weights = buffers.of(home, BufferKind::GatheredWeights);
-  switch (action.kind()) {
-  case ActionKind::Unshard:
-    gathered[home] = action.index;
-    return take(weights, /*uses=*/1);
-  case ActionKind::Reshard:
-    gathered[home] = -1;
-    return read(weights, /*isLastUse=*/true);
-  default:
-    hasUnreduced[home] = false;
-    reduced[home] = int64_t(action.index) + 1;
-    return problem.isGroupLocal(home)
-               ? read(buffers.of(home, BufferKind::UnreducedGradients),
-                      /*isLastUse=*/true)
-               : std::nullopt;
-  }
-}
-
-Replay::Found Replay::awaitReduction() {
-  const Collective &collective = program.collectives[action.subject];
-  if (collective.kind == CollectiveKind::ScatterGradients)
-    for (int32_t home : collective.homes)
-      if (problem.rankOf(home) == rank)
-        if (Found wrong = read(buffers.of(home, BufferKind::UnreducedGradients),
-                               /*isLastUse=*/true))
-          return wrong;
-  return std::nullopt;
-}
-
 Replay::Found Replay::step() {
   if (action.isTask())
     return task();
@@ -377,18 +207,6 @@ Replay::Found Replay::step() {
   return action.kind() == ActionKind::Send
              ? read(buffers.sent(action.subject), /*isLastUse=*/true)
              : receive();
-}
-
-Replay::Found Replay::checkReleased() const {
-  for (const Content &content : contents) {
-    if (!content.isOwned || content.isState)
-      continue;
-    return makeFaultAt<FaultKind::NeverReleased>(
-        rule, content.rank, content.position,
-        program.order.rank(content.rank)[content.position],
-        contentName(content));
-  }
-  return std::nullopt;
 }
 
 Replay::Found Replay::run() {
@@ -413,11 +231,9 @@ Replay::Found Replay::run() {
   return checkReleased();
 }
 
-} // namespace
-
 std::optional<Fault> rondo::checkBuffers(const Problem &problem,
                                          const Program &program) {
-  if (auto fault = checkNames(problem, program, rule))
+  if (auto fault = checkNames(problem, program, Rule::Buffers))
     return fault;
   return Replay(problem, program).run();
 }

@@ -1,0 +1,119 @@
+//===- BufferReplay.h - The slots while a program runs ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Only for rule L3: Buffers.cpp has messages and tasks, BuffersOfState.cpp what
+// belongs to no micro-batch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_RULES_BUFFERREPLAY_H
+#define RONDO_SCHEDULE_RULES_BUFFERREPLAY_H
+
+#include "schedule/BufferNumbers.h"
+#include "schedule/Slots.h"
+#include "schedule/rules/ProgramNames.h"
+
+namespace rondo::buffer_replay {
+
+/// What lies in a slot, and who put it there.
+struct Content {
+  bool isOwned = false;
+  /// Weights and the like: never taken, never released.
+  bool isState = false;
+  /// By its number.
+  int32_t buffer = -1;
+  int32_t rank = 0;
+  int64_t microbatch = 0, position = 0;
+  /// Consumers and sends that have still to read it.
+  int64_t uses = 0;
+};
+
+class Replay {
+public:
+  using Found = std::optional<Fault>;
+
+  Replay(const Problem &problem, const Program &program)
+      : problem(problem), program(program), edges(problem), buffers(problem),
+        slots(program), contents(slots.count()),
+        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
+        readsInputAgain(problem.numHomes()),
+        isSharded(problem.homes.areSharded()), gathered(problem.numHomes(), -1),
+        reduced(problem.numHomes(), 0), hasUnreduced(problem.numHomes()) {}
+
+  Found run();
+
+private:
+  Found placeState();
+  Found step();
+  Found task();
+  Found take(int32_t buffer, int64_t number, int64_t uses);
+  Found take(int32_t buffer, int64_t uses) {
+    return take(buffer, action.index, uses);
+  }
+  Found moveState();
+  Found awaitReduction();
+  Found receive();
+  Found read(int32_t buffer, int64_t number, bool isLastUse);
+  Found read(int32_t buffer, bool isLastUse) {
+    return read(buffer, action.index, isLastUse);
+  }
+  Found readAll(bool isLastUse);
+  EdgeRange inputs() const;
+  bool isCopied(int32_t edge) const;
+  /// Whether an edge has a message of the micro-batch at hand.
+  bool isThere(int32_t edge) const {
+    return problem.carries(problem.edges[edge], action.index);
+  }
+  /// How many tasks read what comes along an edge.
+  int64_t readersOf(int32_t edge) const {
+    const Edge &desc = problem.edges[edge];
+    return desc.producer == ActionKind::Forward && readsInputAgain[desc.to] ? 2
+                                                                            : 1;
+  }
+  template <typename Visit> Found forEachCopied(Visit visit);
+  int64_t usesOf(int32_t buffer) const;
+  Found checkReleased() const;
+
+  /// Of the action that is being replayed.
+  template <FaultKind kind, typename... Parts>
+  Fault fault(const Parts &...parts) const {
+    return makeFaultAt<kind>(Rule::Buffers, rank, position, action, parts...);
+  }
+  BufferName nameOf(int32_t number) const {
+    return {number, static_cast<int64_t>(action.index)};
+  }
+  SlotName slotName(int64_t slot) const {
+    int32_t pool = slots.poolOf(slot);
+    return {pool, slot - slots.begin(pool)};
+  }
+  BufferName contentName(const Content &content) const {
+    return content.isOwned ? BufferName{content.buffer, content.microbatch}
+                           : BufferName();
+  }
+
+  const Problem &problem;
+  const Program &program;
+  EdgeTable edges;
+  BufferNumbers buffers;
+  Slots slots;
+  std::vector<Content> contents;
+  /// The rank whose actions use a pool's slots.
+  std::vector<int32_t> poolRanks;
+  std::vector<bool> hasBackward;
+  /// By home: its R reads what its F has read.
+  std::vector<bool> readsInputAgain;
+  /// By home of a sharded stage: the gather that is there, -1: none; reductions
+  /// so far; whether there are gradients that none has taken.
+  const bool isSharded;
+  std::vector<int64_t> gathered, reduced;
+  std::vector<bool> hasUnreduced;
+
+  /// The action that is being replayed.
+  int32_t rank = 0;
+  int64_t position = 0;
+  Action action;
+};
+
+} // namespace rondo::buffer_replay
+
+#endif // RONDO_SCHEDULE_RULES_BUFFERREPLAY_H

@@ -1,0 +1,88 @@
+//===- BuffersOfState.cpp - L3 of state and of what is gathered -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/rules/BufferReplay.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::buffer_replay;
+
+Replay::Found Replay::placeState() {
+  for (size_t buffer = 0; buffer < program.places.size(); ++buffer)
+    for (int32_t pool : program.staging)
+      if (pool >= 0 && program.places[buffer].pool == pool)
+        return makeRuleFault<FaultKind::LiesInStaging>(
+            Rule::Buffers, BufferName{static_cast<int32_t>(buffer)}, pool);
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    for (const BufferTraits &traits : bufferTable) {
+      if (program.places.empty() || !traits.isState())
+        continue;
+      const int32_t buffer = buffers.of(home, traits.kind);
+      size_t entries = program.places[buffer].slotOf.size();
+      for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
+        int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
+        if (slot == Slots::none)
+          break;
+        if (slot == Slots::invalid)
+          return makeRuleFault<FaultKind::LiesInNoSlot>(Rule::Buffers,
+                                                        BufferName{buffer});
+        Content &content = contents[slot];
+        bool isShared = traits.owner == Owner::Rank && content.buffer >= 0 &&
+                        buffers[content.buffer].kind == traits.kind;
+        bool isSame = content.buffer == buffer;
+        if (content.isOwned && !isShared && !isSame)
+          return makeRuleFault<FaultKind::LiesWhereOtherLies>(
+              Rule::Buffers, BufferName{buffer}, slotName(slot),
+              contentName(content));
+        content.isOwned = content.isState = true;
+        content.buffer = buffer;
+      }
+    }
+  return std::nullopt;
+}
+
+/// Gathered weights lie there from unshard to reshard, a unit's gradients from
+/// its first W or B until its reduction has been awaited.
+Replay::Found Replay::moveState() {
+  const int32_t home = action.subject;
+  const int32_t weights = buffers.of(home, BufferKind::GatheredWeights);
+  switch (action.kind()) {
+  case ActionKind::Unshard:
+    gathered[home] = action.index;
+    return take(weights, /*uses=*/1);
+  case ActionKind::Reshard:
+    gathered[home] = -1;
+    return read(weights, /*isLastUse=*/true);
+  default:
+    hasUnreduced[home] = false;
+    reduced[home] = int64_t(action.index) + 1;
+    return problem.isGroupLocal(home)
+               ? read(buffers.of(home, BufferKind::UnreducedGradients),
+                      /*isLastUse=*/true)
+               : std::nullopt;
+  }
+}
+
+Replay::Found Replay::awaitReduction() {
+  const Collective &collective = program.collectives[action.subject];
+  if (collective.kind == CollectiveKind::ScatterGradients)
+    for (int32_t home : collective.homes)
+      if (problem.rankOf(home) == rank)
+        if (Found wrong = read(buffers.of(home, BufferKind::UnreducedGradients),
+                               /*isLastUse=*/true))
+          return wrong;
+  return std::nullopt;
+}
+
+Replay::Found Replay::checkReleased() const {
+  for (const Content &content : contents) {
+    if (!content.isOwned || content.isState)
+      continue;
+    return makeFaultAt<FaultKind::NeverReleased>(
+        Rule::Buffers, content.rank, content.position,
+        program.order.rank(content.rank)[content.position],
+        contentName(content));
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,67 @@
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) {
+  // expected-error@+1 {{stage @s0 has its state in 1 piece, but 1 home: groups of 2 or more must divide them}}
+  pipe.stage @s0 [@l0] on 0 sharded<weights>
+}
+
+// -----
+
+pipe.cluster @three { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @three microbatches(2) samples(3) {
+  // expected-error@+1 {{stage @s0 has its state in 2 pieces, but 3 homes: groups of 2 or more must divide them}}
+  pipe.stage @s0 [@l0] on [0, 1, 2] sharded<gradients, pieces = 2>
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) {
+  // expected-error@+1 {{stage @s0 is sharded, but deals whole micro-batches to its homes; those of a group gather together, so leave out `deal`}}
+  pipe.stage @s0 [@l0] on [0, 1] deal sharded<weights>
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+// expected-note@+1 {{plan @step is here}}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @hand of @step {
+  pipe.rank 0 {
+    // expected-error@+1 {{stage @s1 is not in plan @step}}
+    pipe.unshard @s1[0]
+  }
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @family of @step family<"gpipe">
+pipe.program @lowered of @family pipeline {
+  // expected-error@+1 {{collective 0 names 1 homes of 2 stages; it has one for each}}
+  pipe.collective 0 gather_weights [@s0, @s0] homes [0]
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @family of @step family<"gpipe">
+pipe.program @lowered of @family pipeline {
+  // expected-error@+1 {{elements are the first one, from 0, and how many, 1 or more}}
+  pipe.collective 0 tied_gradients "wte" [@s0] elements [0]
+}

@@ -1,0 +1,127 @@
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics --pass-pipeline="builtin.module(pipe-schedule,pipe-insert-communication,pipe-plan-memory)"
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(1) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @hand of @step {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.forward @s0[0]
+    pipe.reshard @s0[0]
+    // expected-error@+1 {{0B0 at position 3 of rank 0 reads weights of stage 0 that are not gathered; unshard them before it [S9]}}
+    pipe.backward @s0[0]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.forward @s0[0]
+    pipe.backward @s0[0]
+    pipe.reshard @s0[0]
+    pipe.reduce_grad @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @hand of @step {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    // expected-note@+1 {{reduce_grad 0 of stage 0 stands here}}
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.for %i = 0 to 2 {
+      pipe.forward @s0[%i]
+      pipe.backward @s0[%i]
+      // expected-error@+1 {{adds the gradients of 1 micro-batch from 0 on}}
+      pipe.reduce_grad @s0[%i]
+    }
+    pipe.reshard @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{iterations of @overlapped overlap: stage 0 shards its state, which a window of 12 iterations does not support; iterations of sharded stages do not overlap}}
+pipe.schedule @overlapped of @step family<"pipedream">
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+// expected-error@+1 {{schedule @whole says how many chunks are gathered, but no stage of plan @step is sharded}}
+pipe.schedule @whole of @step family<"1f1b"> gathers<weights = 1>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+// expected-note@+1 {{this is the plan, whose target is cuda}}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) target<cuda, bf16> {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{stages of @family are sharded; programs on GPUs keep whole state so far, so leave out `sharded`, or compile for the CPU}}
+pipe.schedule @family of @step family<"gpipe">
+
+// -----
+
+pipe.cluster @one { pipe.device @d0 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @one microbatches(1) {
+  // expected-note@+1 {{stage @s0 is not `sharded`}}
+  pipe.stage @s0 [@l0] on 0
+}
+pipe.schedule @hand of @step {
+  pipe.rank 0 {
+    // expected-error@+1 {{unshard 0 of stage 0 at position 0 of rank 0 has nothing to do: stage 0 keeps its state whole on each of its ranks [S9]}}
+    pipe.unshard @s0[0]
+    pipe.forward @s0[0]
+    pipe.backward @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 <memory_bytes = 1000> pipe.device @d1 <memory_bytes = 1000> }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 512> }
+pipe.plan @step of @toy on @two microbatches(1) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// Its pieces fit, but not what is gathered and reduced with them.
+// expected-error@+1 {{rank 0 holds}}
+pipe.schedule @family of @step family<"gpipe">
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(4) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-note@+1 {{@one is here}}
+pipe.schedule @one of @step family<"gpipe">
+// expected-error@+1 {{schedule @each reduces the gradients of sharded stages in other units than @one, so they cannot share a reference; compile them apart, or write the same units}}
+pipe.schedule @each of @step family<"gpipe"> gathers<weights = 0, gradients = 0>
+pipe.executable @both of [@one, @each]
