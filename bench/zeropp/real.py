@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures programs whose state is sharded: real.py RONDO [TASK_MS [ITERATIONS [RUNS]]].
+
+Layers only take time: F, I and W of each chunk take TASK_MS (default 20) on each rank,
+links have an imposed latency of 200 us, and a rate at which a gather takes half of
+a task. Ranks are threads. "measured" is the median of ITERATIONS (default 10) of the
+best of RUNS (default 3) runs, "median" that of all runs, both in ms an iteration,
+beside the predicted time. Load: how many processes wanted a core in the last minute,
+before the runs of a row and after.
+"""
+
+import json
+import os
+import pathlib
+import re
+import statistics
+import sys
+import tempfile
+
+import plans
+
+RONDO = pathlib.Path(sys.argv[1]).resolve()
+TASK_MS, ITERATIONS, RUNS = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((2, 20), (3, 10), (4, 3)))
+LATENCY_US, RATE = 200, 100  # bytes/us
+MICROBATCHES = 4
+SCHEDULES = {
+    "each": 'family<"1f1b"> gathers<weights = 0, gradients = 0>',
+    "once": 'family<"1f1b"> gathers<weights = 1, gradients = 1>',
+    "interleaved": 'family<"interleaved-1f1b">',
+    "breadth": 'family<"looped-bfs"> accumulate(schedule_order)',
+    "units": 'family<"blockwise", u = 2>',
+    "zeropp": 'family<"blockwise", u = 4> gathers<weights = 1, gradients = 1>',
+}
+CASES = ((1, 1, ("each", "once")), (2, 1, ("each", "once")), (2, 2, ("interleaved", "breadth", "units", "zeropp")))
+
+
+def source(groups, chunks, names):
+    """Groups of two ranks, which take half of each task's samples."""
+    ns = 2 * TASK_MS * 1000000
+    weights = round(TASK_MS * 1000 * RATE)  # of which half passes a link
+    layer = (f"forward_ns = {ns}, input_grad_ns = {ns}, weight_grad_ns = {ns}, activation_bytes = 8192, output_bytes = 8192, weight_bytes = {weights // 64 * 64}")
+    lines = [f"pipe.cluster @machine link<latency_ns = {1000 * LATENCY_US}, bytes_per_us = {RATE}> {{"]
+    lines += [f"  pipe.device @d{r}" for r in range(2 * groups)] + ["}", "pipe.model @timed {"]
+    lines += [f"  pipe.layer @l{s} synthetic<{layer}>" for s in range(groups * chunks)]
+    lines += ["}", f"pipe.plan @step of @timed on @machine microbatches({MICROBATCHES}) samples(2) {{"]
+    for s in range(groups * chunks):
+        first = 2 * (s % groups)
+        lines.append(f"  pipe.stage @s{s} [@l{s}] on [{first}, {first + 1}] sharded<weights>")
+    lines += ["}"] + [f"pipe.schedule @{name} of @step {SCHEDULES[name]}" for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def predicted_ms(text):
+    """What the compiler says of the pipeline's program, with its steps and norm."""
+    found = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
+    if not found:
+        raise SystemExit("the program has no predicted time where this script looks for it")
+    return int(found[1]) / 1e6
+
+
+def main():
+    print(f"ms an iteration of {MICROBATCHES} micro-batches, tasks of {TASK_MS} ms, {ITERATIONS} iterations, best of {RUNS} runs")
+    print("groups  chunks  schedule     predicted  measured  above    median  load")
+    for groups, chunks, names in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            file, program, log = (pathlib.Path(folder, part) for part in ("timed.mlir", "train", "log"))
+            file.write_text(source(groups, chunks, names))
+            for name in names:
+                predicted = predicted_ms(plans.command(RONDO, "compile", file, "--schedule", name, "--emit", "cpp"))
+                plans.command(RONDO, "compile", file, "--schedule", name, "-o", program)
+                load, times = os.getloadavg()[0], []
+                for _ in range(RUNS):
+                    plans.command(program, "--link", f"{LATENCY_US}:{RATE}", "--iterations", ITERATIONS + 1, "--json-log", log, "--quiet")
+                    # The first iteration touches the memory.
+                    times.append(statistics.median([json.loads(line)["ns"] / 1e6 for line in log.read_text().splitlines()][1:]))
+                best, median = min(times), statistics.median(times)
+                print(f"{groups:6}  {chunks:6}  {name:11} {predicted:10.1f} {best:9.1f} {100 * (best / predicted - 1):5.1f} % {median:9.1f}  "
+                      f"{load:.1f} to {os.getloadavg()[0]:.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
