@@ -181,7 +181,9 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
        << quoted(collective.tensor) << ", " << collective.homes.size()
-       << ", collective_" << k << ", " << collective.ns << "},\n";
+       << ", collective_" << k << ", " << collective.ns
+       << (collective.delay > 0 ? ", " + std::to_string(collective.delay) : "")
+       << "},\n";
   os << "};\n";
 }
 

@@ -127,6 +127,7 @@ void Expander::readCollectives(Program &program) {
     Collective collective;
     collective.kind = static_cast<rondo::CollectiveKind>(inner.getKind());
     collective.ns = inner.getNs();
+    collective.delay = inner.getLater();
     collective.tensor = inner.getTensor().value_or("").str();
     for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
       for (const Home &home : problem.homes.of(std::max(0, names.stage(stage))))
@@ -331,12 +332,13 @@ void Folder::write(ProgramOp op) {
     llvm::SmallSetVector<Attribute, 8> stages;
     for (int32_t home : collective.homes)
       stages.insert(names.stageOf(home));
-    CollectiveOp::create(
-        builder, loc, number,
-        static_cast<pipe::CollectiveKind>(collective.kind),
-        collective.tensor.empty() ? StringAttr()
-                                  : builder.getStringAttr(collective.tensor),
-        builder.getArrayAttr(stages.getArrayRef()), collective.ns);
+    CollectiveOp::create(builder, loc, number,
+                         static_cast<pipe::CollectiveKind>(collective.kind),
+                         collective.tensor.empty()
+                             ? StringAttr()
+                             : builder.getStringAttr(collective.tensor),
+                         builder.getArrayAttr(stages.getArrayRef()),
+                         collective.ns, collective.delay);
   }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,

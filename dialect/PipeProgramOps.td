@@ -118,19 +118,23 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     several stages share; `gradient_norm` computes the global norm. Stages are
     listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
     `pipe.await` with its number once. `ns` is how long it takes once all ranks
-    have joined (default 0).
+    have joined (default 0). Where iterations overlap, the step that awaits a norm
+    may be `later` iterations behind it; a rank then issues it behind its steps.
 
     ```mlir
     pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
     pipe.collective 1 gradient_norm [@s0, @s1]
+    pipe.collective 2 gradient_norm [@s0, @s1] later = 2
     ```
   }];
   let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
-      DefaultValuedProp<I64Prop, "0">:$ns);
+      DefaultValuedProp<I64Prop, "0">:$ns,
+      DefaultValuedProp<I64Prop, "0">:$later);
   let assemblyFormat = [{
-    $number custom<Word>($kind) ($tensor^)? $stages (`ns` `=` $ns^)? attr-dict
+    $number custom<Word>($kind) ($tensor^)? $stages (`ns` `=` $ns^)?
+    (`later` `=` $later^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -31,7 +31,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     updates old, by a policy for all stages or by a list with one for each. A
     family whose iterations overlap brings its own. The order of each rank then
     has a part that begins a run, and a `pipe.repeat`. Such programs clip
-    gradients by stage.
+    gradients by stage; with `clip(global)` by the norm of all gradients of an
+    earlier iteration, whose number the compiler finds.
 
     The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
     pair. `pipe-verify-scheduled` checks that it is complete and can run.
@@ -51,7 +52,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     }
     pipe.schedule @asynchronous of @step family<"pipedream">
     pipe.schedule @newest of @step family<"pipedream">
-        versions<forward = live, backward = live>
+        versions<forward = live, backward = live> clip(global)
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
@@ -61,13 +62,15 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
                                       "policies by stage">>:$versions,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
-      DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm);
+      DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm,
+      DefaultValuedProp<EnumProp<Pipe_Clip>, "Clip::Stage">:$clip);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
-    (`norm` `(` custom<Word>($norm)^ `)`)? attr-dict-with-keyword ($body^)?
+    (`norm` `(` custom<Word>($norm)^ `)`)?
+    (`clip` `(` custom<Word>($clip)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -88,7 +91,10 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       return getAccumulate() == Accumulate::IndexOrder;
     }
     /// Of all gradients, for clipping.
-    bool computesNorm() { return getNorm() == Norm::Global && !overlaps(); }
+    bool computesNorm() {
+      return overlaps() ? getClip() == Clip::Global
+                        : getNorm() == Norm::Global;
+    }
   }];
 }
 

@@ -24,12 +24,15 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
         members.push_back({c, t});
   numEach = members.size() / problem.iterations;
   const int64_t each = problem.microbatchesEach();
-  for (int64_t i = 0; i < tasks.size(); ++i)
-    if (tasks[i].traits().makes & weightGradDone)
-      for (Member *member = begin(tasks[i].index / each);
-           member != end(tasks[i].index / each); ++member)
-        if (holds(*member, tasks[i].subject))
-          member->lastGradient = i;
+  for (int64_t i = 0; i < tasks.size(); ++i) {
+    const bool isStep = tasks[i].kind() == ActionKind::Step;
+    if (!isStep && !(tasks[i].traits().makes & weightGradDone))
+      continue;
+    const int64_t t = isStep ? tasks[i].index : tasks[i].index / each;
+    for (Member *member = begin(t); member != end(t); ++member)
+      if (isStep == isBehindSteps(*member) && holds(*member, tasks[i].subject))
+        member->lastGradient = i;
+  }
 }
 
 bool RankCollectives::holds(const Member &member, int32_t home) const {
@@ -39,8 +42,10 @@ bool RankCollectives::holds(const Member &member, int32_t home) const {
 
 void RankCollectives::issue(Member &member, Schedule &order) {
   const Collective &collective = collectives[member.number];
-  // It reads what the sums of other collectives leave.
-  for (Member *other = begin(member.step); other != end(member.step); ++other)
+  // It reads what the sums of other collectives leave, which steps have
+  // awaited.
+  for (Member *other = begin(member.step);
+       !isBehindSteps(member) && other != end(member.step); ++other)
     if (const Collective &sum = collectives[other->number];
         readsResultOf(collective.kind, sum.kind) &&
         std::any_of(sum.homes.begin(), sum.homes.end(),
@@ -62,10 +67,15 @@ void RankCollectives::await(Member &member, Schedule &order) {
 void RankCollectives::awaitFor(Action action, Schedule &order) {
   if (action.kind() != ActionKind::Step)
     return;
-  for (Member *member = begin(action.index); member != end(action.index);
-       ++member)
-    if (holds(*member, action.subject))
-      await(*member, order);
+  for (size_t number = 0; number < numEach; ++number) {
+    const int64_t t =
+        collectives[members[number].number].awaitedBy(action.index);
+    if (t < 0)
+      continue;
+    Member &member = begin(t)[number];
+    if (holds(member, action.subject))
+      await(member, order);
+  }
 }
 
 void RankCollectives::issueBehind(int64_t position, CollectiveKind last,

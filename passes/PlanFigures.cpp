@@ -8,6 +8,7 @@
 #include "passes/VersionedWindow.h"
 #include "runtime/model/layer_sizes.h"
 #include "schedule/CollectiveTime.h"
+#include "schedule/NormDelay.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -57,6 +58,12 @@ static void addVersions(ScheduleOp schedule, PlanFigures &figures) {
   if (failed(window))
     return;
   figures.delays = std::move(window->delays);
+  for (Collective &collective : figures.collectives)
+    if (collective.kind == rondo::CollectiveKind::GradientNorm &&
+        window->normDelay) {
+      collective.delay = *window->normDelay;
+      collective.ns = normNs(window->problem);
+    }
   PlanOp plan = schedule.lookupPlan();
   SmallVector<StageOp, 0> stages = plan.getStages();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "passes/VersionedWindow.h"
 #include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
@@ -150,6 +151,21 @@ struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
 // Scheduled: S1 to S8
 //===----------------------------------------------------------------------===//
 
+/// What a schedule whose iterations overlap promises beside the rules.
+LogicalResult verifyOverlap(ScheduleOp schedule) {
+  if (!schedule.overlaps() || schedule.getClip() != Clip::Global)
+    return success();
+  FailureOr<VersionedWindow> window = analyzeWindow(schedule);
+  FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
+  if (failed(window) || failed(underWay) || window->normDelay)
+    return success(succeeded(window) && succeeded(underWay));
+  return schedule.emitError()
+         << "clip(global): steps would wait for the norm of all gradients of "
+         << *underWay << (*underWay == 1 ? " iteration" : " iterations")
+         << " before, and the order has no more under way; faster links or "
+            "clip(stage) help";
+}
+
 struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
@@ -182,7 +198,7 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault)
-      return success();
+      return verifyOverlap(schedule);
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
     if (fault->rule == Rule::Memory && findShortfall(*problem))
       markNoOrderFits(error);

@@ -4,6 +4,8 @@
 #include "passes/VersionedWindow.h"
 
 #include "dialect/Bridge.h"
+#include "schedule/NormDelay.h"
+#include "schedule/Repeating.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -34,6 +36,13 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
   if (std::holds_alternative<Fault>(settled))
     return failure();
   window.versions = std::move(std::get<VersionAnalysis>(settled));
+  window.order = expanded->schedule.hasCounts()
+                     ? withSingleBackwards(expanded->schedule)
+                     : expanded->schedule;
+  window.times = simulate(*problem, window.order, /*keepTimes=*/true);
+  window.normDelay = normDelay(*problem, window.order, window.times);
+  if (window.normDelay > *underWay)
+    window.normDelay = std::nullopt;
   window.problem = std::move(*problem);
   window.schedule = std::move(expanded->schedule);
   return window;

@@ -13,8 +13,14 @@ namespace rondo::pipe {
 struct VersionedWindow {
   Problem problem;
   Schedule schedule;
+  /// The order as the program runs it, with times.
+  Schedule order;
+  Simulation times;
   VersionAnalysis versions;
   DelayTable delays;
+  /// Of that order; nothing where it is more than the iterations that are under
+  /// way at once, since a longer window would be needed to prove it.
+  std::optional<int64_t> normDelay;
 };
 /// Fails where the schedule breaks a rule, without saying which.
 mlir::FailureOr<VersionedWindow> analyzeWindow(ScheduleOp schedule);

@@ -55,8 +55,9 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   else if (waiting.what == Waiting::For::Release)
     status.text += " waits until rank " + other + " receives " + message;
   else
-    status.text += " waits for rank " + other + " in all_reduce " +
-                   std::to_string(waiting.collective);
+    status.text +=
+        " waits for rank " + other + " in all_reduce " +
+        std::to_string(ranks[rank]->collectiveOf(waiting.collective));
   return status;
 }
 

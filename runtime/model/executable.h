@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 8
+#define RONDO_TABLES_VERSION 9
 
 namespace rondo::runtime {
 
@@ -101,6 +101,9 @@ struct CollectiveDesc {
   const int32_t *homes;
   /// Predicted time once all ranks are there.
   int64_t ns = 0;
+  /// Of a norm where iterations overlap: the step that awaits that of iteration
+  /// t is t + delay. From 1 on, steps make its parts.
+  int32_t delay = 0;
 };
 
 /// A directed link between two ranks, as the plan assumed it.
@@ -239,6 +242,14 @@ inline bool computesNorm(const ProgramDesc &program) {
     if (program.collectives[c].kind == CollectiveKind::GradientNorm)
       return true;
   return false;
+}
+
+/// By how many iterations that norm is late; 0 also where there is none.
+inline int32_t normDelay(const ProgramDesc &program) {
+  for (int32_t c = 0; c < program.numCollectives; ++c)
+    if (program.collectives[c].kind == CollectiveKind::GradientNorm)
+      return program.collectives[c].delay;
+  return 0;
 }
 
 /// The devices that an executable runs on. Each target other than the CPU has

@@ -167,7 +167,15 @@ private:
     if (action.kind() == ActionKind::Await)
       return checkBehind<FaultKind::BeforeItsIssue>(
           position, placeOf(ActionKind::AllReduce, action.subject, step));
+    const bool isBehindSteps = action.kind() == ActionKind::AllReduce &&
+                               program.collectives[action.subject].delay > 0;
     for (int32_t home : homesOf(action)) {
+      if (isBehindSteps) {
+        if (Found wrong = checkBehind<FaultKind::BeforePart>(
+                position, placeOf(ActionKind::Step, home, step)))
+          return wrong;
+        continue;
+      }
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
                 position, lastGradients.of(home, step)))
@@ -179,7 +187,8 @@ private:
             readsResultOf(program.collectives[action.subject].kind, other.kind);
         if (readsSum && holds(other, home))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
-                  position, placeOf(ActionKind::Await, c, step)))
+                  position,
+                  placeOf(ActionKind::Await, c, other.awaitedBy(step))))
             return wrong;
       }
     }

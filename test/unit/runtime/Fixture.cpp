@@ -189,7 +189,8 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   if (!overlaps || spec.overlap.norm)
     tables.collectives.push_back({CollectiveKind::GradientNorm, "",
                                   static_cast<int32_t>(allStages.size()),
-                                  allStages.data()});
+                                  allStages.data(), 0,
+                                  overlaps ? spec.overlap.normDelay : 0});
   place(spec, sizes.shares, tables, kind == ProgramKind::Pipeline);
 
   ProgramDesc desc{};

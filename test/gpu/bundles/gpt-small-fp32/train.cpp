@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 8
-#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 9
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
 
 
