@@ -32,7 +32,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     family whose iterations overlap brings its own. The order of each rank then
     has a part that begins a run, and a `pipe.repeat`. Such programs clip
     gradients by stage; with `clip(global)` by the norm of all gradients of an
-    earlier iteration, whose number the compiler finds.
+    earlier iteration, whose number the compiler finds. `claims` states how many
+    versions are kept and how late tasks are; `pipe-verify-scheduled` checks it.
 
     The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
     pair. `pipe-verify-scheduled` checks that it is complete and can run.
@@ -60,6 +61,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       OptionalAttr<Pipe_SearchAttr>:$search, OptionalAttr<Pipe_FoundAttr>:$found,
       OptionalAttr<TypedArrayAttrBase<Pipe_VersionsAttr,
                                       "policies by stage">>:$versions,
+      OptionalAttr<Pipe_ClaimsAttr>:$claims,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
       DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm,
@@ -70,7 +72,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
     (`norm` `(` custom<Word>($norm)^ `)`)?
-    (`clip` `(` custom<Word>($clip)^ `)`)? attr-dict-with-keyword ($body^)?
+    (`clip` `(` custom<Word>($clip)^ `)`)? (`claims` `` $claims^)?
+    attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{

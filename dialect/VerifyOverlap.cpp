@@ -40,6 +40,9 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
     return op.getLinkOrders().front().emitError()
            << "where iterations overlap, links carry messages in the order in "
               "which they become ready";
+  if (!overlaps && op.getClaims())
+    return op.emitError() << "claims are of versions and delays, which only "
+                             "iterations that overlap have";
   RepeatOp first;
   for (RankOp rank : op.getRanks())
     for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {

@@ -35,6 +35,7 @@ struct InsertCommunication
     for (ScheduleOp schedule : schedules)
       if (failed(lower(schedule)))
         return signalPassFailure();
+    markAnalysesPreserved<ScheduleFigures>();
   }
 
   LogicalResult lower(ScheduleOp schedule);
@@ -79,7 +80,7 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
     return failure();
-  const PlanFigures figures = figuresOf(schedule);
+  const PlanFigures &figures = getAnalysis<ScheduleFigures>().of(schedule);
   std::optional<Fault> wrong = checkSchedule(*problem, expanded->schedule);
   if (!wrong)
     wrong =

@@ -85,3 +85,10 @@ PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
     addVersions(schedule, figures);
   return figures;
 }
+
+const PlanFigures &ScheduleFigures::of(ScheduleOp schedule) {
+  std::unique_ptr<PlanFigures> &figures = known[schedule];
+  if (!figures)
+    figures = std::make_unique<PlanFigures>(figuresOf(schedule));
+  return *figures;
+}

@@ -7,6 +7,10 @@
 #include "dialect/Pipe.h"
 #include "lowering/Lowering.h"
 
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+
 namespace rondo::pipe {
 
 /// Its stages must have buffers. `hasNorm`: whether its schedules' programs
@@ -14,6 +18,17 @@ namespace rondo::pipe {
 PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
 /// Those of its plan, with or without the norm.
 PlanFigures figuresOf(ScheduleOp schedule);
+
+/// The same as an analysis of the module, since those of a schedule whose
+/// iterations overlap take long. A pass that changes no schedule preserves it.
+class ScheduleFigures {
+public:
+  explicit ScheduleFigures(mlir::Operation *) {}
+  const PlanFigures &of(ScheduleOp schedule);
+
+private:
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<PlanFigures>> known;
+};
 
 } // namespace rondo::pipe
 

@@ -6,7 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
-#include "passes/VersionedWindow.h"
+#include "passes/Promises.h"
 #include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
@@ -151,21 +151,6 @@ struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
 // Scheduled: S1 to S8
 //===----------------------------------------------------------------------===//
 
-/// What a schedule whose iterations overlap promises beside the rules.
-LogicalResult verifyOverlap(ScheduleOp schedule) {
-  if (!schedule.overlaps() || schedule.getClip() != Clip::Global)
-    return success();
-  FailureOr<VersionedWindow> window = analyzeWindow(schedule);
-  FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
-  if (failed(window) || failed(underWay) || window->normDelay)
-    return success(succeeded(window) && succeeded(underWay));
-  return schedule.emitError()
-         << "clip(global): steps would wait for the norm of all gradients of "
-         << *underWay << (*underWay == 1 ? " iteration" : " iterations")
-         << " before, and the order has no more under way; faster links or "
-            "clip(stage) help";
-}
-
 struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
@@ -192,13 +177,14 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
     if (!fault)
       fault = checkSteps(*problem, expanded->schedule,
-                         figuresOf(schedule)
+                         getAnalysis<ScheduleFigures>()
+                             .of(schedule)
                              .needsOf(rondo::ProgramKind::Pipeline)
                              .collectives);
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault)
-      return verifyOverlap(schedule);
+      return verifyPromises(schedule);
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
     if (fault->rule == Rule::Memory && findShortfall(*problem))
       markNoOrderFits(error);
@@ -301,8 +287,8 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
   if (failed(lowered))
     return failure();
-  std::optional<Fault> fault =
-      checkLowered(*lowered, figuresOf(op.lookupSchedule()));
+  std::optional<Fault> fault = checkLowered(
+      *lowered, getAnalysis<ScheduleFigures>().of(op.lookupSchedule()));
   if (!fault)
     return success();
   InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);

@@ -225,7 +225,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "schedule", plan.getSymName(), family,
       pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
-      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
+      /*claims=*/pipe::ClaimsAttr(), pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
   if (!family && failed(pipe::foldSchedule(*best.schedule, schedule)))
     return {};
   return std::move(module);

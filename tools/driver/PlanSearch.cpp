@@ -67,7 +67,8 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
       pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
-      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
+      /*claims=*/pipe::ClaimsAttr(), pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
   if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
     return {};
   return std::move(module);

@@ -119,7 +119,7 @@ TEST(Repeating, OneWindowProvesAllRuns) {
     const int32_t stages = 1 + random() % 4, each = 1 + random() % 3;
     const Repeating order = randomOrder(stages, each, random);
     const auto iterations = static_cast<int32_t>(
-        iterationsOfProof(iterationsUnderWay(order, each), 1, stages));
+        iterationsOfProof(iterationsUnderWayByRank(order, each), 1));
     auto isSound = [&](int32_t number) {
       Problem window = windowOf(stages, each, number);
       window.versions.assign(stages, VersionPolicy());
