@@ -4,6 +4,9 @@
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
 #include "schedule/Iterations.h"
+#include "schedule/WaitBlocks.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -110,7 +113,13 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
     if (op.computesNorm())
       for (int64_t &rank : *underWay)
         rank *= 2;
-    iterations = iterationsOfProof(*underWay, op.getIterationsEach());
+    std::vector<Collective> collectives = planCollectives(op.lookupPlan());
+    llvm::erase_if(collectives, [&](const Collective &collective) {
+      return collective.kind == rondo::CollectiveKind::GradientNorm &&
+             !op.computesNorm();
+    });
+    iterations = iterationsOfProof(*underWay, op.getIterationsEach(),
+                                   waitBlocks(*problem, collectives));
   }
   Result<Problem> window = overIterations(*problem, iterations);
   if (auto *fault = std::get_if<Fault>(&window))

@@ -4,8 +4,8 @@
 #ifndef RONDO_PASSES_PLANFIGURES_H
 #define RONDO_PASSES_PLANFIGURES_H
 
-#include "dialect/Pipe.h"
 #include "lowering/Lowering.h"
+#include "passes/VersionedWindow.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -25,9 +25,16 @@ class ScheduleFigures {
 public:
   explicit ScheduleFigures(mlir::Operation *) {}
   const PlanFigures &of(ScheduleOp schedule);
+  /// Null where iterations do not overlap, or where analyzeWindow() fails.
+  const VersionedWindow *window(ScheduleOp schedule);
 
 private:
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<PlanFigures>> known;
+  struct Known {
+    PlanFigures figures;
+    mlir::FailureOr<VersionedWindow> window = mlir::failure();
+  };
+  Known &find(ScheduleOp schedule);
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Known>> known;
 };
 
 } // namespace rondo::pipe

@@ -92,13 +92,14 @@ LogicalResult rondo::pipe::verifyPromises(ScheduleOp schedule) {
   if (!schedule.overlaps() || (!clips && !schedule.getClaims()))
     return success();
   FailureOr<VersionedWindow> window = analyzeWindow(schedule);
-  FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
-  if (failed(window) || failed(underWay))
+  if (failed(window))
     return failure();
+  if (!clips && schedule.getClaims()->getNormDelay() != notClaimed)
+    timeOrder(*window);
   if (clips && !window->normDelay)
     return schedule.emitError()
            << "clip(global): the norm of all gradients is there more than "
-           << counted(*underWay, "iteration")
+           << counted(window->underWay, "iteration")
            << " later, and the order has no more under way at once; shorter "
               "latencies or clip(stage) help";
   return schedule.getClaims() ? Claims(schedule, *window).check() : success();

@@ -159,6 +159,16 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     markAllAnalysesPreserved();
   }
 
+  /// Only how late a norm is takes more than the plan.
+  std::vector<Collective> collectivesOf(ScheduleOp schedule) {
+    const bool hasNorm = schedule.computesNorm();
+    const PlanFigures figures =
+        schedule.overlaps() && hasNorm
+            ? getAnalysis<ScheduleFigures>().of(schedule)
+            : figuresOf(schedule.lookupPlan(), hasNorm);
+    return figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
+  }
+
   LogicalResult verify(ScheduleOp schedule) {
     PlanOp plan = schedule.lookupPlan();
     if (schedule.overlaps() && plan.getTargetKind() == Target::Cuda)
@@ -176,11 +186,7 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
       return failure();
     std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
     if (!fault)
-      fault = checkSteps(*problem, expanded->schedule,
-                         getAnalysis<ScheduleFigures>()
-                             .of(schedule)
-                             .needsOf(rondo::ProgramKind::Pipeline)
-                             .collectives);
+      fault = checkSteps(*problem, expanded->schedule, collectivesOf(schedule));
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault)

@@ -137,15 +137,21 @@ int64_t rondo::iterationsUnderWay(const Repeating &order,
   return byRank.empty() ? 1 : *std::max_element(byRank.begin(), byRank.end());
 }
 
-int64_t rondo::iterationsOfProof(const std::vector<int64_t> &underWay,
-                                 int64_t iterationsEach) {
+int64_t
+rondo::iterationsOfProof(const std::vector<int64_t> &underWay,
+                         int64_t iterationsEach,
+                         const std::vector<std::vector<int32_t>> &blocks) {
   int64_t most = 1, circle = 0;
-  for (int64_t rank : underWay) {
+  for (int64_t rank : underWay)
     most = std::max(most, rank);
-    circle += rank - 1;
+  for (const std::vector<int32_t> &block : blocks) {
+    int64_t spanned = 0;
+    for (int32_t rank : block)
+      spanned += underWay[rank] - 1;
+    circle = std::max(circle, spanned);
   }
   // In front of the circle what begins a run, and behind it what a rule
-  // compares. Few ranks need more, so that an order has settled in the middle.
+  // compares. Short ones need more, so that an order has settled in the middle.
   const int64_t numRanks = static_cast<int64_t>(underWay.size());
   return std::min(most * (numRanks + 2),
                   std::max(circle + 2 * most, 4 * most + 8)) +

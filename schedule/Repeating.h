@@ -17,10 +17,11 @@
 //    waits is at an action, and another waits for one behind it. That one may
 //    be of an earlier iteration, by fewer than the rank has under way; nothing
 //    is waited for that is of a later iteration than the action that waits. A
-//    shortest circle visits each rank once, so it spans fewer iterations than
-//    all ranks together have under way. A window of iterationsOfProof() in
-//    which all rules hold, and whose program runs to its end, therefore proves
-//    the program for any number of iterations.
+//    shortest circle visits each rank once. It lies between two ranks, or in a
+//    block of them (WaitBlocks.h), and spans fewer iterations than these have
+//    under way together. A window of iterationsOfProof() in which all rules
+//    hold, and whose program runs to its end, therefore proves the program for
+//    any number of iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,9 +86,10 @@ int64_t iterationsUnderWay(const Repeating &order, int64_t microbatchesEach);
 std::vector<int64_t> iterationsUnderWayByRank(const Repeating &order,
                                               int64_t microbatchesEach);
 /// Iterations of a window that proves every run, by what each rank has under
-/// way.
+/// way. `blocks` are the program's waitBlocks().
 int64_t iterationsOfProof(const std::vector<int64_t> &underWay,
-                          int64_t iterationsEach);
+                          int64_t iterationsEach,
+                          const std::vector<std::vector<int32_t>> &blocks);
 
 /// The same order with a B for each micro-batch of one that serves several:
 /// what a program runs. Their messages leave one by one. O(actions).

@@ -17,6 +17,8 @@ mlir::FailureOr<VersionedSums> versionedSums(pipe::ScheduleOp schedule) {
   mlir::FailureOr<pipe::VersionedWindow> window = pipe::analyzeWindow(schedule);
   if (failed(window))
     return mlir::failure();
+  if (!schedule.computesNorm())
+    pipe::timeOrder(*window);
   VersionedSums result;
   result.normDelay = window->normDelay;
   result.clipsByNorm = schedule.computesNorm();
