@@ -7,7 +7,6 @@
 #include "passes/Layers.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
-#include "passes/VersionedWindow.h"
 #include "schedule/Iterations.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
@@ -58,9 +57,10 @@ class Emitter {
 public:
   /// `backend` is empty if the target names it.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
-          bool isAdaptive, StringRef backend)
-      : module(module), name(name), isAdaptive(isAdaptive), backend(backend),
-        builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
+          bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures)
+      : module(module), figures(figures), name(name), isAdaptive(isAdaptive),
+        backend(backend), builder(module.getBodyRegion()),
+        loc(schedules.front()->getLoc()) {
     for (pipe::ScheduleOp schedule : schedules)
       members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
     if (backend.empty() &&
@@ -85,6 +85,7 @@ private:
   void emitProgram(EmittedProgram &emitted);
 
   ModuleOp module;
+  pipe::ScheduleFigures &figures;
   StringRef name;
   const bool isAdaptive;
   StringRef backend;
@@ -121,12 +122,11 @@ LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
 
 /// What the tasks of iterations that overlap read.
 LogicalResult Emitter::describeOverlap(Member &member, ProgramText &text) {
-  FailureOr<pipe::VersionedWindow> window =
-      pipe::analyzeWindow(member.schedule);
-  if (failed(window))
-    return failure();
   OverlapText overlap;
-  overlap.delays = std::move(window->delays);
+  overlap.delays = figures.of(member.schedule).delays;
+  // Its order breaks a rule, which verifying has said.
+  if (overlap.delays.size() == 0)
+    return failure();
   overlap.iterationsEach =
       static_cast<int32_t>(member.schedule.getIterationsEach());
   for (const Home &home : member.problem.homes)
@@ -263,8 +263,7 @@ void Emitter::describeSizes() {
   VersionMemory versions;
   for (Member &member : members) {
     control = withSharedControl(control, pipe::homeBuffers(member.plan));
-    versions =
-        sharedVersions(versions, pipe::figuresOf(member.schedule).versions);
+    versions = sharedVersions(versions, figures.of(member.schedule).versions);
   }
   pipe::PlanOp first = members.front().plan;
   for (pipe::StageOp stage : first.getStages())
@@ -365,7 +364,9 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
     if (failed(chosen) ||
-        failed(Emitter(module, name, *chosen, isAdaptive, backend).run()))
+        failed(Emitter(module, name, *chosen, isAdaptive, backend,
+                       getAnalysis<pipe::ScheduleFigures>())
+                   .run()))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();

@@ -187,10 +187,11 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
        << quoted(collective.tensor) << ", " << collective.homes.size()
        << ", collective_" << k << ", " << collective.ns
-       << (collective.numElements > 0
+       << (collective.numElements > 0 || collective.delay > 0
                ? ", " + std::to_string(collective.firstElement) + ", " +
                      std::to_string(collective.numElements)
                : std::string())
+       << (collective.delay > 0 ? ", " + std::to_string(collective.delay) : "")
        << "},\n";
   os << "};\n";
 }

@@ -4,6 +4,11 @@
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
 #include "schedule/Iterations.h"
+#include "schedule/WaitBlocks.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace rondo;
@@ -36,26 +41,32 @@ policiesOf(ScheduleOp op, const Problem &problem) {
 /// error, and its window would not fit a machine.
 static constexpr int64_t mostUnderWay = 4096;
 
-/// Iterations that the schedule's order has under way at once.
-static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
+/// Iterations that each rank of the schedule has under way at once.
+static FailureOr<std::vector<int64_t>> underWayIn(ScheduleOp op,
+                                                  const Problem &problem) {
   const HomeNames names(op.lookupPlan(), problem.homes);
   auto prototype = [&](Operation *inner) { return actionOf(inner, names); };
   Unroller unroller(op.lookupPlan(), prototype);
   unroller.setOnce();
   const int64_t each = problem.microbatches;
-  int64_t most = 0;
-  for (RankOp rank : op.getRanks())
+  std::vector<int64_t> underWay;
+  for (RankOp rank : op.getRanks()) {
+    int64_t most = 0;
     if (failed(unroller.run(rank.getBody(), [&](Operation *, Action action) {
           most = std::max(most, iterationOf(action, each));
         })))
       return failure();
-  if (most >= mostUnderWay)
-    return op.emitError() << "the order of @" << op.getSymName() << " begins "
-                          << most + 1
-                          << " iterations before it ends the first; it may "
-                             "begin "
-                          << mostUnderWay;
-  return most + 1;
+    if (most >= mostUnderWay)
+      return op.emitError()
+             << "the order of @" << op.getSymName() << " begins " << most + 1
+             << " iterations before it ends the first; it may "
+                "begin "
+             << mostUnderWay;
+    underWay.push_back(most + 1);
+  }
+  // A rank without an order has nothing to do.
+  underWay.resize(problem.numRanks(), 1);
+  return underWay;
 }
 
 FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
@@ -95,11 +106,20 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
   // For a family to write.
   int64_t iterations = 4 * int64_t(problem->numStages()) + 8;
   if (!op.isBodyEmpty()) {
-    FailureOr<int64_t> underWay = underWayIn(op, *problem);
+    FailureOr<std::vector<int64_t>> underWay = underWayIn(op, *problem);
     if (failed(underWay))
       return failure();
+    // The norm of an iteration is awaited as many iterations later at most.
+    if (op.computesNorm())
+      for (int64_t &rank : *underWay)
+        rank *= 2;
+    std::vector<Collective> collectives = planCollectives(op.lookupPlan());
+    llvm::erase_if(collectives, [&](const Collective &collective) {
+      return collective.kind == rondo::CollectiveKind::GradientNorm &&
+             !op.computesNorm();
+    });
     iterations = iterationsOfProof(*underWay, op.getIterationsEach(),
-                                   problem->numRanks());
+                                   waitBlocks(*problem, collectives));
   }
   Result<Problem> window = overIterations(*problem, iterations);
   if (auto *fault = std::get_if<Fault>(&window))
@@ -112,5 +132,8 @@ FailureOr<int64_t> rondo::pipe::iterationsUnderWay(ScheduleOp op) {
   FailureOr<Problem> problem = buildProblem(op.lookupPlan());
   if (failed(problem))
     return failure();
-  return underWayIn(op, *problem);
+  FailureOr<std::vector<int64_t>> underWay = underWayIn(op, *problem);
+  if (failed(underWay))
+    return failure();
+  return *std::max_element(underWay->begin(), underWay->end());
 }

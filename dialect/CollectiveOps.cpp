@@ -16,6 +16,7 @@ FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
   Collective collective;
   collective.kind = static_cast<rondo::CollectiveKind>(op.getKind());
   collective.ns = op.getNs();
+  collective.delay = op.getLater();
   collective.tensor = op.getTensor().value_or("").str();
   if (auto elements = op.getElements()) {
     collective.firstElement = (*elements)[0];
@@ -63,5 +64,6 @@ void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
       builder, loc, number, static_cast<pipe::CollectiveKind>(collective.kind),
       collective.tensor.empty() ? StringAttr()
                                 : builder.getStringAttr(collective.tensor),
-      builder.getArrayAttr(list), replicas, elements, collective.ns);
+      builder.getArrayAttr(list), replicas, elements, collective.ns,
+      collective.delay);
 }

@@ -59,6 +59,7 @@ inline constexpr int64_t maxLoopBound = int64_t(1) << 30;
 inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
 
 /// A search that names no time limit.
+inline constexpr int64_t notClaimed = std::numeric_limits<int64_t>::min();
 inline constexpr int64_t unknownTimeLimit = std::numeric_limits<int64_t>::min();
 /// A search that names no effort.
 inline constexpr int64_t unknownEffort = std::numeric_limits<int64_t>::max();

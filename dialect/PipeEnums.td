@@ -58,6 +58,12 @@ def Pipe_Norm : Pipe_Enum<"Norm", "what the steps await to clip gradients by", [
   I32EnumAttrCase<"None", 1, "none">
 ]>;
 
+def Pipe_Clip : Pipe_Enum<"Clip",
+    "what gradients are clipped by where iterations overlap", [
+  I32EnumAttrCase<"Stage", 0, "stage">,
+  I32EnumAttrCase<"Global", 1, "global">
+]>;
+
 /// The same order as rondo::Objective.
 def Pipe_Objective : Pipe_Enum<"Objective", "what a search minimizes", [
   I32EnumAttrCase<"Makespan", 0, "makespan">,

@@ -123,12 +123,15 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     `homes` names a home of each listed stage, which may then be listed more than
     once; without it, all homes of the stages take part. `elements` is the part
     of a shared tensor that its homes have in their pieces: the first, and how
-    many. `ns` is how long it takes once all ranks have joined (default 0).
+    many. `ns` is how long it takes once all ranks have joined (default 0). Where
+    iterations overlap, the step that awaits a norm may be `later` iterations
+    behind it; a rank then issues it behind its steps.
 
     ```mlir
     pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
     pipe.collective 1 gradient_norm [@s0, @s1]
     pipe.collective 2 gather_weights [@s0, @s0] homes [2, 3]
+    pipe.collective 3 gradient_norm [@s0, @s1] later = 2
     ```
   }];
   let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
@@ -136,10 +139,11 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
       OptionalAttr<DenseI64ArrayAttr>:$homes,
       OptionalAttr<DenseI64ArrayAttr>:$elements,
-      DefaultValuedProp<I64Prop, "0">:$ns);
+      DefaultValuedProp<I64Prop, "0">:$ns,
+      DefaultValuedProp<I64Prop, "0">:$later);
   let assemblyFormat = [{
     $number custom<Word>($kind) ($tensor^)? $stages (`homes` $homes^)?
-    (`elements` $elements^)? (`ns` `=` $ns^)? attr-dict
+    (`elements` $elements^)? (`ns` `=` $ns^)? (`later` `=` $later^)? attr-dict
   }];
   let hasVerifier = 1;
 }

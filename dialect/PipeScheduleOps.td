@@ -31,7 +31,9 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     updates old, by a policy for all stages or by a list with one for each. A
     family whose iterations overlap brings its own. The order of each rank then
     has a part that begins a run, and a `pipe.repeat`. Such programs clip
-    gradients by stage.
+    gradients by stage; with `clip(global)` by the norm of all gradients of an
+    earlier iteration, whose number the compiler finds. `claims` states how many
+    versions are kept and how late tasks are; `pipe-verify-scheduled` checks it.
 
     Where stages are sharded, `pipe-place-gathers` writes where weights are
     gathered and freed and gradients reduced, as `gathers` says, unless the orders
@@ -55,7 +57,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     }
     pipe.schedule @asynchronous of @step family<"pipedream">
     pipe.schedule @newest of @step family<"pipedream">
-        versions<forward = live, backward = live>
+        versions<forward = live, backward = live> clip(global)
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
@@ -64,16 +66,20 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       OptionalAttr<TypedArrayAttrBase<Pipe_VersionsAttr,
                                       "policies by stage">>:$versions,
       OptionalAttr<Pipe_GathersAttr>:$gathers,
+      OptionalAttr<Pipe_ClaimsAttr>:$claims,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
-      DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm);
+      DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm,
+      DefaultValuedProp<EnumProp<Pipe_Clip>, "Clip::Stage">:$clip);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`gathers` `` $gathers^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
-    (`norm` `(` custom<Word>($norm)^ `)`)? attr-dict-with-keyword ($body^)?
+    (`norm` `(` custom<Word>($norm)^ `)`)?
+    (`clip` `(` custom<Word>($clip)^ `)`)? (`claims` `` $claims^)?
+    attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -94,7 +100,10 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       return getAccumulate() == Accumulate::IndexOrder;
     }
     /// Of all gradients, for clipping.
-    bool computesNorm() { return getNorm() == Norm::Global && !overlaps(); }
+    bool computesNorm() {
+      return overlaps() ? getClip() == Clip::Global
+                        : getNorm() == Norm::Global;
+    }
   }];
 }
 

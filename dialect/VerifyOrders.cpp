@@ -1,10 +1,10 @@
 //===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/OverlapRules.h"
 #include "dialect/UnknownName.h"
 
 #include "kinds/Collectives.h"
-#include "schedule/Family.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -86,38 +86,6 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   return success();
 }
 
-/// Only where iterations overlap does an order repeat, and then on all ranks
-/// alike.
-static LogicalResult verifyVersions(ScheduleOp op) {
-  const bool overlaps = op.overlaps();
-  if (overlaps && op.getSearch())
-    return op.emitError() << "a search orders one iteration; leave out the "
-                             "versions, or write a family or a body";
-  if (overlaps && !op.getLinkOrders().empty())
-    return op.getLinkOrders().front().emitError()
-           << "where iterations overlap, links carry messages in the order in "
-              "which they become ready";
-  RepeatOp first;
-  for (RankOp rank : op.getRanks())
-    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {
-      if (!overlaps)
-        return repeat.emitError()
-               << "pipe.repeat is for iterations that overlap; add "
-                  "versions<...> to schedule @"
-               << op.getSymName();
-      if (!first)
-        first = repeat;
-      if (repeat.getStep() != first.getStep())
-        return repeat.emitError()
-                   .append("each repetition adds ", repeat.getStep(),
-                           " iterations here, but ", first.getStep(),
-                           " on another rank")
-                   .attachNote(first.getLoc())
-               << "this is the other";
-    }
-  return success();
-}
-
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
     if (!isa<RankOp, LinkOrderOp>(op))
@@ -137,23 +105,7 @@ LogicalResult ScheduleOp::verifyRegions() {
   }
   if (failed(verifyRanks(getRanks())))
     return failure();
-  return verifyVersions(*this);
-}
-
-bool ScheduleOp::overlaps() {
-  if (getVersions())
-    return true;
-  auto family = getFamily();
-  const rondo::Family *known =
-      family ? rondo::findFamily(family->getName().str()) : nullptr;
-  return known && known->policy;
-}
-
-int64_t ScheduleOp::getIterationsEach() {
-  for (RankOp rank : getRanks())
-    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
-      return repeat.getStep();
-  return 1;
+  return verifyOverlap(*this);
 }
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -339,6 +291,9 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
 /// More than a day, so that sums stay far below 2^63.
 static constexpr int64_t mostCollectiveNs = int64_t(1) << 47;
 
+/// No order begins more iterations at once.
+static constexpr int64_t mostLater = 4096;
+
 LogicalResult CollectiveOp::verify() {
   if (getStages().empty())
     return emitError() << "collective " << getNumber() << " has no stages";
@@ -358,6 +313,14 @@ LogicalResult CollectiveOp::verify() {
   if (getNs() < 0 || getNs() > mostCollectiveNs)
     return emitError() << "collective " << getNumber() << " takes " << getNs()
                        << " ns; it must be 0 to " << mostCollectiveNs;
+  if (getLater() != 0 && kind != rondo::CollectiveKind::GradientNorm)
+    return emitError() << "collective " << getNumber()
+                       << " adds gradients, which the step of the same "
+                          "iteration reads; only a gradient_norm may be later";
+  if (getLater() < 0 || getLater() > mostLater)
+    return emitError() << "collective " << getNumber() << " is awaited "
+                       << getLater() << " iterations later; it must be 0 to "
+                       << mostLater;
   return success();
 }
 

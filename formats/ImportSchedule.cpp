@@ -101,6 +101,7 @@ rondo::formats::importSchedule(const ScheduleSource &source,
       freeName(module, plan.getSymName().str() + "_schedule"),
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
       pipe::FoundAttr(), /*versions=*/ArrayAttr(), pipe::GathersAttr(),
+      /*claims=*/pipe::ClaimsAttr(),
       checkAccumulation(problem, *schedule) ? pipe::Accumulate::ScheduleOrder
                                             : pipe::Accumulate::IndexOrder,
       pipe::Norm::Global);

@@ -253,8 +253,9 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     collectives.issueBehind(i, lastAmongTasks, order);
   }
   moves.awaitReductions(order);
+  // With steps: what those behind the end would await.
+  collectives.finish(order);
   if (!hasOwnSteps) {
-    collectives.finish(order);
     for (int32_t home = 0; needs.hasSteps && home < problem.numHomes(); ++home)
       if (problem.rankOf(home) == rank)
         order.append(Action(ActionKind::Step, home, 0));

@@ -37,8 +37,12 @@ TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
   needs.hasSteps = declaresWeights;
   for (const Collective &collective : collectives)
     if (kind != ProgramKind::Pipeline || hasNorm ||
-        collective.kind != CollectiveKind::GradientNorm)
+        collective.kind != CollectiveKind::GradientNorm) {
       needs.collectives.push_back(collective);
+      // The reference runs one iteration at a time.
+      if (kind != ProgramKind::Pipeline)
+        needs.collectives.back().delay = 0;
+    }
   return needs;
 }
 

@@ -26,13 +26,16 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
   numEach = members.size() / problem.iterations;
   const int64_t each = problem.microbatchesEach();
   for (int64_t i = 0; i < tasks.size(); ++i) {
-    const bool reduces = tasks[i].kind() == ActionKind::ReduceGrad;
-    if (!reduces && !(tasks[i].traits().makes & weightGradDone))
+    const bool isStep = tasks[i].kind() == ActionKind::Step,
+               reduces = tasks[i].kind() == ActionKind::ReduceGrad;
+    if (!isStep && !reduces && !(tasks[i].traits().makes & weightGradDone))
       continue;
     // Iterations of sharded stages do not overlap.
-    const int64_t t = reduces ? 0 : tasks[i].index / each;
+    const int64_t t = isStep    ? tasks[i].index
+                      : reduces ? 0
+                                : tasks[i].index / each;
     for (Member *member = begin(t); member != end(t); ++member)
-      if (holds(*member, tasks[i].subject))
+      if (isStep == isBehindSteps(*member) && holds(*member, tasks[i].subject))
         member->lastGradient = i;
   }
 }
@@ -44,8 +47,10 @@ bool RankCollectives::holds(const Member &member, int32_t home) const {
 
 void RankCollectives::issue(Member &member, Schedule &order) {
   const Collective &collective = collectives[member.number];
-  // It reads what the sums of other collectives leave.
-  for (Member *other = begin(member.step); other != end(member.step); ++other)
+  // It reads what the sums of other collectives leave, which steps have
+  // awaited.
+  for (Member *other = begin(member.step);
+       !isBehindSteps(member) && other != end(member.step); ++other)
     if (const Collective &sum = collectives[other->number];
         readsResultOf(collective.kind, sum.kind) &&
         std::any_of(sum.homes.begin(), sum.homes.end(),
@@ -67,10 +72,15 @@ void RankCollectives::await(Member &member, Schedule &order) {
 void RankCollectives::awaitFor(Action action, Schedule &order) {
   if (action.kind() != ActionKind::Step)
     return;
-  for (Member *member = begin(action.index); member != end(action.index);
-       ++member)
-    if (holds(*member, action.subject))
-      await(*member, order);
+  for (size_t number = 0; number < numEach; ++number) {
+    const int64_t t =
+        collectives[members[number].number].awaitedBy(action.index);
+    if (t < 0)
+      continue;
+    Member &member = begin(t)[number];
+    if (holds(member, action.subject))
+      await(member, order);
+  }
 }
 
 void RankCollectives::issueBehind(int64_t position, CollectiveKind last,

@@ -39,12 +39,16 @@ private:
     /// The collective's number, and the iteration.
     size_t number = 0;
     int64_t step = 0;
-    /// Where the last gradient stands that the rank contributes; -1: none.
+    /// Where the last gradient stands that the rank contributes, or the last
+    /// step that makes its part; -1: none.
     int64_t lastGradient = -1;
     bool isIssued = false, isAwaited = false;
   };
 
   bool holds(const Member &member, int32_t home) const;
+  bool isBehindSteps(const Member &member) const {
+    return collectives[member.number].delay > 0;
+  }
   void issue(Member &member, Schedule &order);
   void await(Member &member, Schedule &order);
   /// Those of an iteration.

@@ -86,8 +86,8 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
   auto schedule = ScheduleOp::create(
       builder, written.getLoc(), nameFor(candidate, written->getParentOp()),
       plan.getSymName(), familyOf(candidate, builder), search, found,
-      /*versions=*/ArrayAttr(), GathersAttr(), Accumulate::IndexOrder,
-      written.getNorm());
+      /*versions=*/ArrayAttr(), GathersAttr(), /*claims=*/ClaimsAttr(),
+      Accumulate::IndexOrder, written.getNorm());
   candidate.name = schedule.getSymName().str();
   if (failed(foldSchedule(candidate.schedule, schedule)))
     return failure();

@@ -35,6 +35,7 @@ struct InsertCommunication
     for (ScheduleOp schedule : schedules)
       if (failed(lower(schedule)))
         return signalPassFailure();
+    markAnalysesPreserved<ScheduleFigures>();
   }
 
   LogicalResult lower(ScheduleOp schedule);
@@ -76,18 +77,28 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
         rondo::ProgramKind::Pipeline})
     if (!isWritten(kind) && failed(checkIsFree(schedule, kind)))
       return failure();
-  FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
-  if (failed(expanded))
-    return failure();
-  const PlanFigures figures = figuresOf(schedule);
-  std::optional<Fault> wrong = checkSchedule(*problem, expanded->schedule);
-  if (!wrong)
-    wrong =
-        checkSteps(*problem, expanded->schedule,
-                   figures.needsOf(rondo::ProgramKind::Pipeline).collectives);
-  if (wrong)
-    return emitFault(*wrong, *expanded, *problem, schedule);
-  auto lowered = lowerSchedule(figures, *problem, expanded->schedule);
+  auto &analysis = getAnalysis<ScheduleFigures>();
+  const PlanFigures &figures = analysis.of(schedule);
+  const VersionedWindow *window = analysis.window(schedule);
+  const auto collectives =
+      figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
+  // Its window has been expanded, and keeps all rules but these.
+  const bool isKnown = window && !checkMemory(*problem, window->schedule) &&
+                       !checkSteps(*problem, window->schedule, collectives);
+  Schedule own;
+  if (!isKnown) {
+    FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
+    if (failed(expanded))
+      return failure();
+    std::optional<Fault> wrong = checkSchedule(*problem, expanded->schedule);
+    if (!wrong)
+      wrong = checkSteps(*problem, expanded->schedule, collectives);
+    if (wrong)
+      return emitFault(*wrong, *expanded, *problem, schedule);
+    own = std::move(expanded->schedule);
+  }
+  auto lowered =
+      lowerSchedule(figures, *problem, isKnown ? window->schedule : own);
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);

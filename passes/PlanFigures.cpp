@@ -9,6 +9,7 @@
 #include "runtime/model/layer_sizes.h"
 #include "runtime/model/layouts.h"
 #include "schedule/CollectiveTime.h"
+#include "schedule/NormDelay.h"
 
 #include <set>
 
@@ -135,29 +136,63 @@ static int64_t scratchOf(StageOp stage, ArrayRef<runtime::LayerDesc> layers,
 
 /// What the tasks of a schedule whose iterations overlap read, and the memory
 /// that this takes. Verifying says what is wrong with one that is not sound.
-static void addVersions(ScheduleOp schedule, PlanFigures &figures) {
-  FailureOr<VersionedWindow> window = analyzeWindow(schedule);
-  if (failed(window))
-    return;
-  figures.delays = std::move(window->delays);
+static void addVersions(ScheduleOp schedule, const VersionedWindow &window,
+                        PlanFigures &figures) {
+  figures.delays = window.delays;
+  for (Collective &collective : figures.collectives)
+    if (collective.kind == rondo::CollectiveKind::GradientNorm &&
+        window.normDelay) {
+      collective.delay = *window.normDelay;
+      collective.ns = normNs(window.problem);
+    }
   PlanOp plan = schedule.lookupPlan();
   SmallVector<StageOp, 0> stages = plan.getStages();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
-  for (const HomeVersions &home : window->versions.homes)
+  for (const HomeVersions &home : window.versions.homes)
     figures.versions.weightSlots.push_back(home.slots);
-  figures.versions.scratchBytes.resize(window->problem.numHomes());
+  figures.versions.scratchBytes.resize(window.problem.numHomes());
   for (auto [home, bytes] : llvm::enumerate(figures.versions.scratchBytes)) {
-    const int32_t stage = window->problem.homes[home].stage;
-    if (window->problem.policyOf(stage).backward ==
+    const int32_t stage = window.problem.homes[home].stage;
+    if (window.problem.policyOf(stage).backward ==
         rondo::BackwardWeights::Extrapolated)
       bytes = scratchOf(stages[stage], layers, plan.lookupModel());
   }
 }
 
-PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
+static FailureOr<VersionedWindow> windowOf(ScheduleOp schedule) {
+  if (!schedule.overlaps() || schedule.isBodyEmpty())
+    return failure();
+  return analyzeWindow(schedule);
+}
+
+static PlanFigures figuresOf(ScheduleOp schedule,
+                             const FailureOr<VersionedWindow> &window) {
   PlanFigures figures =
-      figuresOf(schedule.lookupPlan(), schedule.computesNorm());
-  if (schedule.overlaps() && !schedule.isBodyEmpty())
-    addVersions(schedule, figures);
+      rondo::pipe::figuresOf(schedule.lookupPlan(), schedule.computesNorm());
+  if (succeeded(window))
+    addVersions(schedule, *window, figures);
   return figures;
+}
+
+PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
+  return ::figuresOf(schedule, windowOf(schedule));
+}
+
+ScheduleFigures::Known &ScheduleFigures::find(ScheduleOp schedule) {
+  std::unique_ptr<Known> &of = known[schedule];
+  if (!of) {
+    of = std::make_unique<Known>();
+    of->window = windowOf(schedule);
+    of->figures = ::figuresOf(schedule, of->window);
+  }
+  return *of;
+}
+
+const PlanFigures &ScheduleFigures::of(ScheduleOp schedule) {
+  return find(schedule).figures;
+}
+
+const VersionedWindow *ScheduleFigures::window(ScheduleOp schedule) {
+  const FailureOr<VersionedWindow> &window = find(schedule).window;
+  return succeeded(window) ? &*window : nullptr;
 }

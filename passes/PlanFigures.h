@@ -4,8 +4,12 @@
 #ifndef RONDO_PASSES_PLANFIGURES_H
 #define RONDO_PASSES_PLANFIGURES_H
 
-#include "dialect/Pipe.h"
 #include "lowering/Lowering.h"
+#include "passes/VersionedWindow.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
 
 namespace rondo::pipe {
 
@@ -14,6 +18,24 @@ namespace rondo::pipe {
 PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
 /// Those of its plan, with or without the norm.
 PlanFigures figuresOf(ScheduleOp schedule);
+
+/// The same as an analysis of the module, since those of a schedule whose
+/// iterations overlap take long. A pass that changes no schedule preserves it.
+class ScheduleFigures {
+public:
+  explicit ScheduleFigures(mlir::Operation *) {}
+  const PlanFigures &of(ScheduleOp schedule);
+  /// Null where iterations do not overlap, or where analyzeWindow() fails.
+  const VersionedWindow *window(ScheduleOp schedule);
+
+private:
+  struct Known {
+    PlanFigures figures;
+    mlir::FailureOr<VersionedWindow> window = mlir::failure();
+  };
+  Known &find(ScheduleOp schedule);
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Known>> known;
+};
 
 } // namespace rondo::pipe
 

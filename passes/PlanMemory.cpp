@@ -22,6 +22,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
          executables(getOperation()))
       if (failed(plan(schedules)))
         return signalPassFailure();
+    markAnalysesPreserved<ScheduleFigures>();
   }
 
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
@@ -74,7 +75,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();
-    LoweredSchedule each{figuresOf(schedule), std::move(*problem), {}};
+    LoweredSchedule each{
+        getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
     for (ProgramOp op : programs) {
       Problem executing = executingProblem(op.getKind(), each.problem);
       FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);

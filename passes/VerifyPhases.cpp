@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "passes/Promises.h"
 #include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
@@ -158,6 +159,16 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     markAllAnalysesPreserved();
   }
 
+  /// Only how late a norm is takes more than the plan.
+  std::vector<Collective> collectivesOf(ScheduleOp schedule) {
+    const bool hasNorm = schedule.computesNorm();
+    const PlanFigures figures =
+        schedule.overlaps() && hasNorm
+            ? getAnalysis<ScheduleFigures>().of(schedule)
+            : figuresOf(schedule.lookupPlan(), hasNorm);
+    return figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
+  }
+
   LogicalResult verify(ScheduleOp schedule) {
     PlanOp plan = schedule.lookupPlan();
     if (schedule.overlaps() && plan.getTargetKind() == Target::Cuda)
@@ -182,14 +193,11 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
       return failure();
     std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
     if (!fault)
-      fault = checkSteps(*problem, expanded->schedule,
-                         figuresOf(schedule)
-                             .needsOf(rondo::ProgramKind::Pipeline)
-                             .collectives);
+      fault = checkSteps(*problem, expanded->schedule, collectivesOf(schedule));
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault)
-      return success();
+      return verifyPromises(schedule);
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
     if (fault->rule == Rule::Memory && findShortfall(*problem))
       markNoOrderFits(error);
@@ -290,8 +298,8 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
   if (failed(lowered))
     return failure();
-  std::optional<Fault> fault =
-      checkLowered(*lowered, figuresOf(op.lookupSchedule()));
+  std::optional<Fault> fault = checkLowered(
+      *lowered, getAnalysis<ScheduleFigures>().of(op.lookupSchedule()));
   if (!fault)
     return success();
   InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);

@@ -4,10 +4,22 @@
 #include "passes/VersionedWindow.h"
 
 #include "dialect/Bridge.h"
+#include "schedule/Legality.h"
+#include "schedule/NormDelay.h"
+#include "schedule/Repeating.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
+
+/// Whether what a task reads depends on times.
+static bool dependsOnTimes(const Problem &problem) {
+  return llvm::any_of(problem.versions, [](const VersionPolicy &policy) {
+    return policy.backward == rondo::BackwardWeights::Committed;
+  });
+}
 
 FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
   FailureOr<Problem> problem = buildProblem(schedule);
@@ -17,24 +29,38 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
   FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
   Simulation simulation;
   if (failed(expanded) || failed(underWay) ||
-      checkSchedule(*problem, expanded->schedule, &simulation,
-                    /*keepTimes=*/true))
+      checkRuns(*problem, expanded->schedule, simulation, /*keepTimes=*/true))
     return failure();
   auto analyze = [&](const DelayTable *fixed) {
     return analyzeVersions(*problem, expanded->schedule, simulation, fixed);
   };
-  auto first = analyze(nullptr);
-  if (std::holds_alternative<Fault>(first))
+  auto versions = analyze(nullptr);
+  if (std::holds_alternative<Fault>(versions))
     return failure();
   VersionedWindow window;
-  window.delays = settledDelays(*problem, std::get<VersionAnalysis>(first),
+  window.delays = settledDelays(*problem, std::get<VersionAnalysis>(versions),
                                 *underWay, schedule.getIterationsEach());
-  // What depends on times may have changed at the end of the window.
-  auto settled = analyze(&window.delays);
-  if (std::holds_alternative<Fault>(settled))
-    return failure();
-  window.versions = std::move(std::get<VersionAnalysis>(settled));
+  // It may have changed at the end of the window.
+  if (dependsOnTimes(*problem)) {
+    versions = analyze(&window.delays);
+    if (std::holds_alternative<Fault>(versions))
+      return failure();
+  }
+  window.versions = std::move(std::get<VersionAnalysis>(versions));
+  window.underWay = *underWay;
   window.problem = std::move(*problem);
   window.schedule = std::move(expanded->schedule);
+  if (schedule.computesNorm())
+    timeOrder(window);
   return window;
+}
+
+void rondo::pipe::timeOrder(VersionedWindow &window) {
+  window.order = window.schedule.hasCounts()
+                     ? withSingleBackwards(window.schedule)
+                     : window.schedule;
+  window.times = simulate(window.problem, window.order, /*keepTimes=*/true);
+  window.normDelay = normDelay(window.problem, window.order, window.times);
+  if (window.normDelay > window.underWay)
+    window.normDelay = std::nullopt;
 }

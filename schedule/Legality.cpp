@@ -8,18 +8,25 @@
 
 using namespace rondo;
 
-std::optional<Fault> rondo::checkSchedule(const Problem &problem,
-                                          const Schedule &schedule,
-                                          Simulation *simulation,
-                                          bool keepTimes) {
+std::optional<Fault> rondo::checkRuns(const Problem &problem,
+                                      const Schedule &schedule,
+                                      Simulation &simulation, bool keepTimes) {
   for (auto rule : {checkCompleteness, checkPlacement, checkLinkOrder,
                     checkDependence, checkGathers})
     if (auto fault = rule(problem, schedule))
       return fault;
+  simulation = simulate(problem, schedule, keepTimes);
+  return checkDeadlock(simulation);
+}
+
+std::optional<Fault> rondo::checkSchedule(const Problem &problem,
+                                          const Schedule &schedule,
+                                          Simulation *simulation,
+                                          bool keepTimes) {
   // Versions may depend on times.
   const bool hasVersions = problem.iterations > 1;
-  Simulation run = simulate(problem, schedule, keepTimes || hasVersions);
-  if (auto fault = checkDeadlock(run))
+  Simulation run;
+  if (auto fault = checkRuns(problem, schedule, run, keepTimes || hasVersions))
     return fault;
   std::optional<Fault> fault = checkMemory(problem, schedule);
   if (!fault && hasVersions) {

@@ -37,6 +37,9 @@ std::optional<Fault> checkMemory(const Problem &, const Schedule &);
 /// that gradients are added in that order.
 std::optional<Fault> checkAccumulation(const Problem &, const Schedule &);
 
+/// S1, S2, S6, S3, S9 and S4 in this order, which a simulation needs.
+std::optional<Fault> checkRuns(const Problem &, const Schedule &,
+                               Simulation &simulation, bool keepTimes);
 /// The rules but S7 in the order S1, S2, S6, S3, S9, S4, S5, S8; stops at the
 /// first fault. S8 (VersionAnalysis.h) is for windows of several iterations, S9
 /// (Shards.h) for stages whose state is sharded. Fills

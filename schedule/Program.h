@@ -69,6 +69,14 @@ struct Collective {
   /// Of a shared tensor whose stages are sharded: the elements that it adds,
   /// which its homes have in their pieces; 0: all.
   int64_t firstElement = 0, numElements = 0;
+  /// Of a norm where iterations overlap: the step that awaits it is so many
+  /// iterations later. From 1 on a rank issues it behind its steps, which have
+  /// made its part.
+  int64_t delay = 0;
+
+  /// The iteration whose collective a step of iteration t awaits; below 0:
+  /// none, since the run has not begun.
+  int64_t awaitedBy(int64_t t) const { return t - delay; }
 };
 
 struct Program {

@@ -119,19 +119,43 @@ Result<Repeating> rondo::findRepetition(const Schedule &orders,
   return makeFault<FaultKind::DoesNotRepeat>(unlike, iterations);
 }
 
-int64_t rondo::iterationsUnderWay(const Repeating &order,
-                                  int64_t microbatchesEach) {
-  int64_t most = 0;
+std::vector<int64_t> rondo::iterationsUnderWayByRank(const Repeating &order,
+                                                     int64_t microbatchesEach) {
+  std::vector<int64_t> underWay(order.opening.numRanks(), 1);
   for (const Schedule *part : {&order.opening, &order.repeated})
     for (int32_t r = 0; r < part->numRanks(); ++r)
       for (Action action : part->rank(r))
-        most = std::max(most, iterationOf(action, microbatchesEach));
-  return most + 1;
+        underWay[r] =
+            std::max(underWay[r], iterationOf(action, microbatchesEach) + 1);
+  return underWay;
 }
 
-int64_t rondo::iterationsOfProof(int64_t underWay, int64_t iterationsEach,
-                                 int64_t numRanks) {
-  return underWay * (numRanks + 2) + 2 * iterationsEach;
+int64_t rondo::iterationsUnderWay(const Repeating &order,
+                                  int64_t microbatchesEach) {
+  const std::vector<int64_t> byRank =
+      iterationsUnderWayByRank(order, microbatchesEach);
+  return byRank.empty() ? 1 : *std::max_element(byRank.begin(), byRank.end());
+}
+
+int64_t
+rondo::iterationsOfProof(const std::vector<int64_t> &underWay,
+                         int64_t iterationsEach,
+                         const std::vector<std::vector<int32_t>> &blocks) {
+  int64_t most = 1, circle = 0;
+  for (int64_t rank : underWay)
+    most = std::max(most, rank);
+  for (const std::vector<int32_t> &block : blocks) {
+    int64_t spanned = 0;
+    for (int32_t rank : block)
+      spanned += underWay[rank] - 1;
+    circle = std::max(circle, spanned);
+  }
+  // In front of the circle what begins a run, and behind it what a rule
+  // compares. Short ones need more, so that an order has settled in the middle.
+  const int64_t numRanks = static_cast<int64_t>(underWay.size());
+  return std::min(most * (numRanks + 2),
+                  std::max(circle + 2 * most, 4 * most + 8)) +
+         2 * iterationsEach;
 }
 
 Schedule rondo::withSingleBackwards(const Schedule &schedule) {

@@ -13,11 +13,15 @@
 //    what still hold, and a circle of waits would have been one before.
 //  - Let d be the most iterations that are under way at once. Two actions that
 //    a rule compares are at most d iterations apart, so every pair, shifted,
-//    also stands in a window of a few times d iterations. A shortest circle of
-//    waits visits each rank once, and leaves it for another at most once, so it
-//    spans at most d iterations a rank. A window of iterationsOfProof() in
-//    which all rules hold, and whose program runs to its end, therefore proves
-//    the program for any number of iterations.
+//    also stands in a window of a few times d iterations. A rank in a circle of
+//    waits is at an action, and another waits for one behind it. That one may
+//    be of an earlier iteration, by fewer than the rank has under way; nothing
+//    is waited for that is of a later iteration than the action that waits. A
+//    shortest circle visits each rank once. It lies between two ranks, or in a
+//    block of them (WaitBlocks.h), and spans fewer iterations than these have
+//    under way together. A window of iterationsOfProof() in which all rules
+//    hold, and whose program runs to its end, therefore proves the program for
+//    any number of iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,9 +82,14 @@ Result<Repeating> findRepetition(const Schedule &orders, int64_t iterations,
 /// Iterations that the opening and the first repetition name: the most that are
 /// under way at once, at least 1.
 int64_t iterationsUnderWay(const Repeating &order, int64_t microbatchesEach);
-/// Iterations of a window that proves every run on so many ranks.
-int64_t iterationsOfProof(int64_t underWay, int64_t iterationsEach,
-                          int64_t numRanks);
+/// The same of each rank's order by itself.
+std::vector<int64_t> iterationsUnderWayByRank(const Repeating &order,
+                                              int64_t microbatchesEach);
+/// Iterations of a window that proves every run, by what each rank has under
+/// way. `blocks` are the program's waitBlocks().
+int64_t iterationsOfProof(const std::vector<int64_t> &underWay,
+                          int64_t iterationsEach,
+                          const std::vector<std::vector<int32_t>> &blocks);
 
 /// The same order with a B for each micro-batch of one that serves several:
 /// what a program runs. Their messages leave one by one. O(actions).

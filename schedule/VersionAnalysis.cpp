@@ -266,6 +266,19 @@ private:
 
 } // namespace
 
+std::vector<StageVersions>
+rondo::stageVersions(const Problem &problem, const VersionAnalysis &versions) {
+  std::vector<StageVersions> stages(problem.numStages());
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    StageVersions &stage = stages[problem.homes[home].stage];
+    const HomeVersions &of = versions.homes[home];
+    stage.copies = std::max<int64_t>(stage.copies, of.copies);
+    stage.forwardDelay = std::max(stage.forwardDelay, of.forwardDelay.most);
+    stage.backwardDelay = std::max(stage.backwardDelay, of.backwardDelay.most);
+  }
+  return stages;
+}
+
 Result<VersionAnalysis> rondo::analyzeVersions(const Problem &problem,
                                                const Schedule &schedule,
                                                const Simulation &simulation,

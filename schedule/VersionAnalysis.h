@@ -60,6 +60,15 @@ struct VersionAnalysis {
   bool areForwardsVertical = true, areBackwardsVertical = true;
 };
 
+/// Of all homes of a stage: the most versions that one keeps, and the most
+/// updates that a task is late.
+struct StageVersions {
+  int64_t copies = 1, forwardDelay = 0, backwardDelay = 0;
+};
+/// By stage.
+std::vector<StageVersions> stageVersions(const Problem &problem,
+                                         const VersionAnalysis &versions);
+
 /// `simulation` is the schedule's, complete and with times. The schedule must
 /// keep S1 to S4 and have the steps of all iterations, or there is one
 /// iteration. A fault of rule S8 where a task would read a version that its

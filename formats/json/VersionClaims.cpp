@@ -9,23 +9,6 @@ namespace rondo::json {
 
 namespace {
 
-/// The most updates that F and the backward of a stage's homes are late.
-struct StageDelay {
-  int64_t forward = 0, backward = 0;
-};
-
-std::vector<StageDelay> delaysOf(const Problem &problem,
-                                 const VersionAnalysis &versions) {
-  std::vector<StageDelay> delays(problem.numStages());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    StageDelay &delay = delays[problem.homes[home].stage];
-    const HomeVersions &of = versions.homes[home];
-    delay.forward = std::max(delay.forward, of.forwardDelay.most);
-    delay.backward = std::max(delay.backward, of.backwardDelay.most);
-  }
-  return delays;
-}
-
 std::optional<TextFault> claimFault(const std::string &key, int64_t found,
                                     const Value &claimed) {
   return TextFault("claim", key + " is " + std::to_string(found) + ", not " +
@@ -71,7 +54,7 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
                                           : claimFault(where, copies, value);
                              }))
     return fault;
-  const std::vector<StageDelay> delays = delaysOf(problem, versions);
+  const std::vector<StageVersions> delays = stageVersions(problem, versions);
   return judgeList(
       text, "delay", problem.numStages(), "stages",
       [&](const Value &value, const std::string &where,
@@ -79,8 +62,8 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
         Fields kinds;
         if (auto fault = kinds.read(value, where, {}, {"F", "B"}))
           return fault;
-        for (auto [kind, delay] : {std::pair("F", delays[stage].forward),
-                                   std::pair("B", delays[stage].backward)})
+        for (auto [kind, delay] : {std::pair("F", delays[stage].forwardDelay),
+                                   std::pair("B", delays[stage].backwardDelay)})
           if (const Value *claimed = kinds.find(kind))
             if (claimed->integer() != delay)
               return claimFault(where + "." + kind, delay, *claimed);
@@ -95,10 +78,10 @@ void writeVersionClaims(llvm::json::OStream &json, const Problem &problem,
       json.value(home.copies);
   });
   json.attributeArray("delay", [&] {
-    for (const StageDelay &delay : delaysOf(problem, versions))
+    for (const StageVersions &delay : stageVersions(problem, versions))
       json.object([&] {
-        json.attribute("F", delay.forward);
-        json.attribute("B", delay.backward);
+        json.attribute("F", delay.forwardDelay);
+        json.attribute("B", delay.backwardDelay);
       });
   });
 }

@@ -8,8 +8,10 @@
 
 #include "runtime/base/error.h"
 #include "runtime/execution/rank.h"
+#include "runtime/execution/weight_history.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace rondo;
@@ -129,6 +131,17 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
       parts.push_back(partOf(state, program, desc, desc.homes[i]));
     for (const auto &[rank, bytes] : stagingBytes(desc.kind, parts, limits))
       needed[rank] = std::max(needed[rank], bytes);
+    wiring.firstEntry.push_back(
+        static_cast<int32_t>(wiring.collectives.size()));
+    // Each that is under way at once has parts of its own.
+    for (int32_t k = 0; k < desc.delay; ++k) {
+      for (int32_t i = 0; i < desc.numHomes; ++i)
+        parts[i].data = state.normParts(desc.homes[i], k);
+      wiring.collectives.push_back(parts);
+      wiring.moves.push_back(-1);
+    }
+    if (desc.delay > 0)
+      continue;
     wiring.collectives.push_back(std::move(parts));
     wiring.moves.push_back(
         movesState(desc.kind)
@@ -148,9 +161,29 @@ std::vector<ControlHeader *> RunningRank::headers() const {
   return headers;
 }
 
-void RunningRank::startCollective(int32_t collective) {
-  if (program.collectives[collective].kind != CollectiveKind::GradientNorm)
-    return transport.startSumParts(collective, me);
+int32_t RunningRank::entryOf(int64_t collective, int64_t step) const {
+  const int64_t delay = program.collectives[collective].delay;
+  return firstEntry[collective] +
+         (delay > 0 ? static_cast<int32_t>(step % delay) : 0);
+}
+
+int64_t RunningRank::collectiveOf(int64_t entry) const {
+  return std::upper_bound(firstEntry.begin(), firstEntry.end(), entry) -
+         firstEntry.begin() - 1;
+}
+
+void RunningRank::startCollective(int32_t collective, int64_t step) {
+  const CollectiveDesc &desc = program.collectives[collective];
+  const int32_t entry = entryOf(collective, step);
+  if (desc.kind != CollectiveKind::GradientNorm)
+    return transport.startSumParts(entry, me);
+  if (headers().empty())
+    throw Error("the program of rank " + std::to_string(me) +
+                " runs all_reduce " + std::to_string(collective) +
+                " without a home");
+  // Steps have made the parts of a norm that is late.
+  if (desc.delay > 0)
+    return transport.startAddAll(entry, me, &lateSums[entry]);
   for (size_t h = 0; h < homes.size(); ++h)
     if (const HomeBinding *home = homes[h].binding) {
       // Copies in a piece have been added before the reduction.
@@ -159,17 +192,22 @@ void RunningRank::startCollective(int32_t collective) {
       if (state.isOwner(static_cast<int32_t>(h)))
         device.sumSquares(home->optimized);
     }
-  if (headers().empty())
-    throw Error("the program of rank " + std::to_string(me) +
-                " runs all_reduce " + std::to_string(collective) +
-                " without a home");
   // Memory that every kind of device can reach; the norm replaces it.
-  transport.startAddAll(collective, me, &headers().front()->norm);
+  transport.startAddAll(entry, me, &headers().front()->norm);
 }
 
 /// Of a norm: also the clip factor and the finite flag of all gradients.
-void RunningRank::finishCollective(int32_t collective) {
-  transport.waitCollective(collective, me);
-  if (program.collectives[collective].kind == CollectiveKind::GradientNorm)
-    device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());
+void RunningRank::finishCollective(int32_t collective, int64_t step) {
+  const CollectiveDesc &desc = program.collectives[collective];
+  const int32_t entry = entryOf(collective, step);
+  transport.waitCollective(entry, me);
+  if (desc.kind != CollectiveKind::GradientNorm)
+    return;
+  if (desc.delay > 0) {
+    lateNorms[step] = std::sqrt(lateSums[entry]);
+    return;
+  }
+  device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());
+  if (span.imitation.history)
+    span.imitation.history->addNorm(headers().front()->norm);
 }

@@ -10,6 +10,9 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
+/// No order begins more iterations at once.
+static constexpr int32_t mostNormDelay = 4096;
+
 /// Bytes of a home's buffer, as planned.
 static int64_t bytesOf(const ProgramDesc &program, int32_t home,
                        Buffer buffer) {
@@ -24,12 +27,25 @@ int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
 }
 
 void State::checkOverlap(const ProgramDesc &program) const {
-  if (!program.overlap)
-    return;
-  const OverlapDesc &overlap = *program.overlap;
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);
   };
+  for (int32_t c = 0; c < program.numCollectives; ++c) {
+    const CollectiveDesc &desc = program.collectives[c];
+    if (desc.delay < 0 || desc.delay > mostNormDelay)
+      fail("collective " + std::to_string(c) + " is awaited " +
+           std::to_string(desc.delay) + " iterations later; it may be 0 to " +
+           std::to_string(mostNormDelay));
+    if (desc.delay > 0 &&
+        (!program.overlap || desc.kind != CollectiveKind::GradientNorm))
+      fail("collective " + std::to_string(c) + " is awaited " +
+           std::to_string(desc.delay) +
+           " iterations later, which only a norm may be, and only where "
+           "iterations overlap");
+  }
+  if (!program.overlap)
+    return;
+  const OverlapDesc &overlap = *program.overlap;
   if (program.kind != ProgramKind::Pipeline)
     fail("its iterations overlap, which only those of a pipeline do");
   if (exe.layers[0].target != Target::Cpu)

@@ -59,10 +59,12 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
     status.text += " waits for " + message + " of rank " + other;
   else if (waiting.what == Waiting::For::Release)
     status.text += " waits until rank " + other + " receives " + message;
-  else
+  else {
+    const int64_t collective = ranks[rank]->collectiveOf(waiting.collective);
     status.text += " waits for rank " + other + " in " +
-                   wordFor(desc.collectives[waiting.collective].kind) + " " +
-                   std::to_string(waiting.collective);
+                   wordFor(desc.collectives[collective].kind) + " " +
+                   std::to_string(collective);
+  }
   return status;
 }
 

@@ -16,7 +16,7 @@ void RunningRank::run() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
-    progress.assign(program.numCollectives, Progress());
+    progress.assign(progress.size(), Progress());
     beginShards();
     desc.run(*this, desc.row);
     const auto open = std::find_if(
@@ -25,7 +25,7 @@ void RunningRank::run() {
     if (open != progress.end())
       throw Error("the program of rank " + std::to_string(me) +
                   " does not await collective " +
-                  std::to_string(open - progress.begin()));
+                  std::to_string(collectiveOf(open - progress.begin())));
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
         transport.waitSent(fence.channel, fence.ticket);

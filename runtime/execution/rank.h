@@ -73,9 +73,13 @@ struct HomeRecord {
 /// needs, as it numbers them.
 struct Wiring {
   std::vector<ChannelParams> channels;
+  /// A norm that is `delay` iterations late is under way for as many at once,
+  /// and has as many entries, one after another.
   std::vector<CollectiveParams> collectives;
-  /// By collective: a number that tells what moves the state of a group from
-  /// others, since its parts have no address; -1: it moves none.
+  /// By collective of the program, its first entry.
+  std::vector<int32_t> firstEntry;
+  /// By entry: a number that tells what moves the state of a group from others,
+  /// since its parts have no address; -1: it moves none.
   std::vector<int32_t> moves;
   /// By rank.
   std::vector<StagingParams> staging;
@@ -125,6 +129,8 @@ public:
     return begun.load(std::memory_order_relaxed);
   }
   std::string currentAction() const;
+  /// Of the program, what one of the view's is.
+  int64_t collectiveOf(int64_t entry) const;
 
   /// Of a run whose iterations overlap, or of its reference. Null where another
   /// rank has the home.
@@ -309,7 +315,14 @@ private:
   }
   bool clipsByStage() const { return overlap && !computesNorm(stepped()); }
   void prepareStep(LocalHome &home, int64_t step);
-  void clipByStage(LocalHome &home);
+  /// `parts`: where the home's part of the norm goes; null: nowhere.
+  void clipByStage(LocalHome &home, double *parts);
+  /// Clips by the norm of an iteration before, where there is one.
+  void clipByEarlier(LocalHome &home, int64_t step);
+  /// Of an iteration of the run. Not a number where it has not begun.
+  double normOf(int64_t step) const;
+  /// The entry of a collective that a step's runs as.
+  int32_t entryOf(int64_t collective, int64_t step) const;
   // They throw Error.
   [[noreturn]] void failOnHome(int64_t home, int64_t microbatch) const;
   [[noreturn]] void failOnUnposted(int32_t edge, int64_t microbatch) const;
@@ -322,8 +335,8 @@ private:
   void checkCollective(ActionKind kind, int64_t collective) const;
   /// Whether steps do without it, since they are those of another program.
   bool isUnused(int64_t collective) const;
-  void startCollective(int32_t collective);
-  void finishCollective(int32_t collective);
+  void startCollective(int32_t collective, int64_t step);
+  void finishCollective(int32_t collective, int64_t step);
   std::vector<ControlHeader *> headers() const;
 
   State &state;
@@ -345,12 +358,15 @@ private:
   /// As many a slot as sends may read it at once.
   int32_t fencesPerSlot = 1;
   std::vector<Fence> fences;
-  /// Of a collective, at the last step that it was issued for.
+  /// Of an entry of a collective, at the last step that it was issued for.
   struct Progress {
     enum : uint8_t { NotIssued, Issued, Awaited } state = NotIssued;
     int64_t step = -1;
   };
   std::vector<Progress> progress;
+  const std::vector<int32_t> firstEntry;
+  /// Of a norm that is late: by entry the sum, and by iteration the norm.
+  std::vector<double> lateSums, lateNorms;
 
   Span span;
   /// Of the program, or of the pipeline that it imitates; null: neither.

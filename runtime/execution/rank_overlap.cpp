@@ -11,6 +11,7 @@
 #include "runtime/execution/weight_history.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -26,6 +27,8 @@ int64_t rondo::runtime::mostAtOnce(const ProgramDesc &program) {
 void RunningRank::begin(const Span &next) {
   span = next;
   overlap = span.imitation.overlap ? span.imitation.overlap : program.overlap;
+  lateNorms.assign(normDelay(program) > 0 ? span.iterations : 0,
+                   std::numeric_limits<double>::quiet_NaN());
   for (size_t h = 0; h < homes.size(); ++h)
     if (homes[h].binding)
       prepare(static_cast<int64_t>(h));

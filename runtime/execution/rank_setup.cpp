@@ -17,7 +17,8 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
       stream(device.stream()), homes(state.homes().size()),
       edgeDescs(program.edges), edges(state.executable().numEdges),
       firstFence(program.numPools, -1), records(homes.size()),
-      sharedHeaders(homes.size()) {
+      progress(wiring.collectives.size()), firstEntry(wiring.firstEntry),
+      lateSums(wiring.collectives.size()), sharedHeaders(homes.size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
     homes[h].stage = state.executable().homes[h].stage;
     if (program.rankOfHome[h] != me)

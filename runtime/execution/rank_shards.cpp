@@ -123,7 +123,8 @@ void RunningRank::unshard(int64_t h, int64_t unit) {
     return;
   shard.weights = Weights::Issued;
   issue(ActionKind::Unshard, h, shard.gather, unit);
-  transport.startGather(shard.gather, me, reinterpret_cast<float *>(whole));
+  transport.startGather(firstEntry[shard.gather], me,
+                        reinterpret_cast<float *>(whole));
 }
 
 void RunningRank::reshard(int64_t h, int64_t unit) {
@@ -232,7 +233,7 @@ void RunningRank::reduceGrad(int64_t h, int64_t unit) {
     endGradients(h);
     issue(ActionKind::ReduceGrad, h, shard.scatter, unit);
     transport.startScatter(
-        shard.scatter, me,
+        firstEntry[shard.scatter], me,
         reinterpret_cast<float *>(
             home.place(Buffer::UnreducedGradients).at(unit)));
     shard.isReducing = true;
@@ -281,7 +282,7 @@ void RunningRank::issue(ActionKind kind, int64_t h, int32_t collective,
   if (collective < 0)
     failOnShard(h, "runs " + actionName(kind, Message::None, stageOf(h), unit) +
                        ", for which the program has no collective");
-  Progress &last = progress[collective];
+  Progress &last = progress[firstEntry[collective]];
   if (last.state == Progress::Issued)
     failOnShard(h, "runs " + actionName(kind, Message::None, stageOf(h), unit) +
                        " before it awaits collective " +
@@ -315,11 +316,11 @@ void RunningRank::finishShard(int32_t collective) {
       continue;
     }
     const int64_t bytes = int64_t(sizeof(float)) * shard.elements;
-    device.addTo(
-        home.binding->gradients,
-        home.place(Buffer::UnreducedGradients).at(progress[collective].step) +
-            home.binding->home->piece * bytes,
-        bytes, DType::Fp32);
+    device.addTo(home.binding->gradients,
+                 home.place(Buffer::UnreducedGradients)
+                         .at(progress[firstEntry[collective]].step) +
+                     home.binding->home->piece * bytes,
+                 bytes, DType::Fp32);
     shard.isReducing = false;
   }
 }

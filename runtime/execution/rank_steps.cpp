@@ -31,12 +31,12 @@ void RunningRank::allReduce(int64_t collective, int64_t step) {
   if (isUnused(collective))
     return;
   Action action(*this, ActionKind::AllReduce, collective, step);
-  Progress &last = progress[collective];
+  Progress &last = progress[entryOf(collective, step)];
   if (last.state == Progress::Issued ||
       (last.state == Progress::Awaited && last.step == step))
     throw Error("the program of rank " + std::to_string(me) +
                 " issues collective " + std::to_string(collective) + " twice");
-  startCollective(static_cast<int32_t>(collective));
+  startCollective(static_cast<int32_t>(collective), step);
   last.state = Progress::Issued;
   last.step = step;
 }
@@ -50,14 +50,14 @@ void RunningRank::await(int64_t collective, int64_t step) {
   Action action(*this, ActionKind::Await, collective, step);
   if (isHere(collective, step))
     return;
-  Progress &last = progress[collective];
+  Progress &last = progress[entryOf(collective, step)];
   if (last.state == Progress::Awaited && last.step == step)
     return;
   if (last.state != Progress::Issued || last.step != step)
     throw Error("the program of rank " + std::to_string(me) +
                 " awaits collective " + std::to_string(collective) +
                 ", which it has not issued");
-  finishCollective(static_cast<int32_t>(collective));
+  finishCollective(static_cast<int32_t>(collective), step);
   last.state = Progress::Awaited;
   if (movesState(program.collectives[collective].kind))
     finishShard(static_cast<int32_t>(collective));
@@ -80,20 +80,54 @@ static void setNorm(ControlHeader &header, double sumOfSquares,
 /// Clips the home's gradients by their own norm. Copies of a tensor in several
 /// stages must stay equal, so such a tensor is clipped, and skipped, by its own
 /// norm: the collective has given all of them the same gradients.
-void RunningRank::clipByStage(LocalHome &home) {
-  device.addCopies(home.optimized);
+void RunningRank::clipByStage(LocalHome &home, double *parts) {
+  // A reference's own norm has done so.
+  if (clipsByStage() || parts)
+    device.addCopies(home.optimized);
   const size_t h = &home - homes.data();
   double sum = 0;
   for (int32_t t = 0; t < home.optimized.numTensors; ++t) {
     const Tensor &tensor = home.optimized.tensors[t];
-    if (home.ownHeaders[t])
-      setNorm(sharedHeaders[h][t], sumOfSquares(tensor.gradients, tensor.count),
-              optimizer.maxNorm);
     // The copy of a tensor of the stage itself has the gradients of that one.
-    else if (tensor.sharedWith.empty())
-      sum += sumOfSquares(tensor.gradients, tensor.count);
+    if (!home.ownHeaders[t] && !tensor.sharedWith.empty())
+      continue;
+    const double squares = sumOfSquares(tensor.gradients, tensor.count);
+    if (home.ownHeaders[t])
+      setNorm(sharedHeaders[h][t], squares, optimizer.maxNorm);
+    else
+      sum += squares;
+    // The norm counts a tensor that stages share once.
+    if (parts && tensor.sharedWith.empty())
+      parts[tensor.layerInStage * partialsPerLayer + tensor.index] = squares;
   }
   setNorm(*home.binding->control.header, sum, optimizer.maxNorm);
+}
+
+double RunningRank::normOf(int64_t step) const {
+  if (step < 0)
+    return std::numeric_limits<double>::quiet_NaN();
+  return span.imitation.history ? span.imitation.history->norm(step)
+                                : lateNorms[step];
+}
+
+/// The norm of all gradients of an earlier iteration takes the place of the
+/// stage's own. Where that iteration is not part of the run, or a gradient of
+/// it was not finite, the own one stays. A stage whose own gradients are not
+/// finite skips its step in any case.
+void RunningRank::clipByEarlier(LocalHome &home, int64_t step) {
+  const double norm = normOf(step - normDelay(stepped()));
+  if (!std::isfinite(norm))
+    return;
+  const double factor = clipFactor(norm, optimizer.maxNorm);
+  auto clip = [&](ControlHeader &header) {
+    if (header.isFinite)
+      header.step.clipFactor = factor;
+  };
+  clip(*home.binding->control.header);
+  const size_t h = &home - homes.data();
+  for (size_t t = 0; t < sharedHeaders[h].size(); ++t)
+    if (home.ownHeaders[t])
+      clip(sharedHeaders[h][t]);
 }
 
 /// The rate of a step depends on its number in the training and on how late the
@@ -114,8 +148,15 @@ void RunningRank::prepareStep(LocalHome &home, int64_t step) {
       shared[t] = *home.binding->control.header;
       set(shared[t], home.ownDelays[t]);
     }
-  if (clipsByStage())
-    clipByStage(home);
+  const int32_t delay = normDelay(stepped());
+  if (clipsByStage() || delay > 0)
+    clipByStage(
+        home, span.imitation.history || delay == 0
+                  ? nullptr
+                  : state.normParts(static_cast<int32_t>(&home - homes.data()),
+                                    static_cast<int32_t>(step % delay)));
+  if (delay > 0)
+    clipByEarlier(home, step + span.imitation.iteration);
 }
 
 void RunningRank::step(int64_t h, int64_t step) {

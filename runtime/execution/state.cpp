@@ -248,6 +248,14 @@ State::State(const Executable &executable, const World &world)
       others[h].lastTensor = binding.lastTensor;
     }
   }
+  int32_t latest = 0;
+  for (int32_t p = 0; p < exe.numPrograms; ++p)
+    latest = std::max(latest, normDelay(exe.programs[p]));
+  lateParts.resize(exe.numHomes);
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    for (int32_t k = 0; holds(h) && k < latest; ++k)
+      lateParts[h].push_back(std::make_unique<double[]>(
+          partialsPerLayer * exe.stages[exe.homes[h].stage].numLayers));
 }
 
 std::vector<const Tensor *> State::piecesOf(const Tensor &tensor) const {

@@ -124,6 +124,13 @@ public:
   /// Bytes of all arenas allocated in this process.
   int64_t allocatedBytes() const;
 
+  /// Where a home's step leaves its part of a norm that is awaited some
+  /// iterations later: one of as many places as are under way at once. In
+  /// memory beside the arena; null if another process holds the home.
+  double *normParts(int32_t home, int32_t place) const {
+    return holds(home) ? lateParts[home][place].get() : nullptr;
+  }
+
   /// Fills all arenas with NaNs, to make reads of unwritten buffers visible.
   /// Call initialise() next.
   void poison();
@@ -168,6 +175,8 @@ private:
   /// its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
+  /// By home and place.
+  std::vector<std::vector<std::unique_ptr<double[]>>> lateParts;
   /// By home, null without keepLogits().
   std::vector<std::unique_ptr<Arena>> logits;
   /// For each micro-batch size, by home; and the index of each program's size.

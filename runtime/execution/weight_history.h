@@ -29,6 +29,10 @@ public:
   char *weights(int32_t home, int64_t version);
   const char *changes(int32_t home, int64_t version);
 
+  /// The norm of all gradients of the run's next iteration.
+  void addNorm(double norm) { norms.push_back(norm); }
+  double norm(int64_t iteration) const { return norms.at(iteration); }
+
 private:
   struct Version {
     /// Aligned like the arena's buffers.
@@ -45,6 +49,7 @@ private:
 
   const State &state;
   std::vector<Home> homes;
+  std::vector<double> norms;
 };
 
 } // namespace rondo::runtime

@@ -113,6 +113,9 @@ struct CollectiveDesc {
   /// Of a sum of a shared tensor whose homes have pieces: the tensor's elements
   /// that it adds, which all its homes have in theirs; 0: all.
   int64_t firstElement = 0, numElements = 0;
+  /// Of a norm where iterations overlap: the step that awaits that of iteration
+  /// t is t + delay. From 1 on, steps make its parts.
+  int32_t delay = 0;
 };
 
 /// A directed link between two ranks, as the plan assumed it.
@@ -251,6 +254,14 @@ inline bool computesNorm(const ProgramDesc &program) {
     if (program.collectives[c].kind == CollectiveKind::GradientNorm)
       return true;
   return false;
+}
+
+/// By how many iterations that norm is late; 0 also where there is none.
+inline int32_t normDelay(const ProgramDesc &program) {
+  for (int32_t c = 0; c < program.numCollectives; ++c)
+    if (program.collectives[c].kind == CollectiveKind::GradientNorm)
+      return program.collectives[c].delay;
+  return 0;
 }
 
 /// The devices that an executable runs on. Each target other than the CPU has

@@ -23,6 +23,9 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
     ActionRange order = schedule.rank(r);
     const LastGradients lastGradients(problem, order);
     for (const Collective &collective : collectives) {
+      // Its parts are made by steps.
+      if (collective.delay > 0)
+        continue;
       // Of what the rank's homes contribute.
       std::vector<int64_t> lasts(iterations, -1);
       for (int32_t home : collective.homes)
@@ -68,7 +71,7 @@ std::optional<Fault> rondo::checkTraining(const Problem &problem,
   for (const Collective &needed : needs.collectives) {
     auto isIt = [&](const Collective &there) {
       return there.kind == needed.kind && there.tensor == needed.tensor &&
-             there.homes == needed.homes &&
+             there.homes == needed.homes && there.delay == needed.delay &&
              there.firstElement == needed.firstElement;
     };
     if (std::any_of(program.collectives.begin(), program.collectives.end(),

@@ -175,7 +175,15 @@ private:
       return checkBehind<FaultKind::BeforeItsIssue>(
           position, placeOf(ActionKind::AllReduce, action.subject, step));
     }
+    const bool isBehindSteps = action.kind() == ActionKind::AllReduce &&
+                               program.collectives[action.subject].delay > 0;
     for (int32_t home : homesOf(action)) {
+      if (isBehindSteps) {
+        if (Found wrong = checkBehind<FaultKind::BeforePart>(
+                position, placeOf(ActionKind::Step, home, step)))
+          return wrong;
+        continue;
+      }
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
                 position, lastGradients.of(home, step)))
@@ -187,7 +195,8 @@ private:
             readsResultOf(program.collectives[action.subject].kind, other.kind);
         if (readsSum && holds(other, home) && !movesState(other.kind))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
-                  position, placeOf(ActionKind::Await, c, step)))
+                  position,
+                  placeOf(ActionKind::Await, c, other.awaitedBy(step))))
             return wrong;
       }
     }

@@ -116,3 +116,54 @@ pipe.schedule @s of @step versions<"pipedream"> {
   // expected-error @+1 {{where iterations overlap, links carry messages in the order in which they become ready}}
   pipe.link_order 0 -> 1 { pipe.forward @s0[0] }
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{clip(global) is for iterations that overlap; others clip by the norm of all gradients unless they say norm(none)}}
+pipe.schedule @s of @step family<"1f1b"> clip(global)
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{norm(none) leaves out the norm that clip(global) asks for; leave out one of them}}
+pipe.schedule @s of @step family<"pipedream"> norm(none) clip(global)
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step family<"pipedream">
+pipe.program @lowered of @s pipeline {
+  // expected-error @+1 {{collective 0 adds gradients, which the step of the same iteration reads; only a gradient_norm may be later}}
+  pipe.collective 0 home_gradients [@s0] later = 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step family<"pipedream">
+pipe.program @lowered of @s pipeline {
+  // expected-error @+1 {{collective 0 is awaited 4097 iterations later; it must be 0 to 4096}}
+  pipe.collective 0 gradient_norm [@s0] later = 4097
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{claims are of versions and delays, which only iterations that overlap have}}
+pipe.schedule @s of @step family<"1f1b"> claims<copies = [1]>
+
+// -----
+
+// expected-error @+1 {{unknown key 'copy'; the keys are copies, forward_delay, backward_delay, norm_delay}}
+pipe.schedule @s of @p family<"pipedream"> claims<copy = [1]>

@@ -33,6 +33,15 @@ pipe.schedule @again of @step family<"timeprest"> versions<"timeprest", activati
 // CHECK: versions[<"pipedream">, <"pipemare">]{{$}}
 pipe.schedule @mixed of @step family<"pipedream"> versions[<"pipedream">, <"pipemare">]
 
+// CHECK: pipe.schedule @clipped of @step family<"pipedream"> clip(global){{$}}
+pipe.schedule @clipped of @step family<"pipedream"> clip(global)
+// What is so in any case is not written.
+// CHECK: pipe.schedule @by_stage of @step family<"pipedream">{{$}}
+pipe.schedule @by_stage of @step family<"pipedream"> clip(stage)
+
+// CHECK: pipe.schedule @claims of @step family<"pipedream"> claims<copies = [2, 1], backward_delay = [1, 0], norm_delay = 1>{{$}}
+pipe.schedule @claims of @step family<"pipedream"> claims<norm_delay = 1, copies = [2, 1], backward_delay = [1, 0]>
+
 // CHECK: pipe.schedule @hand of @step versions<"pipedream"> {
 pipe.schedule @hand of @step versions<"pipedream"> {
   pipe.rank 0 {
@@ -70,9 +79,12 @@ pipe.schedule @two of @step versions<"pipedream"> {
   }
 }
 
-// CHECK: pipe.all_reduce 0[%{{.*}}]
-// CHECK: pipe.await 0[%{{.*}}]
+// CHECK: pipe.program @lowered
 pipe.program @lowered of @two pipeline {
   pipe.collective 0 home_gradients [@s0]
+  // CHECK: pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
+  pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
+  // CHECK: pipe.all_reduce 0[%{{.*}}]
+  // CHECK: pipe.await 0[%{{.*}}]
   pipe.rank 0 { pipe.repeat %t step 2 { pipe.all_reduce 0[%t] pipe.await 0[%t] } }
 }

@@ -74,3 +74,18 @@ pipe.schedule @timeprest of @step family<"timeprest">
 // PROGRAM: pipe.place weights @s0 in {{[0-9]+}} [0]
 // PROGRAM: pipe.place weight_changes @s0 in
 pipe.schedule @pipemare of @step family<"pipemare">
+
+// The norm of all gradients is that of an earlier iteration: begun behind the step that makes a part, awaited in
+// front of a later one. The first steps have none.
+// ORDER: pipe.schedule @clipped of @step family<"pipedream"> versions<"pipedream"> clip(global) {
+// PROGRAM: pipe.program @clipped_lowered of @clipped pipeline arena
+// PROGRAM-NEXT: pipe.collective 0 gradient_norm [@s0, @s1, @s2] later = 1
+// PROGRAM: pipe.rank 1 {
+// PROGRAM-NOT: pipe.await
+// PROGRAM: pipe.repeat %[[T:.*]] {
+// PROGRAM-NEXT: pipe.step @s1[%[[T]]]
+// PROGRAM-NEXT: pipe.all_reduce 0[%[[T]]]
+// PROGRAM: pipe.backward
+// PROGRAM: pipe.await 0[%[[T]]]
+// PROGRAM-NEXT: }
+pipe.schedule @clipped of @step family<"pipedream"> clip(global)

@@ -224,7 +224,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
   }
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "schedule", plan.getSymName(), family,
-      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(), pipe::GathersAttr(),
+      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
+      pipe::GathersAttr(), /*claims=*/pipe::ClaimsAttr(),
       pipe::Accumulate::IndexOrder, pipe::Norm::Global);
   if (!family && failed(pipe::foldSchedule(*best.schedule, schedule)))
     return {};

@@ -66,7 +66,8 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   builder.setInsertionPointAfter(plan);
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
-      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(), pipe::GathersAttr(),
+      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
+      pipe::GathersAttr(), /*claims=*/pipe::ClaimsAttr(),
       pipe::Accumulate::IndexOrder, pipe::Norm::Global);
   if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
     return {};

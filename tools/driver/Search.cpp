@@ -12,6 +12,7 @@
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/SearchWindows.h"
 #include "tools/driver/Threads.h"
+#include "tools/driver/WindowModule.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -45,8 +46,9 @@ struct Line {
   bool noOrderFits = false;
   /// The schedule's figures, for a message.
   std::string figures;
-  /// Of a window, the problem that its schedule is for.
+  /// Of a window, the problem that its schedule is for, and that.
   std::optional<Problem> chosen;
+  std::optional<Schedule> order;
 };
 
 /// Writes that there is no schedule, and why.
@@ -76,6 +78,7 @@ Line searchOneWindow(const Problem &window, const Request &request) {
   json::writeSchedule(os, result.problem, *result.schedule, result.simulation,
                       result.origin, &record);
   line.chosen = std::move(result.problem);
+  line.order = std::move(result.schedule);
   return line;
 }
 
@@ -213,17 +216,18 @@ int run(const Arguments &arguments) {
     return code;
   if (Error error = checkWritable(request.output))
     return reportError(toString(std::move(error)));
-  for (StringRef option : {"iterations", "policy", "most-delay"})
-    if (isModule && arguments.has(option))
-      return reportUsage("--" + option +
-                         " needs a rondo-problem; `rondo simulate FILE "
-                         "--problem-output` makes one of a .mlir file");
+  // Of a file with plans, only --iterations asks for windows.
+  const bool mayBeWindows = !isModule || arguments.has("iterations") ||
+                            arguments.has("policy") ||
+                            arguments.has("most-delay");
   std::vector<Problem> problems;
   std::vector<PlanFigures> plans;
-  if (!isModule) {
+  if (mayBeWindows) {
     if (int code =
             readProblemsOrPlans(request.input, request.costs, problems, plans))
       return code;
+    for (size_t i = 0; i < plans.size(); ++i)
+      countWeights(plans[i], problems[i]);
     if (int code = makeWindows(arguments, request.windows, problems))
       return code;
   }
@@ -231,18 +235,30 @@ int run(const Arguments &arguments) {
       problems, [](const Problem &problem) { return problem.iterations > 1; });
   if (request.isAmongPlans() && !hasWindows)
     return searchAmongPlans(request);
-  if (isModule)
+  if (!mayBeWindows)
     if (int code =
             readProblemsOrPlans(request.input, request.costs, problems, plans))
       return code;
   request.search.applyObjective(problems);
   Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems, plans, request);
-  Error error = writeFile(request.output, [&](raw_ostream &os) {
-    for (const Line &line : lines)
-      os << line.text << "\n";
-    return Error::success();
-  });
+  Error error = Error::success();
+  // Where there is no schedule, the end says why.
+  if (hasWindows && StringRef(request.output).ends_with(".mlir")) {
+    if (lines[0].order)
+      if (int code = writeWindowModule(request.input, *lines[0].chosen,
+                                       *lines[0].order, request.output)) {
+        consumeError(std::move(error));
+        return code;
+      }
+  } else {
+    consumeError(std::move(error));
+    error = writeFile(request.output, [&](raw_ostream &os) {
+      for (const Line &line : lines)
+        os << line.text << "\n";
+      return Error::success();
+    });
+  }
   if (!error)
     error = writeChosen(request, problems, lines);
   if (error)
@@ -277,6 +293,8 @@ const Command &searchCommand() {
        "FILE --robust NAME [--samples N] [--jitter PERCENT] [-o FILE] "
        "[OPTIONS]"},
       {"rondo search examples/gpt-small.mlir --effort 1000",
+       "rondo search examples/gpt-small.mlir --iterations 12 --policy "
+       "pipedream -o best.mlir",
        "rondo search examples/gpt-small.mlir --placement auto -o best.mlir",
        "rondo search problem.json --objective span",
        "rondo search problem.json --iterations 8 --policy pipedream,2bw",

@@ -92,16 +92,28 @@ int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
       return reportUsage("--" + option +
                          " is for a single iteration; a window is searched "
                          "for the time that an iteration adds to a long run");
+  const bool isModule = StringRef(arguments.file()).ends_with(".mlir");
   for (StringRef option : {"placement", "chunks"})
     if (arguments.has(option))
       return reportUsage("--" + option +
-                         " needs a .mlir file; the placement of a "
-                         "rondo-problem is fixed");
-  if (const std::string output = arguments.text("output");
-      StringRef(output).ends_with(".mlir"))
+                         (isModule ? " searches plans of one iteration; leave "
+                                     "out --iterations"
+                                   : " needs a .mlir file; the placement of a "
+                                     "rondo-problem is fixed"));
+  const std::string output = arguments.text("output");
+  const bool writesModule = StringRef(output).ends_with(".mlir");
+  if (writesModule && !isModule)
     return reportUsage("the schedule of a window is a rondo-schedule, not a "
                        "plan; write it to another file than " +
                        output);
+  if (writesModule && problems.size() != 1)
+    return reportUsage(output +
+                       " takes the schedule of one plan; the file "
+                       "has " +
+                       Twine(problems.size()));
+  if (isModule && arguments.has("microbatches"))
+    return reportUsage("--microbatches of a window needs a rondo-problem: the "
+                       "layers of a plan take other times and bytes then");
   if (int code = readMicrobatches(arguments, request.microbatches))
     return code;
   for (const Problem &problem : problems)

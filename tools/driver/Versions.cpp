@@ -4,6 +4,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "schedule/Iterations.h"
+#include "schedule/NormDelay.h"
 #include "schedule/VersionAnalysis.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
@@ -12,6 +13,7 @@
 #include "tools/driver/Report.h"
 #include "tools/driver/ScheduleFiles.h"
 #include "tools/driver/Table.h"
+#include "tools/driver/VersionedSums.h"
 #include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +39,7 @@ struct Versioned {
   Schedule schedule;
   Simulation simulation;
   VersionAnalysis versions;
+  VersionedSums sums;
 };
 
 /// `0`, `0 to 3, mean 1.75` where they differ.
@@ -101,6 +104,7 @@ void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
      << (of.versions.areForwardsVertical ? "one version" : "several versions")
      << ", its backwards "
      << (of.versions.areBackwardsVertical ? "one" : "several") << "\n";
+  printSums(os, problem, of.sums);
   if (withTasks)
     printTasks(os, of);
 }
@@ -125,6 +129,7 @@ void writeJson(raw_ostream &os, const Versioned &of) {
                    of.versions.areForwardsVertical);
     json.attribute("backwards_read_one_version",
                    of.versions.areBackwardsVertical);
+    writeSums(json, problem, of.sums);
     json.attributeArray("homes", [&] {
       for (int32_t number = 0; number < problem.numHomes(); ++number)
         json.object([&] {
@@ -169,7 +174,8 @@ public:
   Printer(bool asJson, bool withTasks) : asJson(asJson), withTasks(withTasks) {}
 
   /// Judges a candidate; one that breaks a rule is reported.
-  void add(const Problem &problem, const Candidate &candidate) {
+  void add(const Problem &problem, const Candidate &candidate,
+           std::optional<VersionedSums> sums = std::nullopt) {
     const std::string name = problem.name + ": " + candidate.name + ": ";
     if (!candidate.schedule) {
       refuse(candidate.name, name, candidate.reason);
@@ -181,9 +187,18 @@ public:
       refuse(candidate.name, name, describe(*fault, problem));
       return;
     }
-    const Versioned of{candidate.name, problem, *candidate.schedule,
+    if (!sums) {
+      sums.emplace();
+      if (problem.iterations > 1)
+        sums->normDelay =
+            normDelay(problem, *candidate.schedule, candidate.simulation);
+    }
+    const Versioned of{candidate.name,
+                       problem,
+                       *candidate.schedule,
                        candidate.simulation,
-                       std::get<VersionAnalysis>(std::move(versions))};
+                       std::get<VersionAnalysis>(std::move(versions)),
+                       std::move(*sums)};
     if (asJson)
       writeJson(outs(), of);
     else
@@ -236,6 +251,9 @@ int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
     mlir::FailureOr<std::string> family = pipe::familyText(op);
     if (failed(expanded) || failed(family))
       return Failure;
+    mlir::FailureOr<VersionedSums> sums = versionedSums(op);
+    if (failed(sums))
+      sums = VersionedSums();
     if (!asJson)
       outs() << problem->name << ": " << countOf(problem->numStages(), "stage")
              << " on " << countOf(problem->numRanks(), "rank") << ", "
@@ -244,7 +262,8 @@ int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
         "@" + op.getSymName().str() + (family->empty() ? "" : " " + *family);
     printer.add(*problem,
                 evaluate(name, *family, *problem, std::move(expanded->schedule),
-                         /*keepTimes=*/true));
+                         /*keepTimes=*/true),
+                std::move(*sums));
   }
   return Success;
 }

@@ -21,9 +21,12 @@ pipe.schedule @pipedream of @step family<"pipedream">
 pipe.schedule @twobw of @step family<"2bw">
 pipe.schedule @pipemare of @step family<"pipemare">
 pipe.schedule @timeprest of @step family<"timeprest">
+// Clipped by the norm of all gradients of an iteration before.
+pipe.schedule @clipped of @step family<"pipemare"> clip(global)
 // With a stage that two ranks share.
 pipe.plan @shared of @gpt on @machine microbatches(3) {
   pipe.stage @s0 [@wte, @h0] on 0
   pipe.stage @s1 [@h1, @ln_f] on [1, 2]
 }
 pipe.schedule @replicas of @shared family<"pipemare">
+pipe.schedule @clipped_replicas of @shared family<"pipedream"> clip(global)

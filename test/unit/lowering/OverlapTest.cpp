@@ -6,6 +6,7 @@
 #include "lowering/Lowering.h"
 #include "schedule/Family.h"
 #include "schedule/Iterations.h"
+#include "schedule/NormDelay.h"
 #include "schedule/Repeating.h"
 #include "schedule/VersionAnalysis.h"
 
@@ -137,6 +138,133 @@ TEST(Overlap, SumsRunInEveryIteration) {
   const Case free = caseOf("pipedream", 3, 2);
   EXPECT_GT(proved.iterationNs,
             provePrograms(free.plan, free.window, free.schedule).iterationNs);
+}
+
+/// With a norm over all stages, so many iterations late.
+Case withNorm(Case of, int64_t delay) {
+  Collective norm;
+  for (int32_t home = 0; home < of.window.numHomes(); ++home)
+    norm.homes.push_back(home);
+  norm.delay = delay;
+  norm.ns = normNs(of.window);
+  of.plan.collectives = {norm};
+  of.plan.hasNorm = true;
+  return of;
+}
+
+int64_t delayOf(const Case &of) {
+  // As the program runs it.
+  const Schedule single = withSingleBackwards(of.schedule);
+  return normDelay(of.window, single, simulate(of.window, single, true))
+      .value_or(-1);
+}
+
+/// How long ranks wait for norms in the first half of the window.
+int64_t waitedNs(const Problem &window, const Program &program) {
+  const ProgramSimulation times = simulateProgram(window, program);
+  int64_t ns = 0;
+  for (int32_t rank = 0; rank < program.order.numRanks(); ++rank)
+    for (int64_t i = 0; i < program.order.rank(rank).size(); ++i) {
+      const Action action = program.order.rank(rank)[i];
+      const int64_t at = program.order.rankBegin(rank) + i;
+      if (action.kind() == ActionKind::Await &&
+          int64_t(action.index) < window.iterations / 2)
+        ns += times.endNs[at] - times.startNs[at];
+    }
+  return ns;
+}
+
+// By as many iterations as it takes for no step to wait, and no more.
+TEST(Overlap, LateNormsStallNothing) {
+  for (const char *family : {"pipedream", "pipemare", "timeprest"})
+    for (int32_t ranks : {1, 2, 4})
+      for (int32_t each : {1, 2, 5}) {
+        const Case of = caseOf(family, ranks, each);
+        const int64_t delay = delayOf(of);
+        const std::string name =
+            std::string(family) + " " + std::to_string(ranks) + " " +
+            std::to_string(each) + ": " + std::to_string(delay);
+        ASSERT_GE(delay, ranks > 1 ? 1 : 0) << name;
+        EXPECT_EQ(delay == 0, ranks == 1) << name;
+        const int64_t freeNs =
+            provePrograms(of.plan, of.window, of.schedule).iterationNs;
+        const Case late = withNorm(of, delay);
+        const ProvedPrograms proved =
+            provePrograms(late.plan, late.window, late.schedule);
+        ASSERT_FALSE(proved.fault)
+            << name << ": " << describeFault(proved, late.window);
+        // The last norm is awaited at the end.
+        EXPECT_LE(proved.iterationNs, freeNs + normNs(late.window)) << name;
+        EXPECT_EQ(waitedNs(late.window, proved.pipeline), 0) << name;
+        if (delay < 2)
+          continue;
+        const Case early = withNorm(of, delay - 1);
+        EXPECT_GT(waitedNs(early.window, provePrograms(early.plan, early.window,
+                                                       early.schedule)
+                                             .pipeline),
+                  0)
+            << name;
+      }
+}
+
+TEST(Overlap, LateNormsAreIssuedBehindStepsAndAwaitedBeforeLaterOnes) {
+  const Case of = withNorm(caseOf("pipedream", 3, 1), 2);
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, of.window);
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    std::vector<Action> steps;
+    for (Action action : proved.pipeline.order.rank(rank))
+      if (action.traits().index == IndexMeaning::Step)
+        steps.push_back(action);
+    // No iteration of the run is that much earlier than the first two.
+    const std::vector<Action> begin = {{ActionKind::Step, size_t(rank), 0},
+                                       {ActionKind::AllReduce, 0, 0},
+                                       {ActionKind::Step, size_t(rank), 1},
+                                       {ActionKind::AllReduce, 0, 1},
+                                       {ActionKind::Await, 0, 0},
+                                       {ActionKind::Step, size_t(rank), 2},
+                                       {ActionKind::AllReduce, 0, 2},
+                                       {ActionKind::Await, 0, 1}};
+    ASSERT_GT(steps.size(), begin.size());
+    EXPECT_TRUE(std::equal(begin.begin(), begin.end(), steps.begin())) << rank;
+    // All of them are awaited.
+    EXPECT_EQ(steps.back(),
+              Action(ActionKind::Await, 0, of.window.iterations - 1));
+  }
+}
+
+TEST(Overlap, LateNormsKeepTheirPlaces) {
+  const Case of = withNorm(caseOf("pipedream", 2, 1), 1);
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, of.window);
+  auto faultOf = [&](ActionKind first, ActionKind second) {
+    Schedule order;
+    for (int32_t rank = 0; rank < 2; ++rank) {
+      std::vector<Action> actions(proved.pipeline.order.rank(rank).begin(),
+                                  proved.pipeline.order.rank(rank).end());
+      for (size_t i = 0; rank == 0 && i + 1 < actions.size(); ++i)
+        if (actions[i].kind() == first && actions[i + 1].kind() == second) {
+          std::swap(actions[i], actions[i + 1]);
+          break;
+        }
+      for (Action action : actions)
+        order.append(action);
+      order.endRank();
+    }
+    Program program = proved.pipeline;
+    program.order = order;
+    const auto fault = checkTasks(of.window, of.schedule, program);
+    return fault ? fault->kind : FaultKind::Cycle;
+  };
+  EXPECT_EQ(faultOf(ActionKind::Step, ActionKind::AllReduce),
+            FaultKind::BeforePart);
+  EXPECT_EQ(faultOf(ActionKind::Await, ActionKind::Step),
+            FaultKind::BeforeResult);
+  // A norm of another delay is not the one that training needs.
+  Program other = proved.pipeline;
+  other.collectives.front().delay = 0;
+  EXPECT_TRUE(
+      checkTraining(of.window, of.plan.needsOf(ProgramKind::Pipeline), other));
 }
 
 } // namespace

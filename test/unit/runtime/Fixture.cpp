@@ -262,7 +262,8 @@ void Program::addCollectives(const Spec &spec, bool overlaps,
   if (!overlaps || spec.overlap.norm)
     tables.collectives.push_back({CollectiveKind::GradientNorm, "",
                                   static_cast<int32_t>(allStages.size()),
-                                  allStages.data()});
+                                  allStages.data(), 0, 0, 0,
+                                  overlaps ? spec.overlap.normDelay : 0});
 }
 
 void Program::addOverlap(const Spec &spec, ProgramTables &tables) {

@@ -60,8 +60,10 @@ struct Overlap {
   int each = 1;
   /// I, and all W of an iteration at its end.
   bool split = false;
-  /// Whether steps await the norm of all gradients.
+  /// Whether steps await the norm of all gradients, and of how many iterations
+  /// before.
   bool norm = false;
+  int normDelay = 0;
   /// Whether each rank is as far ahead as if it ran an F and a B at once.
   bool spatial = false;
   /// By how much the tables' backward is later than the policy says.

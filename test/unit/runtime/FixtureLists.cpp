@@ -130,27 +130,34 @@ Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
   Loop loop;
   loop.microbatches = m * each;
   loop.steps = each;
+  const int late = spec.overlap.norm ? spec.overlap.normDelay : 0;
   ListWriter begin(spec.rankOfStage, rank), again(spec.rankOfStage, rank);
-  again.recomputes = recomputes(spec);
+  begin.recomputes = again.recomputes = recomputes(spec);
   for (int i = 0; i < ahead(spec, rank); ++i)
     for (int s : begin.own)
       begin.forward(s, i);
-  for (int t = 0; t < each; ++t) {
+  // The first that awaits a norm of the run begins what repeats.
+  for (int t = 0; t < late + each; ++t) {
+    ListWriter &writer = t < late ? begin : again;
     for (int i = t * m; i < (t + 1) * m; ++i) {
-      for (int s : again.own)
-        again.forward(s, i + ahead(spec, rank));
-      for (auto s = again.own.rbegin(); s != again.own.rend(); ++s)
-        again.backward(*s, i, spec.overlap.split);
+      for (int s : writer.own)
+        writer.forward(s, i + ahead(spec, rank));
+      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
+        writer.backward(*s, i, spec.overlap.split);
     }
     for (int i = t * m; spec.overlap.split && i < (t + 1) * m; ++i)
-      for (auto s = again.own.rbegin(); s != again.own.rend(); ++s)
-        again.list.push_back({Act::W, *s, i});
+      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
+        writer.list.push_back({Act::W, *s, i});
     if (isTied(spec) && holdsTied(spec, rank))
-      again.list.push_back({Act::AllReduce, 0, t});
-    if (spec.overlap.norm)
-      again.list.push_back({Act::AllReduce, isTied(spec) ? 1 : 0, t});
-    for (int s : again.own)
-      again.list.push_back({Act::Step, s, t});
+      writer.list.push_back({Act::AllReduce, 0, t});
+    const int norm = isTied(spec) ? 1 : 0;
+    if (spec.overlap.norm && t >= late)
+      writer.list.push_back(
+          {late > 0 ? Act::Await : Act::AllReduce, norm, t - late});
+    for (int s : writer.own)
+      writer.list.push_back({Act::Step, s, t});
+    if (late > 0)
+      writer.list.push_back({Act::Issue, norm, t});
   }
   loop.before = begin.list;
   loop.again = again.list;

@@ -89,6 +89,25 @@ TEST(Overlapping, GlobalNormsAreThoseOfTheReference) {
             0);
 }
 
+TEST(Overlapping, LateNormsAreThoseOfTheReference) {
+  for (int ranks : {1, 3})
+    for (int delay : {1, 2, 3})
+      for (int each : {1, 2}) {
+        Spec spec = overlappedGpt(Overlap::Stash, ranks, 2);
+        spec.overlap.norm = true;
+        spec.overlap.normDelay = delay;
+        spec.overlap.each = each;
+        Program program(spec);
+        for (const char *iterations : {"1", "2", "9"}) {
+          const Outcome outcome =
+              run(program,
+                  {"--verify", "--quiet", "--iterations", iterations, "--clip",
+                   "0.01", "--lr-by-delay", "4", "--drain-every", "5"});
+          EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+        }
+      }
+}
+
 TEST(Overlapping, OrdinaryPipelinesAreVerifiedWithTheSameSlots) {
   Spec spec = overlappedGpt(Overlap::Stash, 2, 2);
   spec.others.push_back(
@@ -194,6 +213,15 @@ TEST(Overlapping, TablesAreChecked) {
   EXPECT_NE(failureOf(spec).find(
                 "stage 's0' moves weights back and plans 0 bytes for their "
                 "changes, it needs "),
+            std::string::npos);
+}
+
+TEST(Overlapping, LateNormsAreChecked) {
+  Spec spec = overlappedGpt(Overlap::Stash, 2, 1);
+  spec.overlap.norm = true;
+  spec.overlap.normDelay = 5000;
+  EXPECT_NE(failureOf(spec).find("collective 1 is awaited 5000 iterations "
+                                 "later; it may be 0 to 4096"),
             std::string::npos);
 }
 

@@ -127,7 +127,9 @@ struct Ended {
 
 class Scalar {
 public:
-  explicit Scalar(Overlap::Policy policy) : program(twoWeights(policy)) {
+  explicit Scalar(Overlap::Policy policy) : Scalar(twoWeights(policy)) {}
+  explicit Scalar(const Spec &spec, const char *clip = "0") : program(spec) {
+    words[12] = clip;
     for (std::string &word : words)
       argv.push_back(word.data());
     options = parseOptions(static_cast<int>(argv.size()), argv.data());
@@ -221,6 +223,48 @@ TEST(Scalar, AGradientThatIsNotFiniteSkipsTheStepOfItsStage) {
   // The other stage goes on.
   EXPECT_EQ(skipped.w2, free.w2);
   EXPECT_TRUE(std::isfinite(scalar.after(9, 3).w1));
+}
+
+/// The same run in fp64, clipped by the norm of `late` iterations before.
+Ended clippedByEarlier(int64_t updates, size_t late, double most,
+                       int64_t infiniteStep = 0) {
+  std::vector<double> w1 = {1}, w2 = {1}, norms;
+  for (size_t t = 0; t < size_t(updates); ++t) {
+    const double a = w1[t < 3 ? 0 : t - 3],
+                 difference = w2[t < 1 ? 0 : t - 1] * a - 2,
+                 g1 = int64_t(t) + 1 == infiniteStep ? INFINITY
+                                                     : difference * w2[t],
+                 g2 = difference * a;
+    norms.push_back(std::sqrt(g1 * g1 + g2 * g2));
+    // The own norm where there is no other.
+    const bool hasNorm = t >= late && std::isfinite(norms[t - late]);
+    auto step = [&](double gradient) {
+      const double norm = hasNorm ? norms[t - late] : std::fabs(gradient);
+      return std::isfinite(gradient)
+                 ? 0.1 * std::min(1., most / norm) * gradient
+                 : 0;
+    };
+    w1.push_back(w1[t] - step(g1));
+    w2.push_back(w2[t] - step(g2));
+  }
+  return {w1.back(), w2.back()};
+}
+
+TEST(Scalar, LateNormsClip) {
+  for (int late : {1, 2, 4}) {
+    Spec spec = twoWeights(Overlap::Live);
+    spec.overlap.norm = true;
+    spec.overlap.normDelay = late;
+    Scalar scalar(spec, "0.5");
+    for (int n : {1, 2, 3, 5, 8, 13})
+      // A norm that is not finite clips nothing, of no stage.
+      for (int infiniteStep : {0, n > 2 ? 2 : 0}) {
+        const Ended ended = scalar.after(n, infiniteStep),
+                    expected = clippedByEarlier(n, late, 0.5, infiniteStep);
+        EXPECT_NEAR(ended.w1, expected.w1, rounding) << late << " " << n;
+        EXPECT_NEAR(ended.w2, expected.w2, rounding) << late << " " << n;
+      }
+  }
 }
 
 TEST(Scalar, SkippedStepsAreReported) {

@@ -6,6 +6,7 @@
 #include "schedule/DelayTable.h"
 #include "schedule/Iterations.h"
 #include "schedule/Repeating.h"
+#include "schedule/WaitBlocks.h"
 
 #include <random>
 
@@ -110,6 +111,33 @@ Repeating randomOrder(int32_t stages, int32_t each, std::mt19937 &random) {
   return order;
 }
 
+TEST(Repeating, RanksThatMayWaitInACircle) {
+  using Blocks = std::vector<std::vector<int32_t>>;
+  auto sorted = [](Blocks blocks) {
+    std::sort(blocks.begin(), blocks.end());
+    return blocks;
+  };
+  const Problem chain = linearProblem(4, 1);
+  EXPECT_EQ(sorted(waitBlocks(chain, {})), (Blocks{{0, 1}, {1, 2}, {2, 3}}));
+  // A sum of the first and the last stage closes the ring.
+  Collective tied;
+  tied.homes = {0, 3};
+  EXPECT_EQ(sorted(waitBlocks(chain, {tied})), (Blocks{{0, 1, 2, 3}}));
+  tied.homes = {1, 3};
+  EXPECT_EQ(sorted(waitBlocks(chain, {tied})), (Blocks{{0, 1}, {1, 2, 3}}));
+  // Two stages on each rank: the last rank sends to the first one as well.
+  EXPECT_EQ(sorted(waitBlocks(problemOn({0, 1, 2, 0, 1, 2}, 3, 1), {})),
+            (Blocks{{0, 1, 2}}));
+  EXPECT_EQ(waitBlocks(linearProblem(1, 1), {}), Blocks());
+  // The window follows.
+  const std::vector<int64_t> underWay = {40, 30, 20, 10};
+  EXPECT_EQ(iterationsOfProof(underWay, 1, waitBlocks(chain, {})),
+            4 * 40 + 8 + 2);
+  tied.homes = {0, 3};
+  EXPECT_EQ(iterationsOfProof(underWay, 1, waitBlocks(chain, {tied})),
+            39 + 29 + 19 + 9 + 2 * 40 + 2);
+}
+
 // What holds in the window of the proof holds in longer ones, and what breaks
 // in a longer one breaks there.
 TEST(Repeating, OneWindowProvesAllRuns) {
@@ -119,7 +147,8 @@ TEST(Repeating, OneWindowProvesAllRuns) {
     const int32_t stages = 1 + random() % 4, each = 1 + random() % 3;
     const Repeating order = randomOrder(stages, each, random);
     const auto iterations = static_cast<int32_t>(
-        iterationsOfProof(iterationsUnderWay(order, each), 1, stages));
+        iterationsOfProof(iterationsUnderWayByRank(order, each), 1,
+                          waitBlocks(linearProblem(stages, each), {})));
     auto isSound = [&](int32_t number) {
       Problem window = windowOf(stages, each, number);
       window.versions.assign(stages, VersionPolicy());

@@ -1,0 +1,17 @@
+//===- OverlapRules.h - Local rules of iterations that overlap --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_DIALECT_OVERLAPRULES_H
+#define RONDO_DIALECT_OVERLAPRULES_H
+
+#include "dialect/Pipe.h"
+
+namespace rondo::pipe {
+
+/// Only where iterations overlap does an order repeat, and then on all ranks
+/// alike; what a schedule says of clipping is for one kind of schedule.
+mlir::LogicalResult verifyOverlap(ScheduleOp schedule);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_OVERLAPRULES_H

@@ -1,0 +1,107 @@
+//===- SumWaits.cpp - How long steps wait for sums of gradients -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lowering/SumWaits.h"
+
+#include "schedule/NormDelay.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
+
+namespace {
+
+/// The waits of a rank's steps, from the awaits in front of them.
+class Waits {
+public:
+  Waits(const Program &program, const ProgramSimulation &simulation,
+        int64_t iterations)
+      : program(program), simulation(simulation),
+        // Away from where the pipeline fills and drains.
+        first(iterations / 4), last(iterations - iterations / 4) {
+    for (int32_t r = 0; r < program.order.numRanks(); ++r)
+      addRank(r);
+  }
+
+  StepWait of(size_t collective, int32_t home) const {
+    StepWait wait;
+    wait.home = home;
+    auto found = byStep.find({collective, home});
+    if (found == byStep.end())
+      return wait;
+    for (int64_t ns : found->second) {
+      wait.mostNs = std::max(wait.mostNs, ns);
+      wait.meanNs +=
+          static_cast<double>(ns) / static_cast<double>(found->second.size());
+    }
+    return wait;
+  }
+
+private:
+  void addRank(int32_t r) {
+    const ActionRange order = program.order.rank(r);
+    const int64_t begin = program.order.rankBegin(r);
+    // What has been awaited since the last step, and for how long. A sum that
+    // an earlier step of the rank has awaited costs the later ones nothing.
+    std::map<size_t, int64_t> awaited;
+    for (int64_t i = 0; i < order.size(); ++i) {
+      const int64_t t = order[i].index;
+      if (order[i].kind() == ActionKind::Await)
+        awaited[order[i].subject] =
+            simulation.endNs[begin + i] - simulation.startNs[begin + i];
+      if (order[i].kind() != ActionKind::Step)
+        continue;
+      for (size_t c = 0;
+           t >= first && t < last && c < program.collectives.size(); ++c)
+        byStep[{c, static_cast<int32_t>(order[i].subject)}].push_back(
+            awaited.count(c) ? awaited[c] : 0);
+      awaited.clear();
+    }
+  }
+
+  const Program &program;
+  const ProgramSimulation &simulation;
+  const int64_t first, last;
+  /// By collective and home.
+  std::map<std::pair<size_t, int32_t>, std::vector<int64_t>> byStep;
+};
+
+} // namespace
+
+Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
+                                             const Problem &window,
+                                             const Schedule &schedule,
+                                             const Simulation &simulation) {
+  std::vector<SumWait> waits;
+  for (size_t c = 0; c < plan.collectives.size(); ++c)
+    if (plan.collectives[c].kind != CollectiveKind::GradientNorm)
+      waits.push_back({c, std::nullopt, {}});
+  if (waits.empty())
+    return std::move(waits);
+  auto lowered = lowerSchedule(plan, window, schedule);
+  if (auto *fault = std::get_if<Fault>(&lowered))
+    return std::move(*fault);
+  for (const LoweredProgram &each :
+       std::get<std::vector<LoweredProgram>>(lowered)) {
+    if (each.kind != ProgramKind::Pipeline)
+      continue;
+    const ProgramSimulation times =
+        simulateProgram(each.executing, each.program);
+    if (!times.complete) {
+      Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
+      fault.cycle = times.cycle;
+      return fault;
+    }
+    const Waits found(each.program, times, window.iterations);
+    for (SumWait &wait : waits) {
+      const Collective &sum = plan.collectives[wait.collective];
+      wait.iterations = lateness(window, schedule, simulation, sum.homes,
+                                 sum.ns, MadeBy::Gradients);
+      // The pipeline has the same sums in front of its norm.
+      for (int32_t home : sum.homes)
+        wait.steps.push_back(found.of(wait.collective, home));
+    }
+  }
+  return std::move(waits);
+}

@@ -1,0 +1,73 @@
+//===- WindowModule.cpp - A plan with a window's schedule -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/WindowModule.h"
+
+#include "dialect/Bridge.h"
+#include "tools/driver/ChosenPlan.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Plans.h"
+#include "tools/driver/Report.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+void countWeights(const PlanFigures &figures, Problem &problem) {
+  if (!figures.declaresWeights)
+    return;
+  problem.weightBytes.assign(problem.numStages(), 0);
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    int64_t &bytes = problem.weightBytes[problem.homes[home].stage];
+    bytes = std::max(
+        bytes, figures.buffers[home][static_cast<int>(BufferKind::Weights)]);
+  }
+}
+
+/// One policy where all stages have the same, as families have.
+static mlir::ArrayAttr versionsOf(mlir::Builder &builder,
+                                  const Problem &window) {
+  std::vector<VersionPolicy> policies = window.versions;
+  if (policies.empty())
+    policies.push_back(synchronousPolicy);
+  if (all_of(policies, [&](const VersionPolicy &policy) {
+        return policy == policies.front();
+      }))
+    policies.resize(1);
+  return builder.getArrayAttr(to_vector(
+      map_range(policies, [&](const VersionPolicy &policy) -> mlir::Attribute {
+        return pipe::VersionsAttr::get(builder.getContext(), policy);
+      })));
+}
+
+int writeWindowModule(const std::string &input, const Problem &window,
+                      const Schedule &schedule, const std::string &output) {
+  ModuleFile file;
+  if (failed(file.read(input)))
+    return Failure;
+  auto chosen = file.module().lookupSymbol<pipe::PlanOp>(window.name);
+  if (!chosen)
+    return reportError(input + ": has no plan @" + window.name);
+  auto [module, plan] =
+      moduleOfPlan(chosen, chosen.getSymName(), chosen.getModel());
+  mlir::OpBuilder builder(plan);
+  builder.setInsertionPointAfter(plan);
+  auto op = pipe::ScheduleOp::create(
+      builder, plan.getLoc(), "searched", chosen.getSymName(),
+      pipe::FamilyAttr(), pipe::SearchAttr(), pipe::FoundAttr(),
+      versionsOf(builder, window), pipe::ClaimsAttr(),
+      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
+  if (failed(pipe::foldSchedule(schedule, op)))
+    return Failure;
+  Error error = writeFile(output, [&](raw_ostream &os) -> Error {
+    module->print(os);
+    return Error::success();
+  });
+  return error ? reportError(toString(std::move(error))) : int(Success);
+}
+
+} // namespace rondo::driver

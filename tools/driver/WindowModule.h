@@ -1,0 +1,28 @@
+//===- WindowModule.h - A plan with a window's schedule ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TOOLS_DRIVER_WINDOWMODULE_H
+#define RONDO_TOOLS_DRIVER_WINDOWMODULE_H
+
+#include "lowering/Lowering.h"
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// Lets a plan's problem count the bytes of its stages' weights, of which a
+/// window may keep several versions.
+void countWeights(const PlanFigures &figures, Problem &problem);
+
+/// Writes a module with the plan of a file that the window is of, its model and
+/// cluster, and the schedule as what begins a run and what repeats. Every
+/// failure has been printed; returns the exit code.
+int writeWindowModule(const std::string &input, const Problem &window,
+                      const Schedule &schedule, const std::string &output);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_WINDOWMODULE_H
