@@ -7,10 +7,12 @@
 include "dialect/PipeDialect.td"
 include "dialect/PipeEnums.td"
 include "dialect/PipeAttrs.td"
+include "dialect/PipeShardAttrs.td"
 include "dialect/PipeInterfaces.td"
 include "dialect/PipeSourceOps.td"
 include "dialect/PipePlanOps.td"
 include "dialect/PipeScheduleOps.td"
+include "dialect/PipeShardOps.td"
 include "dialect/PipeProgramOps.td"
 
 #endif // RONDO_DIALECT_PIPE_TD

@@ -4,6 +4,7 @@
 #ifndef RONDO_DIALECT_PIPEPLANOPS_TD
 #define RONDO_DIALECT_PIPEPLANOPS_TD
 
+include "dialect/PipeShardAttrs.td"
 include "dialect/PipeSourceOps.td"
 
 def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
