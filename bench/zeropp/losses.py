@@ -9,10 +9,8 @@ so they differ by rounding. DATA is a text (default: the license texts of Debian
 """
 
 import json
-import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -36,20 +34,15 @@ def data(folder):
     return path
 
 
-def processes(program, arguments, count):
-    """Runs a rank in each of `count` processes, as torchrun does; a free port is chosen by the kernel."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+def processes(program, arguments, count, folder):
+    """Runs a rank in each of `count` processes, which meet in a file of the folder."""
     running = []
     for rank in range(count):
-        env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(count), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1",
-                   MASTER_PORT=str(port))
-        running.append(subprocess.Popen([program, *arguments], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    for process in running:
-        text, _ = process.communicate()
-        if process.returncode != 0:
-            raise SystemExit(f"{program}: {text}")
+        own = ["--rank", str(rank), "--world-size", str(count), "--local-rank", str(rank), "--rdzv", f"file://{folder}/meeting"]
+        running.append(subprocess.Popen([program, *arguments, *own], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    failed = [text for text, process in [(p.communicate()[0], p) for p in running] if process.returncode != 0]
+    if failed:
+        raise SystemExit(f"{program}: {failed[0]}")
 
 
 def main():
@@ -70,7 +63,7 @@ def main():
             plans.command(RONDO, "compile", file, "-o", program)
             arguments = [str(word) for word in ("--data", text, "--iterations", ITERATIONS, "--json-log", log, "--quiet")]
             if what.endswith("TCP"):
-                processes(program, arguments, sharded.count("pipe.device"))
+                processes(program, arguments, sharded.count("pipe.device"), folder)
             else:
                 plans.command(program, *arguments)
             losses[what] = [entry["loss"] for entry in map(json.loads, log.read_text().splitlines()) if "loss" in entry]
