@@ -4,6 +4,8 @@
 #include "lowering/ExposedCommunication.h"
 
 #include "lowering/Communication.h"
+#include "schedule/PlaceGathers.h"
+#include "schedule/Shards.h"
 
 using namespace rondo;
 
@@ -18,6 +20,13 @@ static std::optional<int64_t> makespanOf(const Problem &problem,
 ExposedCommunication rondo::measureCommunication(const Problem &problem,
                                                  const Schedule &schedule,
                                                  const Simulation &simulation) {
+  // Messages alone; gathers and reductions are no messages.
+  if (problem.homes.areSharded()) {
+    const Problem whole = withWholeState(problem);
+    const Schedule tasks = withoutMoves(schedule);
+    return measureCommunication(whole, tasks,
+                                simulate(whole, tasks, /*keepTimes=*/true));
+  }
   ExposedCommunication result;
   Problem other = problem;
   other.makeMessagesFree();

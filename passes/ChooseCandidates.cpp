@@ -110,6 +110,12 @@ FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
                .attachNote(written.getLoc())
            << "this is the schedule";
   PlanOp plan = written.lookupPlan();
+  if (plan.getHomes().areSharded())
+    return executable.emitError()
+               .append("stages of plan ", written.getPlanAttr(),
+                       " are sharded; an adaptive executable takes whole state")
+               .attachNote(plan.getLoc())
+           << "this is the plan";
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();

@@ -4,6 +4,7 @@
 #include "schedule/timeline/Timeline.h"
 
 #include "schedule/EdgeTable.h"
+#include "schedule/Shards.h"
 
 #include <algorithm>
 #include <array>
@@ -35,6 +36,7 @@ public:
 private:
   void addRank(int32_t rank) {
     int64_t held = 0;
+    UnreducedBytes unreduced(problem);
     for (Action action : schedule.rank(rank)) {
       const auto position = int64_t(timeline.tasks.size());
       const Cost &cost = problem.cost(action.subject, action.kind());
@@ -45,7 +47,7 @@ private:
       task.startNs = simulation.startNs[position];
       task.endNs = simulation.endNs[position];
       const auto count = int64_t(action.count);
-      held += cost.acquireBytes * count;
+      held += cost.acquireBytes * count + unreduced.takenBy(action);
       task.heldBytes = held;
       held -= cost.releaseBytes * count;
       task.leftBytes = held;

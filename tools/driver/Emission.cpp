@@ -293,6 +293,7 @@ int Emission::candidates(pipe::AdaptiveAttr adaptive,
         passes.addPass(pipe::createVerifyPartitioned());
         passes.addPass(pipe::createGenerateSchedules());
         passes.addPass(pipe::createSearchSchedules(interrupt.flag()));
+        passes.addPass(pipe::createPlaceGathers());
         passes.addPass(pipe::createVerifyScheduled());
       })))
     return file.exitCode();

@@ -179,6 +179,7 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
         passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+        passes.addPass(pipe::createPlaceGathers());
       })))
     return file.exitCode();
   pipe::PlanOp plan = op.lookupPlan();

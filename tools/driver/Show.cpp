@@ -174,6 +174,7 @@ int showModule(const Arguments &arguments, const std::string &path,
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
         passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+        passes.addPass(pipe::createPlaceGathers());
       })))
     return file.exitCode();
   pictured.emplace(problems[*number]);

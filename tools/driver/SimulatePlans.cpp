@@ -138,6 +138,7 @@ int simulatePlans(const SimulateRequest &request) {
     if (failed(file.run([](mlir::OpPassManager &passes) {
           passes.addPass(pipe::createGenerateSchedules());
           passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+          passes.addPass(pipe::createPlaceGathers());
         })))
       return file.exitCode();
   }

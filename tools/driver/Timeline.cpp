@@ -68,6 +68,9 @@ Row makeRow(const Problem &problem, const Timeline &timeline,
   for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
+    // Gathers and reductions run beside tasks.
+    if (task.action.traits().movesState())
+      continue;
     int64_t first = scale.column(task.startNs);
     int64_t end = scale.column(task.endNs);
     // A task too short for a column still shows where it begins.

@@ -59,7 +59,7 @@ int writeWindowModule(const std::string &input, const Problem &window,
   auto op = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "searched", chosen.getSymName(),
       pipe::FamilyAttr(), pipe::SearchAttr(), pipe::FoundAttr(),
-      versionsOf(builder, window), pipe::ClaimsAttr(),
+      versionsOf(builder, window), pipe::GathersAttr(), pipe::ClaimsAttr(),
       pipe::Accumulate::IndexOrder, pipe::Norm::Global);
   if (failed(pipe::foldSchedule(schedule, op)))
     return Failure;
