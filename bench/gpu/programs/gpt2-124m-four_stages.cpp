@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -16,201 +16,71 @@ namespace {
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
-    {"wte",      LayerKind::GptEmbedding,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          0,
-     {},         0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h0",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h1",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h2",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h3",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h4",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h5",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h6",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h7",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h8",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h9",       LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h10",      LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h11",      LayerKind::GptBlock,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"ln_f",     LayerKind::GptHead,
-     50257,      1024,
-     768,        12,
-     3072,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {12582912}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
+    {"wte", LayerKind::GptEmbedding, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h4", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h5", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h6", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h7", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h8", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h9", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h10", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h11", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 50257, 1024, 768, 12, 3072, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     8,
-     0,
-     1,
-     {363884544, 242589696, 485179392, 0, 576, 32768, 128319680, 0, 12582912,
-      12582912, 0, 1376256, 616650752, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912,
-      12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912,
-      12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {359207424, 239471616, 478943232, 0, 640, 32768, 128319680, 12582912, 0, 0,
-      12582912, 1409024, 1440804864, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {363884544, 242589696, 485179392, 0, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {359207424, 239471616, 478943232, 0, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 12582912, 8, 23, 0, 0},
-    {1, 2, Message::Activation, 12582912, 24, 39, 0, 0},
-    {2, 3, Message::Activation, 12582912, 40, 55, 0, 0},
-    {1, 0, Message::Gradient, 12582912, 26, 9, 0, 0},
-    {2, 1, Message::Gradient, 12582912, 42, 25, 0, 0},
-    {3, 2, Message::Gradient, 12582912, 58, 41, 0, 0},
+    {0, 1, Message::Activation, 12582912, 8, 25, 0, 0},
+    {1, 2, Message::Activation, 12582912, 26, 43, 0, 0},
+    {2, 3, Message::Activation, 12582912, 44, 61, 0, 0},
+    {1, 0, Message::Gradient, 12582912, 28, 9, 0, 0},
+    {2, 1, Message::Gradient, 12582912, 46, 27, 0, 0},
+    {3, 2, Message::Gradient, 12582912, 64, 45, 0, 0},
 };
 
 // name, first layer, layers
@@ -229,9 +99,10 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -259,32 +130,49 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 363884544, 1},          {0, 363884544, 242589696, 1},
-    {0, 606474240, 485179392, 1},  {0, 1091653632, 576, 1},
-    {0, 1091654208, 32768, 8},     {1, 0, 127581696, 1},
-    {1, 127581696, 85054464, 1},   {1, 212636160, 170108928, 1},
-    {1, 382745088, 448, 1},        {2, 0, 127581696, 1},
-    {2, 127581696, 85054464, 1},   {2, 212636160, 170108928, 1},
-    {2, 382745088, 448, 1},        {3, 0, 359207424, 1},
-    {3, 359207424, 239471616, 1},  {3, 598679040, 478943232, 1},
-    {3, 1077622272, 640, 1},       {3, 1077622912, 32768, 8},
-    {0, 1091916352, 128319680, 1}, {1, 382745536, 128319680, 1},
-    {2, 382745536, 128319680, 1},  {3, 1077885056, 128319680, 1},
-    {0, 1220236032, 1376256, 1},   {0, 1221612288, 12582912, 1},
-    {0, 1234195200, 616650752, 1}, {1, 511065216, 1376256, 1},
-    {1, 512441472, 12582912, 1},   {1, 525024384, 604035072, 1},
-    {2, 511065216, 1376256, 1},    {2, 512441472, 12582912, 1},
-    {2, 525024384, 604035072, 1},  {3, 1206204736, 1409024, 1},
-    {3, 1207613760, 12582912, 1},  {3, 1220196672, 1440804864, 1},
+    {0, 0, 363884544, 1},
+    {0, 363884544, 242589696, 1},
+    {0, 606474240, 485179392, 1},
+    {0, 1091653632, 576, 1},
+    {0, 1091654208, 32768, 8},
+    {1, 0, 127581696, 1},
+    {1, 127581696, 85054464, 1},
+    {1, 212636160, 170108928, 1},
+    {1, 382745088, 448, 1},
+    {2, 0, 127581696, 1},
+    {2, 127581696, 85054464, 1},
+    {2, 212636160, 170108928, 1},
+    {2, 382745088, 448, 1},
+    {3, 0, 359207424, 1},
+    {3, 359207424, 239471616, 1},
+    {3, 598679040, 478943232, 1},
+    {3, 1077622272, 640, 1},
+    {3, 1077622912, 32768, 8},
+    {0, 1091916352, 128319680, 1},
+    {1, 382745536, 128319680, 1},
+    {2, 382745536, 128319680, 1},
+    {3, 1077885056, 128319680, 1},
+    {0, 1220236032, 1376256, 1},
+    {0, 1221612288, 12582912, 1},
+    {0, 1234195200, 616650752, 1},
+    {1, 511065216, 1376256, 1},
+    {1, 512441472, 12582912, 1},
+    {1, 525024384, 604035072, 1},
+    {2, 511065216, 1376256, 1},
+    {2, 512441472, 12582912, 1},
+    {2, 525024384, 604035072, 1},
+    {3, 1206204736, 1409024, 1},
+    {3, 1207613760, 12582912, 1},
+    {3, 1220196672, 1440804864, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 1, slots_0}, // home 0 output
@@ -295,11 +183,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
@@ -311,7 +201,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -327,6 +219,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -343,6 +237,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -357,9 +253,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 4; i3 += 1) {
@@ -386,7 +283,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home, end, shift
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 3, -3};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 2, -2};
-static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   const int64_t end = v2[1];
@@ -414,7 +311,7 @@ static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
   step(rank, home);
   return;
 }
-static void rank_3(Rank &v1, const int64_t *v2) {
+static void rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -456,92 +353,119 @@ constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
 constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 363884544, 1},          {0, 363884544, 242589696, 1},
-    {0, 606474240, 485179392, 1},  {0, 1091653632, 576, 1},
-    {0, 1091654208, 32768, 8},     {1, 0, 127581696, 1},
-    {1, 127581696, 85054464, 1},   {1, 212636160, 170108928, 1},
-    {1, 382745088, 448, 1},        {2, 0, 127581696, 1},
-    {2, 127581696, 85054464, 1},   {2, 212636160, 170108928, 1},
-    {2, 382745088, 448, 1},        {3, 0, 359207424, 1},
-    {3, 359207424, 239471616, 1},  {3, 598679040, 478943232, 1},
-    {3, 1077622272, 640, 1},       {3, 1077622912, 32768, 8},
-    {0, 1091916352, 4194304, 1},   {1, 382745536, 2560, 1},
-    {2, 382745536, 2560, 1},       {3, 1077885056, 4194304, 1},
-    {0, 1096110656, 128319680, 1}, {1, 382748096, 128319680, 1},
-    {2, 382748096, 128319680, 1},  {3, 1082079360, 128319680, 1},
-    {0, 1224430336, 1376256, 4},   {0, 1229935360, 12582912, 2},
-    {0, 1255101184, 616650752, 4}, {1, 511067776, 1376256, 3},
-    {1, 515196544, 12582912, 3},   {1, 552945280, 604035072, 3},
-    {2, 511067776, 1376256, 2},    {2, 513820288, 12582912, 3},
-    {2, 551569024, 604035072, 2},  {3, 1210399040, 1409024, 1},
-    {3, 1211808064, 12582912, 2},  {3, 1236973888, 1440804864, 1},
+    {0, 0, 363884544, 1},
+    {0, 363884544, 242589696, 1},
+    {0, 606474240, 485179392, 1},
+    {0, 1091653632, 576, 1},
+    {0, 1091654208, 32768, 8},
+    {1, 0, 127581696, 1},
+    {1, 127581696, 85054464, 1},
+    {1, 212636160, 170108928, 1},
+    {1, 382745088, 448, 1},
+    {2, 0, 127581696, 1},
+    {2, 127581696, 85054464, 1},
+    {2, 212636160, 170108928, 1},
+    {2, 382745088, 448, 1},
+    {3, 0, 359207424, 1},
+    {3, 359207424, 239471616, 1},
+    {3, 598679040, 478943232, 1},
+    {3, 1077622272, 640, 1},
+    {3, 1077622912, 32768, 8},
+    {0, 1091916352, 4194304, 1},
+    {1, 382745536, 2560, 1},
+    {2, 382745536, 2560, 1},
+    {3, 1077885056, 4194304, 1},
+    {0, 1096110656, 128319680, 1},
+    {1, 382748096, 128319680, 1},
+    {2, 382748096, 128319680, 1},
+    {3, 1082079360, 128319680, 1},
+    {0, 1224430336, 1376256, 4},
+    {0, 1229935360, 12582912, 2},
+    {0, 1255101184, 616650752, 4},
+    {1, 511067776, 1376256, 3},
+    {1, 515196544, 12582912, 3},
+    {1, 552945280, 604035072, 3},
+    {2, 511067776, 1376256, 2},
+    {2, 513820288, 12582912, 3},
+    {2, 551569024, 604035072, 2},
+    {3, 1210399040, 1409024, 1},
+    {3, 1211808064, 12582912, 2},
+    {3, 1236973888, 1440804864, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},   // home 0 weights
-    {1, 1, slots_0},   // home 0 gradients
-    {2, 1, slots_0},   // home 0 moments
-    {-1, 1, nullptr},  // home 0 weight_changes
-    {3, 1, slots_0},   // home 0 control
-    {4, 8, slots_1},   // home 0 data
-    {22, 1, slots_0},  // home 0 workspace
-    {-1, 1, nullptr},  // home 0 input
-    {27, 8, slots_2},  // home 0 output
-    {27, 8, slots_3},  // home 0 output_grad
-    {-1, 1, nullptr},  // home 0 input_grad
-    {26, 4, slots_4},  // home 0 saved_for_input_grad
-    {28, 4, slots_4},  // home 0 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 0 checkpoints
-    {-1, 1, nullptr},  // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},   // home 1 weights
-    {6, 1, slots_0},   // home 1 gradients
-    {7, 1, slots_0},   // home 1 moments
-    {-1, 1, nullptr},  // home 1 weight_changes
-    {8, 1, slots_0},   // home 1 control
-    {-1, 1, nullptr},  // home 1 data
-    {23, 1, slots_0},  // home 1 workspace
-    {30, 1, slots_0},  // home 1 input
-    {30, 8, slots_5},  // home 1 output
-    {30, 6, slots_6},  // home 1 output_grad
-    {30, 8, slots_7},  // home 1 input_grad
-    {29, 3, slots_8},  // home 1 saved_for_input_grad
-    {31, 3, slots_8},  // home 1 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 1 checkpoints
-    {-1, 1, nullptr},  // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},   // home 2 weights
-    {10, 1, slots_0},  // home 2 gradients
-    {11, 1, slots_0},  // home 2 moments
-    {-1, 1, nullptr},  // home 2 weight_changes
-    {12, 1, slots_0},  // home 2 control
-    {-1, 1, nullptr},  // home 2 data
-    {24, 1, slots_0},  // home 2 workspace
-    {33, 1, slots_0},  // home 2 input
-    {33, 7, slots_9},  // home 2 output
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {22, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 1, slots_0}, // home 1 input
+    {30, 8, slots_5}, // home 1 output
+    {30, 6, slots_6}, // home 1 output_grad
+    {30, 8, slots_7}, // home 1 input_grad
+    {29, 3, slots_8}, // home 1 saved_for_input_grad
+    {31, 3, slots_8}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 1, slots_0}, // home 2 input
+    {33, 7, slots_9}, // home 2 output
     {33, 8, slots_10}, // home 2 output_grad
     {33, 8, slots_11}, // home 2 input_grad
     {32, 2, slots_12}, // home 2 saved_for_input_grad
     {34, 2, slots_12}, // home 2 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 2 checkpoints
-    {-1, 1, nullptr},  // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 2 recomputed_for_weight_grad
-    {13, 1, slots_0},  // home 3 weights
-    {14, 1, slots_0},  // home 3 gradients
-    {15, 1, slots_0},  // home 3 moments
-    {-1, 1, nullptr},  // home 3 weight_changes
-    {16, 1, slots_0},  // home 3 control
-    {17, 8, slots_1},  // home 3 data
-    {25, 1, slots_0},  // home 3 workspace
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {25, 1, slots_0}, // home 3 workspace
     {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr},  // home 3 output
-    {-1, 1, nullptr},  // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
     {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0},  // home 3 saved_for_input_grad
-    {37, 1, slots_0},  // home 3 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 3 checkpoints
-    {-1, 1, nullptr},  // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 3 recomputed_for_weight_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -553,13 +477,12 @@ constexpr CollectiveDesc collectives[] = {
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {2472108032, 1816233984, 1210822656,
-                                         1442213888};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {1546363, 1778493, 1391618, 3170111, 0, 0,
-                               1546338, 1778493, 1391568, 3170061, 0, 0,
-                               1546338, 1778493, 1391568, 3170061, 0, 0,
-                               4075855, 4308010, 3921085, 8229095, 0, 0};
+    1442213888};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {1546363, 1778493, 1391618, 3170111, 0, 0, 0, 0,
+    0, 1546338, 1778493, 1391568, 3170061, 0, 0, 0, 0, 0, 1546338, 1778493,
+    1391568, 3170061, 0, 0, 0, 0, 0, 4075855, 4308010, 3921085, 8229095, 0, 0,
+    0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -569,9 +492,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -583,7 +507,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
-static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -593,7 +517,7 @@ static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
   }
   return;
 }
-static void evaluation_rank_3(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -613,32 +537,49 @@ constexpr uint16_t slots_4[] = {0, 0, 0, 0, 1, 1, 1, 1};
 constexpr uint16_t slots_5[] = {1, 1, 1, 2, 0, 2, 0, 2};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 363884544, 1},          {0, 363884544, 242589696, 1},
-    {0, 606474240, 485179392, 1},  {0, 1091653632, 576, 1},
-    {0, 1091654208, 32768, 8},     {1, 0, 127581696, 1},
-    {1, 127581696, 85054464, 1},   {1, 212636160, 170108928, 1},
-    {1, 382745088, 448, 1},        {2, 0, 127581696, 1},
-    {2, 127581696, 85054464, 1},   {2, 212636160, 170108928, 1},
-    {2, 382745088, 448, 1},        {3, 0, 359207424, 1},
-    {3, 359207424, 239471616, 1},  {3, 598679040, 478943232, 1},
-    {3, 1077622272, 640, 1},       {3, 1077622912, 32768, 8},
-    {0, 1091916352, 128319680, 1}, {1, 382745536, 128319680, 1},
-    {2, 382745536, 128319680, 1},  {3, 1077885056, 128319680, 1},
-    {0, 1220236032, 1376256, 1},   {0, 1221612288, 12582912, 2},
-    {0, 1246778112, 616650752, 1}, {1, 511065216, 1376256, 1},
-    {1, 512441472, 12582912, 2},   {1, 537607296, 604035072, 1},
-    {2, 511065216, 1376256, 1},    {2, 512441472, 12582912, 3},
-    {2, 550190208, 604035072, 1},  {3, 1206204736, 1409024, 1},
-    {3, 1207613760, 12582912, 2},  {3, 1232779584, 1440804864, 1},
+    {0, 0, 363884544, 1},
+    {0, 363884544, 242589696, 1},
+    {0, 606474240, 485179392, 1},
+    {0, 1091653632, 576, 1},
+    {0, 1091654208, 32768, 8},
+    {1, 0, 127581696, 1},
+    {1, 127581696, 85054464, 1},
+    {1, 212636160, 170108928, 1},
+    {1, 382745088, 448, 1},
+    {2, 0, 127581696, 1},
+    {2, 127581696, 85054464, 1},
+    {2, 212636160, 170108928, 1},
+    {2, 382745088, 448, 1},
+    {3, 0, 359207424, 1},
+    {3, 359207424, 239471616, 1},
+    {3, 598679040, 478943232, 1},
+    {3, 1077622272, 640, 1},
+    {3, 1077622912, 32768, 8},
+    {0, 1091916352, 128319680, 1},
+    {1, 382745536, 128319680, 1},
+    {2, 382745536, 128319680, 1},
+    {3, 1077885056, 128319680, 1},
+    {0, 1220236032, 1376256, 1},
+    {0, 1221612288, 12582912, 2},
+    {0, 1246778112, 616650752, 1},
+    {1, 511065216, 1376256, 1},
+    {1, 512441472, 12582912, 2},
+    {1, 537607296, 604035072, 1},
+    {2, 511065216, 1376256, 1},
+    {2, 512441472, 12582912, 3},
+    {2, 550190208, 604035072, 1},
+    {3, 1206204736, 1409024, 1},
+    {3, 1207613760, 12582912, 2},
+    {3, 1232779584, 1440804864, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 2, slots_2}, // home 0 output
@@ -649,11 +590,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {26, 1, slots_0}, // home 1 input
@@ -665,7 +608,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -681,6 +626,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -697,6 +644,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -715,103 +664,37 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     34,
-     sequential::pools,
-     64,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "four_stages",
-     ProgramKind::Pipeline,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     38,
-     pipeline::pools,
-     64,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     112588872,
-     211633776,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     34,
-     evaluation::pools,
-     64,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 8, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     112588872, 211633776, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3721704192, 2365050496, 1759639168,
-                                   2677778752};
+    2677778752};
 // from, to, latency in ns, bytes per us
 constexpr LinkDesc links[] = {
-    {0, 1, 0, 0}, {1, 0, 0, 0}, {1, 2, 0, 0},
-    {2, 1, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0},
+    {0, 1, 0, 0},
+    {1, 0, 0, 0},
+    {1, 2, 0, 0},
+    {2, 1, 0, 0},
+    {2, 3, 0, 0},
+    {3, 2, 0, 0},
 };
-constexpr Executable executable = {"four_stages",
-                                   14,
-                                   layers,
-                                   4,
-                                   stages,
-                                   4,
-                                   homes,
-                                   6,
-                                   edges,
-                                   4,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   6,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -16,333 +16,107 @@ namespace {
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
-    {"wte",      LayerKind::GptEmbedding,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          0,
-     {},         0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h0",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h1",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h2",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h3",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h4",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h5",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h6",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h7",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h8",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h9",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h10",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h11",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h12",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h13",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h14",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h15",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h16",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h17",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h18",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h19",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h20",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h21",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h22",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h23",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"ln_f",     LayerKind::GptHead,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
+    {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     8,
-     0,
-     1,
-     {768534528, 512356352, 1024712704, 0, 960, 32768, 159908032, 0, 16777216,
-      16777216, 0, 3538944, 1627570176, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216,
-      16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216,
-      16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
-    {0,
-     8,
-     0,
-     1,
-     {762298368, 508198912, 1016397824, 0, 1024, 32768, 159908032, 16777216, 0,
-      0, 16777216, 3571712, 2451726336, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {768534528, 512356352, 1024712704, 0, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {762298368, 508198912, 1016397824, 0, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 16777216, 8, 23, 0, 0},
-    {1, 2, Message::Activation, 16777216, 24, 39, 0, 0},
-    {2, 3, Message::Activation, 16777216, 40, 55, 0, 0},
-    {1, 0, Message::Gradient, 16777216, 26, 9, 0, 0},
-    {2, 1, Message::Gradient, 16777216, 42, 25, 0, 0},
-    {3, 2, Message::Gradient, 16777216, 58, 41, 0, 0},
+    {0, 1, Message::Activation, 16777216, 8, 25, 0, 0},
+    {1, 2, Message::Activation, 16777216, 26, 43, 0, 0},
+    {2, 3, Message::Activation, 16777216, 44, 61, 0, 0},
+    {1, 0, Message::Gradient, 16777216, 28, 9, 0, 0},
+    {2, 1, Message::Gradient, 16777216, 46, 27, 0, 0},
+    {3, 2, Message::Gradient, 16777216, 64, 45, 0, 0},
 };
 
 // name, first layer, layers
@@ -361,9 +135,10 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -391,32 +166,49 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 768534528, 1},           {0, 768534528, 512356352, 1},
-    {0, 1280890880, 1024712704, 1}, {0, 2305603584, 960, 1},
-    {0, 2305604544, 32768, 8},      {1, 0, 453464064, 1},
-    {1, 453464064, 302309376, 1},   {1, 755773440, 604618752, 1},
-    {1, 1360392192, 832, 1},        {2, 0, 453464064, 1},
-    {2, 453464064, 302309376, 1},   {2, 755773440, 604618752, 1},
-    {2, 1360392192, 832, 1},        {3, 0, 762298368, 1},
-    {3, 762298368, 508198912, 1},   {3, 1270497280, 1016397824, 1},
-    {3, 2286895104, 1024, 1},       {3, 2286896128, 32768, 8},
-    {0, 2305866688, 159908032, 1},  {1, 1360393024, 159908032, 1},
-    {2, 1360393024, 159908032, 1},  {3, 2287158272, 159908032, 1},
-    {0, 2465774720, 3538944, 1},    {0, 2469313664, 16777216, 1},
-    {0, 2486090880, 1627570176, 1}, {1, 1520301056, 3538944, 1},
-    {1, 1523840000, 16777216, 1},   {1, 1540617216, 1610760192, 1},
-    {2, 1520301056, 3538944, 1},    {2, 1523840000, 16777216, 1},
-    {2, 1540617216, 1610760192, 1}, {3, 2447066304, 3571712, 1},
-    {3, 2450638016, 16777216, 1},   {3, 2467415232, 2451726336, 1},
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762298368, 1},
+    {3, 762298368, 508198912, 1},
+    {3, 1270497280, 1016397824, 1},
+    {3, 2286895104, 1024, 1},
+    {3, 2286896128, 32768, 8},
+    {0, 2305866688, 159908032, 1},
+    {1, 1360393024, 159908032, 1},
+    {2, 1360393024, 159908032, 1},
+    {3, 2287158272, 159908032, 1},
+    {0, 2465774720, 3538944, 1},
+    {0, 2469313664, 16777216, 1},
+    {0, 2486090880, 1627570176, 1},
+    {1, 1520301056, 3538944, 1},
+    {1, 1523840000, 16777216, 1},
+    {1, 1540617216, 1610760192, 1},
+    {2, 1520301056, 3538944, 1},
+    {2, 1523840000, 16777216, 1},
+    {2, 1540617216, 1610760192, 1},
+    {3, 2447066304, 3571712, 1},
+    {3, 2450638016, 16777216, 1},
+    {3, 2467415232, 2451726336, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 1, slots_0}, // home 0 output
@@ -427,11 +219,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
@@ -443,7 +237,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -459,6 +255,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -475,6 +273,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -489,9 +289,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 4; i3 += 1) {
@@ -518,7 +319,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home, end, shift
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 3, -3};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 2, -2};
-static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   const int64_t end = v2[1];
@@ -546,7 +347,7 @@ static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
   step(rank, home);
   return;
 }
-static void rank_3(Rank &v1, const int64_t *v2) {
+static void rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -588,92 +389,119 @@ constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
 constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 768534528, 1},           {0, 768534528, 512356352, 1},
-    {0, 1280890880, 1024712704, 1}, {0, 2305603584, 960, 1},
-    {0, 2305604544, 32768, 8},      {1, 0, 453464064, 1},
-    {1, 453464064, 302309376, 1},   {1, 755773440, 604618752, 1},
-    {1, 1360392192, 832, 1},        {2, 0, 453464064, 1},
-    {2, 453464064, 302309376, 1},   {2, 755773440, 604618752, 1},
-    {2, 1360392192, 832, 1},        {3, 0, 762298368, 1},
-    {3, 762298368, 508198912, 1},   {3, 1270497280, 1016397824, 1},
-    {3, 2286895104, 1024, 1},       {3, 2286896128, 32768, 8},
-    {0, 2305866688, 4194304, 1},    {1, 1360393024, 4480, 1},
-    {2, 1360393024, 4480, 1},       {3, 2287158272, 4194304, 1},
-    {0, 2310060992, 159908032, 1},  {1, 1360397504, 159908032, 1},
-    {2, 1360397504, 159908032, 1},  {3, 2291352576, 159908032, 1},
-    {0, 2469969024, 3538944, 4},    {0, 2484124800, 16777216, 2},
-    {0, 2517679232, 1627570176, 4}, {1, 1520305536, 3538944, 3},
-    {1, 1530922368, 16777216, 3},   {1, 1581254016, 1610760192, 3},
-    {2, 1520305536, 3538944, 2},    {2, 1527383424, 16777216, 3},
-    {2, 1577715072, 1610760192, 2}, {3, 2451260608, 3571712, 1},
-    {3, 2454832320, 16777216, 2},   {3, 2488386752, 2451726336, 1},
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762298368, 1},
+    {3, 762298368, 508198912, 1},
+    {3, 1270497280, 1016397824, 1},
+    {3, 2286895104, 1024, 1},
+    {3, 2286896128, 32768, 8},
+    {0, 2305866688, 4194304, 1},
+    {1, 1360393024, 4480, 1},
+    {2, 1360393024, 4480, 1},
+    {3, 2287158272, 4194304, 1},
+    {0, 2310060992, 159908032, 1},
+    {1, 1360397504, 159908032, 1},
+    {2, 1360397504, 159908032, 1},
+    {3, 2291352576, 159908032, 1},
+    {0, 2469969024, 3538944, 4},
+    {0, 2484124800, 16777216, 2},
+    {0, 2517679232, 1627570176, 4},
+    {1, 1520305536, 3538944, 3},
+    {1, 1530922368, 16777216, 3},
+    {1, 1581254016, 1610760192, 3},
+    {2, 1520305536, 3538944, 2},
+    {2, 1527383424, 16777216, 3},
+    {2, 1577715072, 1610760192, 2},
+    {3, 2451260608, 3571712, 1},
+    {3, 2454832320, 16777216, 2},
+    {3, 2488386752, 2451726336, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},   // home 0 weights
-    {1, 1, slots_0},   // home 0 gradients
-    {2, 1, slots_0},   // home 0 moments
-    {-1, 1, nullptr},  // home 0 weight_changes
-    {3, 1, slots_0},   // home 0 control
-    {4, 8, slots_1},   // home 0 data
-    {22, 1, slots_0},  // home 0 workspace
-    {-1, 1, nullptr},  // home 0 input
-    {27, 8, slots_2},  // home 0 output
-    {27, 8, slots_3},  // home 0 output_grad
-    {-1, 1, nullptr},  // home 0 input_grad
-    {26, 4, slots_4},  // home 0 saved_for_input_grad
-    {28, 4, slots_4},  // home 0 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 0 checkpoints
-    {-1, 1, nullptr},  // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},   // home 1 weights
-    {6, 1, slots_0},   // home 1 gradients
-    {7, 1, slots_0},   // home 1 moments
-    {-1, 1, nullptr},  // home 1 weight_changes
-    {8, 1, slots_0},   // home 1 control
-    {-1, 1, nullptr},  // home 1 data
-    {23, 1, slots_0},  // home 1 workspace
-    {30, 1, slots_0},  // home 1 input
-    {30, 8, slots_5},  // home 1 output
-    {30, 6, slots_6},  // home 1 output_grad
-    {30, 8, slots_7},  // home 1 input_grad
-    {29, 3, slots_8},  // home 1 saved_for_input_grad
-    {31, 3, slots_8},  // home 1 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 1 checkpoints
-    {-1, 1, nullptr},  // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},   // home 2 weights
-    {10, 1, slots_0},  // home 2 gradients
-    {11, 1, slots_0},  // home 2 moments
-    {-1, 1, nullptr},  // home 2 weight_changes
-    {12, 1, slots_0},  // home 2 control
-    {-1, 1, nullptr},  // home 2 data
-    {24, 1, slots_0},  // home 2 workspace
-    {33, 1, slots_0},  // home 2 input
-    {33, 7, slots_9},  // home 2 output
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {22, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 1, slots_0}, // home 1 input
+    {30, 8, slots_5}, // home 1 output
+    {30, 6, slots_6}, // home 1 output_grad
+    {30, 8, slots_7}, // home 1 input_grad
+    {29, 3, slots_8}, // home 1 saved_for_input_grad
+    {31, 3, slots_8}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 1, slots_0}, // home 2 input
+    {33, 7, slots_9}, // home 2 output
     {33, 8, slots_10}, // home 2 output_grad
     {33, 8, slots_11}, // home 2 input_grad
     {32, 2, slots_12}, // home 2 saved_for_input_grad
     {34, 2, slots_12}, // home 2 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 2 checkpoints
-    {-1, 1, nullptr},  // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 2 recomputed_for_weight_grad
-    {13, 1, slots_0},  // home 3 weights
-    {14, 1, slots_0},  // home 3 gradients
-    {15, 1, slots_0},  // home 3 moments
-    {-1, 1, nullptr},  // home 3 weight_changes
-    {16, 1, slots_0},  // home 3 control
-    {17, 8, slots_1},  // home 3 data
-    {25, 1, slots_0},  // home 3 workspace
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {25, 1, slots_0}, // home 3 workspace
     {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr},  // home 3 output
-    {-1, 1, nullptr},  // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
     {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0},  // home 3 saved_for_input_grad
-    {37, 1, slots_0},  // home 3 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 3 checkpoints
-    {-1, 1, nullptr},  // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 3 recomputed_for_weight_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -685,13 +513,12 @@ constexpr CollectiveDesc collectives[] = {
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {6524436480, 4842897408, 3228598272,
-                                         2455298048};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {5360553, 5979600, 4947865, 10927465, 0, 0,
-                               5360520, 5979600, 4947798, 10927398, 0, 0,
-                               5360520, 5979600, 4947798, 10927398, 0, 0,
-                               8733210, 9352290, 8320488, 17672778, 0, 0};
+    2455298048};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {5360553, 5979600, 4947865, 10927465, 0, 0, 0,
+    0, 0, 5360520, 5979600, 4947798, 10927398, 0, 0, 0, 0, 0, 5360520,
+    5979600, 4947798, 10927398, 0, 0, 0, 0, 0, 8733210, 9352290, 8320488,
+    17672778, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -701,9 +528,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -715,7 +543,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
-static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -725,7 +553,7 @@ static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
   }
   return;
 }
-static void evaluation_rank_3(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -745,32 +573,49 @@ constexpr uint16_t slots_4[] = {0, 0, 0, 0, 0, 1, 2, 2};
 constexpr uint16_t slots_5[] = {1, 1, 1, 1, 2, 0, 1, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 768534528, 1},           {0, 768534528, 512356352, 1},
-    {0, 1280890880, 1024712704, 1}, {0, 2305603584, 960, 1},
-    {0, 2305604544, 32768, 8},      {1, 0, 453464064, 1},
-    {1, 453464064, 302309376, 1},   {1, 755773440, 604618752, 1},
-    {1, 1360392192, 832, 1},        {2, 0, 453464064, 1},
-    {2, 453464064, 302309376, 1},   {2, 755773440, 604618752, 1},
-    {2, 1360392192, 832, 1},        {3, 0, 762298368, 1},
-    {3, 762298368, 508198912, 1},   {3, 1270497280, 1016397824, 1},
-    {3, 2286895104, 1024, 1},       {3, 2286896128, 32768, 8},
-    {0, 2305866688, 159908032, 1},  {1, 1360393024, 159908032, 1},
-    {2, 1360393024, 159908032, 1},  {3, 2287158272, 159908032, 1},
-    {0, 2465774720, 3538944, 1},    {0, 2469313664, 16777216, 2},
-    {0, 2502868096, 1627570176, 1}, {1, 1520301056, 3538944, 1},
-    {1, 1523840000, 16777216, 2},   {1, 1557394432, 1610760192, 1},
-    {2, 1520301056, 3538944, 1},    {2, 1523840000, 16777216, 3},
-    {2, 1574171648, 1610760192, 1}, {3, 2447066304, 3571712, 1},
-    {3, 2450638016, 16777216, 2},   {3, 2484192448, 2451726336, 1},
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762298368, 1},
+    {3, 762298368, 508198912, 1},
+    {3, 1270497280, 1016397824, 1},
+    {3, 2286895104, 1024, 1},
+    {3, 2286896128, 32768, 8},
+    {0, 2305866688, 159908032, 1},
+    {1, 1360393024, 159908032, 1},
+    {2, 1360393024, 159908032, 1},
+    {3, 2287158272, 159908032, 1},
+    {0, 2465774720, 3538944, 1},
+    {0, 2469313664, 16777216, 2},
+    {0, 2502868096, 1627570176, 1},
+    {1, 1520301056, 3538944, 1},
+    {1, 1523840000, 16777216, 2},
+    {1, 1557394432, 1610760192, 1},
+    {2, 1520301056, 3538944, 1},
+    {2, 1523840000, 16777216, 3},
+    {2, 1574171648, 1610760192, 1},
+    {3, 2447066304, 3571712, 1},
+    {3, 2450638016, 16777216, 2},
+    {3, 2484192448, 2451726336, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 2, slots_2}, // home 0 output
@@ -781,11 +626,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {26, 1, slots_0}, // home 1 input
@@ -797,7 +644,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -813,6 +662,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -829,6 +680,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -847,103 +700,37 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     34,
-     sequential::pools,
-     64,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "four_stages",
-     ProgramKind::Pipeline,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     38,
-     pipeline::pools,
-     64,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     260111758,
-     602158736,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     34,
-     evaluation::pools,
-     64,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 8, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     260111758, 602158736, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {9027959936, 6413534592, 4799235456,
-                                   4940113088};
+    4940113088};
 // from, to, latency in ns, bytes per us
 constexpr LinkDesc links[] = {
-    {0, 1, 0, 0}, {1, 0, 0, 0}, {1, 2, 0, 0},
-    {2, 1, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0},
+    {0, 1, 0, 0},
+    {1, 0, 0, 0},
+    {1, 2, 0, 0},
+    {2, 1, 0, 0},
+    {2, 3, 0, 0},
+    {3, 2, 0, 0},
 };
-constexpr Executable executable = {"four_stages",
-                                   26,
-                                   layers,
-                                   4,
-                                   stages,
-                                   4,
-                                   homes,
-                                   6,
-                                   edges,
-                                   4,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   6,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -16,306 +16,93 @@ namespace {
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
-    {"wte",      LayerKind::GptEmbedding,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          0,
-     {},         0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h0",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h1",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h2",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h3",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h4",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h5",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h6",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h7",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h8",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h9",       LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h10",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h11",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h12",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h13",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h14",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h15",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h16",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h17",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h18",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h19",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h20",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h21",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h22",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h23",      LayerKind::GptBlock,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"ln_f",     LayerKind::GptHead,
-     50257,      1024,
-     1024,       16,
-     4096,       8,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {16777216}, 0,
-     0,          Target::Cuda,
-     DType::Bf16},
+    {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     8,
-     0,
-     1,
-     {2437761024, 1625174016, 3250348032, 0, 3456, 65536, 159908032, 0, 0, 0, 0,
-      14188544, 7300816896, 0, 0, 0}},
+    {0, 8, 0, 1,
+     {2437761024, 1625174016, 3250348032, 0, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896, 0, 0, 0, 0, 0}},
 };
+
 
 // name, first layer, layers
 constexpr StageDesc stages[] = {
@@ -327,9 +114,10 @@ constexpr HomeDesc homes[] = {
     {0, 0, 0},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -346,29 +134,35 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437761024, 1},          {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1}, {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},      {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},   {0, 7487907392, 7300816896, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
-    {5, 1, slots_0},  // home 0 workspace
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {-1, 1, nullptr}, // home 0 output
     {-1, 1, nullptr}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0},  // home 0 saved_for_input_grad
-    {7, 1, slots_0},  // home 0 saved_for_weight_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -381,9 +175,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -400,29 +195,35 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437761024, 1},          {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1}, {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},      {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},   {0, 7487907392, 7300816896, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
-    {5, 1, slots_0},  // home 0 workspace
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {-1, 1, nullptr}, // home 0 output
     {-1, 1, nullptr}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0},  // home 0 saved_for_input_grad
-    {7, 1, slots_0},  // home 0 saved_for_weight_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -430,18 +231,19 @@ constexpr CollectiveDesc collectives[] = {
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr int64_t peak_memory_bytes[] = {7315005440};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {24814803, 27291090, 23163949, 50455039, 0, 0};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {24814803, 27291090, 23163949, 50455039, 0, 0,
+    0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
 };
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -454,29 +256,35 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437761024, 1},          {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1}, {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},      {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},   {0, 7487907392, 7300816896, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
-    {5, 1, slots_0},  // home 0 workspace
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {-1, 1, nullptr}, // home 0 output
     {-1, 1, nullptr}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0},  // home 0 saved_for_input_grad
-    {7, 1, slots_0},  // home 0 saved_for_weight_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -492,84 +300,27 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     nullptr,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     8,
-     sequential::pools,
-     16,
-     sequential::places,
-     1,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "one_stage",
-     ProgramKind::Pipeline,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     nullptr,
-     1,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     8,
-     pipeline::pools,
-     16,
-     pipeline::places,
-     1,
-     pipeline::collectives,
-     602158736,
-     602158736,
-     pipeline::peak_memory_bytes,
-     nullptr,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     8,
-     true,
-     layers,
-     shares,
-     nullptr,
-     1,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     8,
-     evaluation::pools,
-     16,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 8, true,
+     layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
+     8, sequential::pools, 18, sequential::places, 1, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
+     layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
+     8, pipeline::pools, 18, pipeline::places, 1, pipeline::collectives,
+     602158736, 602158736, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
+     layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
+     8, evaluation::pools, 18, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {14788724288};
-constexpr Executable executable = {
-    "one_stage", 26,      layers, 1,           stages, 1,        homes,
-    0,           nullptr, 1,      arena_bytes, 3,      programs, &cudaBackend,
-    0,           nullptr, nullptr};
+constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
+    &cudaBackend, 0, nullptr, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -16,113 +16,47 @@ namespace {
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
-    {"wte",      LayerKind::GptEmbedding,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          0,
-     {},         0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h0",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h1",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h2",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h3",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"ln_f",     LayerKind::GptHead,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
+    {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     4,
-     0,
-     1,
-     {1836032, 1224000, 2448000, 0, 320, 2048, 19914944, 0, 147456, 147456, 0,
-      12288, 2512256, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456,
-      147456, 12288, 2362752, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456,
-      147456, 12288, 2362752, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1727168, 1151424, 2302848, 0, 384, 2048, 19914944, 147456, 0, 0, 147456,
-      14336, 2773504, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1836032, 1224000, 2448000, 0, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1727168, 1151424, 2302848, 0, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 8, 23, 0, 0},
-    {1, 2, Message::Activation, 147456, 24, 39, 0, 0},
-    {2, 3, Message::Activation, 147456, 40, 55, 0, 0},
-    {1, 0, Message::Gradient, 147456, 26, 9, 0, 0},
-    {2, 1, Message::Gradient, 147456, 42, 25, 0, 0},
-    {3, 2, Message::Gradient, 147456, 58, 41, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 25, 0, 0},
+    {1, 2, Message::Activation, 147456, 26, 43, 0, 0},
+    {2, 3, Message::Activation, 147456, 44, 61, 0, 0},
+    {1, 0, Message::Gradient, 147456, 28, 9, 0, 0},
+    {2, 1, Message::Gradient, 147456, 46, 27, 0, 0},
+    {3, 2, Message::Gradient, 147456, 64, 45, 0, 0},
 };
 
 // name, first layer, layers
@@ -141,9 +75,10 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -171,32 +106,49 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1836032, 1},        {0, 1836032, 1224000, 1},
-    {0, 3060032, 2448000, 1},  {0, 5508032, 320, 1},
-    {0, 5508352, 2048, 8},     {1, 0, 1504256, 1},
-    {1, 1504256, 1002816, 1},  {1, 2507072, 2005632, 1},
-    {1, 4512704, 192, 1},      {2, 0, 1504256, 1},
-    {2, 1504256, 1002816, 1},  {2, 2507072, 2005632, 1},
-    {2, 4512704, 192, 1},      {3, 0, 1727168, 1},
-    {3, 1727168, 1151424, 1},  {3, 2878592, 2302848, 1},
-    {3, 5181440, 384, 1},      {3, 5181824, 2048, 8},
-    {0, 5524736, 19914944, 1}, {1, 4512896, 19767488, 1},
-    {2, 4512896, 19767488, 1}, {3, 5198208, 19914944, 1},
-    {0, 25439680, 12288, 1},   {0, 25451968, 147456, 1},
-    {0, 25599424, 2512256, 1}, {1, 24280384, 12288, 1},
-    {1, 24292672, 147456, 1},  {1, 24440128, 2362752, 1},
-    {2, 24280384, 12288, 1},   {2, 24292672, 147456, 1},
-    {2, 24440128, 2362752, 1}, {3, 25113152, 14336, 1},
-    {3, 25127488, 147456, 1},  {3, 25274944, 2773504, 1},
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 19914944, 1},
+    {1, 4512896, 19767488, 1},
+    {2, 4512896, 19767488, 1},
+    {3, 5198208, 19914944, 1},
+    {0, 25439680, 12288, 1},
+    {0, 25451968, 147456, 1},
+    {0, 25599424, 2512256, 1},
+    {1, 24280384, 12288, 1},
+    {1, 24292672, 147456, 1},
+    {1, 24440128, 2362752, 1},
+    {2, 24280384, 12288, 1},
+    {2, 24292672, 147456, 1},
+    {2, 24440128, 2362752, 1},
+    {3, 25113152, 14336, 1},
+    {3, 25127488, 147456, 1},
+    {3, 25274944, 2773504, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 1, slots_0}, // home 0 output
@@ -207,11 +159,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
@@ -223,7 +177,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -239,6 +195,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -255,6 +213,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -269,9 +229,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 4; i3 += 1) {
@@ -298,7 +259,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home, end, end2
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
-static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   const int64_t end = v2[1];
@@ -332,7 +293,7 @@ static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
   step(rank, home);
   return;
 }
-static void rank_3(Rank &v1, const int64_t *v2) {
+static void rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -374,92 +335,119 @@ constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
 constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1836032, 1},        {0, 1836032, 1224000, 1},
-    {0, 3060032, 2448000, 1},  {0, 5508032, 320, 1},
-    {0, 5508352, 2048, 8},     {1, 0, 1504256, 1},
-    {1, 1504256, 1002816, 1},  {1, 2507072, 2005632, 1},
-    {1, 4512704, 192, 1},      {2, 0, 1504256, 1},
-    {2, 1504256, 1002816, 1},  {2, 2507072, 2005632, 1},
-    {2, 4512704, 192, 1},      {3, 0, 1727168, 1},
-    {3, 1727168, 1151424, 1},  {3, 2878592, 2302848, 1},
-    {3, 5181440, 384, 1},      {3, 5181824, 2048, 8},
-    {0, 5524736, 73728, 1},    {1, 4512896, 1280, 1},
-    {2, 4512896, 1280, 1},     {3, 5198208, 73728, 1},
-    {0, 5598464, 19914944, 1}, {1, 4514176, 19767488, 1},
-    {2, 4514176, 19767488, 1}, {3, 5271936, 19914944, 1},
-    {0, 25513408, 12288, 4},   {0, 25562560, 147456, 2},
-    {0, 25857472, 2512256, 4}, {1, 24281664, 12288, 3},
-    {1, 24318528, 147456, 4},  {1, 24908352, 2362752, 3},
-    {2, 24281664, 12288, 2},   {2, 24306240, 147456, 4},
-    {2, 24896064, 2362752, 2}, {3, 25186880, 14336, 1},
-    {3, 25201216, 147456, 2},  {3, 25496128, 2773504, 1},
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 73728, 1},
+    {1, 4512896, 1280, 1},
+    {2, 4512896, 1280, 1},
+    {3, 5198208, 73728, 1},
+    {0, 5598464, 19914944, 1},
+    {1, 4514176, 19767488, 1},
+    {2, 4514176, 19767488, 1},
+    {3, 5271936, 19914944, 1},
+    {0, 25513408, 12288, 4},
+    {0, 25562560, 147456, 2},
+    {0, 25857472, 2512256, 4},
+    {1, 24281664, 12288, 3},
+    {1, 24318528, 147456, 4},
+    {1, 24908352, 2362752, 3},
+    {2, 24281664, 12288, 2},
+    {2, 24306240, 147456, 4},
+    {2, 24896064, 2362752, 2},
+    {3, 25186880, 14336, 1},
+    {3, 25201216, 147456, 2},
+    {3, 25496128, 2773504, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},   // home 0 weights
-    {1, 1, slots_0},   // home 0 gradients
-    {2, 1, slots_0},   // home 0 moments
-    {-1, 1, nullptr},  // home 0 weight_changes
-    {3, 1, slots_0},   // home 0 control
-    {4, 8, slots_1},   // home 0 data
-    {22, 1, slots_0},  // home 0 workspace
-    {-1, 1, nullptr},  // home 0 input
-    {27, 8, slots_2},  // home 0 output
-    {27, 8, slots_3},  // home 0 output_grad
-    {-1, 1, nullptr},  // home 0 input_grad
-    {26, 4, slots_4},  // home 0 saved_for_input_grad
-    {28, 4, slots_4},  // home 0 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 0 checkpoints
-    {-1, 1, nullptr},  // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},   // home 1 weights
-    {6, 1, slots_0},   // home 1 gradients
-    {7, 1, slots_0},   // home 1 moments
-    {-1, 1, nullptr},  // home 1 weight_changes
-    {8, 1, slots_0},   // home 1 control
-    {-1, 1, nullptr},  // home 1 data
-    {23, 1, slots_0},  // home 1 workspace
-    {30, 2, slots_5},  // home 1 input
-    {30, 7, slots_6},  // home 1 output
-    {30, 7, slots_7},  // home 1 output_grad
-    {30, 8, slots_8},  // home 1 input_grad
-    {29, 3, slots_9},  // home 1 saved_for_input_grad
-    {31, 3, slots_9},  // home 1 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 1 checkpoints
-    {-1, 1, nullptr},  // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},   // home 2 weights
-    {10, 1, slots_0},  // home 2 gradients
-    {11, 1, slots_0},  // home 2 moments
-    {-1, 1, nullptr},  // home 2 weight_changes
-    {12, 1, slots_0},  // home 2 control
-    {-1, 1, nullptr},  // home 2 data
-    {24, 1, slots_0},  // home 2 workspace
-    {33, 2, slots_5},  // home 2 input
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {22, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 2, slots_5}, // home 1 input
+    {30, 7, slots_6}, // home 1 output
+    {30, 7, slots_7}, // home 1 output_grad
+    {30, 8, slots_8}, // home 1 input_grad
+    {29, 3, slots_9}, // home 1 saved_for_input_grad
+    {31, 3, slots_9}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 2, slots_5}, // home 2 input
     {33, 8, slots_10}, // home 2 output
     {33, 8, slots_11}, // home 2 output_grad
     {33, 8, slots_12}, // home 2 input_grad
-    {32, 2, slots_5},  // home 2 saved_for_input_grad
-    {34, 2, slots_5},  // home 2 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 2 checkpoints
-    {-1, 1, nullptr},  // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 2 recomputed_for_weight_grad
-    {13, 1, slots_0},  // home 3 weights
-    {14, 1, slots_0},  // home 3 gradients
-    {15, 1, slots_0},  // home 3 moments
-    {-1, 1, nullptr},  // home 3 weight_changes
-    {16, 1, slots_0},  // home 3 control
-    {17, 8, slots_1},  // home 3 data
-    {25, 1, slots_0},  // home 3 workspace
+    {32, 2, slots_5}, // home 2 saved_for_input_grad
+    {34, 2, slots_5}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {25, 1, slots_0}, // home 3 workspace
     {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr},  // home 3 output
-    {-1, 1, nullptr},  // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
     {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0},  // home 3 saved_for_input_grad
-    {37, 1, slots_0},  // home 3 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 3 checkpoints
-    {-1, 1, nullptr},  // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 3 recomputed_for_weight_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -471,12 +459,11 @@ constexpr CollectiveDesc collectives[] = {
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {10098176, 7125120, 4750080, 2787840};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {6847487, 7558963, 6373785, 13932748, 0, 0,
-                               6845644, 7558963, 6370099, 13929062, 0, 0,
-                               6845644, 7558963, 6370099, 13929062, 0, 0,
-                               7789362, 8502681, 7313817, 15816498, 0, 0};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {6847487, 7558963, 6373785, 13932748, 0, 0, 0,
+    0, 0, 6845644, 7558963, 6370099, 13929062, 0, 0, 0, 0, 0, 6845644,
+    7558963, 6370099, 13929062, 0, 0, 0, 0, 0, 7789362, 8502681, 7313817,
+    15816498, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -486,9 +473,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -500,7 +488,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
-static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   recv(rank, Message::Activation, home - 1, 0);
@@ -513,7 +501,7 @@ static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
   send(rank, Message::Activation, home, 7);
   return;
 }
-static void evaluation_rank_3(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -531,32 +519,49 @@ constexpr uint16_t slots_2[] = {0, 1};
 constexpr uint16_t slots_3[] = {2, 3, 2, 3, 2, 3, 2, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1836032, 1},        {0, 1836032, 1224000, 1},
-    {0, 3060032, 2448000, 1},  {0, 5508032, 320, 1},
-    {0, 5508352, 2048, 8},     {1, 0, 1504256, 1},
-    {1, 1504256, 1002816, 1},  {1, 2507072, 2005632, 1},
-    {1, 4512704, 192, 1},      {2, 0, 1504256, 1},
-    {2, 1504256, 1002816, 1},  {2, 2507072, 2005632, 1},
-    {2, 4512704, 192, 1},      {3, 0, 1727168, 1},
-    {3, 1727168, 1151424, 1},  {3, 2878592, 2302848, 1},
-    {3, 5181440, 384, 1},      {3, 5181824, 2048, 8},
-    {0, 5524736, 19914944, 1}, {1, 4512896, 19767488, 1},
-    {2, 4512896, 19767488, 1}, {3, 5198208, 19914944, 1},
-    {0, 25439680, 12288, 1},   {0, 25451968, 147456, 2},
-    {0, 25746880, 2512256, 1}, {1, 24280384, 12288, 1},
-    {1, 24292672, 147456, 4},  {1, 24882496, 2362752, 1},
-    {2, 24280384, 12288, 1},   {2, 24292672, 147456, 4},
-    {2, 24882496, 2362752, 1}, {3, 25113152, 14336, 1},
-    {3, 25127488, 147456, 2},  {3, 25422400, 2773504, 1},
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 19914944, 1},
+    {1, 4512896, 19767488, 1},
+    {2, 4512896, 19767488, 1},
+    {3, 5198208, 19914944, 1},
+    {0, 25439680, 12288, 1},
+    {0, 25451968, 147456, 2},
+    {0, 25746880, 2512256, 1},
+    {1, 24280384, 12288, 1},
+    {1, 24292672, 147456, 4},
+    {1, 24882496, 2362752, 1},
+    {2, 24280384, 12288, 1},
+    {2, 24292672, 147456, 4},
+    {2, 24882496, 2362752, 1},
+    {3, 25113152, 14336, 1},
+    {3, 25127488, 147456, 2},
+    {3, 25422400, 2773504, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 2, slots_2}, // home 0 output
@@ -567,11 +572,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {26, 2, slots_2}, // home 1 input
@@ -583,7 +590,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -599,6 +608,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -615,6 +626,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -633,102 +646,36 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     34,
-     sequential::pools,
-     64,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "one_f_one_b",
-     ProgramKind::Pipeline,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     38,
-     pipeline::pools,
-     64,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     251383479,
-     687484056,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     34,
-     evaluation::pools,
-     64,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     251383479, 687484056, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {35906496, 31996608, 29621568, 28269632};
 // from, to, latency in ns, bytes per us
 constexpr LinkDesc links[] = {
-    {0, 1, 5000, 5000}, {1, 0, 5000, 5000}, {1, 2, 5000, 5000},
-    {2, 1, 5000, 5000}, {2, 3, 5000, 5000}, {3, 2, 5000, 5000},
+    {0, 1, 5000, 5000},
+    {1, 0, 5000, 5000},
+    {1, 2, 5000, 5000},
+    {2, 1, 5000, 5000},
+    {2, 3, 5000, 5000},
+    {3, 2, 5000, 5000},
 };
-constexpr Executable executable = {"one_f_one_b",
-                                   6,
-                                   layers,
-                                   4,
-                                   stages,
-                                   4,
-                                   homes,
-                                   6,
-                                   edges,
-                                   4,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   6,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

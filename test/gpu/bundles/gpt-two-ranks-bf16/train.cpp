@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -16,97 +16,39 @@ namespace {
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
-    {"wte",      LayerKind::GptEmbedding,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          0,
-     {},         0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h0",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h1",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h2",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"h3",       LayerKind::GptBlock,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
-    {"ln_f",     LayerKind::GptHead,
-     256,        128,
-     144,        4,
-     576,        4,
-     true,       false,
-     0,          0,
-     0,          0,
-     0,          1,
-     {147456},   0,
-     0,          Target::Cuda,
-     DType::Bf16},
+    {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     4,
-     0,
-     1,
-     {3340288, 2226816, 4453632, 0, 448, 2048, 20062400, 0, 147456, 147456, 0,
-      24576, 4875008, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {3231424, 2154240, 4308480, 0, 512, 2048, 20062400, 147456, 0, 0, 147456,
-      26624, 5136256, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {3340288, 2226816, 4453632, 0, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {3231424, 2154240, 4308480, 0, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 8, 23, 0, 0},
-    {1, 0, Message::Gradient, 147456, 26, 9, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 25, 0, 0},
+    {1, 0, Message::Gradient, 147456, 28, 9, 0, 0},
 };
 
 // name, first layer, layers
@@ -121,9 +63,10 @@ constexpr HomeDesc homes[] = {
     {1, 0, 1},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -145,24 +88,33 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 3340288, 1},         {0, 3340288, 2226816, 1},
-    {0, 5567104, 4453632, 1},   {0, 10020736, 448, 1},
-    {0, 10021184, 2048, 8},     {1, 0, 3231424, 1},
-    {1, 3231424, 2154240, 1},   {1, 5385664, 4308480, 1},
-    {1, 9694144, 512, 1},       {1, 9694656, 2048, 8},
-    {0, 10037568, 20062400, 1}, {1, 9711040, 20062400, 1},
-    {0, 30099968, 24576, 1},    {0, 30124544, 147456, 1},
-    {0, 30272000, 4875008, 1},  {1, 29773440, 26624, 1},
-    {1, 29800064, 147456, 1},   {1, 29947520, 5136256, 1},
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 20062400, 1},
+    {1, 9711040, 20062400, 1},
+    {0, 30099968, 24576, 1},
+    {0, 30124544, 147456, 1},
+    {0, 30272000, 4875008, 1},
+    {1, 29773440, 26624, 1},
+    {1, 29800064, 147456, 1},
+    {1, 29947520, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {13, 1, slots_0}, // home 0 output
@@ -173,12 +125,14 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
-    {9, 8, slots_1},  // home 1 data
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
     {13, 1, slots_0}, // home 1 input
     {-1, 1, nullptr}, // home 1 output
@@ -189,6 +143,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -203,9 +159,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   forward(rank, 0, 0);
@@ -225,7 +182,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
   step(rank, 0);
   return;
 }
-static void rank_1(Rank &v1, const int64_t *v2) {
+static void rank_1(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 0, 0);
@@ -257,25 +214,35 @@ constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 0, 0, 1};
 constexpr uint16_t slots_4[] = {0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 3340288, 1},         {0, 3340288, 2226816, 1},
-    {0, 5567104, 4453632, 1},   {0, 10020736, 448, 1},
-    {0, 10021184, 2048, 8},     {1, 0, 3231424, 1},
-    {1, 3231424, 2154240, 1},   {1, 5385664, 4308480, 1},
-    {1, 9694144, 512, 1},       {1, 9694656, 2048, 8},
-    {0, 10037568, 73728, 1},    {1, 9711040, 73728, 1},
-    {0, 10111296, 20062400, 1}, {1, 9784768, 20062400, 1},
-    {0, 30173696, 24576, 2},    {0, 30222848, 147456, 2},
-    {0, 30517760, 4875008, 2},  {1, 29847168, 26624, 1},
-    {1, 29873792, 147456, 2},   {1, 30168704, 5136256, 1},
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 73728, 1},
+    {1, 9711040, 73728, 1},
+    {0, 10111296, 20062400, 1},
+    {1, 9784768, 20062400, 1},
+    {0, 30173696, 24576, 2},
+    {0, 30222848, 147456, 2},
+    {0, 30517760, 4875008, 2},
+    {1, 29847168, 26624, 1},
+    {1, 29873792, 147456, 2},
+    {1, 30168704, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {12, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {15, 8, slots_2}, // home 0 output
@@ -286,12 +253,14 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
-    {9, 8, slots_1},  // home 1 data
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
     {13, 1, slots_0}, // home 1 workspace
     {18, 8, slots_2}, // home 1 input
     {-1, 1, nullptr}, // home 1 output
@@ -302,6 +271,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -313,10 +284,9 @@ constexpr CollectiveDesc collectives[] = {
 constexpr int32_t staging[] = {10, 11};
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr int64_t peak_memory_bytes[] = {9799168, 5162880};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {2190, 2418, 2038, 4456, 0, 0,
-                               2340, 2568, 2188, 4756, 0, 0};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {2190, 2418, 2038, 4456, 0, 0, 0, 0, 0, 2340,
+    2568, 2188, 4756, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {rank_1, nullptr},
@@ -324,9 +294,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -335,7 +306,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
   }
   return;
 }
-static void evaluation_rank_1(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_1(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 0, 0);
@@ -352,24 +323,33 @@ constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr uint16_t slots_2[] = {0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 3340288, 1},         {0, 3340288, 2226816, 1},
-    {0, 5567104, 4453632, 1},   {0, 10020736, 448, 1},
-    {0, 10021184, 2048, 8},     {1, 0, 3231424, 1},
-    {1, 3231424, 2154240, 1},   {1, 5385664, 4308480, 1},
-    {1, 9694144, 512, 1},       {1, 9694656, 2048, 8},
-    {0, 10037568, 20062400, 1}, {1, 9711040, 20062400, 1},
-    {0, 30099968, 24576, 1},    {0, 30124544, 147456, 2},
-    {0, 30419456, 4875008, 1},  {1, 29773440, 26624, 1},
-    {1, 29800064, 147456, 2},   {1, 30094976, 5136256, 1},
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 20062400, 1},
+    {1, 9711040, 20062400, 1},
+    {0, 30099968, 24576, 1},
+    {0, 30124544, 147456, 2},
+    {0, 30419456, 4875008, 1},
+    {1, 29773440, 26624, 1},
+    {1, 29800064, 147456, 2},
+    {1, 30094976, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {13, 2, slots_2}, // home 0 output
@@ -380,12 +360,14 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
-    {9, 8, slots_1},  // home 1 data
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
     {16, 2, slots_2}, // home 1 input
     {-1, 1, nullptr}, // home 1 output
@@ -396,6 +378,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr RankDesc ranks[] = {
@@ -412,75 +396,18 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     18,
-     sequential::pools,
-     32,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "one_f_one_b",
-     ProgramKind::Pipeline,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     2,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     20,
-     pipeline::pools,
-     32,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     63414,
-     109936,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     2,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     18,
-     evaluation::pools,
-     32,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     18, sequential::pools, 36, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
+     20, pipeline::pools, 36, pipeline::places, 2, pipeline::collectives,
+     63414, 109936, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
+     18, evaluation::pools, 36, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40267776, 35304960};
 // from, to, latency in ns, bytes per us
@@ -488,26 +415,13 @@ constexpr LinkDesc links[] = {
     {0, 1, 0, 0},
     {1, 0, 0, 0},
 };
-constexpr Executable executable = {"one_f_one_b",
-                                   6,
-                                   layers,
-                                   2,
-                                   stages,
-                                   2,
-                                   homes,
-                                   2,
-                                   edges,
-                                   2,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   2,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs,
+    &cudaBackend, 2, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

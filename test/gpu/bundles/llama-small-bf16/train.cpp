@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -18,185 +18,59 @@ namespace {
 // Then of a Llama: heads of k and v, width of a head, epsilon of norms, theta
 // and scaling of rotations, biases of q, k and v, norms of heads.
 constexpr LayerDesc layers[] = {
-    {"embed_tokens",
-     LayerKind::LlamaEmbedding,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     0,
-     {},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"embed_tokens", LayerKind::LlamaEmbedding, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.0",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {147456},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"model.layers.0", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.1",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {147456},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"model.layers.1", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.2",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {147456},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"model.layers.2", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.3",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {147456},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"model.layers.3", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"lm_head",
-     LayerKind::LlamaHead,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {147456},
-     0,
-     0,
-     Target::Cuda,
-     DType::Bf16,
+    {"lm_head", LayerKind::LlamaHead, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     Target::Cuda, DType::Bf16,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     4,
-     0,
-     1,
-     {1591488, 1060992, 2121984, 0, 320, 2048, 25899200, 0, 147456, 147456, 0,
-      12288, 2362496, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456,
-      147456, 12288, 2212992, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456,
-      147456, 12288, 2212992, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1592384, 1061568, 2123136, 0, 384, 2048, 25899200, 147456, 0, 0, 147456,
-      14336, 2623168, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1591488, 1060992, 2121984, 0, 320, 2048, 25899200, 0, 147456, 147456, 0, 12288, 2362496, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1592384, 1061568, 2123136, 0, 384, 2048, 25899200, 147456, 0, 0, 147456, 14336, 2623168, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 8, 23, 0, 0},
-    {1, 2, Message::Activation, 147456, 24, 39, 0, 0},
-    {2, 3, Message::Activation, 147456, 40, 55, 0, 0},
-    {1, 0, Message::Gradient, 147456, 26, 9, 0, 0},
-    {2, 1, Message::Gradient, 147456, 42, 25, 0, 0},
-    {3, 2, Message::Gradient, 147456, 58, 41, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 25, 0, 0},
+    {1, 2, Message::Activation, 147456, 26, 43, 0, 0},
+    {2, 3, Message::Activation, 147456, 44, 61, 0, 0},
+    {1, 0, Message::Gradient, 147456, 28, 9, 0, 0},
+    {2, 1, Message::Gradient, 147456, 46, 27, 0, 0},
+    {3, 2, Message::Gradient, 147456, 64, 45, 0, 0},
 };
 
 // name, first layer, layers
@@ -215,9 +89,10 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -245,32 +120,49 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1591488, 1},        {0, 1591488, 1060992, 1},
-    {0, 2652480, 2121984, 1},  {0, 4774464, 320, 1},
-    {0, 4774784, 2048, 8},     {1, 0, 1370304, 1},
-    {1, 1370304, 913536, 1},   {1, 2283840, 1827072, 1},
-    {1, 4110912, 192, 1},      {2, 0, 1370304, 1},
-    {2, 1370304, 913536, 1},   {2, 2283840, 1827072, 1},
-    {2, 4110912, 192, 1},      {3, 0, 1592384, 1},
-    {3, 1592384, 1061568, 1},  {3, 2653952, 2123136, 1},
-    {3, 4777088, 384, 1},      {3, 4777472, 2048, 8},
-    {0, 4791168, 25899200, 1}, {1, 4111104, 25751744, 1},
-    {2, 4111104, 25751744, 1}, {3, 4793856, 25899200, 1},
-    {0, 30690368, 12288, 1},   {0, 30702656, 147456, 1},
-    {0, 30850112, 2362496, 1}, {1, 29862848, 12288, 1},
-    {1, 29875136, 147456, 1},  {1, 30022592, 2212992, 1},
-    {2, 29862848, 12288, 1},   {2, 29875136, 147456, 1},
-    {2, 30022592, 2212992, 1}, {3, 30693056, 14336, 1},
-    {3, 30707392, 147456, 1},  {3, 30854848, 2623168, 1},
+    {0, 0, 1591488, 1},
+    {0, 1591488, 1060992, 1},
+    {0, 2652480, 2121984, 1},
+    {0, 4774464, 320, 1},
+    {0, 4774784, 2048, 8},
+    {1, 0, 1370304, 1},
+    {1, 1370304, 913536, 1},
+    {1, 2283840, 1827072, 1},
+    {1, 4110912, 192, 1},
+    {2, 0, 1370304, 1},
+    {2, 1370304, 913536, 1},
+    {2, 2283840, 1827072, 1},
+    {2, 4110912, 192, 1},
+    {3, 0, 1592384, 1},
+    {3, 1592384, 1061568, 1},
+    {3, 2653952, 2123136, 1},
+    {3, 4777088, 384, 1},
+    {3, 4777472, 2048, 8},
+    {0, 4791168, 25899200, 1},
+    {1, 4111104, 25751744, 1},
+    {2, 4111104, 25751744, 1},
+    {3, 4793856, 25899200, 1},
+    {0, 30690368, 12288, 1},
+    {0, 30702656, 147456, 1},
+    {0, 30850112, 2362496, 1},
+    {1, 29862848, 12288, 1},
+    {1, 29875136, 147456, 1},
+    {1, 30022592, 2212992, 1},
+    {2, 29862848, 12288, 1},
+    {2, 29875136, 147456, 1},
+    {2, 30022592, 2212992, 1},
+    {3, 30693056, 14336, 1},
+    {3, 30707392, 147456, 1},
+    {3, 30854848, 2623168, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 1, slots_0}, // home 0 output
@@ -281,11 +173,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
@@ -297,7 +191,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -313,6 +209,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -329,12 +227,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2,
-     collective_0, 0},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
@@ -344,9 +243,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 4; i3 += 1) {
@@ -373,7 +273,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home, end, end2
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
-static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   const int64_t end = v2[1];
@@ -407,7 +307,7 @@ static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
   step(rank, home);
   return;
 }
-static void rank_3(Rank &v1, const int64_t *v2) {
+static void rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -449,110 +349,135 @@ constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
 constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1591488, 1},        {0, 1591488, 1060992, 1},
-    {0, 2652480, 2121984, 1},  {0, 4774464, 320, 1},
-    {0, 4774784, 2048, 8},     {1, 0, 1370304, 1},
-    {1, 1370304, 913536, 1},   {1, 2283840, 1827072, 1},
-    {1, 4110912, 192, 1},      {2, 0, 1370304, 1},
-    {2, 1370304, 913536, 1},   {2, 2283840, 1827072, 1},
-    {2, 4110912, 192, 1},      {3, 0, 1592384, 1},
-    {3, 1592384, 1061568, 1},  {3, 2653952, 2123136, 1},
-    {3, 4777088, 384, 1},      {3, 4777472, 2048, 8},
-    {0, 4791168, 73728, 1},    {1, 4111104, 1280, 1},
-    {2, 4111104, 1280, 1},     {3, 4793856, 73728, 1},
-    {0, 4864896, 25899200, 1}, {1, 4112384, 25751744, 1},
-    {2, 4112384, 25751744, 1}, {3, 4867584, 25899200, 1},
-    {0, 30764096, 12288, 4},   {0, 30813248, 147456, 2},
-    {0, 31108160, 2362496, 4}, {1, 29864128, 12288, 3},
-    {1, 29900992, 147456, 4},  {1, 30490816, 2212992, 3},
-    {2, 29864128, 12288, 2},   {2, 29888704, 147456, 4},
-    {2, 30478528, 2212992, 2}, {3, 30766784, 14336, 1},
-    {3, 30781120, 147456, 2},  {3, 31076032, 2623168, 1},
+    {0, 0, 1591488, 1},
+    {0, 1591488, 1060992, 1},
+    {0, 2652480, 2121984, 1},
+    {0, 4774464, 320, 1},
+    {0, 4774784, 2048, 8},
+    {1, 0, 1370304, 1},
+    {1, 1370304, 913536, 1},
+    {1, 2283840, 1827072, 1},
+    {1, 4110912, 192, 1},
+    {2, 0, 1370304, 1},
+    {2, 1370304, 913536, 1},
+    {2, 2283840, 1827072, 1},
+    {2, 4110912, 192, 1},
+    {3, 0, 1592384, 1},
+    {3, 1592384, 1061568, 1},
+    {3, 2653952, 2123136, 1},
+    {3, 4777088, 384, 1},
+    {3, 4777472, 2048, 8},
+    {0, 4791168, 73728, 1},
+    {1, 4111104, 1280, 1},
+    {2, 4111104, 1280, 1},
+    {3, 4793856, 73728, 1},
+    {0, 4864896, 25899200, 1},
+    {1, 4112384, 25751744, 1},
+    {2, 4112384, 25751744, 1},
+    {3, 4867584, 25899200, 1},
+    {0, 30764096, 12288, 4},
+    {0, 30813248, 147456, 2},
+    {0, 31108160, 2362496, 4},
+    {1, 29864128, 12288, 3},
+    {1, 29900992, 147456, 4},
+    {1, 30490816, 2212992, 3},
+    {2, 29864128, 12288, 2},
+    {2, 29888704, 147456, 4},
+    {2, 30478528, 2212992, 2},
+    {3, 30766784, 14336, 1},
+    {3, 30781120, 147456, 2},
+    {3, 31076032, 2623168, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},   // home 0 weights
-    {1, 1, slots_0},   // home 0 gradients
-    {2, 1, slots_0},   // home 0 moments
-    {-1, 1, nullptr},  // home 0 weight_changes
-    {3, 1, slots_0},   // home 0 control
-    {4, 8, slots_1},   // home 0 data
-    {22, 1, slots_0},  // home 0 workspace
-    {-1, 1, nullptr},  // home 0 input
-    {27, 8, slots_2},  // home 0 output
-    {27, 8, slots_3},  // home 0 output_grad
-    {-1, 1, nullptr},  // home 0 input_grad
-    {26, 4, slots_4},  // home 0 saved_for_input_grad
-    {28, 4, slots_4},  // home 0 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 0 checkpoints
-    {-1, 1, nullptr},  // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},   // home 1 weights
-    {6, 1, slots_0},   // home 1 gradients
-    {7, 1, slots_0},   // home 1 moments
-    {-1, 1, nullptr},  // home 1 weight_changes
-    {8, 1, slots_0},   // home 1 control
-    {-1, 1, nullptr},  // home 1 data
-    {23, 1, slots_0},  // home 1 workspace
-    {30, 2, slots_5},  // home 1 input
-    {30, 7, slots_6},  // home 1 output
-    {30, 7, slots_7},  // home 1 output_grad
-    {30, 8, slots_8},  // home 1 input_grad
-    {29, 3, slots_9},  // home 1 saved_for_input_grad
-    {31, 3, slots_9},  // home 1 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 1 checkpoints
-    {-1, 1, nullptr},  // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},   // home 2 weights
-    {10, 1, slots_0},  // home 2 gradients
-    {11, 1, slots_0},  // home 2 moments
-    {-1, 1, nullptr},  // home 2 weight_changes
-    {12, 1, slots_0},  // home 2 control
-    {-1, 1, nullptr},  // home 2 data
-    {24, 1, slots_0},  // home 2 workspace
-    {33, 2, slots_5},  // home 2 input
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {22, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 2, slots_5}, // home 1 input
+    {30, 7, slots_6}, // home 1 output
+    {30, 7, slots_7}, // home 1 output_grad
+    {30, 8, slots_8}, // home 1 input_grad
+    {29, 3, slots_9}, // home 1 saved_for_input_grad
+    {31, 3, slots_9}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 2, slots_5}, // home 2 input
     {33, 8, slots_10}, // home 2 output
     {33, 8, slots_11}, // home 2 output_grad
     {33, 8, slots_12}, // home 2 input_grad
-    {32, 2, slots_5},  // home 2 saved_for_input_grad
-    {34, 2, slots_5},  // home 2 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 2 checkpoints
-    {-1, 1, nullptr},  // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 2 recomputed_for_weight_grad
-    {13, 1, slots_0},  // home 3 weights
-    {14, 1, slots_0},  // home 3 gradients
-    {15, 1, slots_0},  // home 3 moments
-    {-1, 1, nullptr},  // home 3 weight_changes
-    {16, 1, slots_0},  // home 3 control
-    {17, 8, slots_1},  // home 3 data
-    {25, 1, slots_0},  // home 3 workspace
+    {32, 2, slots_5}, // home 2 saved_for_input_grad
+    {34, 2, slots_5}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {25, 1, slots_0}, // home 3 workspace
     {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr},  // home 3 output
-    {-1, 1, nullptr},  // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
     {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0},  // home 3 saved_for_input_grad
-    {37, 1, slots_0},  // home 3 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 3 checkpoints
-    {-1, 1, nullptr},  // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 3 recomputed_for_weight_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2,
-     collective_0, 0},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {9499136, 6675840, 4450560, 2637504};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0,
-                               6314803, 7028121, 5839257, 12867378, 0, 0,
-                               6314803, 7028121, 5839257, 12867378, 0, 0,
-                               7258521, 7971839, 6782975, 14754814, 0, 0};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0, 0,
+    0, 0, 6314803, 7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 6314803,
+    7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 7258521, 7971839, 6782975,
+    14754814, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -562,9 +487,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -576,7 +502,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
-static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   recv(rank, Message::Activation, home - 1, 0);
@@ -589,7 +515,7 @@ static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
   send(rank, Message::Activation, home, 7);
   return;
 }
-static void evaluation_rank_3(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -607,32 +533,49 @@ constexpr uint16_t slots_2[] = {0, 1};
 constexpr uint16_t slots_3[] = {2, 3, 2, 3, 2, 3, 2, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1591488, 1},        {0, 1591488, 1060992, 1},
-    {0, 2652480, 2121984, 1},  {0, 4774464, 320, 1},
-    {0, 4774784, 2048, 8},     {1, 0, 1370304, 1},
-    {1, 1370304, 913536, 1},   {1, 2283840, 1827072, 1},
-    {1, 4110912, 192, 1},      {2, 0, 1370304, 1},
-    {2, 1370304, 913536, 1},   {2, 2283840, 1827072, 1},
-    {2, 4110912, 192, 1},      {3, 0, 1592384, 1},
-    {3, 1592384, 1061568, 1},  {3, 2653952, 2123136, 1},
-    {3, 4777088, 384, 1},      {3, 4777472, 2048, 8},
-    {0, 4791168, 25899200, 1}, {1, 4111104, 25751744, 1},
-    {2, 4111104, 25751744, 1}, {3, 4793856, 25899200, 1},
-    {0, 30690368, 12288, 1},   {0, 30702656, 147456, 2},
-    {0, 30997568, 2362496, 1}, {1, 29862848, 12288, 1},
-    {1, 29875136, 147456, 4},  {1, 30464960, 2212992, 1},
-    {2, 29862848, 12288, 1},   {2, 29875136, 147456, 4},
-    {2, 30464960, 2212992, 1}, {3, 30693056, 14336, 1},
-    {3, 30707392, 147456, 2},  {3, 31002304, 2623168, 1},
+    {0, 0, 1591488, 1},
+    {0, 1591488, 1060992, 1},
+    {0, 2652480, 2121984, 1},
+    {0, 4774464, 320, 1},
+    {0, 4774784, 2048, 8},
+    {1, 0, 1370304, 1},
+    {1, 1370304, 913536, 1},
+    {1, 2283840, 1827072, 1},
+    {1, 4110912, 192, 1},
+    {2, 0, 1370304, 1},
+    {2, 1370304, 913536, 1},
+    {2, 2283840, 1827072, 1},
+    {2, 4110912, 192, 1},
+    {3, 0, 1592384, 1},
+    {3, 1592384, 1061568, 1},
+    {3, 2653952, 2123136, 1},
+    {3, 4777088, 384, 1},
+    {3, 4777472, 2048, 8},
+    {0, 4791168, 25899200, 1},
+    {1, 4111104, 25751744, 1},
+    {2, 4111104, 25751744, 1},
+    {3, 4793856, 25899200, 1},
+    {0, 30690368, 12288, 1},
+    {0, 30702656, 147456, 2},
+    {0, 30997568, 2362496, 1},
+    {1, 29862848, 12288, 1},
+    {1, 29875136, 147456, 4},
+    {1, 30464960, 2212992, 1},
+    {2, 29862848, 12288, 1},
+    {2, 29875136, 147456, 4},
+    {2, 30464960, 2212992, 1},
+    {3, 30693056, 14336, 1},
+    {3, 30707392, 147456, 2},
+    {3, 31002304, 2623168, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 2, slots_2}, // home 0 output
@@ -643,11 +586,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {26, 2, slots_2}, // home 1 input
@@ -659,7 +604,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -675,6 +622,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -691,6 +640,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -709,102 +660,36 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     34,
-     sequential::pools,
-     64,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "one_f_one_b",
-     ProgramKind::Pipeline,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     38,
-     pipeline::pools,
-     64,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     233862018,
-     636493768,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     34,
-     evaluation::pools,
-     64,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     233862018, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40558144, 37129792, 34904512, 33699200};
 // from, to, latency in ns, bytes per us
 constexpr LinkDesc links[] = {
-    {0, 1, 5000, 5000}, {1, 0, 5000, 5000}, {1, 2, 5000, 5000},
-    {2, 1, 5000, 5000}, {2, 3, 5000, 5000}, {3, 2, 5000, 5000},
+    {0, 1, 5000, 5000},
+    {1, 0, 5000, 5000},
+    {1, 2, 5000, 5000},
+    {2, 1, 5000, 5000},
+    {2, 3, 5000, 5000},
+    {3, 2, 5000, 5000},
 };
-constexpr Executable executable = {"one_f_one_b",
-                                   6,
-                                   layers,
-                                   4,
-                                   stages,
-                                   4,
-                                   homes,
-                                   6,
-                                   edges,
-                                   4,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   6,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+

@@ -3,9 +3,9 @@
 #include "runtime/rondo_runtime.h"
 
 #if RONDO_TABLES_VERSION != 9
-#error                                                                         \
-    "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
 #else
+
 
 using namespace rondo::runtime;
 
@@ -18,185 +18,59 @@ namespace {
 // Then of a Llama: heads of k and v, width of a head, epsilon of norms, theta
 // and scaling of rotations, biases of q, k and v, norms of heads.
 constexpr LayerDesc layers[] = {
-    {"embed_tokens",
-     LayerKind::LlamaEmbedding,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     0,
-     {},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"embed_tokens", LayerKind::LlamaEmbedding, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.0",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {294912},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"model.layers.0", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {294912}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.1",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {294912},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"model.layers.1", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {294912}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.2",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {294912},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"model.layers.2", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {294912}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"model.layers.3",
-     LayerKind::LlamaBlock,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {294912},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"model.layers.3", LayerKind::LlamaBlock, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {294912}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
-    {"lm_head",
-     LayerKind::LlamaHead,
-     256,
-     128,
-     144,
-     4,
-     384,
-     4,
-     true,
-     false,
-     0,
-     0,
-     0,
-     0,
-     0,
-     1,
-     {294912},
-     0,
-     0,
-     Target::Cuda,
-     DType::Fp32,
+    {"lm_head", LayerKind::LlamaHead, 256, 128, 144, 4, 384, 4, true,
+     false, 0, 0, 0, 0, 0, 1, {294912}, 0, 0,
+     Target::Cuda, DType::Fp32,
      {},
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output
-// output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints
-// recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
-    {0,
-     4,
-     0,
-     1,
-     {1060992, 1060992, 2121984, 0, 320, 2048, 26587328, 0, 294912, 294912, 0,
-      12288, 4721792, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912,
-      294912, 12288, 4424832, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912,
-      294912, 12288, 4424832, 0, 0, 0}},
-    {0,
-     4,
-     0,
-     1,
-     {1061568, 1061568, 2123136, 0, 384, 2048, 26587328, 294912, 0, 0, 294912,
-      14336, 5244608, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1060992, 1060992, 2121984, 0, 320, 2048, 26587328, 0, 294912, 294912, 0, 12288, 4721792, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0}},
+    {0, 4, 0, 1,
+     {1061568, 1061568, 2123136, 0, 384, 2048, 26587328, 294912, 0, 0, 294912, 14336, 5244608, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 294912, 8, 23, 0, 0},
-    {1, 2, Message::Activation, 294912, 24, 39, 0, 0},
-    {2, 3, Message::Activation, 294912, 40, 55, 0, 0},
-    {1, 0, Message::Gradient, 294912, 26, 9, 0, 0},
-    {2, 1, Message::Gradient, 294912, 42, 25, 0, 0},
-    {3, 2, Message::Gradient, 294912, 58, 41, 0, 0},
+    {0, 1, Message::Activation, 294912, 8, 25, 0, 0},
+    {1, 2, Message::Activation, 294912, 26, 43, 0, 0},
+    {2, 3, Message::Activation, 294912, 44, 61, 0, 0},
+    {1, 0, Message::Gradient, 294912, 28, 9, 0, 0},
+    {2, 1, Message::Gradient, 294912, 46, 27, 0, 0},
+    {3, 2, Message::Gradient, 294912, 64, 45, 0, 0},
 };
 
 // name, first layer, layers
@@ -215,9 +89,10 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+
 namespace sequential {
 
-static void sequential_rank_0(Rank &v1, const int64_t *v2) {
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -245,32 +120,49 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1060992, 1},        {0, 1060992, 1060992, 1},
-    {0, 2121984, 2121984, 1},  {0, 4243968, 320, 1},
-    {0, 4244288, 2048, 8},     {1, 0, 913536, 1},
-    {1, 913536, 913536, 1},    {1, 1827072, 1827072, 1},
-    {1, 3654144, 192, 1},      {2, 0, 913536, 1},
-    {2, 913536, 913536, 1},    {2, 1827072, 1827072, 1},
-    {2, 3654144, 192, 1},      {3, 0, 1061568, 1},
-    {3, 1061568, 1061568, 1},  {3, 2123136, 2123136, 1},
-    {3, 4246272, 384, 1},      {3, 4246656, 2048, 8},
-    {0, 4260672, 26587328, 1}, {1, 3654336, 26292416, 1},
-    {2, 3654336, 26292416, 1}, {3, 4263040, 26587328, 1},
-    {0, 30848000, 12288, 1},   {0, 30860288, 294912, 1},
-    {0, 31155200, 4721792, 1}, {1, 29946752, 12288, 1},
-    {1, 29959040, 294912, 1},  {1, 30253952, 4424832, 1},
-    {2, 29946752, 12288, 1},   {2, 29959040, 294912, 1},
-    {2, 30253952, 4424832, 1}, {3, 30850368, 14336, 1},
-    {3, 30864704, 294912, 1},  {3, 31159616, 5244608, 1},
+    {0, 0, 1060992, 1},
+    {0, 1060992, 1060992, 1},
+    {0, 2121984, 2121984, 1},
+    {0, 4243968, 320, 1},
+    {0, 4244288, 2048, 8},
+    {1, 0, 913536, 1},
+    {1, 913536, 913536, 1},
+    {1, 1827072, 1827072, 1},
+    {1, 3654144, 192, 1},
+    {2, 0, 913536, 1},
+    {2, 913536, 913536, 1},
+    {2, 1827072, 1827072, 1},
+    {2, 3654144, 192, 1},
+    {3, 0, 1061568, 1},
+    {3, 1061568, 1061568, 1},
+    {3, 2123136, 2123136, 1},
+    {3, 4246272, 384, 1},
+    {3, 4246656, 2048, 8},
+    {0, 4260672, 26587328, 1},
+    {1, 3654336, 26292416, 1},
+    {2, 3654336, 26292416, 1},
+    {3, 4263040, 26587328, 1},
+    {0, 30848000, 12288, 1},
+    {0, 30860288, 294912, 1},
+    {0, 31155200, 4721792, 1},
+    {1, 29946752, 12288, 1},
+    {1, 29959040, 294912, 1},
+    {1, 30253952, 4424832, 1},
+    {2, 29946752, 12288, 1},
+    {2, 29959040, 294912, 1},
+    {2, 30253952, 4424832, 1},
+    {3, 30850368, 14336, 1},
+    {3, 30864704, 294912, 1},
+    {3, 31159616, 5244608, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 1, slots_0}, // home 0 output
@@ -281,11 +173,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
@@ -297,7 +191,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -313,6 +209,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -329,12 +227,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2,
-     collective_0, 0},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
@@ -344,9 +243,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace sequential
 
+
 namespace pipeline {
 
-static void rank_0(Rank &v1, const int64_t *v2) {
+static void rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 4; i3 += 1) {
@@ -373,7 +273,7 @@ static void rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home, end, end2
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
-static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   const int64_t end = v2[1];
@@ -407,7 +307,7 @@ static void ranks_1_to_2(Rank &v1, const int64_t *v2) {
   step(rank, home);
   return;
 }
-static void rank_3(Rank &v1, const int64_t *v2) {
+static void rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -449,110 +349,135 @@ constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
 constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1060992, 1},        {0, 1060992, 1060992, 1},
-    {0, 2121984, 2121984, 1},  {0, 4243968, 320, 1},
-    {0, 4244288, 2048, 8},     {1, 0, 913536, 1},
-    {1, 913536, 913536, 1},    {1, 1827072, 1827072, 1},
-    {1, 3654144, 192, 1},      {2, 0, 913536, 1},
-    {2, 913536, 913536, 1},    {2, 1827072, 1827072, 1},
-    {2, 3654144, 192, 1},      {3, 0, 1061568, 1},
-    {3, 1061568, 1061568, 1},  {3, 2123136, 2123136, 1},
-    {3, 4246272, 384, 1},      {3, 4246656, 2048, 8},
-    {0, 4260672, 73728, 1},    {1, 3654336, 1280, 1},
-    {2, 3654336, 1280, 1},     {3, 4263040, 73728, 1},
-    {0, 4334400, 26587328, 1}, {1, 3655616, 26292416, 1},
-    {2, 3655616, 26292416, 1}, {3, 4336768, 26587328, 1},
-    {0, 30921728, 12288, 4},   {0, 30970880, 294912, 2},
-    {0, 31560704, 4721792, 4}, {1, 29948032, 12288, 3},
-    {1, 29984896, 294912, 4},  {1, 31164544, 4424832, 3},
-    {2, 29948032, 12288, 2},   {2, 29972608, 294912, 4},
-    {2, 31152256, 4424832, 2}, {3, 30924096, 14336, 1},
-    {3, 30938432, 294912, 2},  {3, 31528256, 5244608, 1},
+    {0, 0, 1060992, 1},
+    {0, 1060992, 1060992, 1},
+    {0, 2121984, 2121984, 1},
+    {0, 4243968, 320, 1},
+    {0, 4244288, 2048, 8},
+    {1, 0, 913536, 1},
+    {1, 913536, 913536, 1},
+    {1, 1827072, 1827072, 1},
+    {1, 3654144, 192, 1},
+    {2, 0, 913536, 1},
+    {2, 913536, 913536, 1},
+    {2, 1827072, 1827072, 1},
+    {2, 3654144, 192, 1},
+    {3, 0, 1061568, 1},
+    {3, 1061568, 1061568, 1},
+    {3, 2123136, 2123136, 1},
+    {3, 4246272, 384, 1},
+    {3, 4246656, 2048, 8},
+    {0, 4260672, 73728, 1},
+    {1, 3654336, 1280, 1},
+    {2, 3654336, 1280, 1},
+    {3, 4263040, 73728, 1},
+    {0, 4334400, 26587328, 1},
+    {1, 3655616, 26292416, 1},
+    {2, 3655616, 26292416, 1},
+    {3, 4336768, 26587328, 1},
+    {0, 30921728, 12288, 4},
+    {0, 30970880, 294912, 2},
+    {0, 31560704, 4721792, 4},
+    {1, 29948032, 12288, 3},
+    {1, 29984896, 294912, 4},
+    {1, 31164544, 4424832, 3},
+    {2, 29948032, 12288, 2},
+    {2, 29972608, 294912, 4},
+    {2, 31152256, 4424832, 2},
+    {3, 30924096, 14336, 1},
+    {3, 30938432, 294912, 2},
+    {3, 31528256, 5244608, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},   // home 0 weights
-    {1, 1, slots_0},   // home 0 gradients
-    {2, 1, slots_0},   // home 0 moments
-    {-1, 1, nullptr},  // home 0 weight_changes
-    {3, 1, slots_0},   // home 0 control
-    {4, 8, slots_1},   // home 0 data
-    {22, 1, slots_0},  // home 0 workspace
-    {-1, 1, nullptr},  // home 0 input
-    {27, 8, slots_2},  // home 0 output
-    {27, 8, slots_3},  // home 0 output_grad
-    {-1, 1, nullptr},  // home 0 input_grad
-    {26, 4, slots_4},  // home 0 saved_for_input_grad
-    {28, 4, slots_4},  // home 0 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 0 checkpoints
-    {-1, 1, nullptr},  // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},   // home 1 weights
-    {6, 1, slots_0},   // home 1 gradients
-    {7, 1, slots_0},   // home 1 moments
-    {-1, 1, nullptr},  // home 1 weight_changes
-    {8, 1, slots_0},   // home 1 control
-    {-1, 1, nullptr},  // home 1 data
-    {23, 1, slots_0},  // home 1 workspace
-    {30, 2, slots_5},  // home 1 input
-    {30, 7, slots_6},  // home 1 output
-    {30, 7, slots_7},  // home 1 output_grad
-    {30, 8, slots_8},  // home 1 input_grad
-    {29, 3, slots_9},  // home 1 saved_for_input_grad
-    {31, 3, slots_9},  // home 1 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 1 checkpoints
-    {-1, 1, nullptr},  // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},   // home 2 weights
-    {10, 1, slots_0},  // home 2 gradients
-    {11, 1, slots_0},  // home 2 moments
-    {-1, 1, nullptr},  // home 2 weight_changes
-    {12, 1, slots_0},  // home 2 control
-    {-1, 1, nullptr},  // home 2 data
-    {24, 1, slots_0},  // home 2 workspace
-    {33, 2, slots_5},  // home 2 input
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {22, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 2, slots_5}, // home 1 input
+    {30, 7, slots_6}, // home 1 output
+    {30, 7, slots_7}, // home 1 output_grad
+    {30, 8, slots_8}, // home 1 input_grad
+    {29, 3, slots_9}, // home 1 saved_for_input_grad
+    {31, 3, slots_9}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 2, slots_5}, // home 2 input
     {33, 8, slots_10}, // home 2 output
     {33, 8, slots_11}, // home 2 output_grad
     {33, 8, slots_12}, // home 2 input_grad
-    {32, 2, slots_5},  // home 2 saved_for_input_grad
-    {34, 2, slots_5},  // home 2 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 2 checkpoints
-    {-1, 1, nullptr},  // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 2 recomputed_for_weight_grad
-    {13, 1, slots_0},  // home 3 weights
-    {14, 1, slots_0},  // home 3 gradients
-    {15, 1, slots_0},  // home 3 moments
-    {-1, 1, nullptr},  // home 3 weight_changes
-    {16, 1, slots_0},  // home 3 control
-    {17, 8, slots_1},  // home 3 data
-    {25, 1, slots_0},  // home 3 workspace
+    {32, 2, slots_5}, // home 2 saved_for_input_grad
+    {34, 2, slots_5}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {25, 1, slots_0}, // home 3 workspace
     {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr},  // home 3 output
-    {-1, 1, nullptr},  // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
     {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0},  // home 3 saved_for_input_grad
-    {37, 1, slots_0},  // home 3 saved_for_weight_grad
-    {-1, 1, nullptr},  // home 3 checkpoints
-    {-1, 1, nullptr},  // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr},  // home 3 recomputed_for_weight_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2,
-     collective_0, 0},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {18936320, 13311360, 8874240, 5258944};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute
-// step
-constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0,
-                               6314803, 7028121, 5839257, 12867378, 0, 0,
-                               6314803, 7028121, 5839257, 12867378, 0, 0,
-                               7258521, 7971839, 6782975, 14754814, 0, 0};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0, 0,
+    0, 0, 6314803, 7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 6314803,
+    7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 7258521, 7971839, 6782975,
+    14754814, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -562,9 +487,10 @@ constexpr RankDesc ranks[] = {
 
 } // namespace pipeline
 
+
 namespace evaluation {
 
-static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
@@ -576,7 +502,7 @@ static void evaluation_rank_0(Rank &v1, const int64_t *v2) {
 // A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
-static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
   const int64_t home = v2[0];
   recv(rank, Message::Activation, home - 1, 0);
@@ -589,7 +515,7 @@ static void evaluation_ranks_1_to_2(Rank &v1, const int64_t *v2) {
   send(rank, Message::Activation, home, 7);
   return;
 }
-static void evaluation_rank_3(Rank &v1, const int64_t *v2) {
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
   recv(rank, Message::Activation, 2, 0);
@@ -607,32 +533,49 @@ constexpr uint16_t slots_2[] = {0, 1};
 constexpr uint16_t slots_3[] = {2, 3, 2, 3, 2, 3, 2, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 1060992, 1},        {0, 1060992, 1060992, 1},
-    {0, 2121984, 2121984, 1},  {0, 4243968, 320, 1},
-    {0, 4244288, 2048, 8},     {1, 0, 913536, 1},
-    {1, 913536, 913536, 1},    {1, 1827072, 1827072, 1},
-    {1, 3654144, 192, 1},      {2, 0, 913536, 1},
-    {2, 913536, 913536, 1},    {2, 1827072, 1827072, 1},
-    {2, 3654144, 192, 1},      {3, 0, 1061568, 1},
-    {3, 1061568, 1061568, 1},  {3, 2123136, 2123136, 1},
-    {3, 4246272, 384, 1},      {3, 4246656, 2048, 8},
-    {0, 4260672, 26587328, 1}, {1, 3654336, 26292416, 1},
-    {2, 3654336, 26292416, 1}, {3, 4263040, 26587328, 1},
-    {0, 30848000, 12288, 1},   {0, 30860288, 294912, 2},
-    {0, 31450112, 4721792, 1}, {1, 29946752, 12288, 1},
-    {1, 29959040, 294912, 4},  {1, 31138688, 4424832, 1},
-    {2, 29946752, 12288, 1},   {2, 29959040, 294912, 4},
-    {2, 31138688, 4424832, 1}, {3, 30850368, 14336, 1},
-    {3, 30864704, 294912, 2},  {3, 31454528, 5244608, 1},
+    {0, 0, 1060992, 1},
+    {0, 1060992, 1060992, 1},
+    {0, 2121984, 2121984, 1},
+    {0, 4243968, 320, 1},
+    {0, 4244288, 2048, 8},
+    {1, 0, 913536, 1},
+    {1, 913536, 913536, 1},
+    {1, 1827072, 1827072, 1},
+    {1, 3654144, 192, 1},
+    {2, 0, 913536, 1},
+    {2, 913536, 913536, 1},
+    {2, 1827072, 1827072, 1},
+    {2, 3654144, 192, 1},
+    {3, 0, 1061568, 1},
+    {3, 1061568, 1061568, 1},
+    {3, 2123136, 2123136, 1},
+    {3, 4246272, 384, 1},
+    {3, 4246656, 2048, 8},
+    {0, 4260672, 26587328, 1},
+    {1, 3654336, 26292416, 1},
+    {2, 3654336, 26292416, 1},
+    {3, 4263040, 26587328, 1},
+    {0, 30848000, 12288, 1},
+    {0, 30860288, 294912, 2},
+    {0, 31450112, 4721792, 1},
+    {1, 29946752, 12288, 1},
+    {1, 29959040, 294912, 4},
+    {1, 31138688, 4424832, 1},
+    {2, 29946752, 12288, 1},
+    {2, 29959040, 294912, 4},
+    {2, 31138688, 4424832, 1},
+    {3, 30850368, 14336, 1},
+    {3, 30864704, 294912, 2},
+    {3, 31454528, 5244608, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0},  // home 0 weights
-    {1, 1, slots_0},  // home 0 gradients
-    {2, 1, slots_0},  // home 0 moments
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
     {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0},  // home 0 control
-    {4, 8, slots_1},  // home 0 data
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
     {23, 2, slots_2}, // home 0 output
@@ -643,11 +586,13 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {5, 1, slots_0},  // home 1 weights
-    {6, 1, slots_0},  // home 1 gradients
-    {7, 1, slots_0},  // home 1 moments
+    {-1, 1, nullptr}, // home 0 gathered_weights
+    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
     {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0},  // home 1 control
+    {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
     {26, 2, slots_2}, // home 1 input
@@ -659,7 +604,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {9, 1, slots_0},  // home 2 weights
+    {-1, 1, nullptr}, // home 1 gathered_weights
+    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {-1, 1, nullptr}, // home 2 weight_changes
@@ -675,6 +622,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 2 gathered_weights
+    {-1, 1, nullptr}, // home 2 unreduced_gradients
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -691,6 +640,8 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
+    {-1, 1, nullptr}, // home 3 gathered_weights
+    {-1, 1, nullptr}, // home 3 unreduced_gradients
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -709,102 +660,36 @@ constexpr RankDesc ranks[] = {
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
-    {0,
-     "sequential",
-     ProgramKind::Sequential,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     1,
-     sequential::ranks,
-     sequential::rank_of_home,
-     34,
-     sequential::pools,
-     64,
-     sequential::places,
-     2,
-     sequential::collectives,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
-    {1,
-     "one_f_one_b",
-     ProgramKind::Pipeline,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     pipeline::ranks,
-     pipeline::rank_of_home,
-     38,
-     pipeline::pools,
-     64,
-     pipeline::places,
-     2,
-     pipeline::collectives,
-     234038964,
-     636493768,
-     pipeline::peak_memory_bytes,
-     pipeline::staging,
-     pipeline::work_ns},
-    {2,
-     "evaluation",
-     ProgramKind::Evaluation,
-     8,
-     4,
-     true,
-     layers,
-     shares,
-     edges,
-     4,
-     evaluation::ranks,
-     evaluation::rank_of_home,
-     34,
-     evaluation::pools,
-     64,
-     evaluation::places,
-     0,
-     nullptr,
-     0,
-     0,
-     nullptr,
-     nullptr,
-     nullptr},
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     0, 0, nullptr, nullptr, nullptr},
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     234038964, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {50447872, 44439040, 40001920, 36772864};
 // from, to, latency in ns, bytes per us
 constexpr LinkDesc links[] = {
-    {0, 1, 5000, 5000}, {1, 0, 5000, 5000}, {1, 2, 5000, 5000},
-    {2, 1, 5000, 5000}, {2, 3, 5000, 5000}, {3, 2, 5000, 5000},
+    {0, 1, 5000, 5000},
+    {1, 0, 5000, 5000},
+    {1, 2, 5000, 5000},
+    {2, 1, 5000, 5000},
+    {2, 3, 5000, 5000},
+    {3, 2, 5000, 5000},
 };
-constexpr Executable executable = {"one_f_one_b",
-                                   6,
-                                   layers,
-                                   4,
-                                   stages,
-                                   4,
-                                   homes,
-                                   6,
-                                   edges,
-                                   4,
-                                   arena_bytes,
-                                   3,
-                                   programs,
-                                   &cudaBackend,
-                                   6,
-                                   links,
-                                   nullptr};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
 
 #endif // RONDO_TABLES_VERSION
+
+
