@@ -31,16 +31,18 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// one micro-batch. No weights are moved back; where they are, their changes
 /// take as much as the gradients. Control holds a header, partial norms (fp64)
 /// of each layer and, if a layer has a loss, one (fp32) for each of
-/// `microbatches`, the most of any program.
+/// `microbatches`, the most of any program. `moments` is how many the optimizer
+/// keeps of each weight (kinds/Optimizers.h).
 inline void stageBytes(const LayerDesc *layers, int numLayers,
-                       int64_t microbatches, int64_t bytes[numBuffers]) {
+                       int64_t microbatches, int64_t bytes[numBuffers],
+                       int32_t moments = 2) {
   auto at = [&](Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
   const LayerSizes sizes = stageSizes(layers, numLayers);
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
-  at(Buffer::Moments) = 2 * at(Buffer::Gradients);
+  at(Buffer::Moments) = moments * at(Buffer::Gradients);
   at(Buffer::WeightChanges) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
