@@ -124,7 +124,6 @@ LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
 LogicalResult Emitter::describeOverlap(Member &member, ProgramText &text) {
   OverlapText overlap;
   overlap.delays = figures.of(member.schedule).delays;
-  // Its order breaks a rule, which verifying has said.
   if (overlap.delays.size() == 0)
     return failure();
   overlap.iterationsEach =
@@ -346,7 +345,8 @@ LogicalResult Emitter::run() {
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   text(executableText({name.str(), sizes.front().layers.size(), stages.size(),
-                       backend.str(), isAdaptive},
+                       backend.str(), isAdaptive,
+                       pipe::momentsOf(members.front().plan)},
                       texts, members.front().problem));
   return success();
 }

@@ -324,7 +324,10 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
      << ", arena_bytes, " << programs.size() << ", programs,\n    "
      << (executable.backend.empty() ? "nullptr" : "&" + executable.backend)
      << ", " << numLinks << ", " << (numLinks > 0 ? "links" : "nullptr") << ", "
-     << (executable.isAdaptive ? "&scheduleSearch" : "nullptr") << "};\n\n"
+     << (executable.isAdaptive ? "&scheduleSearch" : "nullptr")
+     << (executable.moments == 2 ? ""
+                                 : ", " + std::to_string(executable.moments))
+     << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n\n"
         "#endif // RONDO_TABLES_VERSION\n";

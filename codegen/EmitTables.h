@@ -91,6 +91,8 @@ struct ExecutableText {
   /// none.
   std::string backend;
   bool isAdaptive = false;
+  /// Of each weight.
+  int32_t moments = 2;
 };
 
 /// The list of programs, the executable and main(). The problem is one of its

@@ -4,6 +4,7 @@
 #include "dialect/Pipe.h"
 
 #include "kinds/Collectives.h"
+#include "kinds/Optimizers.h"
 
 using namespace rondo::pipe;
 
@@ -22,6 +23,14 @@ static_assert(getMaxEnumValForBuffer() + 1 == rondo::numBufferKinds,
                 "PipeEnums.td has another number for " #name);
 RONDO_COLLECTIVE_KINDS(RONDO_SAME)
 #undef RONDO_SAME
+#define RONDO_CHECK(name, keyword, moments)                                    \
+  static_assert(static_cast<int>(Optimizer::name) ==                           \
+                    static_cast<int>(rondo::PlannedOptimizer::name),           \
+                "PipeEnums.td numbers optimizers otherwise");
+RONDO_PLANNED_OPTIMIZERS(RONDO_CHECK)
+#undef RONDO_CHECK
+static_assert(getMaxEnumValForOptimizer() + 1 == rondo::numPlannedOptimizers,
+              "PipeEnums.td lists other optimizers than kinds/Optimizers.h");
 static_assert(getMaxEnumValForCollectiveKind() + 1 == rondo::numCollectiveKinds,
               "PipeEnums.td lists other collectives than kinds/Collectives.h");
 

@@ -58,6 +58,13 @@ def Pipe_Norm : Pipe_Enum<"Norm", "what the steps await to clip gradients by", [
   I32EnumAttrCase<"None", 1, "none">
 ]>;
 
+/// The list of kinds/Optimizers.h.
+def Pipe_Optimizer : Pipe_Enum<"Optimizer", "what memory is planned for", [
+  I32EnumAttrCase<"AdamW", 0, "adamw">,
+  I32EnumAttrCase<"Sgd", 1, "sgd">,
+  I32EnumAttrCase<"PlainSgd", 2, "plain_sgd">
+]>;
+
 def Pipe_Clip : Pipe_Enum<"Clip",
     "what gradients are clipped by where iterations overlap", [
   I32EnumAttrCase<"Stage", 0, "stage">,

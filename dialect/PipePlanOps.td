@@ -18,9 +18,11 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     measured costs of layers are then scaled in proportion. Timed layers state
     what all samples take, however many these are. `target` is what the
     plan is compiled for (default: `cpu` in fp32); buffer sizes depend on it.
+    `optimizer` is what memory is planned for: `adamw` (the default) keeps two
+    moments of each weight, `sgd` one, `plain_sgd`, which has no momentum, none.
 
     ```mlir
-    pipe.plan @step of @gpt on @lab microbatches(8) {
+    pipe.plan @step of @gpt on @lab microbatches(8) optimizer(sgd) {
       pipe.stage @s0 [@wte, @h0] on 0
       pipe.stage @s1 [@lm_head] on 1
     }
@@ -28,12 +30,14 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
       FlatSymbolRefAttr:$cluster, I64Prop:$microbatches,
-      OptionalAttr<I64Attr>:$samples, OptionalAttr<Pipe_TargetAttr>:$target);
+      OptionalAttr<I64Attr>:$samples, OptionalAttr<Pipe_TargetAttr>:$target,
+      DefaultValuedProp<EnumProp<Pipe_Optimizer>, "Optimizer::AdamW">:$optimizer);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
     (`samples` `(` $samples^ `)`)?
-    (`target` `` $target^)? attr-dict-with-keyword $body
+    (`target` `` $target^)? (`optimizer` `(` custom<Word>($optimizer)^ `)`)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -5,6 +5,7 @@
 #define RONDO_PASSES_LAYERS_H
 
 #include "dialect/Pipe.h"
+#include "kinds/Optimizers.h"
 #include "runtime/model/executable.h"
 
 #include <string>
@@ -32,6 +33,13 @@ mlir::LogicalResult checkTarget(PlanOp plan);
 /// from there (rule P1).
 int64_t firstLayerOf(StageOp stage, ModelOp model);
 
+/// Moments of each weight that the plan's memory has room for.
+inline int32_t momentsOf(PlanOp plan) {
+  return rondo::traitsOf(
+             static_cast<rondo::PlannedOptimizer>(plan.getOptimizer()))
+      .moments;
+}
+
 /// What the stages of a plan need by their layers: sizes from the runtime's own
 /// functions, times from measurements or from floating-point operations. Reads
 /// the model and the cluster once; both must stay as they are meanwhile.
@@ -49,6 +57,8 @@ private:
   std::vector<unsigned> placesOf(StageOp stage) const;
 
   int64_t microbatches;
+  /// Of each weight.
+  int32_t moments;
   int32_t samples;
   /// By place in the model.
   std::vector<runtime::LayerDesc> layers;

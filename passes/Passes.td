@@ -6,6 +6,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetOptimizer : Pass<"pipe-set-optimizer", "::mlir::ModuleOp"> {
+  let summary = "set the optimizer that memory is planned for";
+  let description = [{
+    Sets the `optimizer` of every `pipe.plan`, whatever it was. Sizes depend on
+    it, so this pass runs before `pipe-resolve-stages`: a plan whose stages have
+    sizes for another one is an error.
+
+    ```mlir
+    pipe.plan @step of @gpt on @lab microbatches(8) { ... }
+    // becomes, with "optimizer=sgd",
+    pipe.plan @step of @gpt on @lab microbatches(8) optimizer(sgd) { ... }
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "::rondo::pipe::Optimizer",
+           /*default=*/"::rondo::pipe::Optimizer::AdamW",
+           "adamw, sgd or plain_sgd", [{
+      ::llvm::cl::values(
+          clEnumValN(::rondo::pipe::Optimizer::AdamW, "adamw",
+                     "two moments of each weight"),
+          clEnumValN(::rondo::pipe::Optimizer::Sgd, "sgd", "one"),
+          clEnumValN(::rondo::pipe::Optimizer::PlainSgd, "plain_sgd", "none"))
+    }]>
+  ];
+}
+
 def SetTarget : Pass<"pipe-set-target", "::mlir::ModuleOp"> {
   let summary = "set what the plans are compiled for";
   let description = [{

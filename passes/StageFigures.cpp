@@ -100,7 +100,7 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
 }
 
 StageFigures::StageFigures(PlanOp plan)
-    : microbatches(plan.getMicrobatches()),
+    : microbatches(plan.getMicrobatches()), moments(momentsOf(plan)),
       samples(static_cast<int32_t>(
           std::clamp<int64_t>(plan.getSamplesOfMicrobatch(), 1, maxSamples))),
       layers(describeLayers(plan)), ops(plan.lookupModel().getLayers()),
@@ -140,17 +140,17 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
       own.push_back(shareOf(layers[place], share, samples));
     std::array<int64_t, numBufferKinds> bytes;
     runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data(),
-                        stage.getPieces());
+                        stage.getPieces(), moments);
     result.push_back(BuffersAttr::fromBytes(stage.getContext(), bytes));
   }
   return result;
 }
 
 /// Weights, gradients and moments of a layer.
-static int64_t stateBytesOf(const runtime::LayerDesc &layer,
-                            int64_t microbatches) {
+static int64_t stateBytesOf(const runtime::LayerDesc &layer, PlanOp plan) {
   int64_t bytes[runtime::numBuffers];
-  runtime::stageBytes(&layer, 1, microbatches, bytes);
+  runtime::stageBytes(&layer, 1, plan.getMicrobatches(), bytes,
+                      /*pieces=*/1, momentsOf(plan));
   return bytes[int(runtime::Buffer::Weights)] +
          bytes[int(runtime::Buffer::Gradients)] +
          bytes[int(runtime::Buffer::Moments)];
@@ -164,7 +164,8 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
     Figures needed;
     needed.add(layer, op, speed);
     int64_t buffers[runtime::numBuffers];
-    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers);
+    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers,
+                        /*pieces=*/1, momentsOf(plan));
     LayerFigures &figures = result.emplace_back();
     figures.parameters = runtime::layerParameters(layer);
     const runtime::LayerFlops flops = runtime::layerFlops(layer);
@@ -174,7 +175,7 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
     figures.heldToInputGrad = needed.freedByInputGrad;
     figures.heldToWeightGrad = needed.activation - needed.freedByInputGrad;
     figures.outputBytes = needed.output;
-    figures.stateBytes = stateBytesOf(layer, plan.getMicrobatches());
+    figures.stateBytes = stateBytesOf(layer, plan);
     figures.gradientBytes = buffers[int(runtime::Buffer::Gradients)];
     figures.forwardNs = needed.ns[0];
     figures.inputGradNs = needed.ns[1];
@@ -191,8 +192,7 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
     Figures figures;
     figures.add(layer, op, speed);
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
-                     stateBytesOf(layer, plan.getMicrobatches()),
-                     figures.activation});
+                     stateBytesOf(layer, plan), figures.activation});
   }
   return loads;
 }

@@ -139,8 +139,11 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
     return TextFault("action " + value.excerpt() + " serves " +
                      std::to_string(count) + " micro-batches; at most " +
                      std::to_string(maxCount) + " go into one task");
-  if (stage >= problem.numStages() ||
-      index + count > (isTask ? problem.microbatches : problem.iterations))
+  // S9 looks at the numbers of gathers and reductions.
+  const int64_t most = isTask               ? problem.microbatches
+                       : kind->movesState() ? maxMicrobatches
+                                            : problem.iterations;
+  if (stage >= problem.numStages() || index + count > most)
     return TextFault("completeness", text->str() + " is not a " +
                                          (isTask ? "task" : "step") +
                                          " of the problem, which has " +

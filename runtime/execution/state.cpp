@@ -135,8 +135,10 @@ void State::bindTensors(int32_t h) {
   const StageDesc &stage = *binding.desc;
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
-  int64_t momentBytes =
-      binding.share->bytes[static_cast<int>(Buffer::Moments)] / 2;
+  // The second moments lie behind the first ones.
+  const int64_t momentBytes =
+      binding.share->bytes[static_cast<int>(Buffer::Moments)] /
+      std::max(exe.moments, 1);
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     int32_t index = 0;
     for (const LayerTensor &layout : layerTensors(layers[l])) {
@@ -170,9 +172,11 @@ void State::bindTensors(int32_t h) {
             layer.weightsOffset;
         tensor.weights = at(weights);
         tensor.gradients = at(binding.gradients + layer.gradientsOffset);
-        tensor.moment1 = at(binding.moments + layer.gradientsOffset);
-        tensor.moment2 =
-            at(binding.moments + momentBytes + layer.gradientsOffset);
+        if (exe.moments > 0)
+          tensor.moment1 = at(binding.moments + layer.gradientsOffset);
+        if (exe.moments > 1)
+          tensor.moment2 =
+              at(binding.moments + momentBytes + layer.gradientsOffset);
         if (binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
         // After the fp32 weights, which are as large as the gradients.

@@ -239,7 +239,7 @@ void State::checkStages(const ProgramDesc &program) const {
     const ShareDesc &share = program.shares[h];
     int64_t needed[numBuffers];
     stageBytes(layersOf(h, program).data(), stage.numLayers, microbatches,
-               needed, exe.homes[h].pieces);
+               needed, exe.homes[h].pieces, exe.moments);
     for (int b = 0; b < numBuffers; ++b)
       if (share.bytes[b] < needed[b])
         throw Error("stage '" + std::string(stage.name) + "' plans " +

@@ -309,6 +309,9 @@ struct Executable {
   /// Of an executable whose pipelines were chosen for a network that changes,
   /// so that it adapts unless told otherwise; else null.
   const ScheduleSearch *search = nullptr;
+  /// Moments of each weight that arenas have room for: what the optimizer that
+  /// memory was planned for keeps (kinds/Optimizers.h).
+  int32_t moments = 2;
 };
 
 } // namespace rondo::runtime

@@ -32,14 +32,15 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// one micro-batch. No weights are moved back; where they are, their changes
 /// take as much as the gradients. Control holds a header, partial norms (fp64)
 /// of each layer and, if a layer has a loss, one (fp32) for each of
-/// `microbatches`, the most of any program.
+/// `microbatches`, the most of any program. `moments` is how many the optimizer
+/// keeps of each weight (kinds/Optimizers.h).
 ///
 /// A home that keeps one of several `pieces` has a piece of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
 /// as all pieces are.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers],
-                       int64_t pieces = 1) {
+                       int64_t pieces = 1, int32_t moments = 2) {
   auto at = [&](Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
@@ -57,7 +58,7 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
     at(Buffer::GatheredWeights) = pieces * at(Buffer::Weights);
     at(Buffer::UnreducedGradients) = pieces * at(Buffer::Gradients);
   }
-  at(Buffer::Moments) = 2 * at(Buffer::Gradients);
+  at(Buffer::Moments) = moments * at(Buffer::Gradients);
   at(Buffer::WeightChanges) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);

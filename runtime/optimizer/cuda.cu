@@ -196,13 +196,16 @@ descend(float momentum, float clip, float rate, float shrink,
   float weight[width], gradient[width], moment[width];
   load(weight, tensor.weights + at);
   load(gradient, tensor.gradients + at);
-  load(moment, tensor.moment1 + at);
+  if (tensor.moment1)
+    load(moment, tensor.moment1 + at);
 #pragma unroll
   for (int i = 0; i < width; ++i) {
-    moment[i] = momentum * moment[i] + gradient[i] * clip;
+    moment[i] =
+        (tensor.moment1 ? momentum * moment[i] : 0) + gradient[i] * clip;
     weight[i] = weight[i] * shrink - rate * moment[i];
   }
-  store(tensor.moment1 + at, moment);
+  if (tensor.moment1)
+    store(tensor.moment1 + at, moment);
   store(tensor.weights + at, weight);
   if (tensor.copy)
     store(tensor.copy + at, weight);

@@ -30,7 +30,7 @@ void updatePart(const UpdateRule &rule, const StepControl *control,
                  t.gradients + begin, t.moment1 + begin, t.moment2 + begin);
   case OptimizerKind::Sgd:
     return sgd(rule.sgd, control, t.decay, count, t.weights + begin,
-               t.gradients + begin, t.moment1 + begin);
+               t.gradients + begin, t.moment1 ? t.moment1 + begin : nullptr);
   }
 }
 

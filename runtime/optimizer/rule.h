@@ -31,7 +31,7 @@ struct UpdatedTensor {
   bool decay;
   float *weights;
   const float *gradients;
-  /// SGD does not use the second.
+  /// SGD does not use the second, and without momentum needs none.
   float *moment1, *moment2;
   /// The running mean of the weights' changes; null: it is not kept.
   float *changes = nullptr;

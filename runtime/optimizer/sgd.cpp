@@ -21,6 +21,14 @@ RONDO_VECTORISE void descend(float momentum, float clip, float rate,
   }
 }
 
+/// The same without a moment.
+RONDO_VECTORISE void descendPlainly(float clip, float rate, float shrink,
+                                    int64_t count, float *__restrict weights,
+                                    const float *__restrict gradients) {
+  for (int64_t i = 0; i < count; ++i)
+    weights[i] = weights[i] * shrink - rate * (gradients[i] * clip);
+}
+
 } // namespace
 
 void sgd(const SgdConfig &config, const StepControl *control, bool decay,
@@ -28,6 +36,9 @@ void sgd(const SgdConfig &config, const StepControl *control, bool decay,
   const float rate = control->learningRate;
   const float shrink =
       decay ? static_cast<float>(1 - double(rate) * config.weightDecay) : 1.0f;
+  if (!moment)
+    return descendPlainly(control->clipFactor, rate, shrink, count, weights,
+                          gradients);
   descend(config.momentum, control->clipFactor, rate, shrink, count, weights,
           gradients, moment);
 }

@@ -18,7 +18,8 @@ struct SgdConfig {
 };
 
 /// One step on `count` elements, which may be 0: the moment is momentum times
-/// itself plus the gradient, and weights go down along it.
+/// itself plus the gradient, and weights go down along it. Without a moment,
+/// they go down along the gradient.
 void sgd(const SgdConfig &config, const StepControl *control, bool decay,
          int64_t count, float *weights, const float *gradients, float *moment);
 

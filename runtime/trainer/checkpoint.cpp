@@ -62,7 +62,9 @@ static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
     if (!tensor.sharedWith.empty())
       continue;
     slices.push_back({tensor.name, &tensor, &Tensor::weights});
-    slices.push_back({"optimizer.m." + tensor.name, &tensor, &Tensor::moment1});
+    if (state.executable().moments > 0)
+      slices.push_back(
+          {"optimizer.m." + tensor.name, &tensor, &Tensor::moment1});
     if (optimizer == OptimizerKind::AdamW)
       slices.push_back(
           {"optimizer.v." + tensor.name, &tensor, &Tensor::moment2});
@@ -268,7 +270,8 @@ static void distribute(Source *source, State &state, OptimizerKind optimizer,
     const std::string &name =
         copy.sharedWith.empty() ? copy.name : copy.sharedWith;
     put(copy, copy.weights, name);
-    put(copy, copy.moment1, "optimizer.m." + name);
+    if (state.executable().moments > 0)
+      put(copy, copy.moment1, "optimizer.m." + name);
     if (optimizer == OptimizerKind::AdamW)
       put(copy, copy.moment2, "optimizer.v." + name);
     // Of a shared tensor, the owner of the copy has taken them above.

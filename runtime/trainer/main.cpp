@@ -246,6 +246,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
       checkOutput();
       return 0;
     }
+    chooseOptimizer(executable, options);
     // Check names before processes meet.
     Turns(executable, options.schedules);
     allowManyFiles();

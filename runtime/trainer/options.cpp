@@ -67,11 +67,13 @@ static const std::vector<Flag> &flags() {
        "iteration at which --min-lr is reached (default: the last)",
        [](Options &o, Set v) { o.decay = wholeNumber("--decay", v, 1); }},
       {"--optimizer", "adamw|sgd",
-       "what makes steps of gradients (default adamw)",
+       "what makes steps of gradients (default: what memory is planned for, "
+       "adamw unless the program was compiled with --optimizer)",
        [](Options &o, Set v) {
          if (v != "adamw" && v != "sgd")
            usage("--optimizer needs adamw or sgd, not '" + v + "'");
          o.optimizer = v == "sgd" ? OptimizerKind::Sgd : OptimizerKind::AdamW;
+         o.hasOptimizer = true;
        }},
       {"--momentum", "SHARE",
        "what sgd keeps of its last step (default 0.9; 0: plain)",
@@ -341,8 +343,6 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
   if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
       options.mode != Options::Mode::Verify)
     usage("--link-trace is for training and --verify: others do not iterate");
-  if (options.momentum && options.optimizer != OptimizerKind::Sgd)
-    usage("--momentum needs --optimizer sgd");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (!options.newTokens)

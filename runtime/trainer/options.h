@@ -38,6 +38,8 @@ struct Options {
   /// Iteration that reaches the smallest learning rate; 0: the last one.
   int64_t decay = 0;
   OptimizerKind optimizer = OptimizerKind::AdamW;
+  /// Whether the command line names it; if not, chooseOptimizer() does.
+  bool hasOptimizer = false;
   double weightDecay = 0.1, clip = 1;
   std::optional<double> momentum;
   // Where iterations overlap.
@@ -90,6 +92,10 @@ struct Options {
 /// Fills in the mode's iterations and their decay, and what generating needs,
 /// if the command line does not set them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
+/// Completes the options with the optimizer that the program's memory is
+/// planned for, where none is named. Throws Error if it has too little for the
+/// one that is, or if --momentum is given without need.
+void chooseOptimizer(const Executable &executable, Options &options);
 
 /// What --help prints.
 std::string helpText(const std::string &program, const Executable &executable);

@@ -167,3 +167,8 @@ pipe.plan @step of @timed on @lab microbatches(8) target<tpu, bf16> { pipe.stage
 
 // expected-error @+1 {{expected one of fp32, bf16, not 'fp16'}}
 pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp16> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+// expected-error @+1 {{expected one of adamw, sgd, plain_sgd, not 'adam'; did you mean adamw?}}
+pipe.plan @step of @timed on @lab microbatches(8) optimizer(adam) { pipe.stage @s0 [@l0] on 0 }

@@ -33,6 +33,7 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
   // The table accepts no other words.
   request.target = pipe::symbolizeTarget(arguments.text("target"));
   request.dtype = pipe::symbolizeDType(arguments.text("dtype"));
+  request.optimizer = pipe::symbolizeOptimizer(arguments.text("optimizer"));
   request.needsMpi = arguments.text("transport") == "mpi";
   request.isAdaptive = arguments.has("adaptive");
   return request;
@@ -191,6 +192,14 @@ int checkDType(pipe::Target target, pipe::DType dtype) {
 }
 
 int Emission::chooseTarget() {
+  if (request.optimizer) {
+    pipe::SetOptimizerOptions options;
+    options.optimizer = *request.optimizer;
+    if (failed(file.run([&](mlir::OpPassManager &passes) {
+          passes.addPass(pipe::createSetOptimizer(options));
+        })))
+      return file.exitCode();
+  }
   if (!request.target && !request.dtype)
     return Success;
   if (request.target) {

@@ -30,6 +30,7 @@ struct EmissionRequest {
   std::string input, scheduleName, scheduleFile, costsPath;
   std::optional<pipe::Target> target;
   std::optional<pipe::DType> dtype;
+  std::optional<pipe::Optimizer> optimizer;
   /// Messages go through MPI.
   bool needsMpi = false;
   /// Makes the executable adaptive, whether or not the file says so.

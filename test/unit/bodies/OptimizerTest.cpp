@@ -80,6 +80,26 @@ TEST(Optimizer, Sgd) {
       checkSgd(decay, momentum);
 }
 
+// A program that keeps no moment has the bits of one whose moment is nothing.
+TEST(Optimizer, SgdWithoutMomentumNeedsNoMoment) {
+  const int64_t count = 37;
+  const SgdConfig config{0, 0.2f};
+  std::vector<float> with(count), moments(count), gradients(count);
+  for (int64_t i = 0; i < count; ++i)
+    with[i] = static_cast<float>(uniform(1, i));
+  std::vector<float> without = with;
+  for (int64_t step = 1; step <= 20; ++step) {
+    const StepControl control{step, 0.01f * static_cast<float>(step), 0.5f};
+    for (int64_t i = 0; i < count; ++i)
+      gradients[i] = static_cast<float>(uniform(step, i));
+    sgd(config, &control, true, count, with.data(), gradients.data(),
+        moments.data());
+    sgd(config, &control, true, count, without.data(), gradients.data(),
+        nullptr);
+  }
+  EXPECT_EQ(with, without);
+}
+
 // Around the parts in which changes are kept, and in each of them.
 TEST(Optimizer, KeepsTheMeanChangeAndChangesNothingElse) {
   for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Sgd})

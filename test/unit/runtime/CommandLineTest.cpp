@@ -3,6 +3,11 @@
 
 #include "Training.h"
 
+#include "runtime/base/error.h"
+#include "runtime/trainer/options.h"
+
+#include "gtest/gtest.h"
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -86,6 +91,43 @@ TEST(CommandLine, TraceNamesEveryAction) {
     EXPECT_NE(text.find("\"name\":\"" + std::string(name) + "\""),
               std::string::npos)
         << name;
+}
+
+// Behind the parser, since the program says what it has memory for.
+TEST(CommandLine, TheOptimizerFitsTheMemory) {
+  auto chosen = [](int32_t moments, std::vector<std::string> words) {
+    words.insert(words.begin(), "train");
+    std::vector<char *> argv;
+    for (std::string &word : words)
+      argv.push_back(word.data());
+    Options options = parseOptions(static_cast<int>(argv.size()), argv.data());
+    Executable executable{};
+    executable.moments = moments;
+    try {
+      chooseOptimizer(executable, options);
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string(nameOf(options.optimizer)) + " " +
+           std::to_string(options.momentum.value_or(0.9)).substr(0, 3);
+  };
+  EXPECT_EQ(chosen(2, {}), "adamw 0.9");
+  EXPECT_EQ(chosen(2, {"--optimizer", "sgd"}), "sgd 0.9");
+  // What memory is planned for is the default.
+  EXPECT_EQ(chosen(1, {}), "sgd 0.9");
+  EXPECT_EQ(chosen(1, {"--momentum", "0.5"}), "sgd 0.5");
+  EXPECT_EQ(chosen(0, {}), "sgd 0.0");
+  EXPECT_EQ(chosen(0, {"--optimizer", "sgd", "--momentum", "0"}), "sgd 0.0");
+  EXPECT_EQ(chosen(0, {"--optimizer", "sgd"}),
+            "the program's memory is planned for plain_sgd, 0 moments of each "
+            "weight; sgd keeps 1 moment: run it with --optimizer sgd "
+            "--momentum 0, or compile it with --optimizer sgd");
+  EXPECT_EQ(chosen(1, {"--optimizer", "adamw"}),
+            "the program's memory is planned for sgd, 1 moment of each weight; "
+            "adamw keeps 2 moments: run it with --optimizer sgd, or compile it "
+            "with --optimizer adamw");
+  EXPECT_EQ(chosen(2, {"--momentum", "0.5"}),
+            "--momentum needs --optimizer sgd; --help lists the flags");
 }
 
 } // namespace

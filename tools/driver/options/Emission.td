@@ -15,6 +15,9 @@ defm target : Choice<"target", "cpu,cuda",
 defm dtype : Choice<"dtype", "fp32,bf16",
   "number type of activations (default: fp32 on cpu, the only one there; "
   "bf16 on cuda)">;
+defm optimizer : Choice<"optimizer", "adamw,sgd,plain_sgd",
+  "what memory is planned for: two moments of each weight, one, or, for sgd "
+  "without momentum, none (default: what the plan says, else adamw)">;
 defm transport : Choice<"transport", "threads,mpi",
   "how ranks on target cpu exchange messages (default threads)">;
 def adaptive : Switch<"adaptive",
