@@ -7,6 +7,7 @@
 #include "formats/json/VersionClaims.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
+#include "schedule/Shards.h"
 
 #include <limits>
 
@@ -160,6 +161,8 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
   // A run does not see that steps and gradients of iterations are mixed.
   if (std::optional<Fault> fault =
           isWindow ? checkDependence(problem, schedule) : std::nullopt)
+    return toText(fault, problem);
+  if (std::optional<Fault> fault = checkGathers(problem, schedule))
     return toText(fault, problem);
   const bool hasVersions =
       isWindow || text.find("weight_copies") || text.find("delay");
