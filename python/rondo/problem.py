@@ -119,10 +119,10 @@ class GraphStage:
     homes: list[Home] = field(lists(objects(Home)))
     split: str | None = field(text, default=None)
     shard: Shard | None = field(objects(Shard), default=None)
-    costs: dict[str, Cost] = field(values(objects(Cost)))
     parameter_bytes: int | None = field(whole, default=None)
-    buckets: int | None = field(whole, default=None)
     versions: Versions | None = field(objects(Versions), default=None)
+    costs: dict[str, Cost] = field(values(objects(Cost)))
+    buckets: int | None = field(whole, default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
