@@ -43,27 +43,19 @@ private:
   Action awaitOf(Action issued) const {
     return Action(ActionKind::Await, groups.numberOf(issued), issued.index);
   }
-  Found notAwaited(int64_t issued) const {
-    Fault fault = makeFaultAt<FaultKind::NotAwaited>(rule, rank, position,
-                                                     order[position]);
+  /// Of the action at one position, with the one at another.
+  template <FaultKind kind> Fault faultOf(int64_t one, int64_t other) const {
+    Fault fault = makeFaultAt<kind>(rule, rank, one, order[one]);
     fault.otherRank = rank;
-    fault.otherPosition = issued;
-    fault.other = order[issued];
-    return fault;
-  }
-  /// An earlier action reads what the one at hand makes.
-  Found beforeThis(int64_t earlier) const {
-    Fault fault = makeFaultAt<FaultKind::BeforeResult>(rule, rank, earlier,
-                                                       order[earlier]);
-    fault.otherRank = rank;
-    fault.otherPosition = position;
-    fault.other = order[position];
+    fault.otherPosition = other;
+    fault.other = order[other];
     return fault;
   }
   /// That what the home's group has issued of a kind has been awaited.
   Found checkEnded(int32_t collective) const {
     return collective >= 0 && underWay[collective] >= 0
-               ? notAwaited(underWay[collective])
+               ? Found(faultOf<FaultKind::NotAwaited>(position,
+                                                      underWay[collective]))
                : std::nullopt;
   }
 
@@ -73,7 +65,7 @@ private:
     case ActionKind::Unshard:
     case ActionKind::ReduceGrad: {
       if (action.kind() == ActionKind::ReduceGrad && readAt[subject] >= 0)
-        return beforeThis(readAt[subject]);
+        return faultOf<FaultKind::BeforeResult>(readAt[subject], position);
       if (problem.isGroupLocal(subject))
         return std::nullopt;
       const auto collective = static_cast<int32_t>(groups.numberOf(action));

@@ -164,6 +164,9 @@ TEST(PlaceGathers, CountsOfThePapersSchedules) {
       const auto [gathers, reductions] = countsOf(problem, family, {3, 3});
       EXPECT_LE(gathers, int64_t(ranks) * 2 * chunks * units);
       EXPECT_LE(reductions, int64_t(ranks) * chunks * units);
+      // Each chunk once at least.
+      EXPECT_GE(gathers, int64_t(ranks) * chunks);
+      EXPECT_GE(reductions, int64_t(ranks) * chunks);
     }
   }
 }

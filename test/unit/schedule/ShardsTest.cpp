@@ -173,6 +173,13 @@ TEST(Shards, FaultsOfGroups) {
             "rank 1 issues unshard 1 of stage 0 at position 4 of rank 1, where "
             "rank 0, which shares the state, issues reduce_grad 0 of stage 0; "
             "the ranks of a group gather and reduce in one order [S9]");
+  // One rank gathers once more, for nothing.
+  std::vector<Action> more = once;
+  more.insert(more.end(), {{U, 0, 1}, {R, 0, 1}});
+  EXPECT_EQ(both(once, more),
+            "rank 1 issues unshard 1 of stage 0 at position 7 of rank 1, which "
+            "rank 0 does not, though it shares the state; the ranks of a group "
+            "gather and reduce in one order [S9]");
 }
 
 TEST(Shards, ActionsOfWholeStagesAreRefused) {
