@@ -29,12 +29,13 @@ static ParseResult parseWord(AsmParser &parser, Enum &value) {
     value = *known;
     return success();
   }
-  InFlightDiagnostic error = parser.emitError(loc) << "expected one of ";
-  for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
-    error << (i == 0 ? "" : ", ") << stringifyEnum(static_cast<Enum>(i));
   SmallVector<StringRef> known;
-  for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
+  // An enum may begin at 1.
+  for (uint32_t i = stringifyEnum(static_cast<Enum>(0)).empty();
+       !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
     known.push_back(stringifyEnum(static_cast<Enum>(i)));
+  InFlightDiagnostic error = parser.emitError(loc)
+                             << "expected one of " << llvm::join(known, ", ");
   if (!word.empty())
     error << ", not '" << word << "'" << rondo::didYouMean(word, known);
   return error;

@@ -65,3 +65,12 @@ pipe.program @lowered of @family pipeline {
   // expected-error@+1 {{elements are the first one, from 0, and how many, 1 or more}}
   pipe.collective 0 tied_gradients "wte" [@s0] elements [0]
 }
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  // expected-error@+1 {{expected one of optimizer, gradients, weights, not 'weight'}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weight>
+}
