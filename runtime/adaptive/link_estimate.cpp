@@ -37,20 +37,34 @@ rondo::runtime::estimateLink(const std::vector<Transfer> &transfers,
     return link;
   link.medianNs = quantile(alone, 0.5);
   link.spreadNs = (quantile(alone, 0.75) - quantile(alone, 0.25)) / 2;
-  // Those that the one before has delayed: by more than noise.
-  std::vector<int64_t> gaps;
+  // Delayed by the one before, by more than noise: how long after it they come.
+  // Not delayed although it has not arrived: it has left the link, so what it
+  // still takes is latency.
+  std::vector<int64_t> gaps, onTheWay;
+  const int64_t mostAlone =
+      link.medianNs + std::max(link.medianNs / 20, 2 * link.spreadNs);
   for (size_t n = 1; n < transfers.size(); ++n) {
     const Transfer &own = transfers[n], &before = transfers[n - 1];
-    if (own.bytes == link.bytes && own.beginNs < before.endNs &&
-        own.endNs - own.beginNs >
-            link.medianNs + std::max(link.medianNs / 20, 2 * link.spreadNs))
+    if (own.bytes != link.bytes || own.beginNs >= before.endNs)
+      continue;
+    if (own.endNs - own.beginNs > mostAlone)
       gaps.push_back(own.endNs - before.endNs);
+    else
+      onTheWay.push_back(before.endNs - own.beginNs);
   }
-  link.latencyNs = std::clamp<int64_t>(
-      gaps.size() >= 2 ? link.medianNs - quantile(gaps, 0.5) : assumedLatencyNs,
-      0, link.medianNs);
+  int64_t latencyNs = assumedLatencyNs;
+  if (gaps.size() >= 2)
+    latencyNs = link.medianNs - quantile(gaps, 0.5);
+  else if (onTheWay.size() >= 2)
+    latencyNs = std::max(latencyNs, quantile(onTheWay, 0.9));
+  link.latencyNs = std::clamp<int64_t>(latencyNs, 0, link.medianNs);
   if (const int64_t occupancyNs = link.medianNs - link.latencyNs;
-      occupancyNs > 0)
-    link.bytesPerUs = std::max<int64_t>(1, 1000 * link.bytes / occupancyNs);
+      occupancyNs > 0) {
+    // The nearest whole rate; the latency takes up the rest.
+    link.bytesPerUs = std::max<int64_t>(
+        1, (1000 * link.bytes + occupancyNs / 2) / occupancyNs);
+    link.latencyNs = std::max<int64_t>(0, link.medianNs - 1000 * link.bytes /
+                                                              link.bytesPerUs);
+  }
   return link;
 }

@@ -27,9 +27,10 @@ struct LinkEstimate {
 
 /// Of a link's transfers, in their order. A message that finds the link free
 /// takes latency and occupancy; one that comes behind another arrives an
-/// occupancy after it. Where fewer than two have waited, the latency is taken
-/// to be `assumedLatencyNs`, as far as transfers are that long. Messages of
-/// another size than the largest count as those that come before.
+/// occupancy after it. Where fewer than two have waited, the latency is at
+/// least what messages had left when others passed the link behind them without
+/// waiting, and `assumedLatencyNs`, as far as transfers are that long. Messages
+/// of another size than the largest count as those that come before.
 LinkEstimate estimateLink(const std::vector<Transfer> &transfers,
                           int64_t assumedLatencyNs);
 

@@ -54,6 +54,30 @@ TEST(LinkEstimate, AssumesTheLatencyWhereNoneWait) {
   EXPECT_EQ(estimateLink(alone, 9000).bytesPerUs, 0);
 }
 
+TEST(LinkEstimate, SeesLatencyWhereMessagesFollowWithoutWaiting) {
+  // Each leaves the link before the next one comes, and none has arrived then.
+  const std::vector<Transfer> burst =
+      carry({0, 600, 1200, 1800}, 1000, 500, 20000);
+  EXPECT_EQ(estimateLink(burst, 100).medianNs, 20500);
+  // At most 600 ns, the time between two messages, can be occupancy.
+  EXPECT_EQ(estimateLink(burst, 100).latencyNs, 19901);
+  EXPECT_EQ(estimateLink(burst, 100).bytesPerUs, 1667);
+  // What is assumed may be more.
+  EXPECT_EQ(estimateLink(burst, 20300).latencyNs, 20300);
+}
+
+TEST(LinkEstimate, RoundsTheRateAndKeepsTheSum) {
+  // 600 ns for 1,000 bytes: 1,667 bytes per us are nearer than 1,666.
+  const LinkEstimate link = estimateLink(carry({0, 9000}, 1000, 600, 400), 400);
+  EXPECT_EQ(link.bytesPerUs, 1667);
+  EXPECT_EQ(link.latencyNs, 401);
+  // Slower than one byte per us.
+  const LinkEstimate slow =
+      estimateLink(carry({0, 90000}, 10, 40000, 400), 400);
+  EXPECT_EQ(slow.bytesPerUs, 1);
+  EXPECT_EQ(slow.latencyNs, 30400);
+}
+
 TEST(LinkEstimate, TakesTheMedianOfNoisyMessages) {
   std::vector<Transfer> transfers;
   for (int64_t n = 0; n < 9; ++n)
