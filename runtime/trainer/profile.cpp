@@ -100,20 +100,17 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   return 0;
 }
 
+void rondo::runtime::takeTrace(ProgramRun &run, RankTraces &traces) {
+  for (int32_t r : run.heldRanks()) {
+    std::vector<TraceEvent> &fresh = run.rank(r).trace;
+    traces[r].insert(traces[r].end(), fresh.begin(), fresh.end());
+    fresh.clear();
+  }
+}
+
 /// Of all ranks, on process 0's clock. Only process 0 gets those of other
 /// processes.
-static std::vector<std::vector<TraceEvent>>
-collectTraces(const std::vector<std::unique_ptr<ProgramRun>> &runs,
-              const World &world) {
-  std::vector<std::vector<TraceEvent>> traces;
-  for (const std::unique_ptr<ProgramRun> &run : runs) {
-    if (!run)
-      continue;
-    traces.resize(run->program().numRanks);
-    for (int32_t r : run->heldRanks())
-      traces[r].insert(traces[r].end(), run->rank(r).trace.begin(),
-                       run->rank(r).trace.end());
-  }
+static RankTraces collectTraces(RankTraces traces, const World &world) {
   if (world.isAlone())
     return traces;
   static_assert(std::is_trivially_copyable_v<TraceEvent>);
@@ -140,11 +137,9 @@ collectTraces(const std::vector<std::unique_ptr<ProgramRun>> &runs,
   return traces;
 }
 
-void rondo::runtime::writeTrace(
-    const std::string &path,
-    const std::vector<std::unique_ptr<ProgramRun>> &runs, const World &world) {
-  const std::vector<std::vector<TraceEvent>> traces =
-      collectTraces(runs, world);
+void rondo::runtime::writeTrace(const std::string &path, RankTraces own,
+                                const World &world) {
+  const RankTraces traces = collectTraces(std::move(own), world);
   const int32_t ranks = static_cast<int32_t>(traces.size());
   if (!world.isFirst())
     return;

@@ -216,6 +216,9 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       progress.heldOut(position.step, trainer.evaluate(*evaluation));
     evaluatedAt = position.step;
   };
+  RankTraces traces;
+  for (const ProgramDesc *program : programs)
+    traces.resize(std::max<size_t>(traces.size(), program->numRanks));
   int signal = 0;
   while (position.step < last && signal == 0) {
     TrainingSpan span;
@@ -248,9 +251,12 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
           trainer.train(run, position.seed, span.first, last, stopSignal,
                         adaptation->proposal());
       signal = result.stopSignal;
+      // Before another found schedule may take the place of this run.
+      takeTrace(run, traces);
       report(span.first, result);
     } else {
       signal = trainer.trainSpan(run, span, report, stopSignal);
+      takeTrace(run, traces);
     }
     const int64_t iteration = position.step = span.first + span.count - 1;
     if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
@@ -271,7 +277,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                   options.save + "'");
   }
   if (!options.trace.empty())
-    writeTrace(options.trace, runs, world);
+    writeTrace(options.trace, std::move(traces), world);
   if (signal == 0)
     return 0;
   progress.note(

@@ -176,12 +176,14 @@ int generateTokens(Trainer &trainer, const Options &options);
 /// Needs no state. Throws Error if there are no custom layers.
 int checkBodies(const Executable &executable, const Options &options);
 
-/// Writes the traces that the ranks of pipelines kept as a Chrome trace: pid =
-/// rank, tid 0 compute, tid 1 communication. All processes call it; process 0
-/// writes. Runs may be null. Throws Error.
-void writeTrace(const std::string &path,
-                const std::vector<std::unique_ptr<ProgramRun>> &runs,
-                const World &world);
+/// By rank, in the order in which they came.
+using RankTraces = std::vector<std::vector<TraceEvent>>;
+/// Moves what the ranks of a pipeline have kept behind `traces`, which has a
+/// place for each rank.
+void takeTrace(ProgramRun &run, RankTraces &traces);
+/// Writes a Chrome trace: pid = rank, tid 0 compute, tid 1 communication. All
+/// processes call it; process 0 writes. Throws Error.
+void writeTrace(const std::string &path, RankTraces own, const World &world);
 
 } // namespace rondo::runtime
 
