@@ -17,6 +17,9 @@ using namespace rondo::runtime;
 
 static constexpr double mostMs = 1e12, mostUs = 1e9;
 static constexpr int64_t mostBytesPerUs = 1'000'000'000;
+/// Of a message of other jobs, and the time in which one is sent.
+static constexpr int64_t mostMessageBytes = 1'000'000'000'000;
+static constexpr int64_t leastUsBetween = 100;
 static constexpr int64_t nsPerMs = 1'000'000, nsPerUs = 1'000;
 
 static bool hasOnly(const std::string &text, const char *characters) {
@@ -62,6 +65,7 @@ private:
   bool goesByTime() const { return lines.key() == LinkTraceLines::Time; }
 
   void add();
+  void readOtherMessage(ImposedLink &link);
   void checkOrder(const LinkTrace::Row &row, const std::string &place);
   void checkPeriod(const LinkTrace::Row &row, const std::string &place) const;
 
@@ -155,9 +159,30 @@ void Reader::add() {
                "of a limit: give one"
              : ", but bytes_per_us is " + std::to_string(row.link.bytesPerUs) +
                    "; other traffic must leave something: lower it"));
+  if (lines.texts()[LinkTraceLines::OtherMessage])
+    readOtherMessage(row.link);
   checkOrder(row, place);
   checkPeriod(row, place);
   trace.rows.push_back(row);
+}
+
+void Reader::readOtherMessage(ImposedLink &link) {
+  link.otherMessageBytes =
+      wholeNumber(LinkTraceLines::OtherMessage, 0, mostMessageBytes);
+  if (link.otherMessageBytes == 0)
+    return;
+  if (link.otherBytesPerUs == 0)
+    lines.fail("other_message_bytes is " +
+               std::to_string(link.otherMessageBytes) +
+               ", but other_bytes_per_us is 0; messages of other jobs need a "
+               "rate: give one, or leave out their bytes");
+  if (link.otherMessageBytes < leastUsBetween * link.otherBytesPerUs)
+    lines.fail(
+        "other_message_bytes is " + std::to_string(link.otherMessageBytes) +
+        ", which " + std::to_string(link.otherBytesPerUs) +
+        " bytes per us take less than " + std::to_string(leastUsBetween) +
+        " us to send; other traffic is no finer: make it " +
+        std::to_string(leastUsBetween * link.otherBytesPerUs) + " or more");
 }
 
 static std::string nameOf(const LinkTrace::Row &row) {

@@ -12,9 +12,14 @@
 
 using namespace rondo::runtime;
 
-static const std::vector<std::string> columnNames = {
-    "time_ms",      "iteration",         "from", "to", "latency_us",
-    "bytes_per_us", "other_bytes_per_us"};
+static const std::vector<std::string> columnNames = {"time_ms",
+                                                     "iteration",
+                                                     "from",
+                                                     "to",
+                                                     "latency_us",
+                                                     "bytes_per_us",
+                                                     "other_bytes_per_us",
+                                                     "other_message_bytes"};
 
 const std::string &LinkTraceLines::nameOf(Column column) {
   return columnNames[column];
@@ -129,8 +134,8 @@ LinkTraceLines::Column LinkTraceLines::columnOf(const std::string &name) const {
   const std::string nearest = nearestWord(name, columnNames);
   fail(
       "unknown column " + shownText(name) +
-      "; there are time_ms or iteration, from, to, latency_us, bytes_per_us "
-      "and other_bytes_per_us" +
+      "; there are time_ms or iteration, from, to, latency_us, bytes_per_us, "
+      "other_bytes_per_us and other_message_bytes" +
       (nearest.empty() ? ": leave it out" : ": did you mean " + nearest + "?"));
 }
 

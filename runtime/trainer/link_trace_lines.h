@@ -25,6 +25,7 @@ public:
     Latency,
     Bytes,
     OtherBytes,
+    OtherMessage,
     numColumns
   };
   static const std::string &nameOf(Column column);

@@ -135,6 +135,9 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   optimizer.delayAnneal = options.delayAnneal;
   optimizer.extrapolationDecay = options.extrapolationDecay;
   rankConnections = std::make_unique<Connections>(programState, programOptions);
+  if (programOptions.linkTrace && programOptions.linkTrace->hasMessages())
+    traffic = std::make_unique<OtherTrafficThread>(
+        imposedLinks(*rankConnections, world()));
   return std::make_unique<ProgramRun>(*rankConnections, program);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/execution/program_run.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/options.h"
+#include "runtime/trainer/other_traffic.h"
 
 #include <atomic>
 #include <functional>
@@ -146,6 +147,7 @@ private:
   const int numCores;
   State programState;
   std::unique_ptr<Connections> rankConnections;
+  std::unique_ptr<OtherTrafficThread> traffic;
   std::unique_ptr<Data> tokens;
   /// The stage that writes the loss; -1: none.
   int32_t lossStage = -1;

@@ -35,7 +35,7 @@ int64_t SerialLink::carriedAt(int64_t thousandths, int64_t nowNs) const {
   for (;;) {
     const LinkTimeline::Span span = spanAt(nowNs);
     // Bytes per us are thousandths per ns.
-    const int64_t speed = span.link.leftBytesPerUs();
+    const int64_t speed = span.link.speedBytesPerUs();
     if (speed <= 0)
       return nowNs;
     const int64_t needed = thousandths / speed + (thousandths % speed != 0);
@@ -66,7 +66,7 @@ void SerialLink::beginIteration(int64_t number, int64_t nowNs) {
   // What has not been carried yet goes on at the new speed. Up to here one span
   // was known.
   const int64_t left = std::max<int64_t>(0, freeNs - nowNs) *
-                       spanAt(nowNs).link.leftBytesPerUs();
+                       spanAt(nowNs).link.speedBytesPerUs();
   if (iteration == 0)
     beginNs = nowNs;
   iteration = number;

@@ -14,19 +14,27 @@
 
 namespace rondo::runtime {
 
-/// What a link takes for a message: it is occupied for bytes / leftBytesPerUs()
-/// and the message arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A
-/// sum of parts takes sumNs(), a gather or a scatter half of it; they delay no
-/// message, and none delays them. A rank runs one after another.
+/// What a link takes for a message: it is occupied for bytes /
+/// speedBytesPerUs() and the message arrives `latencyNs` later. bytesPerUs ==
+/// 0: no occupancy. A sum of parts takes sumNs(), a gather or a scatter half of
+/// it; they delay no message, and none delays them. A rank runs one after
+/// another.
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
   /// What other jobs take of bytesPerUs: less than that, and 0 without a limit.
   int64_t otherBytesPerUs = 0;
+  /// 0: they take it evenly. Else the bytes of each of their messages, which
+  /// somebody must carry() at that rate.
+  int64_t otherMessageBytes = 0;
 
   bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
   /// 0: no limit.
   int64_t leftBytesPerUs() const { return bytesPerUs - otherBytesPerUs; }
+  /// Of a message that has its turn; 0: no limit.
+  int64_t speedBytesPerUs() const {
+    return otherMessageBytes > 0 ? bytesPerUs : leftBytesPerUs();
+  }
   /// How long a sum of parts of `bytes` each takes between this many ranks, in
   /// ns, rounded up: each rank adds a piece of bytes / ranks, so in either
   /// direction it moves one piece per other rank before the addition and one

@@ -6,6 +6,7 @@
 
 #include "runtime/transport/imposed_link.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,6 +35,12 @@ struct LinkTrace {
   SerialLink::By by = SerialLink::By::Time;
   /// For each link in the order of its places.
   std::vector<Row> rows;
+  /// Whether other jobs send messages of their own.
+  bool hasMessages() const {
+    return std::any_of(rows.begin(), rows.end(), [](const Row &row) {
+      return row.link.otherMessageBytes > 0;
+    });
+  }
   /// If not 0, where it begins again; behind all rows.
   int64_t period = 0;
 };

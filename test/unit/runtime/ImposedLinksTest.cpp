@@ -3,6 +3,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/trainer/link_trace.h"
+#include "runtime/trainer/other_traffic.h"
 
 #include "gtest/gtest.h"
 
@@ -84,6 +85,43 @@ TEST(SerialLink, SharesWithOtherTraffic) {
   EXPECT_EQ(serial.carry(1000, 10000).carriedNs, 60000);
 }
 
+/// 100 bytes per us; others send 40 of them, 10,000 bytes in a message: each
+/// occupies the link for 100 us of 250.
+TEST(OtherTraffic, TakesTurnsWithTheProgram) {
+  const ImposedLink busy{0, 100, 40, 10000};
+  EXPECT_EQ(busy.speedBytesPerUs(), 100);
+  SerialLink serial(LinkTimeline(link(0, 100), {{1, busy}, {2, link(0, 100)}}),
+                    SerialLink::By::Iteration);
+  OtherTraffic others({&serial});
+  serial.beginIteration(1, 0);
+  EXPECT_EQ(others.carryUntil(0), OtherTraffic::longestWaitNs);
+  EXPECT_EQ(serial.carry(1000, 0).carriedNs, 10000);
+  serial.beginIteration(2, 1000000);
+  // The first comes as soon as they are noticed.
+  EXPECT_EQ(others.carryUntil(1000000), 1250000);
+  EXPECT_EQ(serial.carry(1000, 1030000).carriedNs, 1110000);
+  EXPECT_EQ(serial.carry(1000, 1200000).carriedNs, 1210000);
+  // One that is called late finds the program's message in front of it.
+  EXPECT_EQ(serial.carry(1000, 1255000).carriedNs, 1265000);
+  EXPECT_EQ(others.carryUntil(1260000), 1500000);
+  EXPECT_EQ(serial.carry(1000, 1260000).carriedNs, 1375000);
+  // Two are due, and the program's message waits for both.
+  EXPECT_EQ(others.carryUntil(1750000), 2000000);
+  EXPECT_EQ(serial.carry(1000, 1750000).carriedNs, 1860000);
+  // Those of a pause are left out.
+  EXPECT_EQ(others.carryUntil(500000000), 500250000);
+  EXPECT_EQ(serial.carry(1000, 500000000).carriedNs, 500110000);
+  serial.beginIteration(3, 501000000);
+  EXPECT_EQ(others.carryUntil(501000000),
+            501000000 + OtherTraffic::longestWaitNs);
+  EXPECT_EQ(serial.carry(1000, 501000000).carriedNs, 501010000);
+}
+
+TEST(OtherTraffic, LeavesSumsTheirShare) {
+  const ImposedLink busy{0, 100, 40, 10000};
+  EXPECT_EQ(busy.sumNs(6000, 2), link(0, 60).sumNs(6000, 2));
+}
+
 TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
   auto trace = std::make_shared<LinkTrace>(
       parseLinkTrace("time_ms,from,to,latency_us,bytes_per_us\n"
@@ -148,6 +186,13 @@ TEST(LinkTrace, SaysWhatIsWrongAndWhere) {
       {"H1,0,2,1,1\n", "t:2: to is '2', not a rank of this program, 0 to 1"},
       {"H1,1,1,1,1\n", "t:2: from and to are both rank 1"},
       {"H5,0,1,1,1\n4,0,1,1,1\n", "t:3: time_ms 4 of link 0 -> 1 is less"},
+      {"time_ms,from,to,latency_us,bytes_per_us,other_message_bytes\n"
+       "1,0,1,1,9,5\n",
+       "t:2: other_message_bytes is 5, but other_bytes_per_us is 0"},
+      {"time_ms,from,to,latency_us,bytes_per_us,other_bytes_per_us,"
+       "other_message_bytes\n1,0,1,1,9,5,499\n",
+       "t:2: other_message_bytes is 499, which 5 bytes per us take less than "
+       "100 us to send; other traffic is no finer: make it 500 or more"},
       {"H5,*,*,1,1\n4,0,1,1,1\n", "of link * -> * in line 2"},
       {"\xff", "t:1: byte 1 of the line, 0xff, is not UTF-8"},
       {"{\"time_ms\":1}", "t:1: column from is missing"},
