@@ -19,12 +19,14 @@ def chain(stages, microbatches, c, cap=None):
 
 
 def orders():
-    print("orders, S = 3, M = 6")
-    for k in (1, 2):
-        schedule = simulate(RONDO, [chain(3, 6, 0)], f"kfkb:k={k}")[0]
-        for stage, tasks in enumerate(schedule["ranks"]):
-            print(f"k={k} stage {stage}:", *(task[1:] for task in tasks))
-        print(f"k={k} peaks:", *schedule["peak_memory_bytes"])
+    for stages, microbatches in ((3, 6), (4, 8)):
+        print(f"orders, S = {stages}, M = {microbatches}")
+        for k in (1, 2, 3):
+            schedule = simulate(RONDO, [chain(stages, microbatches, 0)], f"kfkb:k={k}")[0]
+            # k = 3 differs from k = 2 in what a stage holds.
+            for stage, tasks in enumerate(schedule["ranks"] if k < 3 else []):
+                print(f"k={k} stage {stage}:", *(task[1:] for task in tasks))
+            print(f"k={k} peaks:", *schedule["peak_memory_bytes"])
 
 
 def makespans():
