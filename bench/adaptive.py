@@ -8,7 +8,8 @@ trace "streams", which is not among the usual ones, it takes 0.1 ms, but in ever
 jobs send messages over all links, each of which takes 1 ms of every 1.25 ms. For each
 trace of link_traces.py, with phases of PHASE iterations (default 100): the adaptive program, and
 each of its schedules and of kfkb's that fit, alone. Times are those of all iterations, sleeping
-included. "searching" is the adaptive program with --adapt search. "hindsight" takes of each
+included. "searching" is the adaptive program with --adapt search, "tuner" one that has only 1F1B
+and kfkb, as Ada-Grouper's. "hindsight" takes of each
 phase the fastest of the program's schedules. "after" lists, for each change of the links, how
 many iterations later the program changed, if it did within the phase.
 """
@@ -73,6 +74,8 @@ def main():
         for k in (2, 3, 4):
             if command(RONDO, "compile", source, "--schedule", f"k{k}", "-o", folder / f"k{k}", check=False).returncode == 0:
                 fixed[f"k{k}"] = folder / f"k{k}"
+        grouped = ",".join(["main", *fixed])
+        command(RONDO, "compile", source, "--schedule", grouped, "-o", folder / "grouped")
         print(f"{RANKS} ranks, {4 * RANKS} micro-batches, phases of {PHASE} iterations; the program has {', '.join(own)}")
         print("seconds of all iterations")
         for kind in TRACES:
@@ -89,8 +92,10 @@ def main():
             lags = [next((s - first + 1 for s, _ in switches if first <= s < after), None) for first, after in zip(starts[1:], starts[2:])]
             total = sum(adaptive)
             searching = sum(iterations_of(folder / "adaptive", trace, count, "--adapt", "search")[0])
+            tuner = sum(iterations_of(folder / "grouped", trace, count, "--schedule", grouped, "--adapt", "on")[0])
             row = [f"adaptive {total / 1e9:.2f}", f"hindsight {hindsight / 1e9:.2f} (regret {100 * (total / hindsight - 1):+.1f} %)",
                    f"1f1b {sum(times['main']) / 1e9:.2f} (gain {100 * (sum(times['main']) / total - 1):+.1f} %)"]
+            row += [f"tuner {tuner / 1e9:.2f} ({100 * (tuner / total - 1):+.1f} %)"]
             row += [f"searching {searching / 1e9:.2f} ({100 * (searching / hindsight - 1):+.1f} % to hindsight)"]
             row += [f"{k} {sum(t) / 1e9:.2f} ({100 * (sum(t) / total - 1):+.1f} %)" for k, t in others.items()]
             row += [f"{k} {sum(t) / 1e9:.2f}" for k, t in times.items() if k != "main"]

@@ -22,6 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             "rows name ranks and times");
     require(row.link.leftBytesPerUs() > 0 || row.link.bytesPerUs == 0,
             "other traffic leaves something");
+    require(row.link.otherMessageBytes == 0 ||
+                (row.link.otherBytesPerUs > 0 &&
+                 row.link.otherMessageBytes / row.link.otherBytesPerUs >= 100),
+            "a message of other traffic takes 100 us to send");
   }
   ImposedNetwork network({}, std::make_shared<const LinkTrace>(trace));
   int64_t now = 1000, before = 0;
