@@ -23,6 +23,13 @@ using namespace rondo::pipe;
 /// What a chain's rate is at most; a link without a limit has this.
 static constexpr int64_t mostRate = int64_t(1) << 36;
 
+/// Times that layers state are the same on all devices.
+static bool haveStatedTimes(ArrayRef<LayerOp> layers) {
+  return llvm::all_of(layers, [](LayerOp layer) {
+    return layer.getSyntheticAttr() || layer.getCostsAttr();
+  });
+}
+
 /// References to all of them, or to those chosen by their place.
 static SmallVector<Attribute> namesOf(
     ArrayRef<LayerOp> layers,
@@ -120,6 +127,32 @@ static void joinServers(const Cards &cards, std::vector<int32_t> &nodeOf) {
       }
 }
 
+/// Devices without a cap are as large as the largest with one, or together
+/// have none.
+static void takeMemory(ArrayRef<int64_t> bytes, ChainProblem &chain) {
+  auto capOf = [](int64_t own) { return own == noMemoryCap ? 0 : own; };
+  chain.memoryBytes = 0;
+  for (int64_t own : bytes)
+    chain.memoryBytes = std::max(chain.memoryBytes, capOf(own));
+  if (llvm::all_of(bytes, [&](int64_t own) {
+        return own == noMemoryCap || own == chain.memoryBytes;
+      }))
+    return;
+  for (int64_t own : bytes)
+    chain.memoryLess.push_back(own == noMemoryCap ? 0
+                                                  : chain.memoryBytes - own);
+}
+
+/// Times are those of the slowest device; stated ones are the same on all.
+static void takeSpeeds(ArrayRef<int64_t> speeds, ChainProblem &chain) {
+  const auto slowest = *llvm::min_element(speeds);
+  if (llvm::all_of(speeds, [&](int64_t speed) { return speed == slowest; }))
+    return;
+  for (int64_t speed : speeds)
+    chain.timePerMille.push_back(std::max<int64_t>(
+        1, std::llround(1000. * double(slowest) / double(speed))));
+}
+
 /// The devices of a plan's cluster and their links.
 static void takeCluster(PlanOp plan, const Problem &problem,
                         ChainProblem &chain) {
@@ -144,11 +177,7 @@ static void takeCluster(PlanOp plan, const Problem &problem,
                           : chain.latencyAcrossNs;
       most = std::max(most, ns);
     }
-  chain.memoryBytes = 0;
-  for (int64_t bytes : deviceBytes(plan))
-    if (bytes != noMemoryCap)
-      chain.memoryBytes =
-          chain.memoryBytes == 0 ? bytes : std::min(chain.memoryBytes, bytes);
+  takeMemory(deviceBytes(plan), chain);
 }
 
 PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
@@ -194,6 +223,8 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   const int64_t slowest =
       std::min_element(speeds.begin(), speeds.end()) - speeds.begin();
   const std::vector<LayerFigures> all = layerFigures(plan, slowest);
+  if (!haveStatedTimes(layers))
+    takeSpeeds(speeds, chain);
   for (auto [k, figures] : llvm::enumerate(all)) {
     ChainLayer &layer = chain.layers.emplace_back();
     LayerOp op = layers[k];
@@ -257,15 +288,11 @@ ModelSpace ModelPlans::space() {
   space.samples = samples;
   const std::vector<int64_t> speeds = flopsPerUsOf(base);
   space.ranks = static_cast<int32_t>(speeds.size());
-  // Times that layers state are the same on all devices.
-  const bool areStated =
-      llvm::all_of(base.lookupModel().getLayers(), [](LayerOp layer) {
-        return layer.getSyntheticAttr() || layer.getCostsAttr();
-      });
   space.slowestDevices =
-      areStated ? space.ranks
-                : std::accumulate(speeds.begin(), speeds.end(), 0.) /
-                      double(*std::min_element(speeds.begin(), speeds.end()));
+      haveStatedTimes(base.lookupModel().getLayers())
+          ? space.ranks
+          : std::accumulate(speeds.begin(), speeds.end(), 0.) /
+                double(*std::min_element(speeds.begin(), speeds.end()));
   space.fastestRank = static_cast<int32_t>(
       std::max_element(speeds.begin(), speeds.end()) - speeds.begin());
   for (LayerOp layer : base.lookupModel().getLayers())

@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// No groups of these sizes have faster links than these, whichever devices
-/// they consist of. What lower bounds count with.
+/// No groups of these sizes have faster links or devices than these, whichever
+/// devices they consist of. What lower bounds count with.
 class BestLinks {
 public:
   /// O(devices^2 log devices).
@@ -21,6 +21,14 @@ public:
   int64_t rateWithin(int32_t devices) const {
     return std::min(connected[devices], degree(devices, devices - 1));
   }
+  /// Of a group of `devices`, 1 or more: its slowest device
+  /// (ChainProblem::timePerMille).
+  int64_t timePerMille(int32_t devices) const {
+    return times.empty() ? 1000 : times[devices - 1];
+  }
+  /// Work that all devices together do in the time in which one of 1000 per
+  /// mille does 1.
+  double allDevices() const { return speed; }
   int64_t latencyWithin(int32_t devices) const { return latency(devices); }
   /// From a group of `from` devices to one of `to`, in the better direction.
   int64_t rateAcross(int32_t from, int32_t to) const {
@@ -60,6 +68,9 @@ private:
   /// [others * devices + k]: of all devices' rates to their `others`-th best
   /// partner, the k-th highest.
   std::vector<int64_t> degrees;
+  /// ChainProblem::timePerMille, the fastest first.
+  std::vector<int64_t> times;
+  double speed = 0;
 };
 
 } // namespace rondo

@@ -183,7 +183,7 @@ bool Planner::propose(const Proposal &proposal) {
       return false;
     // What the chain's costs leave out, messages, workspace and staging, is
     // about the same in the next plan.
-    chain.memoryBytes = found.memoryBytes - found.memoryBytes / 100 -
+    chain.memoryBytes = found.neededBytes - found.memoryBytes / 100 -
                         (trial ? trial->missingBytes : 0);
     if (chain.memoryBytes <= 0)
       return false;

@@ -70,8 +70,7 @@ struct ModelSpace {
   int64_t samples = 0;
   /// By layer: whether recomputation is worth a thought.
   std::vector<bool> mayRecompute;
-  /// What the chain planner is given for micro-batches of so many samples, on
-  /// devices that are all as slow and small as the slowest and smallest.
+  /// What the chain planner is given for micro-batches of so many samples.
   /// `microbatchSamples` divides `samples`.
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
                                      const std::vector<bool> &recomputes)>

@@ -360,9 +360,6 @@ int planModelFiles(const Arguments &arguments) {
       !is_contained(space.mayRecompute, true))
     return reportUsage("--recompute all is for blocks, of which the model has "
                        "none");
-  if (space.slowestDevices > space.ranks)
-    reportNote("devices differ in speed: stages are proposed as if all were as "
-               "slow as the slowest, and timed as they are");
   const ModelPlannerResult result = planModel(space, request.options);
   if (result.plans.empty())
     return Interrupt::happened() ? Interrupted : reportNone(request, result);
