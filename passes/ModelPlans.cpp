@@ -4,6 +4,7 @@
 #include "passes/ModelPlans.h"
 
 #include "dialect/Bridge.h"
+#include "passes/LayerTimes.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
 #include "passes/Refusals.h"
@@ -250,6 +251,36 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   return chain;
 }
 
+double ModelPlans::leastWorkNs(int64_t microbatchSamples) {
+  PlanOp plan = copyOfBase(microbatchSamples);
+  llvm::scope_exit erase([&] { plan.erase(); });
+  const std::vector<int64_t> speeds = flopsPerUsOf(plan);
+  const std::vector<LayerFigures> all =
+      layerFigures(plan, llvm::min_element(speeds) - speeds.begin());
+  const std::optional<ModelSizes> sizes = plan.lookupModel().getSizes();
+  double fixed = 0;
+  std::vector<LayerCostsAttr> bySize;
+  for (auto [layer, figures] :
+       llvm::zip_equal(plan.lookupModel().getLayers(), all)) {
+    if (LayerCostsAttr costs = layer.getCostsAttr();
+        costs && !costs.getSamples().empty())
+      bySize.push_back(costs);
+    else
+      fixed += double(figures.forwardNs + figures.inputGradNs +
+                      figures.weightGradNs);
+  }
+  double least = bySize.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (int64_t share = 1; share <= microbatchSamples && !bySize.empty();
+       ++share) {
+    double work = 0;
+    for (LayerCostsAttr costs : bySize)
+      for (int64_t ns : timesFor(costs, share, sizes ? sizes->batch : share).ns)
+        work += double(ns);
+    least = std::min(least, work * double(microbatchSamples) / double(share));
+  }
+  return fixed + least;
+}
+
 Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
   Refusals refusals(base.getContext());
   PlanOp plan = copyOfBase(wanted.samples);
@@ -301,6 +332,9 @@ ModelSpace ModelPlans::space() {
   space.chain = [this](int64_t microbatchSamples,
                        const std::vector<bool> &recomputes) {
     return chain(microbatchSamples, recomputes);
+  };
+  space.leastWorkNs = [this](int64_t microbatchSamples) {
+    return leastWorkNs(microbatchSamples);
   };
   space.make = [this](const ModelPlan &plan) { return make(plan); };
   return space;

@@ -75,6 +75,9 @@ struct ModelSpace {
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
                                      const std::vector<bool> &recomputes)>
       chain;
+  /// What the layers of such a micro-batch take on the slowest device at least,
+  /// in whatever shares its samples are run.
+  std::function<double(int64_t microbatchSamples)> leastWorkNs;
   std::function<Result<LaidPlan>(const ModelPlan &)> make;
 };
 

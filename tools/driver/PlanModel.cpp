@@ -341,7 +341,8 @@ int planModelFiles(const Arguments &arguments) {
       "plan_of_all");
   if (failed(pipe::checkLayerSizes(model, base)))
     return Failure;
-  if (arguments.has("costs") && !applyLayerCosts(base, arguments.text("costs")))
+  if (const std::vector<std::string> paths = arguments.all("costs");
+      !paths.empty() && !applyLayerCosts(base, paths))
     return Failure;
   if (int code = readCut(arguments, base, request))
     return code;

@@ -28,7 +28,8 @@ defm layout : Value<"layout", "TEXT",
   "stages as Megatron-LM's --pipeline-model-parallel-layout has them, such as "
   "'Et*3|t*4|t*3L', in place of a search for stages">;
 defm costs : Value<"costs", "FILE",
-  "measured times of the model's layers (rondo-costs/1)">;
+  "measured times of the model's layers (rondo-costs/1); may be repeated, for "
+  "micro-batches of several sizes", [Repeatable]>;
 defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
   [Positive]>;
 
