@@ -150,8 +150,8 @@ static void takeSpeeds(ArrayRef<int64_t> speeds, ChainProblem &chain) {
   if (llvm::all_of(speeds, [&](int64_t speed) { return speed == slowest; }))
     return;
   for (int64_t speed : speeds)
-    chain.timePerMille.push_back(std::max<int64_t>(
-        1, std::llround(1000. * double(slowest) / double(speed))));
+    chain.speedPercent.push_back(
+        std::llround(100. * double(speed) / double(slowest)));
 }
 
 /// The devices of a plan's cluster and their links.

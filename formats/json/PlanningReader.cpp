@@ -177,24 +177,24 @@ std::optional<TextFault> readMemory(const Value &value, ChainProblem &problem) {
   return {};
 }
 
-std::optional<TextFault> readTimes(const Value &value, ChainProblem &problem) {
-  constexpr int64_t mostPerMille = 1'000'000;
+std::optional<TextFault> readSpeeds(const Value &value, ChainProblem &problem) {
+  constexpr int64_t mostSpeed = 1'000'000;
   if (!value.isArray())
-    return "devices.time_permille is " + value.excerpt() + ", not a list";
-  std::vector<int64_t> &times = problem.timePerMille;
-  if (auto fault = readEach(value, "devices.time_permille", problem, 1,
-                            mostPerMille, times))
+    return "devices.speed_percent is " + value.excerpt() + ", not a list";
+  std::vector<int64_t> &speeds = problem.speedPercent;
+  if (auto fault = readEach(value, "devices.speed_percent", problem, 1,
+                            mostSpeed, speeds))
     return fault;
-  if (std::all_of(times.begin(), times.end(),
-                  [](int64_t time) { return time == 1000; }))
-    times.clear();
+  if (std::all_of(speeds.begin(), speeds.end(),
+                  [](int64_t speed) { return speed == 100; }))
+    speeds.clear();
   return {};
 }
 
 std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
   Fields fields;
   if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
-                               {"memory_bytes_tight", "card", "time_permille"}))
+                               {"memory_bytes_tight", "card", "speed_percent"}))
     return fault;
   if (!fields.get("node").isArray())
     return "devices.node is not a list";
@@ -216,8 +216,8 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
            " can be planned for";
   if (auto fault = readMemory(fields.get("memory_bytes"), problem))
     return fault;
-  if (const Value *times = fields.find("time_permille"))
-    if (auto fault = readTimes(*times, problem))
+  if (const Value *speeds = fields.find("speed_percent"))
+    if (auto fault = readSpeeds(*speeds, problem))
       return fault;
   const Value *cards = fields.find("card");
   return cards ? readCards(*cards, problem) : std::optional<TextFault>();

@@ -25,10 +25,10 @@ BestLinks::BestLinks(const ChainProblem &problem)
     largestServer =
         std::max(largestServer, static_cast<int32_t>(i - first + 1));
   }
-  times = problem.timePerMille;
-  std::sort(times.begin(), times.end());
+  speeds = problem.speedPercent;
+  std::sort(speeds.begin(), speeds.end(), std::greater<>());
   for (int32_t device = 0; device < devices; ++device)
-    speed += 1000 / double(deviceOf(problem, device).timePerMille);
+    allSpeeds += double(deviceOf(problem, device).speedPercent) / 100;
   const std::set<int32_t> used(problem.cardOf.begin(), problem.cardOf.end());
   if (!used.count(-1))
     cards = static_cast<int64_t>(used.size());

@@ -22,13 +22,12 @@ public:
     return std::min(connected[devices], degree(devices, devices - 1));
   }
   /// Of a group of `devices`, 1 or more: its slowest device
-  /// (ChainProblem::timePerMille).
-  int64_t timePerMille(int32_t devices) const {
-    return times.empty() ? 1000 : times[devices - 1];
+  /// (ChainProblem::speedPercent).
+  int64_t speedPercent(int32_t devices) const {
+    return speeds.empty() ? 100 : speeds[devices - 1];
   }
-  /// Work that all devices together do in the time in which one of 1000 per
-  /// mille does 1.
-  double allDevices() const { return speed; }
+  /// How many devices of a speed of 100 all are worth.
+  double allDevices() const { return allSpeeds; }
   int64_t latencyWithin(int32_t devices) const { return latency(devices); }
   /// From a group of `from` devices to one of `to`, in the better direction.
   int64_t rateAcross(int32_t from, int32_t to) const {
@@ -68,9 +67,9 @@ private:
   /// [others * devices + k]: of all devices' rates to their `others`-th best
   /// partner, the k-th highest.
   std::vector<int64_t> degrees;
-  /// ChainProblem::timePerMille, the fastest first.
-  std::vector<int64_t> times;
-  double speed = 0;
+  /// ChainProblem::speedPercent, the fastest first.
+  std::vector<int64_t> speeds;
+  double allSpeeds = 0;
 };
 
 } // namespace rondo

@@ -80,14 +80,14 @@ GroupLink linkWithin(const ChainProblem &problem, const int32_t *devices,
 /// ends, and its smallest what fits.
 struct GroupDevice {
   /// As ChainProblem has them.
-  int64_t timePerMille = 1000, memoryLess = 0;
+  int64_t speedPercent = 100, memoryLess = 0;
 };
 inline GroupDevice weaker(const GroupDevice &a, const GroupDevice &b) {
-  return {std::max(a.timePerMille, b.timePerMille),
+  return {std::min(a.speedPercent, b.speedPercent),
           std::max(a.memoryLess, b.memoryLess)};
 }
 inline GroupDevice deviceOf(const ChainProblem &problem, int32_t device) {
-  return {problem.timePerMille.empty() ? 1000 : problem.timePerMille[device],
+  return {problem.speedPercent.empty() ? 100 : problem.speedPercent[device],
           problem.memoryLess.empty() ? 0 : problem.memoryLess[device]};
 }
 /// The weakest in every respect of one device or more.
@@ -107,14 +107,14 @@ public:
   explicit ChainCosts(const ChainProblem &problem);
 
   int64_t forwardNs(int32_t first, int32_t end, int32_t devices = 1,
-                    int64_t timePerMille = 1000) const {
+                    int64_t speedPercent = 100) const {
     return timeOf(sums[end].forwardNs - sums[first].forwardNs, devices,
-                  timePerMille);
+                  speedPercent);
   }
   int64_t backwardNs(int32_t first, int32_t end, int32_t devices = 1,
-                     int64_t timePerMille = 1000) const {
+                     int64_t speedPercent = 100) const {
     return timeOf(sums[end].backwardNs - sums[first].backwardNs, devices,
-                  timePerMille);
+                  speedPercent);
   }
   int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(stashOf(first, end), devices);
@@ -187,13 +187,13 @@ private:
                ? ceilDivided(sum, devices)
                : ceilDivided(__int128(sum) * samplesOfEach(devices), samples);
   }
-  int64_t timeOf(int64_t sum, int32_t devices, int64_t timePerMille) const {
-    if (timePerMille == 1000)
+  int64_t timeOf(int64_t sum, int32_t devices, int64_t speedPercent) const {
+    if (speedPercent == 100)
       return shareOf(sum, devices);
-    const __int128 time = __int128(sum) * timePerMille;
-    return samples == 0
-               ? ceilDivided(time, int64_t(devices) * 1000)
-               : ceilDivided(time * samplesOfEach(devices), samples * 1000);
+    const __int128 time = __int128(sum) * 100;
+    return samples == 0 ? ceilDivided(time, devices * speedPercent)
+                        : ceilDivided(time * samplesOfEach(devices),
+                                      samples * speedPercent);
   }
   int64_t stashOf(int32_t first, int32_t end) const {
     return sums[end].stashBytes - sums[first].stashBytes +

@@ -20,8 +20,8 @@ std::optional<Fault> ChainProblem::check() const {
   const auto latency =
       static_cast<double>(std::max(latencyInsideNs, latencyAcrossNs));
   double scale = 1;
-  for (int64_t perMille : timePerMille)
-    scale = std::max(scale, static_cast<double>(perMille) / 1000);
+  for (int64_t speed : speedPercent)
+    scale = std::max(scale, 100 / static_cast<double>(speed));
   double ns = 2 * static_cast<double>(numDevices()) * latency, bytes = 0;
   for (const ChainLayer &layer : layers) {
     ns += M * (scale * (static_cast<double>(layer.forwardNs) +

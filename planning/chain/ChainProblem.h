@@ -51,9 +51,9 @@ struct ChainProblem {
   /// By device: how much less memory than the largest it has. Empty: all have
   /// as much.
   std::vector<int64_t> memoryLess;
-  /// By device: its time for a layer in thousandths of the layer's, 1 or more.
-  /// Empty: all devices take as long.
-  std::vector<int64_t> timePerMille;
+  /// By device: its speed, 1 or more; of 100, layers take their times. Empty:
+  /// all have this.
+  std::vector<int64_t> speedPercent;
   /// [from * devices + to]; at least 1 between two devices.
   std::vector<int64_t> bytesPerUs;
   /// Within a server, and between two.
@@ -70,7 +70,7 @@ struct ChainProblem {
     return bytesPerUs[static_cast<size_t>(from) * nodeOf.size() + to];
   }
   bool hasUnequalDevices() const {
-    return !memoryLess.empty() || !timePerMille.empty();
+    return !memoryLess.empty() || !speedPercent.empty();
   }
   int64_t latencyNs(int32_t from, int32_t to) const {
     return nodeOf[from] == nodeOf[to] ? latencyInsideNs : latencyAcrossNs;

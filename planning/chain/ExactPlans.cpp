@@ -83,15 +83,15 @@ bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
   }
   const GroupLink within = linkWithin(problem, stage.devices.data(), r);
   stage.weakest = weakestOf(problem, stage.devices.data(), r);
-  const int64_t scale = stage.weakest.timePerMille;
+  const int64_t speed = stage.weakest.speedPercent;
   const int32_t L = problem.numLayers();
   for (stage.end = stage.first + 1; stage.end <= L; ++stage.end) {
     if (stagesLeft-- <= 0 || (stagesLeft % 64 == 0 && (*isOver)())) {
       stagesLeft = std::max<int64_t>(stagesLeft, 0);
       return false;
     }
-    stage.ns = {costs.forwardNs(stage.first, stage.end, r, scale),
-                costs.backwardNs(stage.first, stage.end, r, scale),
+    stage.ns = {costs.forwardNs(stage.first, stage.end, r, speed),
+                costs.backwardNs(stage.first, stage.end, r, speed),
                 costs.allReduceNs(stage.first, stage.end, r, within), 0, 0};
     // More layers take no less.
     if (stage.both +

@@ -15,8 +15,8 @@ LatencyProgram::LatencyProgram(const ChainProblem &problem,
       cuts(std::move(cutList)), costs(problem),
       C(static_cast<int32_t>(cuts.size()) - 1), U(groups.numUnits()),
       rest(at(C, U, U) + 1) {
-  for (int64_t perMille : problem.timePerMille)
-    fastest = std::min(fastest, static_cast<double>(perMille) / 1000);
+  for (int64_t speed : problem.speedPercent)
+    fastest = std::min(fastest, 100 / static_cast<double>(speed));
 }
 
 bool LatencyProgram::fits(int32_t cut, int32_t next, int32_t first, int32_t end,
@@ -80,8 +80,8 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
     for (int32_t end = isLast ? U : U - 1; end >= count; --end) {
       const int32_t first = end - count;
       const double scaled =
-          share * static_cast<double>(groups.weakest(first, end).timePerMille) /
-          1000;
+          share * 100 /
+          static_cast<double>(groups.weakest(first, end).speedPercent);
       Part part = {forward * scaled, backward * scaled};
       const double own = part.forward + part.backward;
       if (own + (M - 1) * part.backward > limits.timeNs ||

@@ -25,9 +25,9 @@ LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
 
 int64_t LeastRest::workNs(const ChainCosts &costs, int32_t first, int32_t end,
                           int32_t range) const {
-  const int64_t scale = best.timePerMille(groups.least(range));
-  return costs.forwardNs(first, end, groups.most(range), scale) +
-         costs.backwardNs(first, end, groups.most(range), scale);
+  const int64_t speed = best.speedPercent(groups.least(range));
+  return costs.forwardNs(first, end, groups.most(range), speed) +
+         costs.backwardNs(first, end, groups.most(range), speed);
 }
 
 void LeastRest::findWays(const ChainCosts &costs) {

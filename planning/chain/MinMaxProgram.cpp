@@ -33,9 +33,9 @@ MinMaxProgram::MinMaxProgram(const ChainProblem &problem,
 int64_t MinMaxProgram::stageWork(int32_t first, int32_t end, int32_t count,
                                  int32_t used) const {
   const int32_t devices = count * groups.devicesPerUnit();
-  const int64_t scale = groups.weakest(used - count, used).timePerMille;
-  return problem.microbatches * (costs.forwardNs(first, end, devices, scale) +
-                                 costs.backwardNs(first, end, devices, scale)) +
+  const int64_t speed = groups.weakest(used - count, used).speedPercent;
+  return problem.microbatches * (costs.forwardNs(first, end, devices, speed) +
+                                 costs.backwardNs(first, end, devices, speed)) +
          costs.allReduceNs(first, end, devices,
                            groups.within(used - count, used));
 }

@@ -21,9 +21,9 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
                        Way &way) const {
   const int64_t M = problem.microbatches;
   const int32_t r = sizes.most(stage.range), least = sizes.least(stage.range);
-  const int64_t scale = rest.links().timePerMille(least),
-                F = costs.forwardNs(stage.first, stage.end, r, scale),
-                B = costs.backwardNs(stage.first, stage.end, r, scale);
+  const int64_t speed = rest.links().speedPercent(least),
+                F = costs.forwardNs(stage.first, stage.end, r, speed),
+                B = costs.backwardNs(stage.first, stage.end, r, speed);
   if (before.both + M * (F + B) > ns)
     return false;
   const int64_t below = rest.wayNs(stage.end, stage.range);
@@ -80,8 +80,8 @@ void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
     if (message == never)
       return;
     // What rounding adds to work on the fastest device.
-    const int64_t fastest = rest.links().timePerMille(1),
-                  rounded = fastest == 1000 ? 0 : 2;
+    const int64_t fastest = rest.links().speedPercent(1),
+                  rounded = fastest == 100 ? 0 : 2;
     const Way before = {way.both + 2 * message, way.there + message};
     const int64_t channel =
         evaluator == PlanEvaluator::Spp
@@ -121,7 +121,7 @@ bool PlanBound::mayTake(int64_t ns, const std::function<bool()> &isOver) {
 int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
   int64_t least = problem.microbatches * rest.longestNs(0, G);
   // Devices of all speeds at work throughout.
-  if (!problem.timePerMille.empty())
+  if (!problem.speedPercent.empty())
     least = std::max(
         least, static_cast<int64_t>(
                    double(problem.microbatches) *

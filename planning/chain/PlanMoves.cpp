@@ -13,8 +13,8 @@ static bool areEqual(const ChainProblem &problem, int32_t u, int32_t v) {
   if (problem.nodeOf[u] != problem.nodeOf[v] ||
       problem.rate(u, v) != problem.rate(v, u) ||
       (!problem.cardOf.empty() && problem.cardOf[u] != problem.cardOf[v]) ||
-      (!problem.timePerMille.empty() &&
-       problem.timePerMille[u] != problem.timePerMille[v]) ||
+      (!problem.speedPercent.empty() &&
+       problem.speedPercent[u] != problem.speedPercent[v]) ||
       (!problem.memoryLess.empty() &&
        problem.memoryLess[u] != problem.memoryLess[v]))
     return false;

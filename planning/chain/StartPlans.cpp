@@ -97,9 +97,9 @@ rondo::deviceOrders(const ChainProblem &problem) {
     });
     return row;
   };
-  if (!problem.timePerMille.empty())
+  if (!problem.speedPercent.empty())
     rows.push_back(
-        sorted([](const GroupDevice &device) { return device.timePerMille; }));
+        sorted([](const GroupDevice &device) { return device.speedPercent; }));
   if (!problem.memoryLess.empty())
     rows.push_back(
         sorted([](const GroupDevice &device) { return device.memoryLess; }));

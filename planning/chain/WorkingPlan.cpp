@@ -115,9 +115,9 @@ void WorkingPlan::times(const ChainProblem &problem, const ChainCosts &costs,
       stage.weakest = weakestOf(problem, devices(n), r);
       stage.knowsWithin = true;
     }
-    const int64_t scale = stage.weakest.timePerMille;
-    ns.forward = costs.forwardNs(begin, stage.end, r, scale);
-    ns.backward = costs.backwardNs(begin, stage.end, r, scale);
+    const int64_t speed = stage.weakest.speedPercent;
+    ns.forward = costs.forwardNs(begin, stage.end, r, speed);
+    ns.backward = costs.backwardNs(begin, stage.end, r, speed);
     ns.allReduce = costs.allReduceNs(begin, stage.end, r, stage.within);
     ns.send = ns.sendBack = 0;
     if (n + 1 == numStages())

@@ -55,11 +55,11 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
     fewest = std::min(fewest, ranks);
     const GroupDevice weakest =
         weakestOf(chain, plan.stages[group].ranks.data(), ranks);
-    const int64_t scale = weakest.timePerMille;
+    const int64_t speed = weakest.speedPercent;
     std::vector<int64_t> &work = input.workNs.emplace_back();
     for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
-      work.push_back(costs.forwardNs(layer, layer + 1, ranks, scale) +
-                     costs.backwardNs(layer, layer + 1, ranks, scale));
+      work.push_back(costs.forwardNs(layer, layer + 1, ranks, speed) +
+                     costs.backwardNs(layer, layer + 1, ranks, speed));
     input.memoryCaps.push_back(chain.memoryBytes == 0
                                    ? noMemoryCap
                                    : chain.memoryBytes - weakest.memoryLess);

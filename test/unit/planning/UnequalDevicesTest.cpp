@@ -19,8 +19,8 @@ ChainProblem unequalChain(std::mt19937 &random, int32_t layers,
                           int32_t devices) {
   ChainProblem problem = randomChain(random, layers, devices);
   for (int32_t d = 0; d < devices; ++d)
-    problem.timePerMille.push_back(
-        std::vector<int64_t>{400, 1000, 1700}[random() % 3]);
+    problem.speedPercent.push_back(
+        std::vector<int64_t>{250, 100, 60}[random() % 3]);
   if (random() % 2 == 0)
     return problem;
   const ChainCosts costs(problem);
@@ -36,7 +36,7 @@ ChainProblem unequalChain(std::mt19937 &random, int32_t layers,
 TEST(UnequalDevices, TheSlowestAndSmallestOfAGroupCount) {
   ChainProblem problem = equalDevices(3, 1000);
   problem.layers = {{"a", 1000, 2000, 0, 100, 10, 40}};
-  problem.timePerMille = {500, 1000, 1500};
+  problem.speedPercent = {200, 100, 50};
   problem.memoryBytes = 1000;
   problem.memoryLess = {0, 300, 100};
   std::vector<StageNs> times;
@@ -46,7 +46,7 @@ TEST(UnequalDevices, TheSlowestAndSmallestOfAGroupCount) {
   EXPECT_EQ(times[0].forward, 500);
   EXPECT_EQ(times[0].backward, 1000);
   mixed.times(problem, ChainCosts(problem), times);
-  EXPECT_EQ(times[0].forward, 750);
+  EXPECT_EQ(times[0].forward, 1000);
   EXPECT_EQ(mixed.memoryBytes(ChainCosts(problem)), 40 + 50);
   EXPECT_EQ(mixed.neededBytes(problem, ChainCosts(problem)), 40 + 50 + 100);
   EXPECT_EQ(all.neededBytes(problem, ChainCosts(problem)), 40 + 34 + 300);
@@ -65,8 +65,8 @@ TEST(UnequalDevices, OrderedGroupsKnowTheWeakest) {
         const std::vector<int32_t> devices = groups.devices(first, end);
         const GroupDevice weakest = weakestOf(
             problem, devices.data(), static_cast<int32_t>(devices.size()));
-        EXPECT_EQ(groups.weakest(first, end).timePerMille,
-                  weakest.timePerMille);
+        EXPECT_EQ(groups.weakest(first, end).speedPercent,
+                  weakest.speedPercent);
         EXPECT_EQ(groups.weakest(first, end).memoryLess, weakest.memoryLess);
       }
   }
@@ -132,7 +132,7 @@ TEST(UnequalDevices, FastDevicesGetMoreLayers) {
     problem.layers.push_back(
         {"l", 1000, 2000, l < 11 ? 10 : 0, 10, 1'000'000'000});
   // Worth 2 + 2 + 1 + 1 devices: 4, 4, 2 and 2 layers.
-  problem.timePerMille = {1000, 500, 1000, 500};
+  problem.speedPercent = {100, 200, 100, 200};
   ChainPlannerOptions options;
   options.timeLimitMs = 0;
   options.effort = 50;
@@ -141,7 +141,7 @@ TEST(UnequalDevices, FastDevicesGetMoreLayers) {
   for (const ChainStage &stage : *found.plan) {
     ASSERT_EQ(stage.devices.size(), 1u);
     EXPECT_EQ(stage.end - stage.first,
-              problem.timePerMille[stage.devices[0]] == 500 ? 4 : 2);
+              problem.speedPercent[stage.devices[0]] == 200 ? 4 : 2);
   }
 }
 
