@@ -16,6 +16,8 @@ void RunningRank::run() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
+    const bool keepsRun = keepTrace && span.tracedIterations > 0;
+    const int64_t begunNs = keepsRun ? device.stamp() : 0;
     progress.assign(progress.size(), Progress());
     beginShards();
     desc.run(*this, desc.row);
@@ -31,6 +33,10 @@ void RunningRank::run() {
         transport.waitSent(fence.channel, fence.ticket);
       fence.channel = -1;
     }
+    if (keepsRun)
+      trace.push_back({Traced::Run, ActionKind::Step, Message::None, program.id,
+                       -1, -1, static_cast<int32_t>(span.iterations), -1, -1,
+                       span.before + 1, begunNs, device.stamp()});
     checkEnd();
     checkShards();
   });
@@ -71,11 +77,11 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  acquire(home.place(Buffer::Output), microbatch);
-  acquire(home.place(Buffer::SavedForInputGrad), microbatch);
-  acquire(home.place(Buffer::SavedForWeightGrad), microbatch);
-  acquire(home.place(Buffer::Checkpoints), microbatch);
-  awaitTensors(home.inputs, microbatch);
+  acquire(home.place(Buffer::Output), microbatch, action);
+  acquire(home.place(Buffer::SavedForInputGrad), microbatch, action);
+  acquire(home.place(Buffer::SavedForWeightGrad), microbatch, action);
+  acquire(home.place(Buffer::Checkpoints), microbatch, action);
+  awaitTensors(home.inputs, microbatch, action);
   char *data = home.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
@@ -112,8 +118,8 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     return;
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
-  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch);
-  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch);
+  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch, action);
+  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch, action);
   char *data = home.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
@@ -145,8 +151,8 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
   for (const LocalTensor &tensor : home.inputGrads)
-    acquire(tensor.place, microbatch);
-  awaitTensors(home.outputGrads, microbatch);
+    acquire(tensor.place, microbatch, action);
+  awaitTensors(home.outputGrads, microbatch, action);
   action.restart();
   addOutputGrads(home, microbatch);
   const HomeBinding &binding = *home.binding;

@@ -8,6 +8,7 @@
 #include "runtime/execution/rank_actions.h"
 #include "runtime/execution/span.h"
 #include "runtime/execution/state.h"
+#include "runtime/execution/trace_event.h"
 #include "runtime/optimizer/rule.h"
 #include "runtime/transport/transport.h"
 
@@ -24,18 +25,6 @@ using ActionKind = rondo::ActionKind;
 /// 2, unit 0`.
 std::string actionName(ActionKind kind, Message message, int64_t subject,
                        int64_t microbatch);
-
-/// One action as it ran on the rank's device. A message's time is the moment
-/// when it was handed over.
-struct TraceEvent {
-  ActionKind kind;
-  Message message;
-  /// The home that runs it, or that made the message.
-  int32_t home;
-  /// A stage, or a collective, and a micro-batch.
-  int32_t number, microbatch;
-  int64_t startNs, endNs;
-};
 
 /// How long a home's task or step took.
 struct WorkTime {
@@ -243,15 +232,16 @@ private:
       return tickets[microbatch % static_cast<int64_t>(tickets.size())];
     }
   };
-  /// A send that still reads a slot.
+  /// A send that still reads a slot; the message is for the trace.
   struct Fence {
     int32_t channel = -1;
     Transport::Ticket ticket = 0;
+    int32_t edge = -1, microbatch = 0;
   };
   class Action;
 
   LocalHome &local(int64_t home, int64_t microbatch);
-  void acquire(const Place &place, int64_t microbatch);
+  void acquire(const Place &place, int64_t microbatch, Action &action);
   Place placeOf(const State &state, int32_t number);
   void addEdge(int32_t number, const Wiring &wiring);
   void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
@@ -265,9 +255,9 @@ private:
   int32_t edgeOf(Message message, int64_t home, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
-  void awaitMessage(int32_t edge, int64_t microbatch);
-  void awaitTensors(const std::vector<LocalTensor> &tensors,
-                    int64_t microbatch);
+  void awaitMessage(int32_t edge, int64_t microbatch, Action &action);
+  void awaitTensors(const std::vector<LocalTensor> &tensors, int64_t microbatch,
+                    Action &action);
   void addOutputGrads(const LocalHome &home, int64_t microbatch);
   void makeCalls(LocalHome &home) const;
 

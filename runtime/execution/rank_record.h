@@ -31,14 +31,22 @@ public:
     if (rank.keepTrace || rank.keepTimes)
       startNs = rank.device.stamp();
   }
+  /// Called after a wait, which began where the wait before it ended.
+  void waited(Traced what, int64_t edge, int64_t messageMicrobatch) {
+    if (!rank.keepTrace || !isTraced())
+      return;
+    const int64_t endNs = rank.device.stamp();
+    record(what, edge, messageMicrobatch, endNs);
+    startNs = endNs;
+  }
+  /// Of the message that it sends or receives.
+  void setEdge(int32_t number) { edge = number; }
   ~Action() {
     if (!rank.keepTrace && !rank.keepTimes)
       return;
     const int64_t endNs = rank.device.stamp();
     if (rank.keepTrace && isTraced())
-      rank.trace.push_back({kind, message, static_cast<int32_t>(home),
-                            static_cast<int32_t>(number),
-                            static_cast<int32_t>(microbatch), startNs, endNs});
+      record(Traced::Action, edge, microbatch, endNs);
     // What moves state takes its time on the collectives' lane.
     if (rank.keepTimes && traitsOf(kind).hasCost() &&
         !traitsOf(kind).movesState())
@@ -47,21 +55,29 @@ public:
   }
 
 private:
-  /// A step is an iteration's, and a micro-batch lies in one; what moves state
-  /// is numbered in its iteration.
-  bool isTraced() const {
-    if (!rank.program.overlap)
-      return rank.span.tracedIterations > 0;
-    const int64_t iteration = traitsOf(kind).index == IndexMeaning::Step
-                                  ? microbatch
-                                  : microbatch / rank.program.microbatches;
-    return iteration < rank.span.tracedIterations;
+  void record(Traced what, int64_t ofEdge, int64_t messageMicrobatch,
+              int64_t endNs) {
+    rank.trace.push_back(
+        {what, kind, message, rank.program.id, static_cast<int32_t>(home),
+         static_cast<int32_t>(number), static_cast<int32_t>(microbatch),
+         static_cast<int32_t>(ofEdge), static_cast<int32_t>(messageMicrobatch),
+         rank.span.before + iteration() + 1, startNs, endNs});
   }
+  /// Of the run, from 0. A step is an iteration's, and a micro-batch lies in
+  /// one; what moves state is numbered in its iteration.
+  int64_t iteration() const {
+    return !rank.program.overlap ? 0
+           : traitsOf(kind).index == IndexMeaning::Step
+               ? microbatch
+               : microbatch / rank.program.microbatches;
+  }
+  bool isTraced() const { return iteration() < rank.span.tracedIterations; }
 
   RunningRank &rank;
   const ActionKind kind;
   const Message message;
   const int64_t home, number, microbatch;
+  int32_t edge = -1;
   int64_t startNs = 0;
 };
 

@@ -271,7 +271,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                   options.save + "'");
   }
   if (!options.trace.empty())
-    writeTrace(options.trace, runs, world);
+    writeTrace(options.trace, exe, runs, world);
   if (signal == 0)
     return 0;
   progress.note(

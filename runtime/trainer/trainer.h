@@ -177,9 +177,9 @@ int generateTokens(Trainer &trainer, const Options &options);
 int checkBodies(const Executable &executable, const Options &options);
 
 /// Writes the traces that the ranks of pipelines kept as a Chrome trace: pid =
-/// rank, tid 0 compute, tid 1 communication. All processes call it; process 0
-/// writes. Runs may be null. Throws Error.
-void writeTrace(const std::string &path,
+/// rank, tid 0 tasks and waits, tid 1 messages and collectives, tid 2 runs. All
+/// processes call it; process 0 writes. Runs may be null. Throws Error.
+void writeTrace(const std::string &path, const Executable &executable,
                 const std::vector<std::unique_ptr<ProgramRun>> &runs,
                 const World &world);
 

@@ -53,6 +53,7 @@ const Command &bundleCommand();
 const Command &candidatesCommand();
 const Command &compareCommand();
 const Command &compileCommand();
+const Command &diffCommand();
 const Command &exportCommand();
 const Command &importCommand();
 const Command &importClusterCommand();

@@ -6,6 +6,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Explanation.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Table.h"
@@ -81,7 +82,8 @@ void Comparison::showArenas(const PlanFigures &of) {
 }
 
 bool Comparison::needsTimes() const {
-  return style == Style::Timeline || bound;
+  return style == Style::Timeline || style == Style::Explained ||
+         style == Style::ExplainedJson || bound;
 }
 
 /// `[6, 4, 2]` for few ranks, the extremes for many.
@@ -158,10 +160,9 @@ void Comparison::add(const Candidate &candidate) {
                 candidate.simulation, candidate.arenaBytes, nullptr);
     return;
   }
-  if (style == Style::Json &&
-      (candidate.fault || !candidate.arenaBytes.empty()))
+  if (isLines() && (candidate.fault || !candidate.arenaBytes.empty()))
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
-  else if (style == Style::Json)
+  else if (isLines())
     others.push_back({candidate.name, candidate.reason});
   else
     rows.push_back({candidate.name, (candidate.isOverCap() ? "does not fit: "
@@ -197,10 +198,17 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
     outs() << "\n";
     return;
   }
+  if (style == Style::ExplainedJson)
+    return Explanation(problem, name, schedule, run).writeJson(outs());
+  if (style == Style::Explained) {
+    raw_string_ostream os(details);
+    os << "\n";
+    Explanation(problem, name, schedule, run).writeText(os);
+  }
   if (style == Style::Timeline)
-    timelines += "\n" + name + "\n" +
-                 renderTimeline(problem, layOut(problem, schedule, run),
-                                terminalWidth(), outs().has_colors());
+    details += "\n" + name + "\n" +
+               renderTimeline(problem, layOut(problem, schedule, run),
+                              terminalWidth(), outs().has_colors());
   rows.push_back(std::move(row));
 }
 
@@ -246,7 +254,7 @@ void Comparison::writeTable() const {
     table.add(std::move(cells));
   }
   table.print(outs());
-  outs() << timelines;
+  outs() << details;
 }
 
 const char *csvHead() {
@@ -314,7 +322,7 @@ Outcome Comparison::finish() {
   noteOthers();
   if (style == Style::Csv)
     writeCsv();
-  else if (style != Style::Json)
+  else if (!isLines())
     writeTable();
   if (!outcome.hasSchedule && outcome.isOverCap)
     reportNote(problem.name +
@@ -326,7 +334,7 @@ Outcome Comparison::finish() {
 }
 
 Outcome Comparison::infeasible(const std::string &why) {
-  if (style == Style::Json) {
+  if (isLines()) {
     json::writeInfeasible(outs(), problem, why);
     outs() << "\n";
   } else if (style == Style::Csv) {

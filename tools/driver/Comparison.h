@@ -20,8 +20,12 @@ enum class Style {
   Table,
   /// The table, then each schedule over time.
   Timeline,
+  /// The table, then why each schedule takes its time.
+  Explained,
   /// Only a rondo-schedule line for each schedule.
   Json,
+  /// Only a rondo-explanation line for each schedule.
+  ExplainedJson,
   /// A line of figures for each schedule; csvHead() comes before the first.
   Csv,
 };
@@ -77,6 +81,9 @@ private:
   void noteOthers() const;
   void writeTable() const;
   void writeCsv() const;
+  bool isLines() const {
+    return style == Style::Json || style == Style::ExplainedJson;
+  }
   std::string peakText(const std::vector<int64_t> &peaks) const;
   std::string arenaText(const std::vector<int64_t> &arenas) const;
   double ratioToBound(const Row &row) const;
@@ -99,7 +106,8 @@ private:
     std::string name, reason;
   };
   std::vector<Other> others;
-  std::string timelines;
+  /// What follows the table.
+  std::string details;
   Outcome outcome;
 };
 

@@ -27,6 +27,11 @@ namespace compile {
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
 
+namespace diff {
+#define OPTIONS "tools/driver/options/Diff.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace diff
+
 namespace export_ {
 #define OPTIONS "tools/driver/options/Export.inc"
 #include "tools/driver/OptionTable.inc"
@@ -105,6 +110,11 @@ const OptTable &compareOptions() {
 
 const OptTable &compileOptions() {
   static const compile::Table table;
+  return table;
+}
+
+const OptTable &diffOptions() {
+  static const diff::Table table;
   return table;
 }
 

@@ -30,6 +30,7 @@ const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &candidatesOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
+const llvm::opt::OptTable &diffOptions();
 const llvm::opt::OptTable &exportOptions();
 const llvm::opt::OptTable &importOptions();
 const llvm::opt::OptTable &importModelOptions();

@@ -152,7 +152,8 @@ int simulatePlans(const SimulateRequest &request) {
       return Failure;
     outcomes.push_back(*outcome);
     // A comparison has its own bound.
-    if (!request.search && request.style != Style::Json)
+    if (!request.search && request.style != Style::Json &&
+        request.style != Style::ExplainedJson)
       for (pipe::ScheduleOp schedule : searched)
         if (schedule.lookupPlan() == plan)
           printGap(schedule);
