@@ -49,6 +49,7 @@ std::optional<TextFault> readBackward(const Fields &fields,
                                weightGradNs))
     return fault;
   layer.backwardNs = inputGradNs + weightGradNs;
+  layer.weightGradNs = weightGradNs;
   return {};
 }
 

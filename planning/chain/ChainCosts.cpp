@@ -73,6 +73,7 @@ ChainCosts::ChainCosts(const ChainProblem &problem)
     ChainLayer sum;
     sum.forwardNs = before.forwardNs + layer.forwardNs;
     sum.backwardNs = before.backwardNs + layer.backwardNs;
+    sum.weightGradNs = before.weightGradNs + layer.weightGradNs;
     sum.stashBytes = before.stashBytes + layer.stashBytes;
     sum.workingBytes = before.workingBytes + layer.workingBytes;
     sum.parameterBytes = before.parameterBytes + layer.parameterBytes;

@@ -116,6 +116,16 @@ public:
     return timeOf(sums[end].backwardNs - sums[first].backwardNs, devices,
                   speedPercent);
   }
+  /// The part of the backward that only computes gradients of weights, and the
+  /// rest.
+  int64_t weightGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
+    return shareOf(sums[end].weightGradNs - sums[first].weightGradNs, devices);
+  }
+  int64_t inputGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
+    return shareOf((sums[end].backwardNs - sums[end].weightGradNs) -
+                       (sums[first].backwardNs - sums[first].weightGradNs),
+                   devices);
+  }
   int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(stashOf(first, end), devices);
   }

@@ -27,6 +27,9 @@ struct ChainLayer {
   /// Needed once, however many micro-batches are under way: what recomputation
   /// brings back.
   int64_t workingBytes = 0;
+  /// What of the backward only computes gradients of weights, where that is
+  /// known: evaluators that run the backward as a whole do not look at it.
+  int64_t weightGradNs = 0;
 };
 
 /// What a planner is given (rondo-planning/1): a chain of layers, and devices

@@ -21,7 +21,7 @@ static void plan(const ChainProblem &problem, PlanEvaluator evaluator) {
                 "there is a plan, or a reason why not");
   std::string text;
   llvm::raw_string_ostream os(text);
-  json::writePlan(os, problem, evaluator, result);
+  json::writePlan(os, problem, nameOf(evaluator), result);
   if (!result.plan)
     return;
   fuzz::require(result.lowerBoundNs <= result.timeNs, "a bound is below");

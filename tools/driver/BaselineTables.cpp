@@ -3,7 +3,6 @@
 
 #include "tools/driver/BaselineTables.h"
 
-#include "planning/chain/Baselines.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Table.h"
 
@@ -38,12 +37,12 @@ std::string memoryText(const ChainProblem &problem, int64_t bytes) {
 }
 
 void printTable(const ChainProblem &problem, const ChainPlannerResult &result,
-                PlanEvaluator evaluator,
+                StringRef evaluator,
                 ArrayRef<const TimedBaseline *> baselines) {
   outs() << problem.name << ": " << countOf(problem.numLayers(), "layer")
          << " on " << countOf(problem.numDevices(), "device") << ", "
-         << countOf(problem.microbatches, "micro-batch") << ", "
-         << nameOf(evaluator) << "\n";
+         << countOf(problem.microbatches, "micro-batch") << ", " << evaluator
+         << "\n";
   if (result.plan)
     outs() << "lower bound " << formatNs(result.lowerBoundNs) << "\n";
   Table table;
@@ -102,11 +101,11 @@ void printSummary(ArrayRef<Summary> summaries) {
 } // namespace
 
 void printBaselines(ArrayRef<ChainProblem> problems,
-                    ArrayRef<ChainPlannerResult> results,
-                    PlanEvaluator evaluator) {
+                    ArrayRef<ChainPlannerResult> results, StringRef evaluator,
+                    const TimeBaselines &time) {
   std::vector<Summary> summaries(baselines().size());
   for (auto [problem, result] : zip_equal(problems, results)) {
-    const std::vector<TimedBaseline> timed = runBaselines(problem, evaluator);
+    const std::vector<TimedBaseline> timed = time(problem);
     std::vector<const TimedBaseline *> rows;
     for (auto [row, summary] : zip_equal(timed, summaries)) {
       rows.push_back(&row);

@@ -97,7 +97,8 @@ int readRequest(const Arguments &arguments, Request &request) {
       return reportUsage(file +
                          " is JSON, but a model and a cluster are .mlir; "
                          "problems are read by --problems FILE");
-  for (const char *option : {"evaluator", "threads"})
+  for (const char *option :
+       {"evaluator", "threads", "schedules", "schedule-problems"})
     if (arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for --problems, not for a model");

@@ -37,8 +37,15 @@ defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
 defm problems : Value<"problems", "FILE",
   "layers and devices to plan for (rondo-planning); one without a plan does not "
   "stop the rest">;
-defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex",
-  "what an iteration's time is computed by (default 1f1b)">;
+defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex,rondo",
+  "what an iteration's time is computed by; rondo: the simulator, of the best "
+  "schedule found (default 1f1b)">;
+defm schedules : Value<"schedules", "FILE",
+  "with --evaluator rondo: where to write the schedule of each plan, one "
+  "rondo-schedule line per problem">;
+defm schedule_problems : Value<"schedule-problems", "FILE",
+  "with --evaluator rondo: where to write what the schedules are for, one "
+  "rondo-problem line per plan, as rondo simulate reads it">;
 defm threads : Value<"threads", "N",
   "problems planned at the same time (default 1)", [Positive]>;
 
