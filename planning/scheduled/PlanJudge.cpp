@@ -129,10 +129,11 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
 bool PlanJudge::improve(ScheduledPlan &plan, const Schedule &tasks,
                         const std::string &family) const {
   Schedule schedule = withSteps(plan.problem, tasks);
-  Simulation simulation;
-  if (checkSchedule(plan.problem, schedule, &simulation) ||
-      checkAccumulation(plan.problem, schedule) ||
-      simulation.makespanNs >= plan.timeNs)
+  // Rules are checked only of what is faster.
+  const Simulation simulation = simulate(plan.problem, schedule);
+  if (!simulation.complete || simulation.makespanNs >= plan.timeNs ||
+      checkSchedule(plan.problem, schedule) ||
+      checkAccumulation(plan.problem, schedule))
     return false;
   plan.schedule = std::move(schedule);
   plan.family = family;
@@ -168,7 +169,12 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
   const size_t most =
       effort == FamilyEffort::Few ? mostSpreadOfFew : mostSpreadOfAll;
   bool isFound = false;
-  for (size_t i = 0; i < std::min(most, all.size()); ++i)
+  // The slowest link of a boundary counts for all of one device a stage, so
+  // that this is mostly above the plan's time, but hardly far above it.
+  const double enough = 1.1 * static_cast<double>(ceilingNs);
+  for (size_t i = 0; i < std::min(most, all.size()) &&
+                     static_cast<double>(all[i].timeNs) < enough;
+       ++i)
     isFound |=
         improve(result, std::get<RankGroups>(groups).spread(all[i].schedule),
                 all[i].family);

@@ -3,12 +3,20 @@
 
 #include "planning/scheduled/PlanProblem.h"
 
-#include "planning/chain/ChainCosts.h"
 #include "schedule/CollectiveTime.h"
 
 #include <numeric>
 
 using namespace rondo;
+
+int64_t rondo::sumOverLinksNs(int64_t count, int64_t bytes,
+                              const GroupLink &within) {
+  if (count == 1)
+    return 0;
+  const __int128 sent = __int128(2000) * (count - 1) * bytes,
+                 each = __int128(count) * within.rate;
+  return 2 * within.latencyNs + static_cast<int64_t>((sent + each - 1) / each);
+}
 
 static int64_t commonMultiple(const ChainPlan &plan) {
   int64_t samples = 1;
@@ -51,6 +59,22 @@ static void addLink(const ChainProblem &chain, int32_t from, int32_t to,
   problem.links[{from, to}] = {chain.latencyNs(from, to), chain.rate(from, to)};
 }
 
+static int64_t sumNsOf(const ChainProblem &chain, const ChainStage &stage,
+                       const std::vector<int32_t> &homes, int64_t bytes,
+                       Problem &problem) {
+  const auto count = static_cast<int32_t>(stage.devices.size());
+  // Links within a stage carry no messages: the problem needs them for cards
+  // alone.
+  if (chain.cardOf.empty())
+    return sumOverLinksNs(count, bytes,
+                          linkWithin(chain, stage.devices.data(), count));
+  for (int32_t u : stage.devices)
+    for (int32_t v : stage.devices)
+      if (u != v)
+        addLink(chain, u, v, problem);
+  return sumOverHomesNs(problem, homes, bytes);
+}
+
 static void addStage(const ChainProblem &chain, const ChainCosts &costs,
                      const ChainStage &stage, int32_t number,
                      Problem &problem) {
@@ -59,14 +83,11 @@ static void addStage(const ChainProblem &chain, const ChainCosts &costs,
   problem.setStageCost(number, costs.forwardNs(stage.first, stage.end),
                        costs.inputGradNs(stage.first, stage.end), weightGrad,
                        stash, weightGrad == 0 ? stash : 0);
-  for (int32_t u : stage.devices)
-    for (int32_t v : stage.devices)
-      if (u != v)
-        addLink(chain, u, v, problem);
   std::vector<int32_t> homes(stage.devices.size());
   std::iota(homes.begin(), homes.end(), problem.homes.numberOf(number));
-  const int64_t sumNs = sumOverHomesNs(
-      problem, homes, costs.parameterBytes(stage.first, stage.end));
+  const int64_t sumNs =
+      sumNsOf(chain, stage, homes, costs.parameterBytes(stage.first, stage.end),
+              problem);
   for (int32_t home : homes) {
     problem.cost(home, ActionKind::Step).ns = sumNs;
     if (chain.memoryBytes > 0)

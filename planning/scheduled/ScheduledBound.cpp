@@ -3,6 +3,8 @@
 
 #include "planning/scheduled/ScheduledBound.h"
 
+#include "planning/scheduled/PlanProblem.h"
+
 #include <algorithm>
 
 using namespace rondo;
@@ -27,15 +29,13 @@ int64_t ScheduledBound::occupancyNs(int32_t layer, int32_t from,
 }
 
 int64_t ScheduledBound::sumNs(int32_t first, int32_t end, int32_t range) const {
-  const int64_t r = sizes.least(range);
+  const int32_t r = sizes.least(range);
   if (r == 1)
     return 0;
-  const __int128 sent =
-      __int128(2000) * (r - 1) * costs.parameterBytes(first, end);
-  const __int128 each =
-      __int128(r) * rest.links().rateWithin(static_cast<int32_t>(r));
-  return 2 * rest.links().latencyWithin(static_cast<int32_t>(r)) +
-         static_cast<int64_t>((sent + each - 1) / each);
+  const BestLinks &links = rest.links();
+  return sumOverLinksNs(
+      r, costs.parameterBytes(first, end),
+      {links.rateWithin(r), links.rateWithin(r), links.latencyWithin(r)});
 }
 
 void ScheduledBound::findWaysBehind() {

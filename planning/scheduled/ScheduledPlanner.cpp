@@ -4,6 +4,7 @@
 #include "planning/scheduled/ScheduledPlanner.h"
 
 #include "planning/Deadline.h"
+#include "planning/chain/Baselines.h"
 #include "planning/chain/FewestDevices.h"
 #include "planning/chain/StartPlans.h"
 #include "planning/scheduled/PlanSteps.h"
@@ -17,8 +18,8 @@ namespace {
 
 /// Parts of the time limit: of each call of planChain(), by the end of which a
 /// step ends, and of each search of an order.
-constexpr double chainPart = 0.1, boundEnd = 0.4, descentsEnd = 0.6,
-                 searchPart = 0.06;
+constexpr double chainPart = 0.12, startsEnd = 0.4, boundEnd = 0.55,
+                 descentsEnd = 0.75, searchPart = 0.06;
 /// Plans from which changes begin.
 constexpr size_t mostStarts = 4;
 /// Plans judged per unit of effort.
@@ -135,11 +136,11 @@ void Planner::startPlans() {
   offerChain(whole, PlanEvaluator::OneFOneB);
   const std::vector<int32_t> order = deviceOrders(problem).front();
   for (const ChainPlan &plan : evenPlans(problem, order))
-    if (!isOver(boundEnd))
+    if (!isOver(startsEnd))
       offer(plan);
   if (problem.numDevices() <= mostPoolDevices)
     for (const Baseline &baseline : baselines())
-      if (baseline.isQuick && !isOver(boundEnd))
+      if (baseline.isQuick && !isOver(startsEnd))
         if (const BaselinePlan found =
                 baseline.plan(problem, PlanEvaluator::OneFOneB);
             found.plan)
@@ -177,16 +178,10 @@ bool Planner::searchOrder(ScheduledPlan &plan) {
   }
   if (isOver())
     return isBetter;
-  SearchOptions chosen;
-  chosen.seed = options.seed;
-  chosen.effort = effort;
-  chosen.timeLimitMs = 0;
+  SearchOptions chosen = orderSearchOptions(options);
   if (deadline.exists())
-    chosen.timeLimitMs = std::clamp<int64_t>(
-        static_cast<int64_t>(double(options.timeLimitMs) * searchPart), 1,
-        std::max<int64_t>(1, deadline.leftMs()));
-  chosen.clock = options.clock;
-  chosen.interrupt = options.interrupt;
+    chosen.timeLimitMs =
+        std::clamp<int64_t>(deadline.leftMs(), 1, chosen.timeLimitMs);
   return judge.search(plan, chosen) || isBetter;
 }
 
@@ -284,6 +279,19 @@ ScheduledPlannerResult Planner::run() {
 
 } // namespace
 
+SearchOptions rondo::orderSearchOptions(const ChainPlannerOptions &options) {
+  SearchOptions chosen;
+  chosen.seed = options.seed;
+  chosen.effort = options.effort > 0 ? options.effort : defaultEffort;
+  chosen.timeLimitMs = 0;
+  if (options.timeLimitMs > 0)
+    chosen.timeLimitMs = std::max<int64_t>(
+        1, static_cast<int64_t>(double(options.timeLimitMs) * searchPart));
+  chosen.clock = options.clock;
+  chosen.interrupt = options.interrupt;
+  return chosen;
+}
+
 /// Why the problem has no plan at all, or none that can be simulated.
 static std::optional<Fault> findFault(const ChainProblem &problem) {
   if (int64_t(problem.microbatches) * problem.numDevices() > mostScheduledTasks)
@@ -312,41 +320,4 @@ rondo::planScheduled(const ChainProblem &problem,
   if (result.found.fault)
     return result;
   return Planner(problem, options).run();
-}
-
-std::vector<TimedBaseline>
-rondo::scheduleBaselines(const ChainProblem &problem,
-                         const ChainPlannerOptions &options) {
-  /// Of each search, in its unit.
-  constexpr int64_t searchEffort = 100;
-  std::vector<TimedBaseline> rows =
-      runBaselines(problem, PlanEvaluator::OneFOneB);
-  ChainProblem unlimited = problem;
-  unlimited.memoryBytes = 0;
-  PlanJudge judge(problem), generous(unlimited);
-  for (TimedBaseline &row : rows) {
-    if (!row.found.plan)
-      continue;
-    const PlanJudge *used = &judge;
-    std::optional<ScheduledPlan> plan =
-        judge.judge(*row.found.plan, FamilyEffort::All);
-    if (!plan) {
-      used = &generous;
-      plan = generous.judge(*row.found.plan, FamilyEffort::All);
-    }
-    if (!plan) {
-      row.found = {std::nullopt, "it cannot be simulated"};
-      row.timeNs = row.memoryBytes = 0;
-      continue;
-    }
-    SearchOptions chosen;
-    chosen.seed = options.seed;
-    chosen.effort = searchEffort;
-    chosen.timeLimitMs = 0;
-    chosen.interrupt = options.interrupt;
-    used->search(*plan, chosen);
-    row.timeNs = plan->timeNs;
-    row.memoryBytes = plan->memoryBytes;
-  }
-  return rows;
 }

@@ -4,7 +4,6 @@
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDPLANNER_H
 #define RONDO_PLANNING_SCHEDULED_SCHEDULEDPLANNER_H
 
-#include "planning/chain/Baselines.h"
 #include "planning/chain/ChainPlanner.h"
 #include "planning/scheduled/PlanJudge.h"
 
@@ -30,12 +29,8 @@ struct ScheduledPlannerResult {
 ScheduledPlannerResult planScheduled(const ChainProblem &problem,
                                      const ChainPlannerOptions &options);
 
-/// The plans of all baselines, which choose by 1F1B, timed by their best known
-/// orders: of all families, and of a search of as much effort for each. A plan
-/// that no order fits is timed without the limit on memory.
-std::vector<TimedBaseline>
-scheduleBaselines(const ChainProblem &problem,
-                  const ChainPlannerOptions &options);
+/// How long the planner searches each order.
+SearchOptions orderSearchOptions(const ChainPlannerOptions &options);
 
 } // namespace rondo
 

@@ -17,6 +17,7 @@ namespace {
 
 /// Of a planner's times to Rondo's.
 struct Summary {
+  const char *name = "";
   double sum = 0, greatest = 0;
   /// Plans in all, those that fit memory, and those that Rondo's plan meets or
   /// beats of these.
@@ -83,12 +84,12 @@ void printSummary(ArrayRef<Summary> summaries) {
   Table table;
   table.add({"planner", "plans", "mean to rondo's", "greatest", "fits",
              "rondo's meets or beats"});
-  for (auto [baseline, summary] : zip_equal(baselines(), summaries)) {
+  for (const Summary &summary : summaries) {
     if (summary.plans == 0) {
-      table.add({baseline.name, "no plan to compare"});
+      table.add({summary.name, "no plan to compare"});
       continue;
     }
-    table.add({baseline.name, std::to_string(summary.plans),
+    table.add({summary.name, std::to_string(summary.plans),
                ratioText(summary.sum / static_cast<double>(summary.plans)),
                ratioText(summary.greatest), std::to_string(summary.fitting),
                std::to_string(summary.metOrBeaten) + " of " +
@@ -103,12 +104,14 @@ void printSummary(ArrayRef<Summary> summaries) {
 void printBaselines(ArrayRef<ChainProblem> problems,
                     ArrayRef<ChainPlannerResult> results, StringRef evaluator,
                     const TimeBaselines &time) {
-  std::vector<Summary> summaries(baselines().size());
+  std::vector<Summary> summaries;
   for (auto [problem, result] : zip_equal(problems, results)) {
     const std::vector<TimedBaseline> timed = time(problem);
+    summaries.resize(timed.size());
     std::vector<const TimedBaseline *> rows;
     for (auto [row, summary] : zip_equal(timed, summaries)) {
       rows.push_back(&row);
+      summary.name = row.baseline->name;
       if (!row.found.plan || !result.plan || result.timeNs == 0)
         continue;
       const double ratio =

@@ -14,7 +14,8 @@
 
 namespace rondo::driver {
 
-/// Runs all baselines on a problem and times their plans.
+/// Plans of other planners for a problem, with times; the same planners for
+/// each.
 using TimeBaselines =
     std::function<std::vector<TimedBaseline>(const ChainProblem &)>;
 

@@ -5,6 +5,7 @@
 #include "formats/json/PlanningReader.h"
 #include "formats/json/ProblemWriter.h"
 #include "formats/json/ScheduleWriter.h"
+#include "planning/scheduled/ScheduledBaselines.h"
 #include "planning/scheduled/ScheduledPlanner.h"
 #include "schedule/Simulator.h"
 #include "tools/driver/BaselineTables.h"
@@ -129,22 +130,16 @@ Error writePlans(const std::vector<ChainProblem> &problems,
   });
 }
 
-/// A line for each problem, as `rondo search` writes them.
-Error writeSchedules(const std::vector<ChainProblem> &problems,
-                     const Planned &planned, const std::string &path) {
+/// A line for each plan, as `rondo search` writes them.
+Error writeSchedules(const Planned &planned, const std::string &path) {
   return writeFile(path, [&](raw_ostream &os) {
-    for (size_t i = 0; i < problems.size(); ++i) {
-      if (const std::optional<ScheduledPlan> &plan = planned.scheduled[i]) {
+    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
+      if (plan) {
         json::writeSchedule(os, plan->problem, plan->schedule,
                             simulate(plan->problem, plan->schedule),
                             plan->family);
-      } else {
-        Problem named;
-        named.name = problems[i].name;
-        json::writeInfeasible(os, named, describe(*planned.results[i].fault));
+        os << "\n";
       }
-      os << "\n";
-    }
     return Error::success();
   });
 }
@@ -218,7 +213,7 @@ int run(const Arguments &arguments) {
     reportWritten(results, request.output);
   }
   if (!request.schedules.empty())
-    if (Error error = writeSchedules(problems, planned, request.schedules))
+    if (Error error = writeSchedules(planned, request.schedules))
       return reportError(toString(std::move(error)));
   if (!request.scheduleProblems.empty())
     if (Error error = writeScheduleProblems(planned, request.scheduleProblems))

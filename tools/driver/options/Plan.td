@@ -41,8 +41,8 @@ defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex,rondo",
   "what an iteration's time is computed by; rondo: the simulator, of the best "
   "schedule found (default 1f1b)">;
 defm schedules : Value<"schedules", "FILE",
-  "with --evaluator rondo: where to write the schedule of each plan, one "
-  "rondo-schedule line per problem">;
+  "with --evaluator rondo: where to write the schedules, one "
+  "rondo-schedule line per plan">;
 defm schedule_problems : Value<"schedule-problems", "FILE",
   "with --evaluator rondo: where to write what the schedules are for, one "
   "rondo-problem line per plan, as rondo simulate reads it">;
