@@ -126,6 +126,7 @@ void Comparison::addSearched(const SearchResult &result,
   bound = result.bound;
   if (!result.schedule) {
     rows.push_back({"searched", "no schedule: " + describe(*result.fault)});
+    missing.push_back({"searched", rows.back().why});
     return;
   }
   // Without weights a search checks only activations against the caps.
@@ -160,22 +161,28 @@ void Comparison::add(const Candidate &candidate) {
                 candidate.simulation, candidate.arenaBytes, nullptr);
     return;
   }
-  if (isLines() && (candidate.fault || !candidate.arenaBytes.empty()))
+  const std::string why =
+      (candidate.isOverCap() ? "does not fit: " : "no schedule: ") +
+      candidate.reason;
+  missing.push_back({candidate.name, why});
+  if (!isLines())
+    rows.push_back({candidate.name, why});
+  else if (candidate.fault || !candidate.arenaBytes.empty())
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
-  else if (isLines())
-    others.push_back({candidate.name, candidate.reason});
   else
-    rows.push_back({candidate.name, (candidate.isOverCap() ? "does not fit: "
-                                                           : "no schedule: ") +
-                                        candidate.reason});
+    others.push_back({candidate.name, candidate.reason});
 }
 
 void Comparison::addSchedule(const std::string &name, const std::string &family,
                              const Schedule &schedule, const Simulation &run,
                              const std::vector<int64_t> &arenaBytes,
                              const json::SearchRecord *record) {
-  Row row{name,          "",         run.makespanNs, run.spanNs, run.bubble,
-          run.peakBytes, arenaBytes, std::nullopt};
+  const curves::Origin origin = record                ? curves::Origin::Search
+                                : name.front() == '@' ? curves::Origin::File
+                                                      : curves::Origin::Family;
+  Row row{name,           "",         origin,
+          run.makespanNs, run.spanNs, run.bubble,
+          run.peakBytes,  arenaBytes, std::nullopt};
   if (bound && schedule.numActions() <= maxLoweredTasks)
     row.communication = measureCommunication(problem, schedule, run);
   if (style == Style::Json) {
@@ -196,10 +203,9 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
     json::writeSchedule(outs(), problem, schedule, run, family, record,
                         bound ? &comparison : nullptr);
     outs() << "\n";
-    return;
   }
   if (style == Style::ExplainedJson)
-    return Explanation(problem, name, schedule, run).writeJson(outs());
+    Explanation(problem, name, schedule, run).writeJson(outs());
   if (style == Style::Explained) {
     raw_string_ostream os(details);
     os << "\n";
@@ -331,6 +337,31 @@ Outcome Comparison::finish() {
                "one; one micro-batch at a time holds " +
                peakText(leastActivationBytes(problem)));
   return outcome;
+}
+
+curves::Curve Comparison::curve() const {
+  curves::Curve curve;
+  curve.title = problem.name + ": " + countOf(problem.numStages(), "stage") +
+                " on " + countOf(problem.numRanks(), "rank") + ", " +
+                microbatchesText(problem);
+  curve.time = objectiveName(problem);
+  const bool isSpan = problem.objective == Objective::Span;
+  for (const Row &row : rows)
+    if (row.why.empty())
+      curve.points.push_back(
+          {row.name, row.origin,
+           *std::max_element(row.peakBytes.begin(), row.peakBytes.end()),
+           isSpan ? row.spanNs : row.makespanNs});
+  curve.missing = missing;
+  if (bound) {
+    curve.boundNs = bound->ns;
+    curve.bound = bound->name;
+  }
+  const std::vector<int64_t> &caps = problem.memoryCaps;
+  if (!caps.empty() && caps.front() != noMemoryCap &&
+      all_of(caps, [&](int64_t cap) { return cap == caps.front(); }))
+    curve.capBytes = caps.front();
+  return curve;
 }
 
 Outcome Comparison::infeasible(const std::string &why) {

@@ -4,6 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_COMPARISON_H
 #define RONDO_TOOLS_DRIVER_COMPARISON_H
 
+#include "formats/curves/Curve.h"
 #include "formats/json/ScheduleWriter.h"
 #include "lowering/ExposedCommunication.h"
 #include "schedule/Search.h"
@@ -58,6 +59,9 @@ public:
   /// Whether add() needs the times of each task.
   bool needsTimes() const;
   Outcome finish();
+  /// Time over memory of all that has been added. Only with a searched
+  /// schedule.
+  curves::Curve curve() const;
   /// Instead of add() and finish() if the problem has no schedule; the caller
   /// reports the error.
   Outcome infeasible(const std::string &why);
@@ -67,6 +71,7 @@ private:
     std::string name;
     /// Why there is no schedule; the figures are then not set.
     std::string why;
+    curves::Origin origin = curves::Origin::Family;
     int64_t makespanNs = 0, spanNs = 0;
     double bubble = 0;
     std::vector<int64_t> peakBytes;
@@ -106,6 +111,8 @@ private:
     std::string name, reason;
   };
   std::vector<Other> others;
+  /// All that have no schedule, for the picture.
+  std::vector<curves::Missing> missing;
   /// What follows the table.
   std::string details;
   Outcome outcome;

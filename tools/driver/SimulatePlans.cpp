@@ -110,7 +110,10 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
       addArena(candidate, problem, figures);
     comparison.add(candidate);
   }
-  return comparison.finish();
+  const Outcome outcome = comparison.finish();
+  if (request.curves)
+    request.curves->push_back(comparison.curve());
+  return outcome;
 }
 
 } // namespace
