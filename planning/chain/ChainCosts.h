@@ -121,10 +121,11 @@ public:
   int64_t weightGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(sums[end].weightGradNs - sums[first].weightGradNs, devices);
   }
-  int64_t inputGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
-    return shareOf((sums[end].backwardNs - sums[end].weightGradNs) -
-                       (sums[first].backwardNs - sums[first].weightGradNs),
-                   devices);
+  int64_t inputGradNs(int32_t first, int32_t end, int32_t devices = 1,
+                      int64_t speedPercent = 100) const {
+    return timeOf((sums[end].backwardNs - sums[end].weightGradNs) -
+                      (sums[first].backwardNs - sums[first].weightGradNs),
+                  devices, speedPercent);
   }
   int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(stashOf(first, end), devices);

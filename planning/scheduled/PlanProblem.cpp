@@ -54,6 +54,11 @@ static Cards cardsOf(const ChainProblem &problem) {
   return cards;
 }
 
+/// What a device has.
+static int64_t memoryOf(const ChainProblem &chain, int32_t device) {
+  return chain.memoryBytes - deviceOf(chain, device).memoryLess;
+}
+
 static void addLink(const ChainProblem &chain, int32_t from, int32_t to,
                     Problem &problem) {
   problem.links[{from, to}] = {chain.latencyNs(from, to), chain.rate(from, to)};
@@ -90,9 +95,17 @@ static void addStage(const ChainProblem &chain, const ChainCosts &costs,
               problem);
   for (int32_t home : homes) {
     problem.cost(home, ActionKind::Step).ns = sumNs;
+    const int32_t device = problem.rankOf(home);
+    const int64_t speed = deviceOf(chain, device).speedPercent;
+    for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
+                            ActionKind::WeightGrad, ActionKind::Backward}) {
+      int64_t &ns = problem.cost(home, kind).ns;
+      ns = (100 * ns + speed - 1) / speed;
+    }
     if (chain.memoryBytes > 0)
-      problem.memoryCaps[problem.rankOf(home)] = std::max<int64_t>(
-          0, chain.memoryBytes - costs.stateBytes(stage.first, stage.end));
+      problem.memoryCaps[device] =
+          std::max<int64_t>(0, memoryOf(chain, device) -
+                                   costs.stateBytes(stage.first, stage.end));
   }
 }
 
@@ -125,12 +138,17 @@ Result<Problem> rondo::planProblem(const ChainProblem &chain,
   for (size_t s = 0; s < plan.size(); ++s) {
     // State alone may be too much for a device; then nothing can be held.
     addStage(chain, costs, plan[s], static_cast<int32_t>(s), problem);
+    const int64_t smallest =
+        chain.memoryBytes -
+        weakestOf(chain, plan[s].devices.data(),
+                  static_cast<int32_t>(plan[s].devices.size()))
+            .memoryLess;
     if (chain.memoryBytes > 0 &&
-        costs.stateBytes(plan[s].first, plan[s].end) > chain.memoryBytes) {
+        costs.stateBytes(plan[s].first, plan[s].end) > smallest) {
       Fault fault =
           makeFault<FaultKind::StateOverDevice>(static_cast<int32_t>(s));
       fault.found = costs.stateBytes(plan[s].first, plan[s].end);
-      fault.allowed = chain.memoryBytes;
+      fault.allowed = smallest;
       return fault;
     }
   }

@@ -5,7 +5,8 @@
 // it. Device d is rank d, a stage on r devices has r homes with an equal share
 // of the samples each, in the order in which the plan lists its devices.
 //
-//   F, I, W    of the layers' sums, divided by r; where a backward is not
+//   F, I, W    of the layers' sums, divided by r, at the speed of the home's
+//              own device; where a backward is not
 //              given in parts, I is all of it
 //   messages   a home and each home of the next stage that has samples in
 //              common with it exchange these, over the link of the two devices

@@ -12,7 +12,8 @@ using namespace rondo;
 ScheduledBound::ScheduledBound(const ChainProblem &problem)
     : problem(problem), costs(problem), rest(problem, costs),
       sizes(rest.sizes()), L(problem.numLayers()), G(problem.numDevices()),
-      K(sizes.count()), step(std::max(1, G / 256)), ways(at(L, G, K)) {
+      K(sizes.count()), fastest(rest.links().speedPercent(1)),
+      step(std::max(1, G / 256)), ways(at(L, G, K)) {
   if (G > 1) {
     latencyNs = rest.links().latencyAcross(1, 1);
     rate = rest.links().rateAcross(1, 1);
@@ -49,10 +50,10 @@ void ScheduledBound::findWaysBehind() {
     for (int32_t k = 0; k < K; ++k)
       for (int32_t end = first + 1; end <= L; ++end)
         if (const int64_t on = wayBehindNs(end, k); on < never)
-          from[row + k] =
-              std::min(from[row + k],
-                       costs.forwardNs(first, end, sizes.most(k)) +
-                           costs.inputGradNs(first, end, sizes.most(k)) + on);
+          from[row + k] = std::min(
+              from[row + k],
+              costs.forwardNs(first, end, sizes.most(k), fastest) +
+                  costs.inputGradNs(first, end, sizes.most(k), fastest) + on);
     for (int32_t k = 0; k < K; ++k)
       for (int32_t other = 0; other < K; ++other)
         if (sizes.least(k) + sizes.least(other) <= G &&
@@ -68,9 +69,9 @@ void ScheduledBound::add(const Stage &stage, const Way &before, int64_t ns) {
   const int64_t M = problem.microbatches;
   const int32_t r = sizes.most(stage.range),
                 used = stage.used + sizes.least(stage.range);
-  const int64_t F = costs.forwardNs(stage.first, stage.end, r),
-                B = costs.backwardNs(stage.first, stage.end, r),
-                I = costs.inputGradNs(stage.first, stage.end, r);
+  const int64_t F = costs.forwardNs(stage.first, stage.end, r, fastest),
+                B = costs.backwardNs(stage.first, stage.end, r, fastest),
+                I = costs.inputGradNs(stage.first, stage.end, r, fastest);
   const int64_t below = wayBehindNs(stage.end, stage.range);
   if (below == never || (stage.end < L && used >= G))
     return;
@@ -101,8 +102,9 @@ void ScheduledBound::continueWay(int32_t layers, int32_t used, int32_t range,
       continue;
     const Way before = {way.both + 2 * message, way.there + message};
     for (int32_t end = layers + 1; end <= L; ++end) {
-      if (before.there + M * (costs.forwardNs(layers, end, sizes.most(k)) +
-                              costs.backwardNs(layers, end, sizes.most(k))) >
+      if (before.there +
+              M * (costs.forwardNs(layers, end, sizes.most(k), fastest) +
+                   costs.backwardNs(layers, end, sizes.most(k), fastest)) >
           ns)
         break;
       add({layers, end, k, used}, before, ns);

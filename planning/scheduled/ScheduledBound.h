@@ -79,6 +79,9 @@ private:
   const GroupSizes &sizes;
   /// Devices in use are counted in steps, rounded down.
   const int32_t L, G, K, step;
+  /// The speed of the fastest device: a sample's way may miss the slower ones
+  /// of a stage.
+  const int64_t fastest;
   /// The best link of two devices.
   int64_t latencyNs = 0, rate = 1;
   /// [layer][range of the stage in front]: there and back, with the messages.

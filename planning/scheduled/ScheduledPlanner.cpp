@@ -150,9 +150,15 @@ void Planner::startPlans() {
     return;
   ChainPlan plan;
   auto device = order.begin();
-  const FittingStages fitting =
-      *fewestDevices(oneUnderWay(problem), problem.memoryBytes);
-  for (const FittingStages::Stage &stage : fitting.stages) {
+  // Where devices differ, what all of them have.
+  int64_t less = 0;
+  for (int64_t bytes : problem.memoryLess)
+    less = std::max(less, bytes);
+  const std::optional<FittingStages> fitting =
+      fewestDevices(oneUnderWay(problem), problem.memoryBytes - less);
+  if (!fitting || fitting->devices > problem.numDevices())
+    return;
+  for (const FittingStages::Stage &stage : fitting->stages) {
     plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
     device += stage.devices;
   }

@@ -32,7 +32,8 @@ ChainPlannerOptions withEffort(int64_t effort) {
   return options;
 }
 
-/// Half of the problems give backwards in parts, and half have cards.
+/// Half of the problems give backwards in parts, half have cards, and a third
+/// devices of several speeds.
 std::vector<ChainProblem> tinyProblems(int count) {
   std::mt19937 random(5);
   std::vector<ChainProblem> problems;
@@ -47,6 +48,10 @@ std::vector<ChainProblem> tinyProblems(int count) {
             static_cast<int64_t>(random() % (layer.backwardNs + 1));
     if (i % 4 > 1)
       addCards(random, problem);
+    if (i % 3 == 0)
+      for (int32_t d = 0; d < problem.numDevices(); ++d)
+        problem.speedPercent.push_back(
+            std::vector<int64_t>{50, 100, 300}[random() % 3]);
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -87,6 +92,21 @@ TEST(PlanProblem, HasTheFiguresOfEachDevice) {
   ASSERT_EQ(problem.edges.size(), 4u);
   EXPECT_EQ(problem.edges[0].bytes + problem.edges[1].bytes, 21);
   EXPECT_EQ(std::abs(problem.edges[0].bytes - problem.edges[1].bytes), 1);
+}
+
+TEST(PlanProblem, DevicesThatDiffer) {
+  ChainProblem chain = twoLayers();
+  chain.memoryBytes = 500;
+  chain.memoryLess = {0, 30, 100};
+  chain.speedPercent = {200, 100, 50};
+  const auto problem =
+      std::get<Problem>(planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}}));
+  // Each home at its own speed.
+  EXPECT_EQ(problem.cost(0, ActionKind::Forward).ns, 10);
+  EXPECT_EQ(problem.cost(1, ActionKind::Forward).ns, 3);
+  EXPECT_EQ(problem.cost(0, ActionKind::Backward).ns, 12);
+  EXPECT_EQ(problem.cost(1, ActionKind::Backward).ns, 3);
+  EXPECT_EQ(problem.memoryCaps, (std::vector<int64_t>{400, 350, 300}));
 }
 
 TEST(PlanProblem, PartsOfTheBackward) {
