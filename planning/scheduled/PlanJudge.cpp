@@ -65,14 +65,14 @@ static Schedule scheduleOf(const StageOrders &orders) {
   return schedule;
 }
 
-/// 1F1B where a stage has no more micro-batches under way than fit, nor than
-/// the stage in front of it, which would otherwise wait for it forever.
+/// Eager 1F1B where a stage has no more micro-batches under way than fit, nor
+/// than the stage in front of it, for which it would otherwise wait forever.
 static Schedule ordersWithin(const Problem &groups) {
   Schedule schedule;
   int64_t depth = groups.microbatches;
   for (int32_t s = 0; s < groups.numStages(); ++s) {
     const int64_t bytes = groups.cost(s, ActionKind::Forward).acquireBytes;
-    depth = std::min<int64_t>(depth, groups.numStages() - s);
+    depth = std::min<int64_t>(depth, 2 * (groups.numStages() - s) - 1);
     if (bytes > 0)
       depth =
           std::max<int64_t>(1, std::min(depth, groups.memoryCaps[s] / bytes));
@@ -98,10 +98,15 @@ static bool keepsCaps(const Problem &problem, const Simulation &simulation) {
 void PlanJudge::write(const Problem &groups, FamilyEffort effort,
                       const StageOrders *known,
                       std::vector<Written> &all) const {
+  bool isOverCap = false;
   auto offer = [&](Schedule schedule, const std::string &family) {
     const Simulation simulation = simulate(groups, withSteps(groups, schedule));
-    if (simulation.complete && keepsCaps(groups, simulation))
+    if (!simulation.complete)
+      return;
+    if (keepsCaps(groups, simulation))
       all.push_back({family, std::move(schedule), simulation.makespanNs});
+    else
+      isOverCap = true;
   };
   std::vector<FamilyChoice> choices = few;
   if (effort == FamilyEffort::All) {
@@ -119,7 +124,7 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
   }
   if (known && known->size() == static_cast<size_t>(groups.numStages()))
     offer(scheduleOf(*known), "");
-  if (all.empty())
+  if (isOverCap)
     offer(ordersWithin(groups), "");
   std::stable_sort(
       all.begin(), all.end(),

@@ -47,8 +47,9 @@ public:
   int64_t leastNs(const ChainPlan &plan) const;
   /// The best of what families write, of the orders `known` of another plan
   /// with as many stages (may be null), and, where a cap of memory is in their
-  /// way, of 1F1B with as many micro-batches under way as fit. Nothing where
-  /// none is below `ceilingNs`, or the plan does not fit or makes no problem.
+  /// way, of eager 1F1B with as many micro-batches under way as fit. Nothing
+  /// where none is below `ceilingNs`, or the plan does not fit or makes no
+  /// problem.
   std::optional<ScheduledPlan>
   judge(const ChainPlan &plan, FamilyEffort effort,
         int64_t ceilingNs = std::numeric_limits<int64_t>::max(),
