@@ -275,9 +275,14 @@ std::optional<TextFault> Reader::finish(MeasuredRun &run, Value events) {
       return at(events, "iteration " + std::to_string(number) +
                             " has no event of cat 'run'");
     const auto numRanks = static_cast<int32_t>(iteration.ranks.size());
-    auto isOutside = [&](const auto &item) { return item.rank >= numRanks; };
-    if (llvm::any_of(iteration.tasks, isOutside) ||
-        llvm::any_of(iteration.waits, isOutside))
+    const bool isOutside =
+        llvm::any_of(
+            iteration.tasks,
+            [&](const MeasuredTask &task) { return task.rank >= numRanks; }) ||
+        llvm::any_of(iteration.waits, [&](const MeasuredWait &wait) {
+          return std::max(wait.rank, wait.onRank) >= numRanks;
+        });
+    if (isOutside)
       return at(events, "iteration " + std::to_string(number) +
                             " has no run of a rank with tasks or waits");
     iteration.durationNs = endNs - zeroNs;

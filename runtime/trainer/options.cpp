@@ -197,7 +197,8 @@ static const std::vector<Flag> &flags() {
        "writes the logits of the tokens to continue (.safetensors)",
        [](Options &o, Set v) { o.logits = v; }},
       {"--trace", "FILE",
-       "writes when tasks, messages and waits of the first 10 iterations were (Chrome trace)",
+       "writes when tasks, messages and waits of the first 10 iterations were "
+       "(Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
       {"--json-log", "FILE",
        "writes one JSON object per iteration; with --resume, appends them",

@@ -54,6 +54,12 @@ std::string MeasuredFiles::schedule() const {
   return names.size() == 1 ? *names.begin() : std::string();
 }
 
+bool MeasuredFiles::has(StringRef schedule) const {
+  return any_of(run.iterations, [&](const MeasuredIteration &iteration) {
+    return iteration.schedule == schedule;
+  });
+}
+
 int MeasuredFiles::layOut(const timeline::Panel &predicted, StringRef schedule,
                           int64_t number, const MeasuredIteration *&iteration,
                           timeline::Panel &panel) const {

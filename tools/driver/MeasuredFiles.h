@@ -26,6 +26,8 @@ struct MeasuredFiles {
   int read(llvm::ArrayRef<std::string> paths);
   /// The only schedule that it names; else empty.
   std::string schedule() const;
+  /// Whether an iteration names the schedule.
+  bool has(llvm::StringRef schedule) const;
   /// Lays out iteration `number`, with 0 that of median time, beside what was
   /// predicted of it. `schedule` as for timeline::chooseIteration().
   int layOut(const timeline::Panel &predicted, llvm::StringRef schedule,

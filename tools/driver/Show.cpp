@@ -50,16 +50,25 @@ void printPictures(raw_ostream &os) {
     os << "  " << left_justify(picture.ending, 8) << picture.summary << "\n";
 }
 
-/// Adds what a program did below the last schedule, which it ran.
+/// Adds what a program did: of the last schedule that the trace names, or where
+/// it names none of them, of the last one.
 int addMeasured(const Arguments &arguments, const MeasuredFiles &measured,
                 Pictured &pictured) {
+  const timeline::Panel *predicted = &pictured.panels.back();
+  StringRef schedule;
+  for (const timeline::Panel &panel : reverse(pictured.panels)) {
+    const StringRef name = StringRef(panel.title).split(' ').first;
+    if (!name.starts_with("@") || !measured.has(name.drop_front()))
+      continue;
+    predicted = &panel;
+    schedule = name.drop_front();
+    break;
+  }
   const MeasuredIteration *iteration = nullptr;
   timeline::Panel panel;
-  const std::string schedules = arguments.text("schedule");
-  const StringRef last = StringRef(schedules).rsplit(',').second;
-  if (int code = measured.layOut(
-          pictured.panels.back(), last.empty() ? StringRef(schedules) : last,
-          arguments.number("iteration", 0), iteration, panel))
+  if (int code =
+          measured.layOut(*predicted, schedule,
+                          arguments.number("iteration", 0), iteration, panel))
     return code;
   pictured.panels.push_back(std::move(panel));
   return Success;
