@@ -66,7 +66,8 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, "beam",
-  /// "kernel", "replay", "polish" or "one-by-one".
+  /// "kernel", "replay", "polish", "one-by-one" or, where only its memory has
+  /// been improved on since, "less-memory".
   std::string origin;
   Bound bound;
   /// The bound is reached, or everything better has been searched.
@@ -80,7 +81,9 @@ struct SearchResult {
   double seconds = 0;
 };
 
-/// Searches the problem's own objective. Never worse than the best family that
+/// Searches the problem's own objective. Of equal objectives, takes the
+/// schedule with the least peak memory on the fullest rank that it finds, then
+/// the fewest bytes over time. Never worse than the best family that
 /// fits the caps (and keeps S7 if that is asked for), unless time runs out
 /// before the families have been tried. The problem must have passed check().
 SearchResult search(const Problem &problem, const SearchOptions &options);

@@ -7,6 +7,7 @@
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/DealtSearch.h"
+#include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WideningBeam.h"
@@ -28,6 +29,8 @@ constexpr int64_t stepsOfOffer = 3;
 /// Up to this many, the families are also priorities for orders within the
 /// caps.
 constexpr int64_t replayedTasks = 200000;
+/// Of how many parts of time and effort one is for lowering the memory.
+constexpr int64_t partsForMemory = 16;
 
 class Searcher {
 public:
@@ -47,6 +50,7 @@ public:
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
+    budget.reserve(partsForMemory);
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
@@ -64,6 +68,11 @@ public:
     if (!result.schedule)
       tryFamilies(/*inAnyCase=*/true);
     finish();
+    budget.reserve(0);
+    if (result.schedule && tasks() <= replayedTasks)
+      lowerMemory(problem, options, result, budget);
+    result.effort = budget.tasksUsed() / 1000;
+    result.seconds = budget.seconds();
     return std::move(result);
   }
 
@@ -111,7 +120,9 @@ private:
         (options.inIndexOrder && checkAccumulation(problem, schedule)))
       return never;
     const int64_t value = objectiveOf(simulation);
-    if (result.schedule && value >= objectiveOf(result.simulation))
+    if (value > objective() ||
+        (value == objective() &&
+         fullestPeak(simulation) >= fullestPeak(result.simulation)))
       return value;
     result.schedule = std::move(schedule);
     result.simulation = std::move(simulation);
@@ -362,8 +373,6 @@ private:
     if (!result.schedule)
       result.fault = makeFault<FaultKind::NothingFits>();
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
-    result.effort = budget.tasksUsed() / 1000;
-    result.seconds = budget.seconds();
   }
 
   const Problem &problem;
