@@ -36,6 +36,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
     if (world.isAlone() || exe.programs[p].numRanks == world.processes)
       add(exe.programs[p], params);
   }
+  rings.resize(params.ranks);
   std::vector<Device *> devices;
   for (int32_t r = 0; r < params.ranks; ++r)
     devices.push_back(world.holds(r) ? &state.device(r) : nullptr);

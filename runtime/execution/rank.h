@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
+#include "runtime/execution/action_ring.h"
 #include "runtime/execution/local_shard.h"
 #include "runtime/execution/rank_actions.h"
 #include "runtime/execution/span.h"
@@ -100,7 +101,7 @@ class RunningRank final : public Rank {
 public:
   RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
               Transport &transport, int32_t rank,
-              const OptimizerConfig &optimizer);
+              const OptimizerConfig &optimizer, ActionRing &ring);
 
   /// What the next run does. No thread may be running it.
   void begin(const Span &span);
@@ -368,6 +369,7 @@ private:
   /// Of a norm that is late: by entry the sum, and by iteration the norm.
   std::vector<double> lateSums, lateNorms;
 
+  ActionRing &ring;
   Span span;
   /// Of the program, or of the pipeline that it imitates; null: neither.
   const OverlapDesc *overlap = nullptr;

@@ -8,7 +8,8 @@
 
 namespace rondo::runtime {
 
-/// Records an action for the watchdog, and for the trace if there is one.
+/// Records an action for the watchdog and the ring, and for the trace if there
+/// is one.
 class RunningRank::Action {
 public:
   Action(RunningRank &rank, ActionKind kind, int64_t subject,
@@ -17,19 +18,20 @@ public:
         home(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
         number(home < 0 ? subject : rank.stageOf(home)),
         microbatch(microbatch) {
-    rank.current.store((static_cast<uint64_t>(kind) << 58) |
-                           (static_cast<uint64_t>(message) << 56) |
-                           (static_cast<uint64_t>(number) << 32) |
-                           static_cast<uint64_t>(microbatch),
-                       std::memory_order_relaxed);
+    const uint64_t what = (static_cast<uint64_t>(kind) << 58) |
+                          (static_cast<uint64_t>(message) << 56) |
+                          (static_cast<uint64_t>(number) << 32) |
+                          static_cast<uint64_t>(microbatch);
+    rank.current.store(what, std::memory_order_relaxed);
+    rank.ring.begin(what);
     rank.begun.store(rank.begun.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
-    restart();
+    stamp();
   }
   /// Called when the waits are over.
   void restart() {
-    if (rank.keepTrace || rank.keepTimes)
-      startNs = rank.device.stamp();
+    rank.ring.endWaits();
+    stamp();
   }
   ~Action() {
     if (!rank.keepTrace && !rank.keepTimes)
@@ -47,6 +49,10 @@ public:
   }
 
 private:
+  void stamp() {
+    if (rank.keepTrace || rank.keepTimes)
+      startNs = rank.device.stamp();
+  }
   /// A step is an iteration's, and a micro-batch lies in one; what moves state
   /// is numbered in its iteration.
   bool isTraced() const {

@@ -226,6 +226,10 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) {
          o.timeoutSeconds = number("--timeout", v, 0, 1e9);
        }},
+      {"--failure-dir", "DIR",
+       "if the run fails, each rank writes its last actions into a file there, "
+       "for rondo blame",
+       [](Options &o, Set v) { o.failureDir = v; }},
       {"--rank", "R", "rank of this process (default: from the launcher)",
        [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},
       {"--world-size", "N", "number of processes of the run",

@@ -80,6 +80,8 @@ struct Options {
   std::string linkTrace;
   /// In ms or iterations, what the trace goes by; 0: it is not repeated.
   int64_t linkTraceRepeat = 0;
+  /// Where ranks say what they did last if the run fails; empty: nowhere.
+  std::string failureDir;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   bool quiet = false;
