@@ -19,12 +19,13 @@ static bool isSame(const CollectiveParams &a, const CollectiveParams &b) {
 }
 
 Connections::Connections(State &state, const ProgramOptions &options)
-    : options(options), home(state) {
+    : options(options), home(state), fault(options.fault) {
   const Executable &exe = state.executable();
   const World &world = state.world();
   TransportParams params;
   params.link = options.link;
   params.linkTrace = options.linkTrace;
+  params.checks = options.checksMessages;
   params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     wirings.emplace_back();

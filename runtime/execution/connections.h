@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
 
 #include "runtime/base/clock.h"
+#include "runtime/execution/fault.h"
 #include "runtime/execution/rank.h"
 #include "runtime/transport/view.h"
 
@@ -20,6 +21,10 @@ class ProgramRun;
 
 struct ProgramOptions {
   ImposedLink link;
+  /// Whether messages carry checksums.
+  bool checksMessages = false;
+  /// For tests.
+  Fault fault;
   std::shared_ptr<const LinkTrace> linkTrace;
   OptimizerConfig optimizer;
   /// The run fails if for timeoutSeconds no rank starts an action and no device
@@ -54,6 +59,10 @@ public:
   Transport &transport() const { return *all; }
   /// Of a rank that this process holds; any number of programs share it.
   ActionRing &ring(int32_t rank) { return rings[rank]; }
+  /// Null unless the rank has a fault.
+  FaultPoint *faultOf(int32_t rank) {
+    return rank == options.fault.rank ? &fault : nullptr;
+  }
   /// As the transport numbers them.
   const std::vector<ChannelParams> &channels() const { return allChannels; }
 
@@ -67,6 +76,7 @@ private:
   std::vector<ChannelParams> allChannels;
   /// By rank.
   std::deque<ActionRing> rings;
+  FaultPoint fault;
   /// Of all collectives: Wiring::moves.
   std::vector<int32_t> allMoves;
   std::unique_ptr<Transport> all;

@@ -20,9 +20,9 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
   ranks.resize(program.numRanks);
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
-      ranks[r] =
-          std::make_unique<RunningRank>(state, program, wiring, *transport, r,
-                                        options.optimizer, connections.ring(r));
+      ranks[r] = std::make_unique<RunningRank>(
+          state, program, wiring, *transport, r, options.optimizer,
+          connections.ring(r), connections.faultOf(r));
       held.push_back(r);
     }
 }
@@ -186,7 +186,8 @@ public:
     const RankStatus own = run.statusOf(world.process);
     world.store->report(encode(own));
     if (!world.isFirst())
-      return check(own.progress, now, 1.5 * limit + 5);
+      return check(own.progress, now,
+                   1.5 * limit + std::clamp(limit, 2.0, 5.0));
     uint64_t sum = 0;
     for (const RankStatus &status : run.allStatuses())
       sum += status.progress;

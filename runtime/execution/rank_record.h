@@ -24,6 +24,8 @@ public:
                           static_cast<uint64_t>(microbatch);
     rank.current.store(what, std::memory_order_relaxed);
     rank.ring.begin(what);
+    if (rank.fault)
+      rank.fault->pass(rank.transport);
     rank.begun.store(rank.begun.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
     stamp();

@@ -12,14 +12,15 @@ using namespace rondo::runtime;
 RunningRank::RunningRank(State &state, const ProgramDesc &program,
                          const Wiring &wiring, Transport &transport,
                          int32_t rank, const OptimizerConfig &optimizer,
-                         ActionRing &ring)
+                         ActionRing &ring, FaultPoint *fault)
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
       stream(device.stream()), homes(state.homes().size()),
       edgeDescs(program.edges), edges(state.executable().numEdges),
       firstFence(program.numPools, -1), progress(wiring.collectives.size()),
       firstEntry(wiring.firstEntry), lateSums(wiring.collectives.size()),
-      ring(ring), records(homes.size()), sharedHeaders(homes.size()) {
+      ring(ring), fault(fault), records(homes.size()),
+      sharedHeaders(homes.size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
     homes[h].stage = state.executable().homes[h].stage;
     if (program.rankOfHome[h] != me)

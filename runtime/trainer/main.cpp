@@ -85,6 +85,7 @@ static std::string commonFlags(const Options &options,
       << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
       << "--links " << given(options.showLinks) << '\n'
       << "--failure-dir " << given(!options.failureDir.empty()) << '\n'
+      << "--check-messages " << given(options.checksMessages) << '\n'
       << "--links-file " << given(!options.linksFile.empty()) << '\n'
       << "--iterations " << options.iterations << '\n'
       << "--held-out " << options.heldOut << '\n'

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
 #include "runtime/adaptive/tuner.h"
+#include "runtime/execution/fault.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/optimizer/rule.h"
 #include "runtime/trainer/schedules.h"
@@ -84,6 +85,10 @@ struct Options {
   std::string failureDir;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
+  /// Whether checksums travel with messages.
+  bool checksMessages = false;
+  /// For tests.
+  Fault fault;
   bool quiet = false;
   /// Print what the channels have measured.
   bool showLinks = false;

@@ -130,6 +130,8 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
     return std::make_unique<ProgramRun>(*rankConnections, program);
   ProgramOptions programOptions;
   programOptions.link = options.link;
+  programOptions.checksMessages = options.checksMessages;
+  programOptions.fault = options.fault;
   if (!options.linkTrace.empty())
     programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
         options.linkTrace, mostRanks(exe), options.linkTraceRepeat));
