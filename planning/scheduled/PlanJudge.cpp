@@ -45,12 +45,18 @@ int64_t PlanJudge::leastNs(const ChainPlan &plan) const {
   int64_t least = 0, there = 0, both = 0;
   for (const ChainStage &stage : plan) {
     const auto r = static_cast<int32_t>(stage.devices.size());
-    const int64_t F = costs.forwardNs(stage.first, stage.end, r),
-                  B = costs.backwardNs(stage.first, stage.end, r),
-                  I = costs.inputGradNs(stage.first, stage.end, r);
+    // The slowest device is busy throughout; a way may go through the fastest.
+    const int64_t slow = weakestOf(chain, stage.devices.data(), r).speedPercent;
+    int64_t fast = slow;
+    for (int32_t device : stage.devices)
+      fast = std::max(fast, deviceOf(chain, device).speedPercent);
+    const int64_t F = costs.forwardNs(stage.first, stage.end, r, slow),
+                  B = costs.backwardNs(stage.first, stage.end, r, slow),
+                  I = costs.inputGradNs(stage.first, stage.end, r, slow);
     least = std::max({least, there + M * (F + B), both + M * (F + I)});
-    there += F;
-    both += F + I;
+    there += costs.forwardNs(stage.first, stage.end, r, fast);
+    both += costs.forwardNs(stage.first, stage.end, r, fast) +
+            costs.inputGradNs(stage.first, stage.end, r, fast);
   }
   return least;
 }

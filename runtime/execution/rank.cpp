@@ -14,6 +14,7 @@ Rank::~Rank() = default;
 
 void RunningRank::run() {
   const size_t firstEvent = trace.size();
+  ring.begin(ActionRing::Begin);
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
     const bool keepsRun = keepTrace && span.tracedIterations > 0;
@@ -28,6 +29,7 @@ void RunningRank::run() {
       throw Error("the program of rank " + std::to_string(me) +
                   " does not await collective " +
                   std::to_string(collectiveOf(open - progress.begin())));
+    ring.begin(ActionRing::Drain);
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
         transport.waitSent(fence.channel, fence.ticket);
@@ -40,6 +42,7 @@ void RunningRank::run() {
     checkEnd();
     checkShards();
   });
+  ring.begin(ActionRing::Idle);
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
     trace[i].endNs = device.timeOf(trace[i].endNs);

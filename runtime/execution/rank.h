@@ -4,6 +4,8 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
+#include "runtime/execution/action_ring.h"
+#include "runtime/execution/fault.h"
 #include "runtime/execution/local_shard.h"
 #include "runtime/execution/rank_actions.h"
 #include "runtime/execution/span.h"
@@ -89,7 +91,8 @@ class RunningRank final : public Rank {
 public:
   RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
               Transport &transport, int32_t rank,
-              const OptimizerConfig &optimizer);
+              const OptimizerConfig &optimizer, ActionRing &ring,
+              FaultPoint *fault);
 
   /// What the next run does. No thread may be running it.
   void begin(const Span &span);
@@ -358,6 +361,9 @@ private:
   /// Of a norm that is late: by entry the sum, and by iteration the norm.
   std::vector<double> lateSums, lateNorms;
 
+  ActionRing &ring;
+  /// For tests; null: none.
+  FaultPoint *const fault;
   Span span;
   /// Of the program, or of the pipeline that it imitates; null: neither.
   const OverlapDesc *overlap = nullptr;

@@ -41,6 +41,7 @@ void RunningRank::awaitMessage(int32_t number, int64_t microbatch,
   if (ticket < 0)
     failOnUnposted(number, microbatch);
   edge.ticket(microbatch) = -1;
+  ring.waitFor(number);
   transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
   action.waited(Traced::Arrival, number, microbatch);
 }

@@ -8,7 +8,8 @@
 
 namespace rondo::runtime {
 
-/// Records an action for the watchdog, and for the trace if there is one.
+/// Records an action for the watchdog and the ring, and for the trace if there
+/// is one.
 class RunningRank::Action {
 public:
   Action(RunningRank &rank, ActionKind kind, int64_t subject,
@@ -17,19 +18,22 @@ public:
         home(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
         number(home < 0 ? subject : rank.stageOf(home)),
         microbatch(microbatch) {
-    rank.current.store((static_cast<uint64_t>(kind) << 58) |
-                           (static_cast<uint64_t>(message) << 56) |
-                           (static_cast<uint64_t>(number) << 32) |
-                           static_cast<uint64_t>(microbatch),
-                       std::memory_order_relaxed);
+    const uint64_t what = (static_cast<uint64_t>(kind) << 58) |
+                          (static_cast<uint64_t>(message) << 56) |
+                          (static_cast<uint64_t>(number) << 32) |
+                          static_cast<uint64_t>(microbatch);
+    rank.current.store(what, std::memory_order_relaxed);
+    rank.ring.begin(what);
+    if (rank.fault)
+      rank.fault->pass(rank.transport);
     rank.begun.store(rank.begun.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
-    restart();
+    stamp();
   }
   /// Called when the waits are over.
   void restart() {
-    if (rank.keepTrace || rank.keepTimes)
-      startNs = rank.device.stamp();
+    rank.ring.endWaits();
+    stamp();
   }
   /// Called after a wait, which began where the wait before it ended.
   void waited(Traced what, int64_t edge, int64_t messageMicrobatch) {
@@ -62,6 +66,10 @@ private:
          static_cast<int32_t>(number), static_cast<int32_t>(microbatch),
          static_cast<int32_t>(ofEdge), static_cast<int32_t>(messageMicrobatch),
          rank.span.before + iteration() + 1, startNs, endNs});
+  }
+  void stamp() {
+    if (rank.keepTrace || rank.keepTimes)
+      startNs = rank.device.stamp();
   }
   /// Of the run, from 0. A step is an iteration's, and a micro-batch lies in
   /// one; what moves state is numbered in its iteration.

@@ -15,6 +15,8 @@
 
 namespace rondo::runtime {
 
+class LastWords;
+
 /// Results of one iteration.
 struct IterationResult {
   /// Mean over the samples; 0 if no layer writes it.
@@ -57,6 +59,7 @@ public:
   /// it.
   Trainer(const Executable &executable, const Options &options,
           bool useGeneratedData, const World &world = {});
+  ~Trainer();
 
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
@@ -111,6 +114,10 @@ public:
                               const std::vector<int32_t> &tokens, int64_t first,
                               int64_t count);
 
+  /// With --failure-dir, writes what the ranks of this process did last, if
+  /// they have not done so. Call it when the run ends by an exception.
+  void failed(const std::exception_ptr &why);
+
   static const std::atomic<int> noSignal;
 
 private:
@@ -152,6 +159,7 @@ private:
   /// Stages, and layers in them, that read tokens and targets; -1: none.
   int32_t embeddingStage = -1, headStage = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
+  std::unique_ptr<LastWords> lastWords;
   Team threads;
 };
 

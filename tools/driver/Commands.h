@@ -49,6 +49,7 @@ struct Command {
   size_t mostFiles = 1;
 };
 
+const Command &blameCommand();
 const Command &bundleCommand();
 const Command &candidatesCommand();
 const Command &compareCommand();

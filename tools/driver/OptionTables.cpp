@@ -7,6 +7,11 @@
 
 namespace {
 
+namespace blame {
+#define OPTIONS "tools/driver/options/Blame.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace blame
+
 namespace bundle {
 #define OPTIONS "tools/driver/options/Bundle.inc"
 #include "tools/driver/OptionTable.inc"
@@ -92,6 +97,11 @@ namespace versions {
 using llvm::opt::OptTable;
 
 namespace rondo::driver {
+
+const OptTable &blameOptions() {
+  static const blame::Table table;
+  return table;
+}
 
 const OptTable &bundleOptions() {
   static const bundle::Table table;

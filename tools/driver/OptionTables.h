@@ -26,6 +26,7 @@ enum : unsigned {
 /// In every table.
 enum : unsigned { InputOption = 1, UnknownOption = 2 };
 
+const llvm::opt::OptTable &blameOptions();
 const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &candidatesOptions();
 const llvm::opt::OptTable &compareOptions();
