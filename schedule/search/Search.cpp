@@ -46,11 +46,15 @@ public:
       result.bound = quickBound(problem);
       budget.use(stepsOfBound / 2 * tasks());
     }
+    if (options.known.ns > result.bound.ns)
+      result.bound = options.known;
     report();
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
     budget.reserve(partsForMemory);
+    for (const Schedule &start : options.starts)
+      trySeed(start, "start");
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
@@ -58,7 +62,7 @@ public:
     } else {
       tryGreedyOrders();
       searchOrders(BackwardCosts::Split);
-      if (hasCheaperBackward() || hasRecomputation(problem))
+      if (hasCheaperBackward(problem) || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
     }
     // What fits in any order fits one by one, except if a graph has several
@@ -79,13 +83,6 @@ public:
 private:
   static int64_t defaultEffort(int64_t tasks) {
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
-  }
-
-  bool hasCheaperBackward() const {
-    for (int32_t s = 0; s < problem.numHomes(); ++s)
-      if (rondo::hasCheaperBackward(problem, s))
-        return true;
-    return false;
   }
 
   int64_t objectiveOf(const Simulation &simulation) const {
@@ -183,10 +180,14 @@ private:
     if (!schedule)
       return;
     budget.use(choice.family->stepsBeyondTasks(problem));
+    trySeed(std::move(*schedule), choice.text());
+  }
+
+  void trySeed(Schedule schedule, const std::string &origin) {
     Seed seed;
-    if (schedule->numActions() <= replayedTasks)
-      seed.schedule = *schedule;
-    seed.objective = offer(std::move(*schedule), choice.text());
+    if (schedule.numActions() <= replayedTasks)
+      seed.schedule = schedule;
+    seed.objective = offer(std::move(schedule), origin);
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
   }
@@ -292,7 +293,7 @@ private:
   /// that waits while a burst of several messages could go, nor places of R.
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
-           !flat.hasLongBursts && !hasCheaperBackward() &&
+           !flat.hasLongBursts && !hasCheaperBackward(problem) &&
            !flat.hasRecomputation;
   }
 
