@@ -89,26 +89,10 @@ private:
     return rondo::objectiveOf(problem, simulation);
   }
 
-  /// Whether a schedule is worth checking by all rules: whether each rank keeps
-  /// its cap does not depend on times.
-  bool keepsCaps(const Schedule &schedule) const {
-    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-      int64_t held = 0;
-      for (Action action : schedule.rank(rank)) {
-        const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-        held += cost.acquireBytes;
-        if (held > problem.memoryCaps[rank])
-          return false;
-        held -= cost.releaseBytes;
-      }
-    }
-    return true;
-  }
-
   /// Returns its objective; `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
-    if (!keepsCaps(schedule)) {
+    if (!keepsCaps(problem, schedule)) {
       budget.use(schedule.numActions() / 8);
       return never;
     }
@@ -266,6 +250,7 @@ private:
   void searchSmall(const FlatProblem &flat, BackwardCosts costs,
                    Incumbent &best, const Keep &keep) {
     auto kernel = tuneKernel(flat, options.seed, best, budget);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     kernel->run(60 * flat.tasks());
     beam(flat, 1, best, budget);
     keep();
@@ -283,8 +268,10 @@ private:
       const uint64_t seed = options.seed + uint64_t(width);
       if (width >= 48)
         kernel->run(turn / 2);
-      if (width >= 16)
-        polish(flat, seed, turn / 2, best, budget);
+      if (width >= 16) {
+        stretches->run(turn / 2);
+        polish(flat, seed, turn / 4, best, budget);
+      }
     }
   }
 
@@ -315,6 +302,7 @@ private:
       kernel->run(150 * flat.tasks());
     else if (best.orders.empty())
       kernel->run(0);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     WideningBeam guided(flat, best, budget);
     if (flat.tasks() <= guidedTasks && !isOver())
       guided.run();
@@ -337,6 +325,7 @@ private:
         island->run(turn);
       kernel->run(turn);
       polish(flat, seed, turn, best, budget);
+      stretches->run(turn);
       turn += turn / 4;
       if (!isOver() && guided.isDue() && guided.run() &&
           endsSearch(flat, costs, best))
