@@ -19,7 +19,7 @@ bool WideningBeam::isDue() {
 /// beam finds nothing before it ends, so some time is kept.
 bool WideningBeam::isLast() {
   const double left =
-      0.6 * double(std::min(budget.tasksLeft(), budget.tasksInTime()));
+      0.75 * double(std::min(budget.tasksLeft(), budget.tasksInTime()));
   const double before = double(width) / widening;
   if (double(cost) * (1 + widening) <= left || last <= 0)
     return false;
