@@ -141,7 +141,9 @@ private:
   void descend() {
     int64_t cap = largestCap(problem);
     bool takesAll = false;
-    for (int64_t left = mostPoints; left > 0 && !isInterrupted(); --left) {
+    // An interrupted search makes a schedule, so there is always a point.
+    for (int64_t left = mostPoints;
+         left > 0 && (curve.points.empty() || !isInterrupted()); --left) {
       SearchOptions now = optionsOf(shareOfDescent, left);
       if (!curve.points.empty()) {
         const SearchResult &last = curve.points.back().result;

@@ -192,7 +192,7 @@ std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
 
 /// Searches stretches of time of the incumbent anew, several ranks together.
 std::unique_ptr<Part> moveStretches(const FlatProblem &flat, uint64_t seed,
-                                  Incumbent &best, Budget &budget);
+                                    Incumbent &best, Budget &budget);
 
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);

@@ -138,6 +138,17 @@ TEST(MemoryCurve, ShrinksCapsInProportion) {
   EXPECT_EQ(leastCapOf(problem, {4, 7, 3}), 7);
 }
 
+TEST(MemoryCurve, HasAPointThoughInterrupted) {
+  std::atomic<bool> interrupt{true};
+  SearchOptions options;
+  options.interrupt = &interrupt;
+  Problem problem = problemOn({0, 1, 1, 0}, 2, 8, {3, 4, 2, 2, 1});
+  const MemoryCurve curve = searchMemoryCurve(problem, options, 5, search);
+  check(problem, curve);
+  EXPECT_EQ(curve.points.size(), 1u);
+  EXPECT_TRUE(curve.wasInterrupted);
+}
+
 TEST(MemoryCurve, SaysThatNothingFits) {
   Problem problem = problemOn({0, 1}, 2, 3, {1, 1, 1, 2, 0});
   problem.memoryCaps = {4, 1};
