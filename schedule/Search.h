@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo {
 
@@ -44,6 +45,10 @@ struct SearchOptions {
   /// If given, the result is the best by this figure of the schedules that the
   /// search finds. The bound still refers to the nominal objective.
   std::optional<Robustness> robustness;
+  /// Tried first, as families are: those that break a cap are priorities too.
+  std::vector<Schedule> starts;
+  /// A bound of this problem that is already proven.
+  Bound known = {0, "L1"};
   /// Called on the searching thread whenever the best schedule or the bound has
   /// improved; must return quickly. Does not influence the search.
   std::function<void(const SearchProgress &)> observer;

@@ -19,6 +19,20 @@
 
 using namespace rondo;
 
+bool rondo::keepsCaps(const Problem &problem, const Schedule &schedule) {
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    int64_t held = 0;
+    for (Action action : schedule.rank(rank)) {
+      const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
+      held += cost.acquireBytes;
+      if (held > problem.memoryCaps[rank])
+        return false;
+      held -= cost.releaseBytes;
+    }
+  }
+  return true;
+}
+
 int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
   int64_t peak = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {

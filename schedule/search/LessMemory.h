@@ -8,6 +8,9 @@
 
 namespace rondo {
 
+/// Whether each rank keeps its cap, which does not depend on times.
+bool keepsCaps(const Problem &problem, const Schedule &schedule);
+
 /// The most bytes that a rank of these orders holds.
 int64_t peakOf(const FlatProblem &flat, const Orders &orders);
 

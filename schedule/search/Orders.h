@@ -190,6 +190,10 @@ std::unique_ptr<Part> tuneKernel(const FlatProblem &flat, uint64_t seed,
 std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
                              Orders orders, Incumbent &best, Budget &budget);
 
+/// Searches stretches of time of the incumbent anew, several ranks together.
+std::unique_ptr<Part> moveStretches(const FlatProblem &flat, uint64_t seed,
+                                    Incumbent &best, Budget &budget);
+
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 

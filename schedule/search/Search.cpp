@@ -46,11 +46,15 @@ public:
       result.bound = quickBound(problem);
       budget.use(stepsOfBound / 2 * tasks());
     }
+    if (options.known.ns > result.bound.ns)
+      result.bound = options.known;
     report();
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
     budget.reserve(partsForMemory);
+    for (const Schedule &start : options.starts)
+      trySeed(start, "start");
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
@@ -58,7 +62,7 @@ public:
     } else {
       tryGreedyOrders();
       searchOrders(BackwardCosts::Split);
-      if (hasCheaperBackward() || hasRecomputation(problem))
+      if (hasCheaperBackward(problem) || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
     }
     // What fits in any order fits one by one, except if a graph has several
@@ -81,37 +85,14 @@ private:
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
-  bool hasCheaperBackward() const {
-    for (int32_t s = 0; s < problem.numHomes(); ++s)
-      if (rondo::hasCheaperBackward(problem, s))
-        return true;
-    return false;
-  }
-
   int64_t objectiveOf(const Simulation &simulation) const {
     return rondo::objectiveOf(problem, simulation);
-  }
-
-  /// Whether a schedule is worth checking by all rules: whether each rank keeps
-  /// its cap does not depend on times.
-  bool keepsCaps(const Schedule &schedule) const {
-    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-      int64_t held = 0;
-      for (Action action : schedule.rank(rank)) {
-        const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-        held += cost.acquireBytes;
-        if (held > problem.memoryCaps[rank])
-          return false;
-        held -= cost.releaseBytes;
-      }
-    }
-    return true;
   }
 
   /// Returns its objective; `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
-    if (!keepsCaps(schedule)) {
+    if (!keepsCaps(problem, schedule)) {
       budget.use(schedule.numActions() / 8);
       return never;
     }
@@ -183,10 +164,14 @@ private:
     if (!schedule)
       return;
     budget.use(choice.family->stepsBeyondTasks(problem));
+    trySeed(std::move(*schedule), choice.text());
+  }
+
+  void trySeed(Schedule schedule, const std::string &origin) {
     Seed seed;
-    if (schedule->numActions() <= replayedTasks)
-      seed.schedule = *schedule;
-    seed.objective = offer(std::move(*schedule), choice.text());
+    if (schedule.numActions() <= replayedTasks)
+      seed.schedule = schedule;
+    seed.objective = offer(std::move(schedule), origin);
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
   }
@@ -265,6 +250,7 @@ private:
   void searchSmall(const FlatProblem &flat, BackwardCosts costs,
                    Incumbent &best, const Keep &keep) {
     auto kernel = tuneKernel(flat, options.seed, best, budget);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     kernel->run(60 * flat.tasks());
     beam(flat, 1, best, budget);
     keep();
@@ -282,8 +268,10 @@ private:
       const uint64_t seed = options.seed + uint64_t(width);
       if (width >= 48)
         kernel->run(turn / 2);
-      if (width >= 16)
-        polish(flat, seed, turn / 2, best, budget);
+      if (width >= 16) {
+        stretches->run(turn / 2);
+        polish(flat, seed, turn / 4, best, budget);
+      }
     }
   }
 
@@ -292,7 +280,7 @@ private:
   /// that waits while a burst of several messages could go, nor places of R.
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
-           !flat.hasLongBursts && !hasCheaperBackward() &&
+           !flat.hasLongBursts && !hasCheaperBackward(problem) &&
            !flat.hasRecomputation;
   }
 
@@ -314,6 +302,7 @@ private:
       kernel->run(150 * flat.tasks());
     else if (best.orders.empty())
       kernel->run(0);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     WideningBeam guided(flat, best, budget);
     if (flat.tasks() <= guidedTasks && !isOver())
       guided.run();
@@ -336,6 +325,7 @@ private:
         island->run(turn);
       kernel->run(turn);
       polish(flat, seed, turn, best, budget);
+      stretches->run(turn);
       turn += turn / 4;
       if (!isOver() && guided.isDue() && guided.run() &&
           endsSearch(flat, costs, best))
