@@ -17,8 +17,8 @@ ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
       &compareCommand(), &candidatesCommand(), &simulateCommand(),
-      &showCommand(), &diffCommand(), &blameCommand(), &versionsCommand(),
-      &verifyCommand(), &exportCommand(), &importModelCommand(),
+      &showCommand(), &diffCommand(), &versionsCommand(), &verifyCommand(),
+      &blameCommand(), &exportCommand(), &importModelCommand(),
       &importClusterCommand(), &importProfileCommand(),
       // Behind the commands that begin with its name.
       &importCommand()};
