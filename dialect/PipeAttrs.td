@@ -163,9 +163,16 @@ def Pipe_LlamaAttr : Pipe_StructAttr<"Llama", "llama"> {
 }
 
 def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
-  let summary = "measured times of a layer for one micro-batch";
-  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
-      "int64_t":$weight_grad_ns);
+  let summary = "measured times of a layer";
+  let description = [{
+    Either for a micro-batch of the samples that the model states, or for tasks
+    of several numbers of samples, two or more, ascending. Lists are by these.
+  }];
+  let parameters = (ins Pipe_OrElse<"0">:$forward_ns,
+      Pipe_OrElse<"0">:$input_grad_ns, Pipe_OrElse<"0">:$weight_grad_ns,
+      Pipe_NumbersParameter:$samples, Pipe_NumbersParameter:$forwards_ns,
+      Pipe_NumbersParameter:$input_grads_ns,
+      Pipe_NumbersParameter:$weight_grads_ns);
 }
 
 def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {

@@ -224,6 +224,42 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
   return success();
 }
 
+/// Times of one size, or of two and more in ascending order.
+static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
+  if (failed(verifyFigures(op, {{"forward_ns", costs.getForwardNs()},
+                                {"input_grad_ns", costs.getInputGradNs()},
+                                {"weight_grad_ns", costs.getWeightGradNs()}})))
+    return failure();
+  const ArrayRef<int64_t> samples = costs.getSamples();
+  const std::pair<const char *, ArrayRef<int64_t>> lists[] = {
+      {"forwards_ns", costs.getForwardsNs()},
+      {"input_grads_ns", costs.getInputGradsNs()},
+      {"weight_grads_ns", costs.getWeightGradsNs()}};
+  for (auto [name, list] : lists) {
+    if (list.size() != samples.size())
+      return op.emitError()
+             << name << " has " << list.size()
+             << (list.size() == 1 ? " time" : " times") << " for "
+             << samples.size() << (samples.size() == 1 ? " number" : " numbers")
+             << " of samples (samples)";
+    for (int64_t ns : list)
+      if (failed(verifyFigures(op, Figure{name, ns})))
+        return failure();
+  }
+  if (samples.empty())
+    return success();
+  if (costs.getForwardNs() + costs.getInputGradNs() + costs.getWeightGradNs() >
+      0)
+    return op.emitError() << "costs are of one size (forward_ns, input_grad_ns "
+                             "and weight_grad_ns) or of several (samples and "
+                             "lists), not both";
+  if (samples.size() < 2 || samples.front() < 1 ||
+      !llvm::is_sorted(samples, std::less_equal<int64_t>()))
+    return op.emitError() << "samples must be two numbers or more, ascending, "
+                             "from 1 on";
+  return success();
+}
+
 LogicalResult LayerOp::verify() {
   auto synthetic = getSynthetic();
   if ((getKind() == LayerKind::Synthetic) != synthetic.has_value())
@@ -233,10 +269,7 @@ LogicalResult LayerOp::verify() {
   if ((getKind() == LayerKind::Custom) != custom.has_value())
     return emitError() << "a layer of kind custom, and no other, names a body";
   if (auto costs = getCosts())
-    if (failed(verifyFigures(*this,
-                             {{"forward_ns", costs->getForwardNs()},
-                              {"input_grad_ns", costs->getInputGradNs()},
-                              {"weight_grad_ns", costs->getWeightGradNs()}})))
+    if (failed(verifyCosts(*this, *costs)))
       return failure();
   if (custom)
     return verifyCustom(*this, *custom);

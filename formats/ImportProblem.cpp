@@ -3,6 +3,7 @@
 
 #include "dialect/Pipe.h"
 #include "formats/PlannedCosts.h"
+#include "formats/StageEdges.h"
 #include "formats/Translations.h"
 #include "formats/json/ProblemReader.h"
 
@@ -18,48 +19,6 @@ using namespace rondo;
 using llvm::Error;
 
 namespace {
-
-/// An edge between stages; its bytes are those of all its parts.
-struct StageEdge {
-  int32_t from = 0, to = 0;
-  ActionKind producer = ActionKind::Forward;
-  int64_t bytes = 0;
-};
-
-/// In the order of the problem's edges.
-std::vector<StageEdge> stageEdgesOf(const Problem &problem) {
-  std::vector<StageEdge> edges;
-  llvm::DenseMap<int32_t, size_t> places;
-  for (const Edge &part : problem.edges) {
-    const auto [place, isNew] =
-        places.try_emplace(part.stageEdge, edges.size());
-    if (isNew)
-      edges.push_back({problem.homes[part.from].stage,
-                       problem.homes[part.to].stage, part.producer, 0});
-    // Every micro-batch has the same bytes.
-    if (problem.carries(part, 0))
-      edges[place->second].bytes += part.bytes;
-  }
-  return edges;
-}
-
-/// By stage, the stages that feed it, in the order of the edges.
-std::vector<std::vector<int32_t>> inputsOf(const Problem &problem) {
-  std::vector<std::vector<int32_t>> inputs(problem.numStages());
-  for (const StageEdge &edge : stageEdgesOf(problem))
-    if (edge.producer == ActionKind::Forward)
-      inputs[edge.to].push_back(edge.from);
-  return inputs;
-}
-
-/// Bytes of each stage's output; 0 for a stage that feeds no other.
-std::vector<int64_t> outputBytesOf(const Problem &problem) {
-  std::vector<int64_t> bytes(problem.numStages(), 0);
-  for (const StageEdge &edge : stageEdgesOf(problem))
-    if (edge.producer == ActionKind::Forward)
-      bytes[edge.from] = edge.bytes;
-  return bytes;
-}
 
 std::string nameOf(const Problem &problem, int32_t from, int32_t to) {
   return "from stage " + std::to_string(problem.homes[from].stage) +

@@ -34,6 +34,12 @@ pipe::PlanOp addPlanOfAllLayers(pipe::ModelOp model, pipe::ClusterOp cluster,
 mlir::OwningOpRef<mlir::ModuleOp>
 importProfile(const GraphProfile &profile, llvm::ArrayRef<ProfileLayer> layers,
               llvm::StringRef name, mlir::MLIRContext *context);
+/// The same with a layer for each stage of a profile, which must be a chain.
+mlir::OwningOpRef<mlir::ModuleOp> importStages(const Problem &problem,
+                                               llvm::StringRef name,
+                                               mlir::MLIRContext *context);
+/// How many stages have a B that takes less than I and W together.
+int32_t stagesOfCheaperBackward(const Problem &problem);
 /// The name of a layer: `node3`, or `node3_to_node7` by its first and last
 /// node.
 std::string layerName(const GraphProfile &profile, const ProfileLayer &layer);

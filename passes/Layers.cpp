@@ -197,8 +197,13 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model, PlanOp plan) {
   for (LayerOp layer : model.getLayers()) {
     SmallVector<int64_t> times, sizes;
     if (LayerCostsAttr costs = layer.getCostsAttr())
-      times = {costs.getForwardNs(), costs.getInputGradNs(),
-               costs.getWeightGradNs()};
+      for (int64_t ns : llvm::concat<const int64_t>(
+               std::array<int64_t, 3>{costs.getForwardNs(),
+                                      costs.getInputGradNs(),
+                                      costs.getWeightGradNs()},
+               costs.getForwardsNs(), costs.getInputGradsNs(),
+               costs.getWeightGradsNs()))
+        times.push_back(ns);
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
       times = {figures.getForwardNs(), figures.getInputGradNs(),
                figures.getWeightGradNs()};

@@ -4,6 +4,7 @@
 #include "passes/ModelPlans.h"
 
 #include "dialect/Bridge.h"
+#include "passes/LayerTimes.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
 #include "passes/Refusals.h"
@@ -22,6 +23,13 @@ using namespace rondo::pipe;
 
 /// What a chain's rate is at most; a link without a limit has this.
 static constexpr int64_t mostRate = int64_t(1) << 36;
+
+/// Times that layers state are the same on all devices.
+static bool haveStatedTimes(ArrayRef<LayerOp> layers) {
+  return llvm::all_of(layers, [](LayerOp layer) {
+    return layer.getSyntheticAttr() || layer.getCostsAttr();
+  });
+}
 
 /// References to all of them, or to those chosen by their place.
 static SmallVector<Attribute> namesOf(
@@ -120,6 +128,32 @@ static void joinServers(const Cards &cards, std::vector<int32_t> &nodeOf) {
       }
 }
 
+/// Devices without a cap are as large as the largest with one, or together
+/// have none.
+static void takeMemory(ArrayRef<int64_t> bytes, ChainProblem &chain) {
+  auto capOf = [](int64_t own) { return own == noMemoryCap ? 0 : own; };
+  chain.memoryBytes = 0;
+  for (int64_t own : bytes)
+    chain.memoryBytes = std::max(chain.memoryBytes, capOf(own));
+  if (llvm::all_of(bytes, [&](int64_t own) {
+        return own == noMemoryCap || own == chain.memoryBytes;
+      }))
+    return;
+  for (int64_t own : bytes)
+    chain.memoryLess.push_back(own == noMemoryCap ? 0
+                                                  : chain.memoryBytes - own);
+}
+
+/// Times are those of the slowest device; stated ones are the same on all.
+static void takeSpeeds(ArrayRef<int64_t> speeds, ChainProblem &chain) {
+  const auto slowest = *llvm::min_element(speeds);
+  if (llvm::all_of(speeds, [&](int64_t speed) { return speed == slowest; }))
+    return;
+  for (int64_t speed : speeds)
+    chain.speedPercent.push_back(
+        std::llround(100. * double(speed) / double(slowest)));
+}
+
 /// The devices of a plan's cluster and their links.
 static void takeCluster(PlanOp plan, const Problem &problem,
                         ChainProblem &chain) {
@@ -144,11 +178,7 @@ static void takeCluster(PlanOp plan, const Problem &problem,
                           : chain.latencyAcrossNs;
       most = std::max(most, ns);
     }
-  chain.memoryBytes = 0;
-  for (int64_t bytes : deviceBytes(plan))
-    if (bytes != noMemoryCap)
-      chain.memoryBytes =
-          chain.memoryBytes == 0 ? bytes : std::min(chain.memoryBytes, bytes);
+  takeMemory(deviceBytes(plan), chain);
 }
 
 PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
@@ -194,6 +224,8 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   const int64_t slowest =
       std::min_element(speeds.begin(), speeds.end()) - speeds.begin();
   const std::vector<LayerFigures> all = layerFigures(plan, slowest);
+  if (!haveStatedTimes(layers))
+    takeSpeeds(speeds, chain);
   for (auto [k, figures] : llvm::enumerate(all)) {
     ChainLayer &layer = chain.layers.emplace_back();
     LayerOp op = layers[k];
@@ -217,6 +249,36 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   if (std::optional<Fault> fault = chain.check())
     return *fault;
   return chain;
+}
+
+double ModelPlans::leastWorkNs(int64_t microbatchSamples) {
+  PlanOp plan = copyOfBase(microbatchSamples);
+  llvm::scope_exit erase([&] { plan.erase(); });
+  const std::vector<int64_t> speeds = flopsPerUsOf(plan);
+  const std::vector<LayerFigures> all =
+      layerFigures(plan, llvm::min_element(speeds) - speeds.begin());
+  const std::optional<ModelSizes> sizes = plan.lookupModel().getSizes();
+  double fixed = 0;
+  std::vector<LayerCostsAttr> bySize;
+  for (auto [layer, figures] :
+       llvm::zip_equal(plan.lookupModel().getLayers(), all)) {
+    if (LayerCostsAttr costs = layer.getCostsAttr();
+        costs && !costs.getSamples().empty())
+      bySize.push_back(costs);
+    else
+      fixed += double(figures.forwardNs + figures.inputGradNs +
+                      figures.weightGradNs);
+  }
+  double least = bySize.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (int64_t share = 1; share <= microbatchSamples && !bySize.empty();
+       ++share) {
+    double work = 0;
+    for (LayerCostsAttr costs : bySize)
+      for (int64_t ns : timesFor(costs, share, sizes ? sizes->batch : share).ns)
+        work += double(ns);
+    least = std::min(least, work * double(microbatchSamples) / double(share));
+  }
+  return fixed + least;
 }
 
 Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
@@ -257,15 +319,11 @@ ModelSpace ModelPlans::space() {
   space.samples = samples;
   const std::vector<int64_t> speeds = flopsPerUsOf(base);
   space.ranks = static_cast<int32_t>(speeds.size());
-  // Times that layers state are the same on all devices.
-  const bool areStated =
-      llvm::all_of(base.lookupModel().getLayers(), [](LayerOp layer) {
-        return layer.getSyntheticAttr() || layer.getCostsAttr();
-      });
   space.slowestDevices =
-      areStated ? space.ranks
-                : std::accumulate(speeds.begin(), speeds.end(), 0.) /
-                      double(*std::min_element(speeds.begin(), speeds.end()));
+      haveStatedTimes(base.lookupModel().getLayers())
+          ? space.ranks
+          : std::accumulate(speeds.begin(), speeds.end(), 0.) /
+                double(*std::min_element(speeds.begin(), speeds.end()));
   space.fastestRank = static_cast<int32_t>(
       std::max_element(speeds.begin(), speeds.end()) - speeds.begin());
   for (LayerOp layer : base.lookupModel().getLayers())
@@ -274,6 +332,9 @@ ModelSpace ModelPlans::space() {
   space.chain = [this](int64_t microbatchSamples,
                        const std::vector<bool> &recomputes) {
     return chain(microbatchSamples, recomputes);
+  };
+  space.leastWorkNs = [this](int64_t microbatchSamples) {
+    return leastWorkNs(microbatchSamples);
   };
   space.make = [this](const ModelPlan &plan) { return make(plan); };
   return space;

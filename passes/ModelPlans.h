@@ -27,6 +27,7 @@ public:
 private:
   Result<ChainProblem> chain(int64_t microbatchSamples,
                              const std::vector<bool> &recomputes);
+  double leastWorkNs(int64_t microbatchSamples);
   Result<LaidPlan> make(const ModelPlan &plan);
   PlanOp copyOfBase(int64_t microbatchSamples);
 

@@ -40,10 +40,12 @@ static int64_t scaled(int64_t value, int64_t before, int64_t after) {
 static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
   auto to = [&](int64_t value) { return scaled(value, before, after); };
   MLIRContext *context = layer.getContext();
-  if (LayerCostsAttr costs = layer.getCostsAttr())
-    layer.setCostsAttr(LayerCostsAttr::get(context, to(costs.getForwardNs()),
-                                           to(costs.getInputGradNs()),
-                                           to(costs.getWeightGradNs())));
+  // Those of several sizes hold for any.
+  if (LayerCostsAttr costs = layer.getCostsAttr();
+      costs && costs.getSamples().empty())
+    layer.setCostsAttr(LayerCostsAttr::get(
+        context, to(costs.getForwardNs()), to(costs.getInputGradNs()),
+        to(costs.getWeightGradNs()), {}, {}, {}, {}));
   if (SyntheticAttr figures = layer.getSyntheticAttr())
     layer.setSyntheticAttr(SyntheticAttr::get(
         context, to(figures.getForwardNs()), to(figures.getInputGradNs()),

@@ -1,6 +1,7 @@
 //===- StageFigures.cpp - Costs and buffers of stages by their layers -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "passes/LayerTimes.h"
 #include "passes/Layers.h"
 
 #include "runtime/model/share.h"
@@ -39,6 +40,8 @@ std::vector<int64_t> rondo::pipe::flopsPerUsOf(PlanOp plan) {
 namespace {
 /// What layers need together for one micro-batch.
 struct Figures {
+  /// Of the micro-batch's samples, what one task has at most.
+  int64_t largestShare = std::numeric_limits<int64_t>::max();
   int64_t ns[3] = {0, 0, 0};
   int64_t freedByInputGrad = 0, activation = 0, output = 0;
   /// Of the layers that R runs.
@@ -72,21 +75,13 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     return;
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
-    // Measured with the samples that the model states; layers of a model
-    // without such know only one size.
+    // Layers of a model without sizes know only one.
     const auto sizes = cast<ModelOp>(op->getParentOp()).getSizes();
-    const int64_t usual = sizes ? sizes->batch : layer.batch;
-    auto scaled = [&](int64_t of) {
-      return layer.batch == usual
-                 ? of
-                 : static_cast<int64_t>(std::min<uint64_t>(
-                       maxLayerNs,
-                       llvm::SaturatingMultiply<uint64_t>(of, layer.batch) /
-                           usual));
-    };
-    ns[0] += scaled(costs.getForwardNs());
-    ns[1] += scaled(costs.getInputGradNs());
-    ns[2] += scaled(costs.getWeightGradNs());
+    const LayerTimes times = timesInShares(
+        costs, layer.batch, std::min<int64_t>(layer.batch, largestShare),
+        sizes ? sizes->batch : layer.batch);
+    for (int k = 0; k < 3; ++k)
+      ns[k] += times.ns[k];
   } else {
     runtime::LayerFlops flops = runtime::layerFlops(layer);
     ns[0] += nsFor(flops.forward, speed);
@@ -119,6 +114,11 @@ std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
 
 StageCostsAttr StageFigures::costs(StageOp stage) const {
   Figures sum;
+  if (!stage.getDeals()) {
+    sum.largestShare = 1;
+    for (const Share &home : stage.sharesOf(samples))
+      sum.largestShare = std::max<int64_t>(sum.largestShare, home.samples);
+  }
   std::vector<runtime::LayerDesc> own;
   for (unsigned place : placesOf(stage)) {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);

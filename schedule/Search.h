@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo {
 
@@ -44,6 +45,10 @@ struct SearchOptions {
   /// If given, the result is the best by this figure of the schedules that the
   /// search finds. The bound still refers to the nominal objective.
   std::optional<Robustness> robustness;
+  /// Tried first, as families are: those that break a cap are priorities too.
+  std::vector<Schedule> starts;
+  /// A bound of this problem that is already proven.
+  Bound known = {0, "L1"};
   /// Called on the searching thread whenever the best schedule or the bound has
   /// improved; must return quickly. Does not influence the search.
   std::function<void(const SearchProgress &)> observer;
@@ -66,7 +71,8 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, "beam",
-  /// "kernel", "replay", "polish" or "one-by-one".
+  /// "kernel", "replay", "polish", "one-by-one" or, where only its memory has
+  /// been improved on since, "less-memory".
   std::string origin;
   Bound bound;
   /// The bound is reached, or everything better has been searched.
@@ -80,7 +86,9 @@ struct SearchResult {
   double seconds = 0;
 };
 
-/// Searches the problem's own objective. Never worse than the best family that
+/// Searches the problem's own objective. Of equal objectives, takes the
+/// schedule with the least peak memory on the fullest rank that it finds, then
+/// the fewest bytes over time. Never worse than the best family that
 /// fits the caps (and keeps S7 if that is asked for), unless time runs out
 /// before the families have been tried. The problem must have passed check().
 SearchResult search(const Problem &problem, const SearchOptions &options);

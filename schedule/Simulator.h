@@ -8,6 +8,7 @@
 #include "schedule/Schedule.h"
 #include "schedule/Waits.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,14 @@ struct Simulation {
   /// with the times. Of no meaning where there is none.
   std::vector<int64_t> arrivalNs;
 };
+
+/// The peak of the fullest rank.
+inline int64_t fullestPeak(const Simulation &simulation) {
+  int64_t peak = 0;
+  for (int64_t bytes : simulation.peakBytes)
+    peak = std::max(peak, bytes);
+  return peak;
+}
 
 /// Runs the order of every rank as early as possible. The schedule must be
 /// complete and well placed, its link orders exact (rules S1, S2 and S6): the

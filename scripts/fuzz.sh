@@ -40,7 +40,7 @@ fi
 # Which dictionary fits a target.
 dictionary() {
   case $1 in
-  problem | schedule | costs | planning | config | cluster) echo json ;;
+  problem | schedule | costs | failure | planning | config | cluster) echo json ;;
   checkpoint | index) echo safetensors ;;
   *) echo "$1" ;;
   esac

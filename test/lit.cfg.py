@@ -59,6 +59,10 @@ if os.path.isdir(shared):
 if os.path.isdir("/usr/src/googletest/googletest/src"):
     config.available_features.add("googletest-sources")
 
+# Debian packages can be made and unpacked.
+if shutil.which("dpkg-deb"):
+    config.available_features.add("dpkg")
+
 # Manual pages can be formatted.
 if shutil.which("man"):
     config.available_features.add("man")

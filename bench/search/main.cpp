@@ -4,12 +4,13 @@
 //   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
 //          [--only=PART,...] [--clock=wall|cpu] [--show=N] [--match=TEXT]
 //
-// PART is small, makespan, span, neighbours, tight or growth. FOLDER holds
-// small.problems.jsonl, small.optima.json, peers.problems.jsonl and
-// peers.best.json, by default ../shared/oracles if it exists. Takes every N-th
-// problem or case (default 9), starting at number --from, whose name contains
-// TEXT. --clock=cpu limits the processor time of the search, so that figures
-// are valid on a busy machine. --show prints the names of the N worst cases.
+// PART is small, mixed, makespan, span, neighbours, tight or growth. FOLDER
+// holds small.problems.jsonl, small.optima.json, the same for mixed,
+// peers.problems.jsonl and peers.best.json, by default ../shared/oracles if it
+// exists. Takes every N-th problem or case (default 9), starting at number
+// --from, whose name contains TEXT. --clock=cpu limits the processor time of
+// the search, so that figures are valid on a busy machine. --show prints the
+// names of the N worst cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +69,9 @@ int main(int argc, char **argv) {
   const Settings settings = readArgumentsOrExit(argc, argv);
   if (settings.isGiven || access(settings.oracles.c_str(), R_OK) == 0) {
     if (settings.takes("small"))
-      measureSmall(settings);
+      measureOptima(settings, "small");
+    if (settings.takes("mixed"))
+      measureOptima(settings, "mixed");
     if (settings.takes("makespan"))
       measurePeers(settings, Objective::Makespan);
     if (settings.takes("span"))

@@ -32,8 +32,8 @@ static double processorSeconds() {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
-Run searchOne(const Problem &problem, const Settings &settings,
-              int64_t limitMs) {
+Run searchIfFeasible(const Problem &problem, const Settings &settings,
+                     int64_t limitMs) {
   SearchOptions options;
   options.timeLimitMs = limitMs;
   if (settings.isProcessorClock)
@@ -42,11 +42,18 @@ Run searchOne(const Problem &problem, const Settings &settings,
   Run run;
   run.result = search(problem, options);
   run.seconds = processorSeconds() - begin;
+  if (run.result.schedule)
+    run.objective = objectiveOf(problem, run.result.simulation);
+  return run;
+}
+
+Run searchOne(const Problem &problem, const Settings &settings,
+              int64_t limitMs) {
+  Run run = searchIfFeasible(problem, settings, limitMs);
   if (!run.result.schedule) {
     fprintf(stderr, "%s: %s\n", problem.name.c_str(),
             describe(*run.result.fault).c_str());
     exit(1);
   }
-  run.objective = objectiveOf(problem, run.result.simulation);
   return run;
 }

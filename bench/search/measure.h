@@ -30,12 +30,16 @@ struct Run {
   rondo::SearchResult result;
 };
 
+/// The objective is 0 if the problem has no schedule.
+Run searchIfFeasible(const rondo::Problem &problem, const Settings &settings,
+                     int64_t limitMs);
 /// Ends the program if the search finds nothing.
 Run searchOne(const rondo::Problem &problem, const Settings &settings,
               int64_t limitMs);
 
 /// The parts. Each prints its tables to stdout and the worst cases to stderr.
-void measureSmall(const Settings &settings);
+/// `set` begins the names of two files: SET.problems.jsonl, SET.optima.json.
+void measureOptima(const Settings &settings, const std::string &set);
 void measurePeers(const Settings &settings, rondo::Objective objective);
 void measureNeighbours(const Settings &settings);
 void measureTight(const Settings &settings);

@@ -40,12 +40,21 @@ llvm::json::Value readValueOrExit(const std::string &path) {
   return std::move(*value);
 }
 
-int64_t integerOf(const llvm::json::Value &table, const std::string &name,
-                  const char *key) {
+std::optional<int64_t> integerIn(const llvm::json::Value &table,
+                                 const std::string &name, const char *key) {
   if (const auto *rows = table.getAsObject())
     if (const auto *row = rows->getObject(name))
-      if (auto value = row->getInteger(key))
-        return *value;
+      if (const llvm::json::Value *value = row->get(key))
+        if (value->getAsNull() || value->getAsInteger())
+          return value->getAsInteger();
+  fprintf(stderr, "there is no %s of %s\n", key, name.c_str());
+  exit(1);
+}
+
+int64_t integerOf(const llvm::json::Value &table, const std::string &name,
+                  const char *key) {
+  if (std::optional<int64_t> value = integerIn(table, name, key))
+    return *value;
   fprintf(stderr, "there is no %s of %s\n", key, name.c_str());
   exit(1);
 }

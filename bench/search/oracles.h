@@ -13,13 +13,17 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 std::vector<rondo::Problem> readProblemsOrExit(const std::string &path);
 llvm::json::Value readValueOrExit(const std::string &path);
 
-/// A field of the row `name`.
+/// A field of the row `name`; nothing if it is null.
+std::optional<int64_t> integerIn(const llvm::json::Value &table,
+                                 const std::string &name, const char *key);
+/// The same of a row that has it.
 int64_t integerOf(const llvm::json::Value &table, const std::string &name,
                   const char *key);
 /// False if there is no such row or field.

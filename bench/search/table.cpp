@@ -11,8 +11,10 @@ using namespace rondo;
 
 void Ratios::add(const std::string &name, int64_t found, int64_t reference,
                  std::string note) {
-  rows.push_back({double(found) / double(reference), name, found, reference,
-                  std::move(note)});
+  // Where no task takes time, both are 0.
+  const double ratio =
+      found == reference ? 1 : double(found) / double(reference);
+  rows.push_back({ratio, name, found, reference, std::move(note)});
   sum += rows.back().ratio;
   worse += found > reference;
   better += found < reference;

@@ -8,12 +8,12 @@
 namespace rondo::json {
 
 void writePlan(llvm::raw_ostream &os, const ChainProblem &problem,
-               PlanEvaluator evaluator, const ChainPlannerResult &result) {
+               llvm::StringRef evaluator, const ChainPlannerResult &result) {
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format", "rondo-plan/1");
     json.attribute("problem", problem.name);
-    json.attribute("evaluator", nameOf(evaluator));
+    json.attribute("evaluator", evaluator);
     if (!result.plan) {
       json.attribute("infeasible", describe(*result.fault));
       return;

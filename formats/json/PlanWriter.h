@@ -12,9 +12,9 @@
 namespace rondo::json {
 
 /// Writes a rondo-plan/1 object without a line's end: the plan, or why there is
-/// none.
+/// none. `evaluator` is its name.
 void writePlan(llvm::raw_ostream &os, const ChainProblem &problem,
-               PlanEvaluator evaluator, const ChainPlannerResult &result);
+               llvm::StringRef evaluator, const ChainPlannerResult &result);
 
 } // namespace rondo::json
 

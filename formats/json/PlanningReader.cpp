@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <map>
 
 using llvm::StringRef;
@@ -48,6 +49,7 @@ std::optional<TextFault> readBackward(const Fields &fields,
                                weightGradNs))
     return fault;
   layer.backwardNs = inputGradNs + weightGradNs;
+  layer.weightGradNs = weightGradNs;
   return {};
 }
 
@@ -137,14 +139,63 @@ std::optional<TextFault> readCards(const Value &list, ChainProblem &problem) {
   return {};
 }
 
+/// A figure for each device.
+std::optional<TextFault> readEach(const Value &list, const std::string &where,
+                                  const ChainProblem &problem, int64_t least,
+                                  int64_t greatest,
+                                  std::vector<int64_t> &figures) {
+  Elements walk(list);
+  while (std::optional<Value> element = walk.next()) {
+    const std::string place =
+        where + "[" + std::to_string(figures.size()) + "]";
+    if (auto fault = readInteger(*element, place, least, greatest,
+                                 figures.emplace_back()))
+      return fault;
+  }
+  if (figures.size() != problem.nodeOf.size())
+    return where + " has " + std::to_string(figures.size()) +
+           (figures.size() == 1 ? " entry" : " entries") +
+           ", devices.node has " + std::to_string(problem.nodeOf.size()) +
+           "; each device has one";
+  return {};
+}
+
+/// One figure for all devices, or a list.
+std::optional<TextFault> readMemory(const Value &value, ChainProblem &problem) {
+  if (!value.isArray())
+    return readInteger(value, "devices.memory_bytes", 0, most,
+                       problem.memoryBytes);
+  std::vector<int64_t> bytes;
+  if (auto fault =
+          readEach(value, "devices.memory_bytes", problem, 1, most, bytes))
+    return fault;
+  problem.memoryBytes = *std::max_element(bytes.begin(), bytes.end());
+  for (int64_t own : bytes)
+    problem.memoryLess.push_back(problem.memoryBytes - own);
+  if (std::all_of(bytes.begin(), bytes.end(),
+                  [&](int64_t own) { return own == problem.memoryBytes; }))
+    problem.memoryLess.clear();
+  return {};
+}
+
+std::optional<TextFault> readSpeeds(const Value &value, ChainProblem &problem) {
+  constexpr int64_t mostSpeed = 1'000'000;
+  if (!value.isArray())
+    return "devices.speed_percent is " + value.excerpt() + ", not a list";
+  std::vector<int64_t> &speeds = problem.speedPercent;
+  if (auto fault = readEach(value, "devices.speed_percent", problem, 1,
+                            mostSpeed, speeds))
+    return fault;
+  if (std::all_of(speeds.begin(), speeds.end(),
+                  [](int64_t speed) { return speed == 100; }))
+    speeds.clear();
+  return {};
+}
+
 std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
   Fields fields;
   if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
-                               {"memory_bytes_tight", "card"}))
-    return fault;
-  if (auto fault =
-          readInteger(fields.get("memory_bytes"), "devices.memory_bytes", 0,
-                      most, problem.memoryBytes))
+                               {"memory_bytes_tight", "card", "speed_percent"}))
     return fault;
   if (!fields.get("node").isArray())
     return "devices.node is not a list";
@@ -164,6 +215,11 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
     return "there are " + std::to_string(problem.nodeOf.size()) +
            " devices; at most " + std::to_string(mostDevices) +
            " can be planned for";
+  if (auto fault = readMemory(fields.get("memory_bytes"), problem))
+    return fault;
+  if (const Value *speeds = fields.find("speed_percent"))
+    if (auto fault = readSpeeds(*speeds, problem))
+      return fault;
   const Value *cards = fields.find("card");
   return cards ? readCards(*cards, problem) : std::optional<TextFault>();
 }

@@ -147,7 +147,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                                            comparison->exposedInOneQueueNs);
     const bool isRobust = search && !search->robust.empty();
     const bool isWindow = search && search->iteration;
-    if (isCompared || isRobust || isWindow)
+    const bool hasCap = search && search->cap;
+    if (isCompared || isRobust || isWindow || hasCap)
       json.attributeObject("provenance", [&] {
         if (isCompared) {
           if (comparison->exposedNs)
@@ -158,6 +159,14 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
         }
         if (isWindow)
           writeIteration(json, *search->iteration);
+        if (hasCap) {
+          json.attribute("cap_bytes", search->cap->capBytes);
+          json.attribute("lower_bound_within_cap_ns",
+                         search->cap->lowerBoundNs);
+          json.attribute("bound_within_cap", search->cap->bound);
+          json.attribute("proven_optimal_within_cap",
+                         search->cap->provenOptimal);
+        }
         if (isRobust) {
           json.attribute("robust", search->robust);
           json.attribute("samples", search->samples);

@@ -28,6 +28,14 @@ struct IterationRecord {
   llvm::ArrayRef<int64_t> heldBytes;
 };
 
+/// Of a point of the curve of `rondo search --pareto`: a bound for schedules
+/// within a cap, which the schedule keeps.
+struct CapRecord {
+  int64_t capBytes = 0, lowerBoundNs = 0;
+  llvm::StringRef bound;
+  bool provenOptimal = false;
+};
+
 /// What a search says about a schedule that it found.
 struct SearchRecord {
   int64_t lowerBoundNs = 0;
@@ -46,6 +54,7 @@ struct SearchRecord {
   int64_t samples = 0, jitterPercent = 0;
   std::optional<int64_t> robustNs;
   std::optional<IterationRecord> iteration;
+  std::optional<CapRecord> cap;
 };
 
 /// What a comparison says about a schedule besides its figures.

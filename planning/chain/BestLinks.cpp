@@ -3,6 +3,8 @@
 
 #include "planning/chain/BestLinks.h"
 
+#include "planning/chain/ChainCosts.h"
+
 #include <functional>
 #include <numeric>
 #include <set>
@@ -23,6 +25,10 @@ BestLinks::BestLinks(const ChainProblem &problem)
     largestServer =
         std::max(largestServer, static_cast<int32_t>(i - first + 1));
   }
+  speeds = problem.speedPercent;
+  std::sort(speeds.begin(), speeds.end(), std::greater<>());
+  for (int32_t device = 0; device < devices; ++device)
+    allSpeeds += double(deviceOf(problem, device).speedPercent) / 100;
   const std::set<int32_t> used(problem.cardOf.begin(), problem.cardOf.end());
   if (!used.count(-1))
     cards = static_cast<int64_t>(used.size());

@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// No groups of these sizes have faster links than these, whichever devices
-/// they consist of. What lower bounds count with.
+/// No groups of these sizes have faster links or devices than these, whichever
+/// devices they consist of. What lower bounds count with.
 class BestLinks {
 public:
   /// O(devices^2 log devices).
@@ -21,6 +21,13 @@ public:
   int64_t rateWithin(int32_t devices) const {
     return std::min(connected[devices], degree(devices, devices - 1));
   }
+  /// Of a group of `devices`, 1 or more: its slowest device
+  /// (ChainProblem::speedPercent).
+  int64_t speedPercent(int32_t devices) const {
+    return speeds.empty() ? 100 : speeds[devices - 1];
+  }
+  /// How many devices of a speed of 100 all are worth.
+  double allDevices() const { return allSpeeds; }
   int64_t latencyWithin(int32_t devices) const { return latency(devices); }
   /// From a group of `from` devices to one of `to`, in the better direction.
   int64_t rateAcross(int32_t from, int32_t to) const {
@@ -60,6 +67,9 @@ private:
   /// [others * devices + k]: of all devices' rates to their `others`-th best
   /// partner, the k-th highest.
   std::vector<int64_t> degrees;
+  /// ChainProblem::speedPercent, the fastest first.
+  std::vector<int64_t> speeds;
+  double allSpeeds = 0;
 };
 
 } // namespace rondo

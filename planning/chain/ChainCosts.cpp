@@ -58,6 +58,14 @@ GroupLink rondo::linkWithin(const ChainProblem &problem, const int32_t *devices,
   return link;
 }
 
+GroupDevice rondo::weakestOf(const ChainProblem &problem,
+                             const int32_t *devices, int32_t count) {
+  GroupDevice weakest = deviceOf(problem, devices[0]);
+  for (int32_t k = 1; k < count && problem.hasUnequalDevices(); ++k)
+    weakest = weaker(weakest, deviceOf(problem, devices[k]));
+  return weakest;
+}
+
 ChainCosts::ChainCosts(const ChainProblem &problem)
     : samples(problem.samples), microbatches(problem.microbatches), sums(1) {
   for (const ChainLayer &layer : problem.layers) {
@@ -65,6 +73,7 @@ ChainCosts::ChainCosts(const ChainProblem &problem)
     ChainLayer sum;
     sum.forwardNs = before.forwardNs + layer.forwardNs;
     sum.backwardNs = before.backwardNs + layer.backwardNs;
+    sum.weightGradNs = before.weightGradNs + layer.weightGradNs;
     sum.stashBytes = before.stashBytes + layer.stashBytes;
     sum.workingBytes = before.workingBytes + layer.workingBytes;
     sum.parameterBytes = before.parameterBytes + layer.parameterBytes;

@@ -4,7 +4,9 @@
 // The rules by which planners are compared, in integers, every division rounded
 // up. For a stage with layers on r devices:
 //
-//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r)
+//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), on the
+//   slowest
+//     of the devices: their shares are equal
 //   message to a stage on r' devices: the largest latency between the two sets
 //     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each
 //     pair of devices has a piece of its own; of the r r', x cross one side of
@@ -15,7 +17,8 @@
 //     ring, which can enter and leave each card once, so that cards do not
 //     count
 //   memory of each device: state bytes + micro-batches under way x
-//     ceil(stash bytes / r) + ceil(working bytes / r)
+//     ceil(stash bytes / r) + ceil(working bytes / r), which the smallest of
+//     them must have
 //
 // Where the samples of a micro-batch are known, they are what is divided: a
 // share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
@@ -73,6 +76,24 @@ GroupLink linkBetween(const ChainProblem &problem, const int32_t *from,
 GroupLink linkWithin(const ChainProblem &problem, const int32_t *devices,
                      int32_t count);
 
+/// What a group can do with equal shares: its slowest device says when a task
+/// ends, and its smallest what fits.
+struct GroupDevice {
+  /// As ChainProblem has them.
+  int64_t speedPercent = 100, memoryLess = 0;
+};
+inline GroupDevice weaker(const GroupDevice &a, const GroupDevice &b) {
+  return {std::min(a.speedPercent, b.speedPercent),
+          std::max(a.memoryLess, b.memoryLess)};
+}
+inline GroupDevice deviceOf(const ChainProblem &problem, int32_t device) {
+  return {problem.speedPercent.empty() ? 100 : problem.speedPercent[device],
+          problem.memoryLess.empty() ? 0 : problem.memoryLess[device]};
+}
+/// The weakest in every respect of one device or more.
+GroupDevice weakestOf(const ChainProblem &problem, const int32_t *devices,
+                      int32_t count);
+
 /// Times of a stage, and of the boundary behind it, in ns.
 struct StageNs {
   int64_t forward = 0, backward = 0, allReduce = 0;
@@ -85,11 +106,26 @@ class ChainCosts {
 public:
   explicit ChainCosts(const ChainProblem &problem);
 
-  int64_t forwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
-    return shareOf(sums[end].forwardNs - sums[first].forwardNs, devices);
+  int64_t forwardNs(int32_t first, int32_t end, int32_t devices = 1,
+                    int64_t speedPercent = 100) const {
+    return timeOf(sums[end].forwardNs - sums[first].forwardNs, devices,
+                  speedPercent);
   }
-  int64_t backwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
-    return shareOf(sums[end].backwardNs - sums[first].backwardNs, devices);
+  int64_t backwardNs(int32_t first, int32_t end, int32_t devices = 1,
+                     int64_t speedPercent = 100) const {
+    return timeOf(sums[end].backwardNs - sums[first].backwardNs, devices,
+                  speedPercent);
+  }
+  /// The part of the backward that only computes gradients of weights, and the
+  /// rest.
+  int64_t weightGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
+    return shareOf(sums[end].weightGradNs - sums[first].weightGradNs, devices);
+  }
+  int64_t inputGradNs(int32_t first, int32_t end, int32_t devices = 1,
+                      int64_t speedPercent = 100) const {
+    return timeOf((sums[end].backwardNs - sums[end].weightGradNs) -
+                      (sums[first].backwardNs - sums[first].weightGradNs),
+                  devices, speedPercent);
   }
   int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(stashOf(first, end), devices);
@@ -161,6 +197,14 @@ private:
     return samples == 0
                ? ceilDivided(sum, devices)
                : ceilDivided(__int128(sum) * samplesOfEach(devices), samples);
+  }
+  int64_t timeOf(int64_t sum, int32_t devices, int64_t speedPercent) const {
+    if (speedPercent == 100)
+      return shareOf(sum, devices);
+    const __int128 time = __int128(sum) * 100;
+    return samples == 0 ? ceilDivided(time, devices * speedPercent)
+                        : ceilDivided(time * samplesOfEach(devices),
+                                      samples * speedPercent);
   }
   int64_t stashOf(int32_t first, int32_t end) const {
     return sums[end].stashBytes - sums[first].stashBytes +

@@ -58,6 +58,7 @@ private:
   void offer(CostedPlan plan);
   void offer(const ChainPlan &plan) { offer(walk.costed(plan)); }
   void startPlans();
+  void offerFitting(int64_t memoryBytes);
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
   /// Runs the program over an order with what an iteration may take beyond one
@@ -101,7 +102,8 @@ void Planner::offer(CostedPlan plan) {
     starts.pop_back();
 }
 
-/// Afterwards the best plan fits memory: there is one that does.
+/// Afterwards the best plan fits memory if devices have equally much: there is
+/// one that does.
 void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
@@ -115,14 +117,34 @@ void Planner::startPlans() {
           offer(*found.plan);
   if (problem.memoryBytes == 0)
     return;
-  ChainPlan plan;
-  auto device = orders.front().begin();
-  const FittingStages fitting = *fewestDevices(problem, problem.memoryBytes);
-  for (const FittingStages::Stage &stage : fitting.stages) {
-    plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
-    device += stage.devices;
+  // What all devices have, then what the largest has.
+  int64_t less = 0;
+  for (int64_t bytes : problem.memoryLess)
+    less = std::max(less, bytes);
+  offerFitting(problem.memoryBytes - less);
+  if (less > 0)
+    offerFitting(problem.memoryBytes);
+}
+
+/// Offers the stages that take the fewest devices of so much memory, in all
+/// orders of devices.
+void Planner::offerFitting(int64_t memoryBytes) {
+  const std::optional<FittingStages> fitting =
+      memoryBytes > 0 ? fewestDevices(problem, memoryBytes) : std::nullopt;
+  if (!fitting || fitting->devices > problem.numDevices())
+    return;
+  for (const std::vector<int32_t> &order : orders) {
+    ChainPlan plan;
+    auto device = order.begin();
+    for (const FittingStages::Stage &stage : fitting->stages) {
+      plan.push_back(
+          {stage.first, stage.end, {device, device + stage.devices}});
+      device += stage.devices;
+    }
+    offer(plan);
+    if (problem.memoryLess.empty())
+      return;
   }
-  offer(plan);
 }
 
 void Planner::runProgram(const std::vector<int32_t> &order,
@@ -267,11 +289,20 @@ ChainPlannerResult Planner::run() {
   if (!isProven())
     anneal();
   ChainPlannerResult result;
+  result.plansTried = walk.plansTried();
+  if (best.cost >= PlanWalk::overMemory) {
+    result.fault = bound >= PlanWalk::overMemory
+                       ? makeFault<FaultKind::NoPlanFits>()
+                       : makeFault<FaultKind::NoPlanFound>();
+    result.fault->found = best.plan.neededBytes(problem, ChainCosts(problem));
+    result.fault->allowed = problem.memoryBytes;
+    return result;
+  }
   result.plan = best.plan.plan();
   result.timeNs = best.cost;
   result.memoryBytes = best.plan.memoryBytes(ChainCosts(problem));
+  result.neededBytes = best.plan.neededBytes(problem, ChainCosts(problem));
   result.lowerBoundNs = bound;
-  result.plansTried = walk.plansTried();
   result.stop = isProven()          ? SearchStop::Optimal
                 : isInterrupted()   ? SearchStop::Interrupted
                 : deadline.isOver() ? SearchStop::Time

@@ -25,13 +25,13 @@ struct ChainPlannerOptions {
 };
 
 struct ChainPlannerResult {
-  /// Empty if no plan fits the devices' memory, which is proven; `fault` says
-  /// what is missing.
+  /// Empty if no plan fits the devices' memory; `fault` says what is missing,
+  /// and whether this is proven, as it is for devices of equal memory.
   std::optional<ChainPlan> plan;
   std::optional<Fault> fault;
   int64_t timeNs = 0;
-  /// Of each device's memory, the fullest.
-  int64_t memoryBytes = 0;
+  /// Of each device's memory, the fullest; and WorkingPlan::neededBytes().
+  int64_t memoryBytes = 0, neededBytes = 0;
   /// No plan takes less. Equals timeNs if the plan is proven optimal.
   int64_t lowerBoundNs = 0;
   SearchStop stop = SearchStop::Exhausted;

@@ -19,10 +19,14 @@ std::optional<Fault> ChainProblem::check() const {
   const auto M = static_cast<double>(microbatches);
   const auto latency =
       static_cast<double>(std::max(latencyInsideNs, latencyAcrossNs));
+  double scale = 1;
+  for (int64_t speed : speedPercent)
+    scale = std::max(scale, 100 / static_cast<double>(speed));
   double ns = 2 * static_cast<double>(numDevices()) * latency, bytes = 0;
   for (const ChainLayer &layer : layers) {
-    ns += M * (static_cast<double>(layer.forwardNs) +
-               static_cast<double>(layer.backwardNs) + 2 * latency +
+    ns += M * (scale * (static_cast<double>(layer.forwardNs) +
+                        static_cast<double>(layer.backwardNs)) +
+               2 * latency +
                2000 * static_cast<double>(layer.outputBytes) / slowest) +
           2000 * static_cast<double>(layer.parameterBytes) / slowest;
     bytes += static_cast<double>(layer.stateBytes) +

@@ -27,10 +27,13 @@ struct ChainLayer {
   /// Needed once, however many micro-batches are under way: what recomputation
   /// brings back.
   int64_t workingBytes = 0;
+  /// What of the backward only computes gradients of weights, where that is
+  /// known: evaluators that run the backward as a whole do not look at it.
+  int64_t weightGradNs = 0;
 };
 
-/// What a planner is given (rondo-planning/1): a chain of layers, and equal
-/// devices on servers, with the bandwidth of each pair.
+/// What a planner is given (rondo-planning/1): a chain of layers, and devices
+/// on servers, with the bandwidth of each pair.
 struct ChainProblem {
   std::string name;
   int32_t microbatches = 1;
@@ -46,8 +49,14 @@ struct ChainProblem {
   /// none; a card is in one server. Empty: there are no cards. What passes
   /// between servers crosses the cards, one piece at a time in each direction.
   std::vector<int32_t> cardOf;
-  /// Of each device; 0: no limit.
+  /// Of the largest device; 0: no device has a limit.
   int64_t memoryBytes = 0;
+  /// By device: how much less memory than the largest it has. Empty: all have
+  /// as much.
+  std::vector<int64_t> memoryLess;
+  /// By device: its speed, 1 or more; of 100, layers take their times. Empty:
+  /// all have this.
+  std::vector<int64_t> speedPercent;
   /// [from * devices + to]; at least 1 between two devices.
   std::vector<int64_t> bytesPerUs;
   /// Within a server, and between two.
@@ -62,6 +71,9 @@ struct ChainProblem {
   int32_t numDevices() const { return static_cast<int32_t>(nodeOf.size()); }
   int64_t rate(int32_t from, int32_t to) const {
     return bytesPerUs[static_cast<size_t>(from) * nodeOf.size() + to];
+  }
+  bool hasUnequalDevices() const {
+    return !memoryLess.empty() || !speedPercent.empty();
   }
   int64_t latencyNs(int32_t from, int32_t to) const {
     return nodeOf[from] == nodeOf[to] ? latencyInsideNs : latencyAcrossNs;

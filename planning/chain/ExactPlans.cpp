@@ -82,14 +82,16 @@ bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
     stage.both = stage.there + stage.back;
   }
   const GroupLink within = linkWithin(problem, stage.devices.data(), r);
+  stage.weakest = weakestOf(problem, stage.devices.data(), r);
+  const int64_t speed = stage.weakest.speedPercent;
   const int32_t L = problem.numLayers();
   for (stage.end = stage.first + 1; stage.end <= L; ++stage.end) {
     if (stagesLeft-- <= 0 || (stagesLeft % 64 == 0 && (*isOver)())) {
       stagesLeft = std::max<int64_t>(stagesLeft, 0);
       return false;
     }
-    stage.ns = {costs.forwardNs(stage.first, stage.end, r),
-                costs.backwardNs(stage.first, stage.end, r),
+    stage.ns = {costs.forwardNs(stage.first, stage.end, r, speed),
+                costs.backwardNs(stage.first, stage.end, r, speed),
                 costs.allReduceNs(stage.first, stage.end, r, within), 0, 0};
     // More layers take no less.
     if (stage.both +
@@ -114,7 +116,8 @@ bool ExactPlans::mayBeBetter(const Stage &stage, int32_t devicesLeft) const {
       knownNs)
     return false;
   if (problem.memoryBytes > 0 &&
-      costs.memoryBytes(stage.first, stage.end, r, 0) > problem.memoryBytes)
+      costs.memoryBytes(stage.first, stage.end, r, 0) >
+          problem.memoryBytes - stage.weakest.memoryLess)
     return false;
   if (stage.end == problem.numLayers())
     return true;
@@ -132,9 +135,9 @@ void ExactPlans::judge(int32_t count) {
   for (int32_t n = 0; n < count; ++n) {
     const Stage &stage = stages[n];
     if (problem.memoryBytes > 0 &&
-        costs.memoryBytes(stage.first, stage.end,
-                          static_cast<int32_t>(stage.devices.size()),
-                          count - 1 - n) > problem.memoryBytes)
+        costs.memoryBytes(
+            stage.first, stage.end, static_cast<int32_t>(stage.devices.size()),
+            count - 1 - n) > problem.memoryBytes - stage.weakest.memoryLess)
       return;
     times.push_back(stage.ns);
   }

@@ -38,6 +38,7 @@ private:
   struct Stage {
     int32_t first = 0, end = 0;
     std::vector<int32_t> devices;
+    GroupDevice weakest;
     /// The way of a micro-batch to the stage and back from it, and either.
     int64_t both = 0, there = 0, back = 0;
     StageNs ns;

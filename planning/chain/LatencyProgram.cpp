@@ -14,15 +14,19 @@ LatencyProgram::LatencyProgram(const ChainProblem &problem,
     : problem(problem), groups(groups), evaluator(evaluator),
       cuts(std::move(cutList)), costs(problem),
       C(static_cast<int32_t>(cuts.size()) - 1), U(groups.numUnits()),
-      rest(at(C, U, U) + 1) {}
+      rest(at(C, U, U) + 1) {
+  for (int64_t speed : problem.speedPercent)
+    fastest = std::min(fastest, 100 / static_cast<double>(speed));
+}
 
-bool LatencyProgram::fits(int32_t cut, int32_t next, int32_t count,
+bool LatencyProgram::fits(int32_t cut, int32_t next, int32_t first, int32_t end,
                           int32_t stages) const {
   if (problem.memoryBytes == 0)
     return true;
   return costs.memoryBytes(cuts[cut], cuts[next],
-                           count * groups.devicesPerUnit(),
-                           stages - 1) <= problem.memoryBytes;
+                           (end - first) * groups.devicesPerUnit(),
+                           stages - 1) <=
+         problem.memoryBytes - groups.weakest(first, end).memoryLess;
 }
 
 /// What an iteration takes beyond the way of one micro-batch, as far as one
@@ -64,10 +68,9 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
   for (int32_t count = 1; count <= U; ++count) {
     const int32_t devices = count * unit;
     const double share = costs.share(devices);
-    Part part = {forward * share, backward * share};
-    const double own = part.forward + part.backward;
-    if (own + (M - 1) * part.backward > limits.timeNs ||
-        (M - 1) * part.backward > limits.steadyNs)
+    // Too much even for the fastest device.
+    if (share * fastest * (forward + M * backward) > limits.timeNs ||
+        share * fastest * (M - 1) * backward > limits.steadyNs)
       continue;
     // Backwards of the layers in front hide sums.
     const double hidden = backBefore * share;
@@ -76,6 +79,14 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
     };
     for (int32_t end = isLast ? U : U - 1; end >= count; --end) {
       const int32_t first = end - count;
+      const double scaled =
+          share * 100 /
+          static_cast<double>(groups.weakest(first, end).speedPercent);
+      Part part = {forward * scaled, backward * scaled};
+      const double own = part.forward + part.backward;
+      if (own + (M - 1) * part.backward > limits.timeNs ||
+          (M - 1) * part.backward > limits.steadyNs)
+        continue;
       double allReduce = 0;
       if (devices > 1) {
         const GroupLink &link = groups.within(first, end);
@@ -91,7 +102,7 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
         const double length = lengthOf(own, allReduce),
                      steady = steadyNs(part, 0, 1);
         if (end == U && length < best.length && steady <= limits.steadyNs &&
-            fits(cut, next, count, 1))
+            fits(cut, next, first, end, 1))
           best = {length, own, steady, allReduce, static_cast<int16_t>(next),
                   0,      1};
         continue;
@@ -115,7 +126,7 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
         const double steady =
             std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
         if (steady > limits.steadyNs || length + steady > limits.timeNs ||
-            !fits(cut, next, count, behind.stages + 1))
+            !fits(cut, next, first, end, behind.stages + 1))
           continue;
         best = {length,
                 own + below,

@@ -55,7 +55,10 @@ private:
     return (static_cast<size_t>(cut) * (U + 1) + first) * (U + 1) + count;
   }
   double steadyNs(const Part &part, double below, int32_t stages) const;
-  bool fits(int32_t cut, int32_t next, int32_t count, int32_t stages) const;
+  /// Whether a stage on units [first, end) has enough memory, as the foremost
+  /// of `stages`.
+  bool fits(int32_t cut, int32_t next, int32_t first, int32_t end,
+            int32_t stages) const;
   void extend(int32_t cut, int32_t next, const Limits &limits);
   ChainPlan planFrom(int32_t first, int32_t count) const;
 
@@ -65,6 +68,8 @@ private:
   const std::vector<int32_t> cuts;
   const ChainCosts costs;
   const int32_t C, U;
+  /// The least of all devices' times, where the layers' are 1; not above 1.
+  double fastest = 1;
   /// [cut][first unit][units of the first stage].
   std::vector<Rest> rest;
 };

@@ -23,6 +23,13 @@ LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
   findLongest(costs);
 }
 
+int64_t LeastRest::workNs(const ChainCosts &costs, int32_t first, int32_t end,
+                          int32_t range) const {
+  const int64_t speed = best.speedPercent(groups.least(range));
+  return costs.forwardNs(first, end, groups.most(range), speed) +
+         costs.backwardNs(first, end, groups.most(range), speed);
+}
+
 void LeastRest::findWays(const ChainCosts &costs) {
   ways.assign(static_cast<size_t>(L + 1) * K, never);
   // [first layer][range]: through a stage that begins there, and on.
@@ -35,9 +42,7 @@ void LeastRest::findWays(const ChainCosts &costs) {
         const int64_t rest = wayNs(end, k);
         if (rest < never)
           from[row + k] =
-              std::min(from[row + k],
-                       costs.forwardNs(first, end, groups.most(k)) +
-                           costs.backwardNs(first, end, groups.most(k)) + rest);
+              std::min(from[row + k], workNs(costs, first, end, k) + rest);
       }
     for (int32_t k = 0; k < K; ++k)
       for (int32_t other = 0; other < K; ++other)
@@ -59,10 +64,7 @@ void LeastRest::findLongest(const ChainCosts &costs) {
       least = longest[first * side + devices - 1];
       for (int32_t k = 0; k < K && groups.least(k) <= devices; ++k) {
         const int32_t left = devices - groups.least(k);
-        auto own = [&](int32_t end) {
-          return costs.forwardNs(first, end, groups.most(k)) +
-                 costs.backwardNs(first, end, groups.most(k));
-        };
+        auto own = [&](int32_t end) { return workNs(costs, first, end, k); };
         auto rest = [&](int32_t end) { return longest[end * side + left]; };
         // With more layers the stage takes no less and the rest no more: the
         // least is where they meet.

@@ -12,7 +12,8 @@
 namespace rondo {
 
 /// Lower bounds for the layers from one on, whatever the plan: every group of
-/// devices is taken to have the best links of a group of its size (BestLinks).
+/// devices is taken to have the best links and devices of a group of its size
+/// (BestLinks).
 class LeastRest {
 public:
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
@@ -40,6 +41,9 @@ public:
   const GroupSizes &sizes() const { return groups; }
 
 private:
+  /// F and B of a stage on a group whose size is in a range.
+  int64_t workNs(const ChainCosts &costs, int32_t first, int32_t end,
+                 int32_t range) const;
   void findWays(const ChainCosts &costs);
   void findLongest(const ChainCosts &costs);
 

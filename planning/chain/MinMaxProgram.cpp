@@ -33,8 +33,9 @@ MinMaxProgram::MinMaxProgram(const ChainProblem &problem,
 int64_t MinMaxProgram::stageWork(int32_t first, int32_t end, int32_t count,
                                  int32_t used) const {
   const int32_t devices = count * groups.devicesPerUnit();
-  return problem.microbatches * (costs.forwardNs(first, end, devices) +
-                                 costs.backwardNs(first, end, devices)) +
+  const int64_t speed = groups.weakest(used - count, used).speedPercent;
+  return problem.microbatches * (costs.forwardNs(first, end, devices, speed) +
+                                 costs.backwardNs(first, end, devices, speed)) +
          costs.allReduceNs(first, end, devices,
                            groups.within(used - count, used));
 }

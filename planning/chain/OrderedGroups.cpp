@@ -44,6 +44,15 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
   }
   if (!problem.cardOf.empty())
     countInTurn(problem);
+  devicesOf.resize(side * side);
+  for (int32_t first = 0; first < units; ++first)
+    for (int32_t end = first + 1; end <= units; ++end) {
+      const GroupDevice last = weakestOf(
+          problem, order.data() + static_cast<size_t>(end - 1) * unit, unit);
+      devicesOf[first * side + end] =
+          end == first + 1 ? last
+                           : weaker(devicesOf[first * side + end - 1], last);
+    }
   for (int32_t end = 1; end <= units; ++end) {
     GroupLink group = none;
     for (int32_t first = end; first-- > 0;) {

@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// Devices in a row, in units of `unit` devices, and the links of groups of
-/// consecutive units. A remainder of the devices that makes no unit is left out
-/// at the end.
+/// Devices in a row, in units of `unit` devices, with the links and the weakest
+/// devices of groups of consecutive units. A remainder of the devices that
+/// makes no unit is left out at the end.
 class OrderedGroups {
 public:
   /// O(devices^2 * units), with cards O(units^3 * cards) too.
@@ -26,6 +26,10 @@ public:
   const GroupLink &within(int32_t first, int32_t end) const {
     return inside[static_cast<size_t>(first) * (units + 1) + end];
   }
+  /// The weakest of units [first, end).
+  const GroupDevice &weakest(int32_t first, int32_t end) const {
+    return devicesOf[static_cast<size_t>(first) * (units + 1) + end];
+  }
   /// From units [first, middle) to [middle, end).
   const GroupLink &across(int32_t first, int32_t middle, int32_t end) const {
     return between[(static_cast<size_t>(first) * (units + 1) + middle) *
@@ -39,6 +43,7 @@ private:
   const std::vector<int32_t> order;
   const int32_t unit, units;
   std::vector<GroupLink> inside, between;
+  std::vector<GroupDevice> devicesOf;
 };
 
 } // namespace rondo

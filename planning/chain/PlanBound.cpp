@@ -21,8 +21,9 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
                        Way &way) const {
   const int64_t M = problem.microbatches;
   const int32_t r = sizes.most(stage.range), least = sizes.least(stage.range);
-  const int64_t F = costs.forwardNs(stage.first, stage.end, r),
-                B = costs.backwardNs(stage.first, stage.end, r);
+  const int64_t speed = rest.links().speedPercent(least),
+                F = costs.forwardNs(stage.first, stage.end, r, speed),
+                B = costs.backwardNs(stage.first, stage.end, r, speed);
   if (before.both + M * (F + B) > ns)
     return false;
   const int64_t below = rest.wayNs(stage.end, stage.range);
@@ -78,6 +79,9 @@ void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
     const int64_t message = rest.messageNs(layers, range, k);
     if (message == never)
       return;
+    // What rounding adds to work on the fastest device.
+    const int64_t fastest = rest.links().speedPercent(1),
+                  rounded = fastest == 100 ? 0 : 2;
     const Way before = {way.both + 2 * message, way.there + message};
     const int64_t channel =
         evaluator == PlanEvaluator::Spp
@@ -86,9 +90,9 @@ void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
     if (channel > ns)
       continue;
     for (int32_t end = layers + 1; end <= L; ++end) {
-      const int64_t work =
-          costs.forwardNs(layers, end) + costs.backwardNs(layers, end);
-      if (before.both + M * (work / sizes.most(k)) > ns)
+      const int64_t work = costs.forwardNs(layers, end, 1, fastest) +
+                           costs.backwardNs(layers, end, 1, fastest);
+      if (before.both + M * ((work - rounded) / sizes.most(k)) > ns)
         break;
       add({layers, end, k, used}, before, ns);
     }
@@ -116,6 +120,13 @@ bool PlanBound::mayTake(int64_t ns, const std::function<bool()> &isOver) {
 
 int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
   int64_t least = problem.microbatches * rest.longestNs(0, G);
+  // Devices of all speeds at work throughout.
+  if (!problem.speedPercent.empty())
+    least = std::max(
+        least, static_cast<int64_t>(
+                   double(problem.microbatches) *
+                   double(costs.forwardNs(0, L) + costs.backwardNs(0, L)) /
+                   rest.links().allDevices() * (1 - 1e-9)));
   if (least >= knownNs)
     return knownNs;
   if (!mayTake(knownNs - 1, isOver))

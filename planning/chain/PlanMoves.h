@@ -36,8 +36,8 @@ struct PlanMove {
   void apply(WorkingPlan &plan) const;
 };
 
-/// The changes of a problem's plans. Devices that no rate and no server tells
-/// apart are taken for one another.
+/// The changes of a problem's plans. Devices that nothing tells apart are taken
+/// for one another.
 class PlanMoves {
 public:
   /// O(devices^3) at worst, to find equal devices.

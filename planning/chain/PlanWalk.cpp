@@ -18,7 +18,7 @@ PlanWalk::PlanWalk(const ChainProblem &problem, PlanEvaluator evaluator,
 int64_t PlanWalk::cost(WorkingPlan &plan, int64_t ceiling) {
   ++tried;
   if (problem.memoryBytes > 0) {
-    const int64_t bytes = plan.memoryBytes(costs);
+    const int64_t bytes = plan.neededBytes(problem, costs);
     if (bytes > problem.memoryBytes)
       return overMemory + (bytes - problem.memoryBytes) / 1024;
   }

@@ -85,10 +85,24 @@ rondo::deviceOrders(const ChainProblem &problem) {
   };
   // Sums of the first stages are not hidden, so that servers with fast links
   // come last or first.
-  const std::vector<std::vector<int32_t>> rows = {
+  std::vector<std::vector<int32_t>> rows = {
       byServer(problem, byCuts, rateWithin),
       byServer(problem, byCuts, [](int32_t server) { return server; }),
       byServer(problem, byCuts, [](int32_t) { return 0; }), byCuts};
+  // Groups of devices that are equally fast, or equally large.
+  auto sorted = [&](auto key) {
+    std::vector<int32_t> row = byCuts;
+    std::stable_sort(row.begin(), row.end(), [&](int32_t a, int32_t b) {
+      return key(deviceOf(problem, a)) < key(deviceOf(problem, b));
+    });
+    return row;
+  };
+  if (!problem.speedPercent.empty())
+    rows.push_back(
+        sorted([](const GroupDevice &device) { return device.speedPercent; }));
+  if (!problem.memoryLess.empty())
+    rows.push_back(
+        sorted([](const GroupDevice &device) { return device.memoryLess; }));
   for (const bool isBackwards : {false, true})
     for (const bool beginsWithin : {false, true})
       for (const std::vector<int32_t> &row : rows) {

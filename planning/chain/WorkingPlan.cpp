@@ -110,12 +110,14 @@ void WorkingPlan::times(const ChainProblem &problem, const ChainCosts &costs,
     Stage &stage = stages[n];
     StageNs &ns = result[n];
     const int32_t begin = first(n), r = numDevices(n);
-    ns.forward = costs.forwardNs(begin, stage.end, r);
-    ns.backward = costs.backwardNs(begin, stage.end, r);
     if (!stage.knowsWithin) {
       stage.within = linkWithin(problem, devices(n), r);
+      stage.weakest = weakestOf(problem, devices(n), r);
       stage.knowsWithin = true;
     }
+    const int64_t speed = stage.weakest.speedPercent;
+    ns.forward = costs.forwardNs(begin, stage.end, r, speed);
+    ns.backward = costs.backwardNs(begin, stage.end, r, speed);
     ns.allReduce = costs.allReduceNs(begin, stage.end, r, stage.within);
     ns.send = ns.sendBack = 0;
     if (n + 1 == numStages())
@@ -138,6 +140,19 @@ int64_t WorkingPlan::memoryBytes(const ChainCosts &costs) const {
   for (int32_t n = 0; n < numStages(); ++n)
     most = std::max(most, costs.memoryBytes(first(n), end(n), numDevices(n),
                                             numStages() - n - 1));
+  return most;
+}
+
+int64_t WorkingPlan::neededBytes(const ChainProblem &problem,
+                                 const ChainCosts &costs) const {
+  if (problem.memoryLess.empty())
+    return memoryBytes(costs);
+  int64_t most = 0;
+  for (int32_t n = 0; n < numStages(); ++n)
+    most = std::max(
+        most, costs.memoryBytes(first(n), end(n), numDevices(n),
+                                numStages() - n - 1) +
+                  weakestOf(problem, devices(n), numDevices(n)).memoryLess);
   return most;
 }
 

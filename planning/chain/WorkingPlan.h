@@ -53,6 +53,10 @@ public:
              std::vector<StageNs> &result);
   /// Of the fullest device.
   int64_t memoryBytes(const ChainCosts &costs) const;
+  /// What the largest device must have so that every device has enough: each
+  /// has ChainProblem::memoryLess less. At least memoryBytes().
+  int64_t neededBytes(const ChainProblem &problem,
+                      const ChainCosts &costs) const;
 
   /// Whether both have the same stages and groups; devices in the same order.
   bool operator==(const WorkingPlan &other) const;
@@ -62,6 +66,7 @@ private:
     /// Layers and places in `row`.
     int32_t end = 0, devicesEnd = 0;
     GroupLink within, toNext;
+    GroupDevice weakest;
     bool knowsWithin = false, knowsNext = false;
   };
   int32_t devicesBegin(int32_t group) const {

@@ -183,7 +183,7 @@ bool Planner::propose(const Proposal &proposal) {
       return false;
     // What the chain's costs leave out, messages, workspace and staging, is
     // about the same in the next plan.
-    chain.memoryBytes = found.memoryBytes - found.memoryBytes / 100 -
+    chain.memoryBytes = found.neededBytes - found.memoryBytes / 100 -
                         (trial ? trial->missingBytes : 0);
     if (chain.memoryBytes <= 0)
       return false;
@@ -316,15 +316,11 @@ void Planner::offerFastest() {
 
 ModelPlannerResult Planner::run() {
   for (int64_t samples : microbatchSizes(space, options)) {
-    const Result<ChainProblem> chain =
-        space.chain(samples, std::vector<bool>(space.layers));
-    const auto *known = std::get_if<ChainProblem>(&chain);
-    if (!known)
+    if (!std::holds_alternative<ChainProblem>(
+            space.chain(samples, std::vector<bool>(space.layers))))
       continue;
-    __int128 work = 0;
-    for (const ChainLayer &layer : known->layers)
-      work += layer.forwardNs + layer.backwardNs;
-    const auto bound = static_cast<int64_t>(double(work) * known->microbatches /
+    const auto bound = static_cast<int64_t>(space.leastWorkNs(samples) *
+                                            double(space.samples / samples) /
                                             space.slowestDevices);
     if (result.lowerBoundNs == 0 || bound < result.lowerBoundNs)
       result.lowerBoundNs = bound;

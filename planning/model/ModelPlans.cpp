@@ -53,12 +53,16 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
   for (int32_t group = 0; group < groups; ++group) {
     const auto ranks = static_cast<int32_t>(plan.stages[group].ranks.size());
     fewest = std::min(fewest, ranks);
+    const GroupDevice weakest =
+        weakestOf(chain, plan.stages[group].ranks.data(), ranks);
+    const int64_t speed = weakest.speedPercent;
     std::vector<int64_t> &work = input.workNs.emplace_back();
     for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
-      work.push_back(costs.forwardNs(layer, layer + 1, ranks) +
-                     costs.backwardNs(layer, layer + 1, ranks));
-    input.memoryCaps.push_back(chain.memoryBytes == 0 ? noMemoryCap
-                                                      : chain.memoryBytes);
+      work.push_back(costs.forwardNs(layer, layer + 1, ranks, speed) +
+                     costs.backwardNs(layer, layer + 1, ranks, speed));
+    input.memoryCaps.push_back(chain.memoryBytes == 0
+                                   ? noMemoryCap
+                                   : chain.memoryBytes - weakest.memoryLess);
   }
   for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
     input.bytes.push_back(costs.stateBytes(layer, layer + 1) +

@@ -70,12 +70,14 @@ struct ModelSpace {
   int64_t samples = 0;
   /// By layer: whether recomputation is worth a thought.
   std::vector<bool> mayRecompute;
-  /// What the chain planner is given for micro-batches of so many samples, on
-  /// devices that are all as slow and small as the slowest and smallest.
+  /// What the chain planner is given for micro-batches of so many samples.
   /// `microbatchSamples` divides `samples`.
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
                                      const std::vector<bool> &recomputes)>
       chain;
+  /// What the layers of such a micro-batch take on the slowest device at least,
+  /// in whatever shares its samples are run.
+  std::function<double(int64_t microbatchSamples)> leastWorkNs;
   std::function<Result<LaidPlan>(const ModelPlan &)> make;
 };
 

@@ -19,12 +19,13 @@ static bool isSame(const CollectiveParams &a, const CollectiveParams &b) {
 }
 
 Connections::Connections(State &state, const ProgramOptions &options)
-    : options(options), home(state) {
+    : options(options), home(state), fault(options.fault) {
   const Executable &exe = state.executable();
   const World &world = state.world();
   TransportParams params;
   params.link = options.link;
   params.linkTrace = options.linkTrace;
+  params.checks = options.checksMessages;
   params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     wirings.emplace_back();
@@ -36,6 +37,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
     if (world.isAlone() || exe.programs[p].numRanks == world.processes)
       add(exe.programs[p], params);
   }
+  rings.resize(params.ranks);
   std::vector<Device *> devices;
   for (int32_t r = 0; r < params.ranks; ++r)
     devices.push_back(world.holds(r) ? &state.device(r) : nullptr);

@@ -5,16 +5,26 @@
 #define RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
 
 #include "runtime/base/clock.h"
+#include "runtime/execution/fault.h"
 #include "runtime/execution/rank.h"
 #include "runtime/transport/view.h"
 
+#include <deque>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace rondo::runtime {
 
+class ProgramRun;
+
 struct ProgramOptions {
   ImposedLink link;
+  /// Whether messages carry checksums.
+  bool checksMessages = false;
+  /// For tests.
+  Fault fault;
   std::shared_ptr<const LinkTrace> linkTrace;
   OptimizerConfig optimizer;
   /// The run fails if for timeoutSeconds no rank starts an action and no device
@@ -22,6 +32,12 @@ struct ProgramOptions {
   TransportOptions transport;
   /// The clock for timeoutSeconds; null: an AwakeClock.
   std::shared_ptr<Clock> clock;
+  /// Is told that a run has failed, before its ranks are stopped, so that it
+  /// sees what each of them does and waits for: in which rank, -1 if no
+  /// rank has thrown, and what. Returns what else to do once they are.
+  std::function<std::function<void()>(const ProgramRun &run, int32_t rank,
+                                      const std::exception_ptr &why)>
+      failed;
 };
 
 /// The channels and collectives of all programs that the processes of a run can
@@ -41,6 +57,12 @@ public:
   /// run cannot run the program.
   std::unique_ptr<Transport> view(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
+  /// Of a rank that this process holds; any number of programs share it.
+  ActionRing &ring(int32_t rank) { return rings[rank]; }
+  /// Null unless the rank has a fault.
+  FaultPoint *faultOf(int32_t rank) {
+    return rank == options.fault.rank ? &fault : nullptr;
+  }
   /// As the transport numbers them.
   const std::vector<ChannelParams> &channels() const { return allChannels; }
 
@@ -52,6 +74,9 @@ private:
   std::vector<Wiring> wirings;
   std::vector<ViewParams> views;
   std::vector<ChannelParams> allChannels;
+  /// By rank.
+  std::deque<ActionRing> rings;
+  FaultPoint fault;
   /// Of all collectives: Wiring::moves.
   std::vector<int32_t> allMoves;
   std::unique_ptr<Transport> all;

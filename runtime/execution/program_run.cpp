@@ -21,7 +21,8 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
       ranks[r] = std::make_unique<RunningRank>(
-          state, program, wiring, *transport, r, options.optimizer);
+          state, program, wiring, *transport, r, options.optimizer,
+          connections.ring(r), connections.faultOf(r));
       held.push_back(r);
     }
 }
@@ -40,8 +41,21 @@ static const char *wordFor(CollectiveKind kind) {
   return rondo::movesState(kind) ? rondo::traitsOf(kind).keyword : "all_reduce";
 }
 
-RankStatus ProgramRun::statusOf(int32_t rank) const {
+RankWait ProgramRun::waitOf(int32_t rank) const {
   const Waiting waiting = transport->waiting(rank);
+  RankWait wait{waiting.what, waiting.onRank, std::string()};
+  if (waiting.what == Waiting::For::Collective) {
+    const int64_t collective = ranks[rank]->collectiveOf(waiting.collective);
+    wait.name = std::string(wordFor(desc.collectives[collective].kind)) + " " +
+                std::to_string(collective);
+  } else if (waiting.what != Waiting::For::Nothing) {
+    wait.name = nameOf(waiting.message, edgeNamesOf(state.executable()));
+  }
+  return wait;
+}
+
+RankStatus ProgramRun::statusOf(int32_t rank) const {
+  const RankWait waiting = waitOf(rank);
   RankStatus status;
   status.progress = ranks[rank]->actionsBegun() + transport->progress();
   status.text = "rank " + std::to_string(rank);
@@ -52,19 +66,13 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
     return status;
   }
   status.waitsFor = waiting.onRank;
-  const std::string other = std::to_string(waiting.onRank),
-                    message = nameOf(waiting.message,
-                                     edgeNamesOf(state.executable()));
+  const std::string other = std::to_string(waiting.onRank);
   if (waiting.what == Waiting::For::Arrival)
-    status.text += " waits for " + message + " of rank " + other;
+    status.text += " waits for " + waiting.name + " of rank " + other;
   else if (waiting.what == Waiting::For::Release)
-    status.text += " waits until rank " + other + " receives " + message;
-  else {
-    const int64_t collective = ranks[rank]->collectiveOf(waiting.collective);
-    status.text += " waits for rank " + other + " in " +
-                   wordFor(desc.collectives[collective].kind) + " " +
-                   std::to_string(collective);
-  }
+    status.text += " waits until rank " + other + " receives " + waiting.name;
+  else
+    status.text += " waits for rank " + other + " in " + waiting.name;
   return status;
 }
 
@@ -178,7 +186,8 @@ public:
     const RankStatus own = run.statusOf(world.process);
     world.store->report(encode(own));
     if (!world.isFirst())
-      return check(own.progress, now, 1.5 * limit + 5);
+      return check(own.progress, now,
+                   1.5 * limit + std::clamp(limit, 2.0, 5.0));
     uint64_t sum = 0;
     for (const RankStatus &status : run.allStatuses())
       sum += status.progress;
@@ -217,7 +226,14 @@ void ProgramRun::iterate(Team &team, const Span &span,
     ranks[r]->begin(span);
   Watchdog watchdog(*this);
   Team::Watch watch;
-  watch.stopAll = [&] { transport->abort(); };
+  watch.stopAll = [&](int32_t thread, const std::exception_ptr &why) {
+    std::function<void()> then;
+    if (options.failed)
+      then = options.failed(*this, thread < 0 ? -1 : held[thread], why);
+    transport->abort();
+    if (then)
+      then();
+  };
   watch.look = [&] {
     watchdog.look();
     if (look)

@@ -15,6 +15,15 @@
 
 namespace rondo::runtime {
 
+/// What a rank waits for.
+struct RankWait {
+  Waiting::For what = Waiting::For::Nothing;
+  /// The rank that has not come yet; -1: it waits for nobody.
+  int32_t onRank = -1;
+  /// `1I0`, `all_reduce 0`.
+  std::string name;
+};
+
 /// What a rank is doing.
 struct RankStatus {
   /// Never decreases.
@@ -48,6 +57,8 @@ public:
   void iterate(Team &team, const Span &span = {},
                const std::function<void()> &look = {});
 
+  /// What a rank of this process waits for.
+  RankWait waitOf(int32_t rank) const;
   /// `rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0`.
   std::string describeWaits() const;
 

@@ -14,8 +14,11 @@ Rank::~Rank() = default;
 
 void RunningRank::run() {
   const size_t firstEvent = trace.size();
+  ring.begin(ActionRing::Begin);
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
+    const bool keepsRun = keepTrace && span.tracedIterations > 0;
+    const int64_t begunNs = keepsRun ? device.stamp() : 0;
     progress.assign(progress.size(), Progress());
     beginShards();
     desc.run(*this, desc.row);
@@ -26,14 +29,20 @@ void RunningRank::run() {
       throw Error("the program of rank " + std::to_string(me) +
                   " does not await collective " +
                   std::to_string(collectiveOf(open - progress.begin())));
+    ring.begin(ActionRing::Drain);
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
         transport.waitSent(fence.channel, fence.ticket);
       fence.channel = -1;
     }
+    if (keepsRun)
+      trace.push_back({Traced::Run, ActionKind::Step, Message::None, program.id,
+                       -1, -1, static_cast<int32_t>(span.iterations), -1, -1,
+                       span.before + 1, begunNs, device.stamp()});
     checkEnd();
     checkShards();
   });
+  ring.begin(ActionRing::Idle);
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
     trace[i].endNs = device.timeOf(trace[i].endNs);
@@ -71,11 +80,11 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  acquire(home.place(Buffer::Output), microbatch);
-  acquire(home.place(Buffer::SavedForInputGrad), microbatch);
-  acquire(home.place(Buffer::SavedForWeightGrad), microbatch);
-  acquire(home.place(Buffer::Checkpoints), microbatch);
-  awaitTensors(home.inputs, microbatch);
+  acquire(home.place(Buffer::Output), microbatch, action);
+  acquire(home.place(Buffer::SavedForInputGrad), microbatch, action);
+  acquire(home.place(Buffer::SavedForWeightGrad), microbatch, action);
+  acquire(home.place(Buffer::Checkpoints), microbatch, action);
+  awaitTensors(home.inputs, microbatch, action);
   char *data = home.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
@@ -112,8 +121,8 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     return;
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
-  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch);
-  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch);
+  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch, action);
+  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch, action);
   char *data = home.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
@@ -145,8 +154,8 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
   for (const LocalTensor &tensor : home.inputGrads)
-    acquire(tensor.place, microbatch);
-  awaitTensors(home.outputGrads, microbatch);
+    acquire(tensor.place, microbatch, action);
+  awaitTensors(home.outputGrads, microbatch, action);
   action.restart();
   addOutputGrads(home, microbatch);
   const HomeBinding &binding = *home.binding;

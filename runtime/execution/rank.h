@@ -4,10 +4,13 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
+#include "runtime/execution/action_ring.h"
+#include "runtime/execution/fault.h"
 #include "runtime/execution/local_shard.h"
 #include "runtime/execution/rank_actions.h"
 #include "runtime/execution/span.h"
 #include "runtime/execution/state.h"
+#include "runtime/execution/trace_event.h"
 #include "runtime/optimizer/rule.h"
 #include "runtime/transport/transport.h"
 
@@ -24,18 +27,6 @@ using ActionKind = rondo::ActionKind;
 /// 2, unit 0`.
 std::string actionName(ActionKind kind, Message message, int64_t subject,
                        int64_t microbatch);
-
-/// One action as it ran on the rank's device. A message's time is the moment
-/// when it was handed over.
-struct TraceEvent {
-  ActionKind kind;
-  Message message;
-  /// The home that runs it, or that made the message.
-  int32_t home;
-  /// A stage, or a collective, and a micro-batch.
-  int32_t number, microbatch;
-  int64_t startNs, endNs;
-};
 
 /// How long a home's task or step took.
 struct WorkTime {
@@ -100,7 +91,8 @@ class RunningRank final : public Rank {
 public:
   RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
               Transport &transport, int32_t rank,
-              const OptimizerConfig &optimizer);
+              const OptimizerConfig &optimizer, ActionRing &ring,
+              FaultPoint *fault);
 
   /// What the next run does. No thread may be running it.
   void begin(const Span &span);
@@ -243,15 +235,16 @@ private:
       return tickets[microbatch % static_cast<int64_t>(tickets.size())];
     }
   };
-  /// A send that still reads a slot.
+  /// A send that still reads a slot; the message is for the trace.
   struct Fence {
     int32_t channel = -1;
     Transport::Ticket ticket = 0;
+    int32_t edge = -1, microbatch = 0;
   };
   class Action;
 
   LocalHome &local(int64_t home, int64_t microbatch);
-  void acquire(const Place &place, int64_t microbatch);
+  void acquire(const Place &place, int64_t microbatch, Action &action);
   Place placeOf(const State &state, int32_t number);
   void addEdge(int32_t number, const Wiring &wiring);
   void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
@@ -265,9 +258,9 @@ private:
   int32_t edgeOf(Message message, int64_t home, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
-  void awaitMessage(int32_t edge, int64_t microbatch);
-  void awaitTensors(const std::vector<LocalTensor> &tensors,
-                    int64_t microbatch);
+  void awaitMessage(int32_t edge, int64_t microbatch, Action &action);
+  void awaitTensors(const std::vector<LocalTensor> &tensors, int64_t microbatch,
+                    Action &action);
   void addOutputGrads(const LocalHome &home, int64_t microbatch);
   void makeCalls(LocalHome &home) const;
 
@@ -368,6 +361,9 @@ private:
   /// Of a norm that is late: by entry the sum, and by iteration the norm.
   std::vector<double> lateSums, lateNorms;
 
+  ActionRing &ring;
+  /// For tests; null: none.
+  FaultPoint *const fault;
   Span span;
   /// Of the program, or of the pipeline that it imitates; null: neither.
   const OverlapDesc *overlap = nullptr;

@@ -9,7 +9,8 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 /// Waits for sends that still read the slot.
-void RunningRank::acquire(const Place &place, int64_t microbatch) {
+void RunningRank::acquire(const Place &place, int64_t microbatch,
+                          Action &action) {
   if (!place.base)
     return;
   Fence *fence =
@@ -17,6 +18,7 @@ void RunningRank::acquire(const Place &place, int64_t microbatch) {
   for (int32_t k = 0; k < fencesPerSlot && fence[k].channel >= 0; ++k) {
     transport.waitSent(fence[k].channel, fence[k].ticket);
     fence[k].channel = -1;
+    action.waited(Traced::Release, fence[k].edge, fence[k].microbatch);
   }
 }
 
@@ -25,7 +27,8 @@ MessageName RunningRank::nameOfMessage(int32_t edge, int64_t microbatch) const {
           edgeDescs[edge].to};
 }
 
-void RunningRank::awaitMessage(int32_t number, int64_t microbatch) {
+void RunningRank::awaitMessage(int32_t number, int64_t microbatch,
+                               Action &action) {
   LocalEdge &edge = edges[number];
   if (edge.channel < 0) {
     const EdgeDesc &desc = edgeDescs[number];
@@ -38,18 +41,20 @@ void RunningRank::awaitMessage(int32_t number, int64_t microbatch) {
   if (ticket < 0)
     failOnUnposted(number, microbatch);
   edge.ticket(microbatch) = -1;
+  ring.waitFor(number);
   transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
+  action.waited(Traced::Arrival, number, microbatch);
 }
 
 /// Waits for all parts, or copies them.
 void RunningRank::awaitTensors(const std::vector<LocalTensor> &tensors,
-                               int64_t microbatch) {
+                               int64_t microbatch, Action &action) {
   for (const LocalTensor &tensor : tensors) {
     if (edges[tensor.edges.front()].isCopied)
-      acquire(tensor.place, microbatch);
+      acquire(tensor.place, microbatch, action);
     for (int32_t edge : tensor.edges)
       if (carries(edge, microbatch))
-        awaitMessage(edge, microbatch);
+        awaitMessage(edge, microbatch, action);
   }
 }
 
@@ -95,6 +100,7 @@ void RunningRank::send(Message message, int64_t h, int64_t to,
   local(h, microbatch);
   Action action(*this, ActionKind::Send, h, microbatch, message);
   const int32_t number = edgeOf(message, h, to, microbatch);
+  action.setEdge(number);
   LocalEdge &edge = edges[number];
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
@@ -109,7 +115,7 @@ void RunningRank::send(Message message, int64_t h, int64_t to,
                          fencesPerSlot];
   while (fence->channel >= 0)
     ++fence;
-  *fence = {edge.channel, ticket};
+  *fence = {edge.channel, ticket, number, static_cast<int32_t>(microbatch)};
 }
 
 void RunningRank::receive(Message message, int64_t h, int64_t to,
@@ -119,11 +125,12 @@ void RunningRank::receive(Message message, int64_t h, int64_t to,
   const int32_t number = edgeOf(message, h, to, microbatch);
   local(edgeDescs[number].to, microbatch);
   Action action(*this, ActionKind::Recv, h, microbatch, message);
+  action.setEdge(number);
   LocalEdge &edge = edges[number];
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
     failOnMessage("receives", message, h, microbatch, "it makes itself");
-  acquire(edge.received, microbatch);
+  acquire(edge.received, microbatch, action);
   edge.ticket(microbatch) = transport.receive(
       edge.channel, name,
       at(edge.received.at(microbatch), edgeDescs[number].receivedOffset),

@@ -26,6 +26,9 @@ int64_t rondo::runtime::mostAtOnce(const ProgramDesc &program) {
 
 void RunningRank::begin(const Span &next) {
   span = next;
+  ring.beginRun({program.name, program.microbatches, program.overlap != nullptr,
+                 program.kind != ProgramKind::Evaluation},
+                span.before);
   overlap = span.imitation.overlap ? span.imitation.overlap : program.overlap;
   lateNorms.assign(normDelay(program) > 0 ? span.iterations : 0,
                    std::numeric_limits<double>::quiet_NaN());

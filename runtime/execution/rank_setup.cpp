@@ -11,14 +11,16 @@ using namespace rondo::runtime;
 
 RunningRank::RunningRank(State &state, const ProgramDesc &program,
                          const Wiring &wiring, Transport &transport,
-                         int32_t rank, const OptimizerConfig &optimizer)
+                         int32_t rank, const OptimizerConfig &optimizer,
+                         ActionRing &ring, FaultPoint *fault)
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
       stream(device.stream()), homes(state.homes().size()),
       edgeDescs(program.edges), edges(state.executable().numEdges),
-      firstFence(program.numPools, -1), records(homes.size()),
-      progress(wiring.collectives.size()), firstEntry(wiring.firstEntry),
-      lateSums(wiring.collectives.size()), sharedHeaders(homes.size()) {
+      firstFence(program.numPools, -1), progress(wiring.collectives.size()),
+      firstEntry(wiring.firstEntry), lateSums(wiring.collectives.size()),
+      ring(ring), fault(fault), records(homes.size()),
+      sharedHeaders(homes.size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
     homes[h].stage = state.executable().homes[h].stage;
     if (program.rankOfHome[h] != me)

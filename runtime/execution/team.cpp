@@ -51,9 +51,11 @@ void Team::stop() {
     thread.join();
 }
 
-void Team::fail(const std::exception_ptr &exception) {
-  if (!failure)
-    failure = exception;
+void Team::fail(int32_t thread, const std::exception_ptr &exception) {
+  if (failure)
+    return;
+  failure = exception;
+  failed = thread;
 }
 
 void Team::work(int32_t rank) {
@@ -80,7 +82,7 @@ void Team::work(int32_t rank) {
     }
     lock.lock();
     if (exception)
-      fail(exception);
+      fail(rank, exception);
     if (--running == 0 || exception)
       ended.notify_all();
   }
@@ -108,12 +110,12 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
       }
       lock.lock();
       if (exception)
-        fail(exception);
+        fail(-1, exception);
     }
   }
   if (!failure)
     return;
-  watch.stopAll();
+  watch.stopAll(failed, failure);
   if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
                         [&] { return running == 0; })) {
     std::string message = messageOf(failure);

@@ -23,8 +23,9 @@ public:
 
   /// Callbacks while the ranks run, on the thread that called run().
   struct Watch {
-    /// Once, as soon as the first rank has thrown: the others must stop.
-    std::function<void()> stopAll;
+    /// Once, as soon as the first rank has thrown: the others must stop. Says
+    /// which thread it was, -1 for look(), and what it has thrown.
+    std::function<void(int32_t thread, const std::exception_ptr &)> stopAll;
     /// About every 100 ms. An exception counts as one of a rank.
     std::function<void()> look;
     /// Reports why the process ends.
@@ -41,7 +42,7 @@ public:
 private:
   void stop();
   void work(int32_t rank);
-  void fail(const std::exception_ptr &exception);
+  void fail(int32_t thread, const std::exception_ptr &exception);
 
   std::mutex mutex;
   std::condition_variable started, ended;
@@ -51,6 +52,8 @@ private:
   int32_t count = 0, running = 0;
   bool isStopping = false;
   std::exception_ptr failure;
+  /// Whose it is; -1: look()'s.
+  int32_t failed = -1;
   std::vector<std::thread> threads;
 };
 

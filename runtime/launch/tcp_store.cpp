@@ -7,6 +7,7 @@
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store_server.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -71,8 +72,9 @@ public:
       if (std::unique_lock<std::mutex> lock(mutex); why.empty())
         changed.wait_for(lock, std::chrono::seconds(2),
                          [&] { return failureCode || isLost; });
+      // Without an answer to the last question, none is likely now.
       ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code)), why},
-          answerSeconds);
+          isSilent ? 0.5 : answerSeconds);
       return true;
     } catch (const Error &) {
       return false;
@@ -152,6 +154,7 @@ private:
     if (call.isAnswered)
       return std::move(call.fields);
     throwFailure();
+    isSilent = true;
     char text[32];
     std::snprintf(text, sizeof text, "%g", silent);
     throw Error("rank 0 has not been heard from for " + std::string(text) +
@@ -260,6 +263,8 @@ private:
   uint64_t lastId = 1;
   std::optional<Exit> failureCode;
   bool isLost = false, isClosing = false;
+  /// Process 0 has left a question without an answer.
+  std::atomic<bool> isSilent{false};
   std::thread thread;
 };
 

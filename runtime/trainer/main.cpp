@@ -84,6 +84,8 @@ static std::string commonFlags(const Options &options,
       << "--link-trace " << given(!options.linkTrace.empty()) << '\n'
       << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
       << "--links " << given(options.showLinks) << '\n'
+      << "--failure-dir " << given(!options.failureDir.empty()) << '\n'
+      << "--check-messages " << given(options.checksMessages) << '\n'
       << "--links-file " << given(!options.linksFile.empty()) << '\n'
       << "--iterations " << options.iterations << '\n'
       << "--held-out " << options.heldOut << '\n'
@@ -219,10 +221,15 @@ static int run(const Executable &compiled, const Options &options,
   if (isTraining || options.mode == Options::Mode::Verify)
     checkClip(executable, options, world);
   Trainer trainer(executable, options, options.data.empty(), world);
-  if (options.mode == Options::Mode::Generate)
-    return generateTokens(trainer, options);
-  return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
-                                               : trainModel(trainer, options);
+  try {
+    if (options.mode == Options::Mode::Generate)
+      return generateTokens(trainer, options);
+    return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
+                                                 : trainModel(trainer, options);
+  } catch (...) {
+    trainer.failed(std::current_exception());
+    throw;
+  }
 }
 
 /// Standard output may be on a full disk.

@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/trainer/nearest.h"
+#include "runtime/trainer/option_checks.h"
 #include "runtime/trainer/option_values.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct Flag {
   const char *name;
   /// The flag's argument as help names it; null: none.
   const char *argument;
+  /// Null: it is for tests, and --help leaves it out.
   const char *help;
   std::function<void(Options &, const std::string &)> set;
 };
@@ -197,7 +199,8 @@ static const std::vector<Flag> &flags() {
        "writes the logits of the tokens to continue (.safetensors)",
        [](Options &o, Set v) { o.logits = v; }},
       {"--trace", "FILE",
-       "writes the measured times of the first 10 iterations (Chrome trace)",
+       "writes when tasks, messages and waits of the first 10 iterations were "
+       "(Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
       {"--json-log", "FILE",
        "writes one JSON object per iteration; with --resume, appends them",
@@ -226,6 +229,15 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) {
          o.timeoutSeconds = number("--timeout", v, 0, 1e9);
        }},
+      {"--failure-dir", "DIR",
+       "if the run fails, each rank writes its last actions into a file there, "
+       "for rondo blame",
+       [](Options &o, Set v) { o.failureDir = v; }},
+      {"--check-messages", nullptr,
+       "sends a checksum with each message and compares it (CPUs)",
+       [](Options &o, Set) { o.checksMessages = true; }},
+      {"--inject-fault", "KIND:RANK:ACTION", nullptr,
+       [](Options &o, Set v) { o.fault = parseFault(v); }},
       {"--rank", "R", "rank of this process (default: from the launcher)",
        [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},
       {"--world-size", "N", "number of processes of the run",
@@ -261,7 +273,8 @@ static const std::vector<Flag> &flags() {
 [[noreturn]] static void unknown(const std::string &word) {
   std::vector<std::string> known;
   for (const Flag &flag : flags())
-    known.push_back(flag.name);
+    if (flag.help)
+      known.push_back(flag.name);
   const std::string nearest = nearestWord(word, known);
   if (nearest.empty())
     usage("unknown flag '" + word + "'");
@@ -305,46 +318,7 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
     if (options.mode == Options::Mode::Help)
       return options;
   }
-  if (isVerify && !options.profile.empty())
-    usage("--verify and --profile cannot be combined");
-  if (isCheck && (isVerify || !options.profile.empty()))
-    usage("--check-bodies cannot be combined with --verify or --profile");
-  const bool isGenerate =
-      !options.prompt.empty() || !options.promptTokens.empty();
-  if (isGenerate && (isCheck || isVerify || !options.profile.empty()))
-    usage("--generate cannot be combined with --verify, --profile or "
-          "--check-bodies");
-  if (!options.prompt.empty() && !options.promptTokens.empty())
-    usage("--generate and --generate-tokens cannot be combined");
-  if (!isGenerate &&
-      (options.newTokens || options.temperature || !options.logits.empty()))
-    usage("--tokens, --temperature and --logits need --generate or "
-          "--generate-tokens");
-  if (isGenerate && !options.data.empty())
-    usage("--generate reads no --data");
-  if (!options.init.empty() && !isGenerate &&
-      options.mode != Options::Mode::Train)
-    usage("--init is for training and --generate, not for --verify, --profile "
-          "or --check-bodies");
-  // A run that is started again with the same flags resumes its own file.
-  if (!options.init.empty() && !options.resume.empty() &&
-      options.resume != options.save)
-    usage("--init and --resume both give weights; together they need --save "
-          "with the file of --resume, which is resumed once it exists");
-  if (options.mode != Options::Mode::Train &&
-      !(options.save + options.resume + options.trace + options.jsonLog +
-        options.linksFile)
-           .empty())
-    usage("--save, --resume, --trace, --json-log and --links-file are for "
-          "training, not for --verify, --profile, --check-bodies or "
-          "--generate");
-  if (options.linkTraceRepeat > 0 && options.linkTrace.empty())
-    usage("--link-trace-repeat needs --link-trace");
-  if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
-      options.mode != Options::Mode::Verify)
-    usage("--link-trace is for training and --verify: others do not iterate");
-  if (options.saveEvery > 0 && options.save.empty())
-    usage("--save-every needs --save");
+  checkTogether(options, isVerify, isCheck);
   if (!options.newTokens)
     options.newTokens = 64;
   if (!options.temperature)
@@ -372,6 +346,8 @@ std::string rondo::runtime::helpText(const std::string &program,
       "\n"
       "Trains the model that was compiled into this program.\n\n";
   for (const Flag &flag : flags()) {
+    if (!flag.help)
+      continue;
     std::string left = "  " + std::string(flag.name);
     if (flag.argument)
       left += std::string(" ") + flag.argument;

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
 #include "runtime/adaptive/tuner.h"
+#include "runtime/execution/fault.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/optimizer/rule.h"
 #include "runtime/trainer/schedules.h"
@@ -80,8 +81,14 @@ struct Options {
   std::string linkTrace;
   /// In ms or iterations, what the trace goes by; 0: it is not repeated.
   int64_t linkTraceRepeat = 0;
+  /// Where ranks say what they did last if the run fails; empty: nowhere.
+  std::string failureDir;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
+  /// Whether checksums travel with messages.
+  bool checksMessages = false;
+  /// For tests.
+  Fault fault;
   bool quiet = false;
   /// Print what the channels have measured.
   bool showLinks = false;

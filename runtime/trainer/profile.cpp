@@ -1,15 +1,12 @@
 //===- profile.cpp - Measured costs and times -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/launch/store.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <type_traits>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -55,7 +52,7 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   for (int32_t r : run->heldRanks())
     for (const TraceEvent &event : run->rank(r).trace)
       for (int k = 0; k < kinds; ++k)
-        if (event.kind == timed[k])
+        if (event.what == Traced::Action && event.kind == timed[k])
           times[event.home * kinds + k].push_back(event.endNs - event.startNs);
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
   size_t samples = 0;
@@ -98,71 +95,4 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
                 "'%s'\n",
                 exe.numStages, samples, options.profile.c_str());
   return 0;
-}
-
-void rondo::runtime::takeTrace(ProgramRun &run, RankTraces &traces) {
-  for (int32_t r : run.heldRanks()) {
-    std::vector<TraceEvent> &fresh = run.rank(r).trace;
-    traces[r].insert(traces[r].end(), fresh.begin(), fresh.end());
-    fresh.clear();
-  }
-}
-
-/// Of all ranks, on process 0's clock. Only process 0 gets those of other
-/// processes.
-static RankTraces collectTraces(RankTraces traces, const World &world) {
-  if (world.isAlone())
-    return traces;
-  static_assert(std::is_trivially_copyable_v<TraceEvent>);
-  const std::string key = "the trace of rank ";
-  if (!world.isFirst()) {
-    std::vector<TraceEvent> &mine = traces[world.process];
-    const int64_t offsetNs = world.store->clockOffsetNs();
-    for (TraceEvent &event : mine) {
-      event.startNs += offsetNs;
-      event.endNs += offsetNs;
-    }
-    world.store->give(key + std::to_string(world.process),
-                      std::string(reinterpret_cast<const char *>(mine.data()),
-                                  mine.size() * sizeof(TraceEvent)));
-    return traces;
-  }
-  for (int32_t r = 1; r < world.processes; ++r) {
-    std::string bytes = world.store->take(key + std::to_string(r));
-    traces[r].resize(bytes.size() / sizeof(TraceEvent));
-    if (!traces[r].empty())
-      std::memcpy(traces[r].data(), bytes.data(),
-                  traces[r].size() * sizeof(TraceEvent));
-  }
-  return traces;
-}
-
-void rondo::runtime::writeTrace(const std::string &path, RankTraces own,
-                                const World &world) {
-  const RankTraces traces = collectTraces(std::move(own), world);
-  const int32_t ranks = static_cast<int32_t>(traces.size());
-  if (!world.isFirst())
-    return;
-  int64_t zeroNs = INT64_MAX;
-  for (int32_t r = 0; r < ranks; ++r)
-    for (const TraceEvent &event : traces[r])
-      zeroNs = std::min(zeroNs, event.startNs);
-  std::string json = "{\"traceEvents\":[";
-  const char *comma = "\n";
-  for (int32_t r = 0; r < ranks; ++r)
-    for (const TraceEvent &event : traces[r]) {
-      bool isMessage = traitsOf(event.kind).subject != Subject::Home;
-      std::string name =
-          actionName(event.kind, event.message, event.number, event.microbatch);
-      char line[200];
-      std::snprintf(line, sizeof line,
-                    "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
-                    "\"ts\":%.3f,\"dur\":%.3f}",
-                    comma, name.c_str(), r, isMessage ? 1 : 0,
-                    static_cast<double>(event.startNs - zeroNs) * 1e-3,
-                    static_cast<double>(event.endNs - event.startNs) * 1e-3);
-      json += line;
-      comma = ",\n";
-    }
-  writeFile(path, json + "\n],\"displayTimeUnit\":\"ns\"}\n");
 }

@@ -10,6 +10,7 @@
 #include "runtime/trainer/link_report.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
+#include "runtime/trainer/run_trace.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
@@ -216,9 +217,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       progress.heldOut(position.step, trainer.evaluate(*evaluation));
     evaluatedAt = position.step;
   };
-  RankTraces traces;
-  for (const ProgramDesc *program : programs)
-    traces.resize(std::max<size_t>(traces.size(), program->numRanks));
+  RunTrace traces(exe, programs);
   int signal = 0;
   while (position.step < last && signal == 0) {
     TrainingSpan span;
@@ -252,11 +251,11 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                         adaptation->proposal());
       signal = result.stopSignal;
       // Before another found schedule may take the place of this run.
-      takeTrace(run, traces);
+      traces.take(run);
       report(span.first, result);
     } else {
       signal = trainer.trainSpan(run, span, report, stopSignal);
-      takeTrace(run, traces);
+      traces.take(run);
     }
     const int64_t iteration = position.step = span.first + span.count - 1;
     if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
@@ -277,7 +276,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                   options.save + "'");
   }
   if (!options.trace.empty())
-    writeTrace(options.trace, std::move(traces), world);
+    traces.write(options.trace, world);
   if (signal == 0)
     return 0;
   progress.note(

@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/last_words.h"
 #include "runtime/trainer/link_trace.h"
 
 #include <algorithm>
@@ -65,6 +66,9 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     : exe(executable), options(options), numCores(countCores()),
       programState(executable, world),
       threads(world.isAlone() ? mostRanks(executable) : 1) {
+  if (!options.failureDir.empty())
+    lastWords = std::make_unique<LastWords>(options.failureDir, exe,
+                                            programState.world());
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
       const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];
@@ -100,6 +104,13 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     open();
 }
 
+Trainer::~Trainer() = default;
+
+void Trainer::failed(const std::exception_ptr &why) {
+  if (lastWords && rankConnections)
+    lastWords->note(*rankConnections, nullptr, -1, why)();
+}
+
 bool Trainer::holdsStage(int32_t stage) const {
   for (int32_t h = 0; h < exe.numHomes; ++h)
     if (exe.homes[h].stage == stage && programState.holds(h))
@@ -119,12 +130,19 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
     return std::make_unique<ProgramRun>(*rankConnections, program);
   ProgramOptions programOptions;
   programOptions.link = options.link;
+  programOptions.checksMessages = options.checksMessages;
+  programOptions.fault = options.fault;
   if (!options.linkTrace.empty())
     programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
         options.linkTrace, mostRanks(exe), options.linkTraceRepeat));
   programOptions.transport.cores = numCores;
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
   programOptions.transport.useGraph = options.useGraph;
+  if (lastWords)
+    programOptions.failed = [this](const ProgramRun &run, int32_t rank,
+                                   const std::exception_ptr &why) {
+      return lastWords->note(*rankConnections, &run, rank, why);
+    };
   OptimizerConfig &optimizer = programOptions.optimizer;
   optimizer.rule.kind = options.optimizer;
   optimizer.rule.adamw.weightDecay = optimizer.rule.sgd.weightDecay =

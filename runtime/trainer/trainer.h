@@ -16,6 +16,8 @@
 
 namespace rondo::runtime {
 
+class LastWords;
+
 /// Results of one iteration.
 struct IterationResult {
   /// Mean over the samples; 0 if no layer writes it.
@@ -58,6 +60,7 @@ public:
   /// it.
   Trainer(const Executable &executable, const Options &options,
           bool useGeneratedData, const World &world = {});
+  ~Trainer();
 
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
@@ -112,6 +115,10 @@ public:
                               const std::vector<int32_t> &tokens, int64_t first,
                               int64_t count);
 
+  /// With --failure-dir, writes what the ranks of this process did last, if
+  /// they have not done so. Call it when the run ends by an exception.
+  void failed(const std::exception_ptr &why);
+
   static const std::atomic<int> noSignal;
 
 private:
@@ -154,6 +161,7 @@ private:
   /// Stages, and layers in them, that read tokens and targets; -1: none.
   int32_t embeddingStage = -1, headStage = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
+  std::unique_ptr<LastWords> lastWords;
   Team threads;
 };
 
@@ -177,15 +185,6 @@ int profileModel(Trainer &trainer, const Options &options);
 int generateTokens(Trainer &trainer, const Options &options);
 /// Needs no state. Throws Error if there are no custom layers.
 int checkBodies(const Executable &executable, const Options &options);
-
-/// By rank, in the order in which they came.
-using RankTraces = std::vector<std::vector<TraceEvent>>;
-/// Moves what the ranks of a pipeline have kept behind `traces`, which has a
-/// place for each rank.
-void takeTrace(ProgramRun &run, RankTraces &traces);
-/// Writes a Chrome trace: pid = rank, tid 0 compute, tid 1 communication. All
-/// processes call it; process 0 writes. Throws Error.
-void writeTrace(const std::string &path, RankTraces own, const World &world);
 
 } // namespace rondo::runtime
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
+#include "runtime/base/crc32c.h"
 #include "runtime/base/ticks.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/meeting.h"
@@ -19,6 +20,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <utility>
 
 using namespace rondo::runtime;
 
@@ -33,6 +35,10 @@ struct alignas(64) Entry {
   int64_t carriedNs = 0, arrivalNs = 0;
   /// Of the transfer: in ticks, with an imposed link in ns.
   uint64_t begin = 0, end = 0;
+  /// Of what was sent, if messages are checked.
+  uint32_t checksum = 0;
+  /// For tests: it changes on its way.
+  bool isSpoiled = false;
 };
 
 struct alignas(64) Channel {
@@ -94,8 +100,9 @@ public:
   InprocTransport(const TransportParams &params, int cores)
       : edges(params.edges), network(params.link, params.linkTrace),
         isLinkImposed(network.isImposed()), measures(params.measures),
-        spins(params.ranks <= cores ? 500 : 40),
-        channels(params.channels.size()), records(params.ranks) {
+        checks(params.checks), spins(params.ranks <= cores ? 500 : 40),
+        channels(params.channels.size()), records(params.ranks),
+        spoils(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {
       channels[i].from = params.channels[i].from;
       channels[i].to = params.channels[i].to;
@@ -119,6 +126,8 @@ public:
     Entry &entry = c.entry(c.sent);
     // The data are only read.
     entry.sender = {name, static_cast<char *>(const_cast<void *>(data)), bytes};
+    entry.checksum = checks ? crc32c(data, static_cast<size_t>(bytes)) : 0;
+    entry.isSpoiled = bytes > 0 && std::exchange(spoils[c.from], 0) != 0;
     post(c, entry, Sent);
     return c.sent++;
   }
@@ -146,6 +155,10 @@ public:
     if (isLinkImposed)
       waitUntil(c.entry(ticket).arrivalNs, Waiting::For::Arrival, c.to, channel,
                 ticket);
+    if (checks)
+      checkContent("message " + nameOf(c.entry(ticket).receiver.name, edges),
+                   c.from, c.to, c.entry(ticket).receiver.data,
+                   c.entry(ticket).receiver.bytes, c.entry(ticket).checksum);
   }
 
   void startSumParts(int32_t collective, int32_t rank) override {
@@ -184,6 +197,7 @@ public:
   void beginIteration(int64_t iteration) override {
     network.beginIteration(iteration, nowNs());
   }
+  void spoilNext(int32_t rank) override { spoils[rank] = 1; }
   SerialLink *imposedLink(int32_t from, int32_t to) final {
     return isLinkImposed ? &network.link(from, to) : nullptr;
   }
@@ -208,6 +222,8 @@ private:
     if (entry.sender.bytes > 0)
       std::memcpy(entry.receiver.data, entry.sender.data,
                   static_cast<size_t>(entry.sender.bytes));
+    if (entry.isSpoiled)
+      entry.receiver.data[entry.sender.bytes / 2] ^= 1;
     if (isLinkImposed) {
       const int64_t beginNs = nowNs();
       const SerialLink::Passage passage =
@@ -290,7 +306,7 @@ private:
 
   const EdgeNames edges;
   ImposedNetwork network;
-  const bool isLinkImposed, measures;
+  const bool isLinkImposed, measures, checks;
   const Ticks ticks;
   /// The time of an empty message, in ticks.
   uint64_t startTicks = UINT64_MAX;
@@ -300,6 +316,8 @@ private:
   std::vector<Channel> channels;
   std::deque<Meeting> meetings;
   std::vector<WaitRecord> records;
+  /// By rank, for tests: whether its next message changes on its way.
+  std::vector<char> spoils;
   std::atomic<bool> isAborted{false};
 };
 

@@ -28,6 +28,11 @@ void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
 [[noreturn]] void failOnTooMany(bool isSender, MessageName name, int32_t from,
                                 int32_t to, const EdgeNames &edges);
 
+/// Throws Error if what a rank has received is not what the other has sent,
+/// with this checksum. `what`: `message 0F3`, `a part of collective 2`.
+void checkContent(const std::string &what, int32_t from, int32_t to,
+                  const void *data, int64_t bytes, uint32_t sent);
+
 /// Throws Error if a rank has less staging memory than a collective needs.
 /// `what`: what the user knows the collective by.
 void checkStaging(StagingParams staging, int64_t needed, int32_t collective,

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
+#include "runtime/base/crc32c.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
 
@@ -80,7 +81,9 @@ void ProcessTransport::bringSumsForward() {
     if (!std::all_of(sum.operations.begin(), sum.operations.end(),
                      [](const Part &part) { return part.hasEnded; }))
       return;
+    checkParts(lane.front(), sum);
     sum.operations.clear();
+    sum.checksums.clear();
     if (sum.state != Sum::State::Idle && goOn(lane.front(), sum))
       continue;
     sum.state = Sum::State::Idle;
@@ -198,12 +201,36 @@ void ProcessTransport::addAll(int32_t collective, const Sum &sum) const {
 
 void ProcessTransport::sendPart(Sum &sum, int32_t to, int32_t collective,
                                 const void *data, int64_t bytes) {
-  sum.operations.push_back(
-      {endpoint->send(to, Endpoint::Collectives, collective, data, bytes), to});
+  auto send = [&](const void *from, int64_t size) {
+    sum.operations.push_back(
+        {endpoint->send(to, Endpoint::Collectives, collective, from, size),
+         to});
+  };
+  send(data, bytes);
+  if (!params.checks)
+    return;
+  sum.checksums.push_back({crc32c(data, static_cast<size_t>(bytes)), to});
+  send(&sum.checksums.back().value, sizeof(uint32_t));
 }
 
 void ProcessTransport::receivePart(Sum &sum, int32_t from, void *data,
                                    int64_t bytes) {
-  sum.operations.push_back(
-      {endpoint->receive(from, Endpoint::Collectives, data, bytes), from});
+  auto receive = [&](void *to, int64_t size) {
+    sum.operations.push_back(
+        {endpoint->receive(from, Endpoint::Collectives, to, size), from});
+  };
+  receive(data, bytes);
+  if (!params.checks)
+    return;
+  sum.checksums.push_back({0, from, data, bytes});
+  receive(&sum.checksums.back().value, sizeof(uint32_t));
+}
+
+/// They stay until the rank's thread has seen them: an exception of the helping
+/// thread is not reported.
+void ProcessTransport::checkParts(int32_t collective, const Sum &sum) const {
+  for (const Checksum &part : sum.checksums)
+    if (part.data)
+      checkContent("a part of collective " + std::to_string(collective),
+                   part.peer, me, part.data, part.bytes, part.value);
 }

@@ -64,6 +64,7 @@ public:
   void abort() override;
   Waiting waiting(int32_t rank) const override;
   void beginIteration(int64_t iteration) override;
+  void spoilNext(int32_t) override { spoils = true; }
   SerialLink *imposedLink(int32_t from, int32_t to) final;
   std::vector<LinkFigures> links() override;
   std::vector<std::vector<Transfer>> takeTransfers() override;
@@ -79,6 +80,14 @@ private:
     MessageName name;
     int64_t bytes = 0;
     Endpoint::Ended ended;
+    // If messages are checked:
+    const char *data = nullptr;
+    /// The sender's, which follows the message.
+    uint32_t checksum = 0;
+    int32_t checksumOperation = -1;
+    bool hasContentEnded = false;
+    /// For tests: what is sent in place of the message.
+    std::vector<char> spoiled;
     /// When an imposed link has carried it, and when it arrives.
     int64_t carriedNs = 0, arrivalNs = 0;
   };
@@ -120,6 +129,15 @@ private:
     bool hasEnded = false;
   };
 
+  /// Of a part of a sum, behind which it comes, if messages are checked.
+  struct Checksum {
+    uint32_t value = 0;
+    int32_t peer = -1;
+    /// What has been received; null: it has been sent.
+    const void *data = nullptr;
+    int64_t bytes = 0;
+  };
+
   /// A collective in which this rank has a part.
   struct Sum {
     enum class State : uint8_t { Idle, Queued, Exchanges, Gathers, Spreads };
@@ -137,6 +155,7 @@ private:
     int64_t endNs = 0;
     /// The operations in flight.
     std::vector<Part> operations;
+    std::deque<Checksum> checksums;
     /// For addAll(), by part: the elements of other ranks.
     std::vector<std::vector<char>> received;
   };
@@ -144,6 +163,8 @@ private:
   /// `now`: on `clock`, if the channel keeps stamps.
   Entry &start(Channel &c, MessageName name, int64_t bytes, uint64_t now);
   void check(const Channel &c, const Entry &entry) const;
+  /// Whether an operation of a channel has ended, and the checksum behind it.
+  bool advance(Entry &entry);
   /// Advances all operations. Requires `mutex`.
   void bringForward();
   /// Spins briefly, then yields the core between looks, then sleeps for longer
@@ -182,6 +203,7 @@ private:
                    int64_t halves);
   void gatherAll(int32_t collective, Sum &sum);
   void addAll(int32_t collective, const Sum &sum) const;
+  void checkParts(int32_t collective, const Sum &sum) const;
   void sendPart(Sum &sum, int32_t to, int32_t collective, const void *data,
                 int64_t bytes);
   void receivePart(Sum &sum, int32_t from, void *data, int64_t bytes);
@@ -216,6 +238,8 @@ private:
   const bool isLinkImposed;
   const int64_t spinNs;
   std::vector<Channel> channels;
+  /// For tests: the next message changes on its way.
+  bool spoils = false;
   /// By rank.
   std::vector<Peer> peers;
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
+#include "runtime/base/crc32c.h"
 #include "runtime/base/error.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <utility>
 
 using namespace rondo::runtime;
 
@@ -114,8 +116,20 @@ Transport::Ticket ProcessTransport::send(int32_t channel, MessageName name,
   const uint64_t now = c.stamps.isEnabled() ? clock->now() : 0;
   std::lock_guard<std::mutex> lock(mutex);
   Entry &entry = start(c, name, bytes, now);
-  entry.operation =
-      endpoint->send(c.to, Endpoint::Messages, tags.tagOf(name), data, bytes);
+  const int32_t tag = tags.tagOf(name);
+  const void *sent = data;
+  if (bytes > 0 && std::exchange(spoils, false)) {
+    const char *first = static_cast<const char *>(data);
+    entry.spoiled.assign(first, first + bytes);
+    entry.spoiled[bytes / 2] ^= 1;
+    sent = entry.spoiled.data();
+  }
+  entry.operation = endpoint->send(c.to, Endpoint::Messages, tag, sent, bytes);
+  if (params.checks) {
+    entry.checksum = crc32c(data, static_cast<size_t>(bytes));
+    entry.checksumOperation = endpoint->send(
+        c.to, Endpoint::Messages, tag, &entry.checksum, sizeof entry.checksum);
+  }
   return c.next++;
 }
 
@@ -127,6 +141,11 @@ Transport::Ticket ProcessTransport::receive(int32_t channel, MessageName name,
   Entry &entry = start(c, name, bytes, now);
   entry.isUnchecked = true;
   entry.operation = endpoint->receive(c.from, Endpoint::Messages, data, bytes);
+  if (params.checks) {
+    entry.data = static_cast<const char *>(data);
+    entry.checksumOperation = endpoint->receive(
+        c.from, Endpoint::Messages, &entry.checksum, sizeof entry.checksum);
+  }
   return c.next++;
 }
 
@@ -188,12 +207,30 @@ void ProcessTransport::check(const Channel &c, const Entry &entry) const {
                      : std::to_string(entry.ended.bytes)) +
                 " bytes, rank " + std::to_string(me) + " expects " +
                 std::to_string(entry.bytes));
+  if (params.checks)
+    checkContent("message " + nameOf(entry.name, params.edges), c.from, me,
+                 entry.data, entry.bytes, entry.checksum);
+}
+
+bool ProcessTransport::advance(Entry &entry) {
+  if (!entry.hasContentEnded) {
+    if (!endpoint->test(entry.operation, entry.ended))
+      return false;
+    entry.hasContentEnded = true;
+  }
+  // Behind another message than the one expected comes no checksum of it.
+  const bool isOther =
+      entry.data && (entry.ended.bytes != entry.bytes ||
+                     entry.ended.tag != tags.tagOf(entry.name));
+  Endpoint::Ended ended;
+  return entry.checksumOperation < 0 || isOther ||
+         endpoint->test(entry.checksumOperation, ended);
 }
 
 void ProcessTransport::bringForward() {
   for (size_t i = 0; i < pending.size();) {
     auto [channel, entry] = pending[i];
-    if (!endpoint->test(entry->operation, entry->ended)) {
+    if (!advance(*entry)) {
       ++i;
       continue;
     }

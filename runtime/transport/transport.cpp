@@ -3,8 +3,11 @@
 
 #include "runtime/transport/transport.h"
 
+#include "runtime/base/crc32c.h"
 #include "runtime/base/error.h"
 #include "runtime/transport/match.h"
+
+#include <cstdio>
 
 using namespace rondo::runtime;
 
@@ -20,6 +23,8 @@ void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
 }
 
 void Transport::beginIteration(int64_t) {}
+
+void Transport::spoilNext(int32_t) {}
 
 SerialLink *Transport::imposedLink(int32_t, int32_t) { return nullptr; }
 
@@ -99,6 +104,21 @@ void rondo::runtime::checkMatch(const Posting &sent, const Posting &posted,
                 std::to_string(from) + " has " + std::to_string(sent.bytes) +
                 " bytes, rank " + std::to_string(to) + " expects " +
                 std::to_string(posted.bytes));
+}
+
+void rondo::runtime::checkContent(const std::string &what, int32_t from,
+                                  int32_t to, const void *data, int64_t bytes,
+                                  uint32_t sent) {
+  const uint32_t found = crc32c(data, static_cast<size_t>(bytes));
+  if (found == sent)
+    return;
+  char sums[64];
+  std::snprintf(sums, sizeof sums, "%08x, not %08x", found, sent);
+  throw Error(what + " from rank " + std::to_string(from) + " to rank " +
+              std::to_string(to) + " has changed on its way: its checksum is " +
+              sums +
+              "; memory, a network card or a cable of one of their machines "
+              "may be faulty");
 }
 
 void rondo::runtime::failOnTooMany(bool isSender, MessageName name,

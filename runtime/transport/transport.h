@@ -106,6 +106,8 @@ struct TransportParams {
   EdgeNames edges;
   /// Whether channels measure their transfers; if not, links() is empty.
   bool measures = true;
+  /// Whether a checksum travels with each message, which the receiver compares.
+  bool checks = false;
   /// By program: the number of ranks that run it, starting at rank 0. Empty:
   /// there is one program, and all ranks run it.
   std::vector<int32_t> ranksOfProgram;
@@ -208,6 +210,9 @@ public:
   virtual void abort() = 0;
   /// What a rank is waiting for. Thread-safe.
   virtual Waiting waiting(int32_t rank) const = 0;
+  /// For tests: a bit of the next message that the rank sends changes on its
+  /// way. By the rank's thread; without effect where messages stay on a device.
+  virtual void spoilNext(int32_t rank);
   /// Messages and iterations that enqueueing devices have finished; never
   /// decreases. Thread-safe.
   virtual uint64_t progress() const { return 0; }

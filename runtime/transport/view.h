@@ -59,6 +59,7 @@ public:
   SerialLink *imposedLink(int32_t from, int32_t to) override {
     return transport.imposedLink(from, to);
   }
+  void spoilNext(int32_t rank) override { transport.spoilNext(rank); }
   uint64_t progress() const override { return transport.progress(); }
   std::vector<LinkFigures> links() override;
 

@@ -14,6 +14,7 @@ BoundArgument criticalPath();
 BoundArgument jacksonBound();
 BoundArgument memoryPrecedence();
 BoundArgument oneRank();
+BoundArgument timeWindows();
 
 } // namespace rondo
 

@@ -13,6 +13,13 @@ bool rondo::hasCheaperBackward(const Problem &problem, int32_t stage) {
              problem.cost(stage, ActionKind::WeightGrad).ns;
 }
 
+bool rondo::hasCheaperBackward(const Problem &problem) {
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    if (hasCheaperBackward(problem, home))
+      return true;
+  return false;
+}
+
 static void appendBackward(const Problem &problem, Schedule &schedule,
                            int32_t s, int32_t i) {
   if (problem.recomputes(s))

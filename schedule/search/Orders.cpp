@@ -143,7 +143,9 @@ int64_t Budget::tasksInTime() const {
   if (options.timeLimitMs <= 0)
     return never;
   const double elapsed = seconds() * 1000;
-  const double left = double(options.timeLimitMs) - elapsed;
+  const double left = double(options.timeLimitMs) *
+                          (reserved > 0 ? 1 - 1 / double(reserved) : 1) -
+                      elapsed;
   if (left <= 0)
     return 0;
   // Estimates the time per task from those before, plus a tenth. The first ones
@@ -158,7 +160,7 @@ int64_t Budget::tasksInTime() const {
 bool Budget::isSpent(int64_t next) {
   if (spent)
     return true;
-  if (used >= limit) {
+  if (tasksLeft() <= 0) {
     spent = true;
     return true;
   }

@@ -114,8 +114,16 @@ public:
   void limitEffort(int64_t tasks) { limit = tasks; }
   /// Reserves this many tasks for what follows.
   void keepBack(int64_t tasks) { kept = tasks; }
+  /// Reserves one of so many parts of time and effort; 0 gives the reserve out,
+  /// also if all else is spent.
+  void reserve(int64_t parts) {
+    reserved = parts;
+    spent = why == SearchStop::Interrupted;
+  }
   int64_t tasksUsed() const { return used; }
-  int64_t tasksLeft() const { return limit - used; }
+  int64_t tasksLeft() const {
+    return limit - (reserved > 0 ? limit / reserved : 0) - used;
+  }
   double seconds() const;
   SearchStop stop() const { return why; }
 
@@ -123,7 +131,7 @@ private:
   const SearchOptions &options;
   double (*clock)();
   double begin;
-  int64_t used = 0, limit = never, nextLook = 0, kept = 0;
+  int64_t used = 0, limit = never, nextLook = 0, kept = 0, reserved = 0;
   bool spent = false;
   SearchStop why = SearchStop::Exhausted;
 };
@@ -181,6 +189,10 @@ std::unique_ptr<Part> tuneKernel(const FlatProblem &flat, uint64_t seed,
 /// the priorities.
 std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
                              Orders orders, Incumbent &best, Budget &budget);
+
+/// Searches stretches of time of the incumbent anew, several ranks together.
+std::unique_ptr<Part> moveStretches(const FlatProblem &flat, uint64_t seed,
+                                    Incumbent &best, Budget &budget);
 
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);

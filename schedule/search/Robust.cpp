@@ -63,6 +63,8 @@ private:
   SearchOptions shareOf(int64_t part, int64_t whole) const {
     SearchOptions share = options;
     share.robustness.reset();
+    share.starts.clear();
+    share.known = {};
     share.observer = nullptr;
     if (options.timeLimitMs > 0)
       share.timeLimitMs =

@@ -7,6 +7,7 @@
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/DealtSearch.h"
+#include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WideningBeam.h"
@@ -28,6 +29,8 @@ constexpr int64_t stepsOfOffer = 3;
 /// Up to this many, the families are also priorities for orders within the
 /// caps.
 constexpr int64_t replayedTasks = 200000;
+/// Of how many parts of time and effort one is for lowering the memory.
+constexpr int64_t partsForMemory = 16;
 
 class Searcher {
 public:
@@ -43,10 +46,15 @@ public:
       result.bound = quickBound(problem);
       budget.use(stepsOfBound / 2 * tasks());
     }
+    if (options.known.ns > result.bound.ns)
+      result.bound = options.known;
     report();
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
+    budget.reserve(partsForMemory);
+    for (const Schedule &start : options.starts)
+      trySeed(start, "start");
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
@@ -54,7 +62,7 @@ public:
     } else {
       tryGreedyOrders();
       searchOrders(BackwardCosts::Split);
-      if (hasCheaperBackward() || hasRecomputation(problem))
+      if (hasCheaperBackward(problem) || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
     }
     // What fits in any order fits one by one, except if a graph has several
@@ -64,6 +72,11 @@ public:
     if (!result.schedule)
       tryFamilies(/*inAnyCase=*/true);
     finish();
+    budget.reserve(0);
+    if (result.schedule && tasks() <= replayedTasks)
+      lowerMemory(problem, options, result, budget);
+    result.effort = budget.tasksUsed() / 1000;
+    result.seconds = budget.seconds();
     return std::move(result);
   }
 
@@ -72,37 +85,14 @@ private:
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
-  bool hasCheaperBackward() const {
-    for (int32_t s = 0; s < problem.numHomes(); ++s)
-      if (rondo::hasCheaperBackward(problem, s))
-        return true;
-    return false;
-  }
-
   int64_t objectiveOf(const Simulation &simulation) const {
     return rondo::objectiveOf(problem, simulation);
-  }
-
-  /// Whether a schedule is worth checking by all rules: whether each rank keeps
-  /// its cap does not depend on times.
-  bool keepsCaps(const Schedule &schedule) const {
-    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-      int64_t held = 0;
-      for (Action action : schedule.rank(rank)) {
-        const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-        held += cost.acquireBytes;
-        if (held > problem.memoryCaps[rank])
-          return false;
-        held -= cost.releaseBytes;
-      }
-    }
-    return true;
   }
 
   /// Returns its objective; `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
-    if (!keepsCaps(schedule)) {
+    if (!keepsCaps(problem, schedule)) {
       budget.use(schedule.numActions() / 8);
       return never;
     }
@@ -111,7 +101,9 @@ private:
         (options.inIndexOrder && checkAccumulation(problem, schedule)))
       return never;
     const int64_t value = objectiveOf(simulation);
-    if (result.schedule && value >= objectiveOf(result.simulation))
+    if (value > objective() ||
+        (value == objective() &&
+         fullestPeak(simulation) >= fullestPeak(result.simulation)))
       return value;
     result.schedule = std::move(schedule);
     result.simulation = std::move(simulation);
@@ -172,10 +164,14 @@ private:
     if (!schedule)
       return;
     budget.use(choice.family->stepsBeyondTasks(problem));
+    trySeed(std::move(*schedule), choice.text());
+  }
+
+  void trySeed(Schedule schedule, const std::string &origin) {
     Seed seed;
-    if (schedule->numActions() <= replayedTasks)
-      seed.schedule = *schedule;
-    seed.objective = offer(std::move(*schedule), choice.text());
+    if (schedule.numActions() <= replayedTasks)
+      seed.schedule = schedule;
+    seed.objective = offer(std::move(schedule), origin);
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
   }
@@ -254,6 +250,7 @@ private:
   void searchSmall(const FlatProblem &flat, BackwardCosts costs,
                    Incumbent &best, const Keep &keep) {
     auto kernel = tuneKernel(flat, options.seed, best, budget);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     kernel->run(60 * flat.tasks());
     beam(flat, 1, best, budget);
     keep();
@@ -271,8 +268,10 @@ private:
       const uint64_t seed = options.seed + uint64_t(width);
       if (width >= 48)
         kernel->run(turn / 2);
-      if (width >= 16)
-        polish(flat, seed, turn / 2, best, budget);
+      if (width >= 16) {
+        stretches->run(turn / 2);
+        polish(flat, seed, turn / 4, best, budget);
+      }
     }
   }
 
@@ -281,7 +280,7 @@ private:
   /// that waits while a burst of several messages could go, nor places of R.
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
-           !flat.hasLongBursts && !hasCheaperBackward() &&
+           !flat.hasLongBursts && !hasCheaperBackward(problem) &&
            !flat.hasRecomputation;
   }
 
@@ -303,6 +302,7 @@ private:
       kernel->run(150 * flat.tasks());
     else if (best.orders.empty())
       kernel->run(0);
+    auto stretches = moveStretches(flat, options.seed, best, budget);
     WideningBeam guided(flat, best, budget);
     if (flat.tasks() <= guidedTasks && !isOver())
       guided.run();
@@ -325,6 +325,7 @@ private:
         island->run(turn);
       kernel->run(turn);
       polish(flat, seed, turn, best, budget);
+      stretches->run(turn);
       turn += turn / 4;
       if (!isOver() && guided.isDue() && guided.run() &&
           endsSearch(flat, costs, best))
@@ -362,8 +363,6 @@ private:
     if (!result.schedule)
       result.fault = makeFault<FaultKind::NothingFits>();
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
-    result.effort = budget.tasksUsed() / 1000;
-    result.seconds = budget.seconds();
   }
 
   const Problem &problem;

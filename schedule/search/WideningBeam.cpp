@@ -7,9 +7,28 @@
 
 using namespace rondo;
 
-bool WideningBeam::isDue() const {
-  return cost < budget.tasksUsed() / (hasFound ? 1 : 4) &&
-         cost < budget.tasksLeft() && budget.hasTimeFor(cost);
+bool WideningBeam::isDue() {
+  if (flat.tasks() <= fewTasks && cost < never && isLast())
+    return true;
+  const int64_t parts = hasFound || flat.tasks() <= fewTasks ? 1 : 4;
+  return cost < budget.tasksUsed() / parts && cost < budget.tasksLeft() &&
+         budget.hasTimeFor(cost);
+}
+
+/// If no two more beams fit what is left, the next one is as wide as fits. A
+/// beam finds nothing before it ends, so some time is kept.
+bool WideningBeam::isLast() {
+  const double left =
+      0.75 * double(std::min(budget.tasksLeft(), budget.tasksInTime()));
+  const double before = double(width) / widening;
+  if (double(cost) * (1 + widening) <= left || last <= 0)
+    return false;
+  const double most =
+      std::min(left / last * before, before * widening * widening);
+  if (most < std::max(1.5 * before, widthWorthWhile))
+    return false;
+  width = int64_t(most);
+  return true;
 }
 
 bool WideningBeam::run() {

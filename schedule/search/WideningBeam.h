@@ -16,14 +16,20 @@ public:
       : flat(flat), best(best), budget(budget) {}
 
   /// Whether the next beam is worth its cost: as much as all before it or, if
-  /// the last one found nothing, a quarter of that.
-  bool isDue() const;
+  /// there are many tasks and the last one found nothing, a quarter of that. If
+  /// there are few tasks, the last one is as wide as time and effort allow.
+  bool isDue();
   /// Runs the next beam. True if it exhausted all choices, so that the best
   /// known result is optimal.
   bool run();
 
 private:
+  bool isLast();
   static constexpr double widening = 4;
+  /// Up to this many, wide beams pay more often than they do not.
+  static constexpr int64_t fewTasks = 400;
+  /// A narrower last beam leaves too little to the other parts.
+  static constexpr double widthWorthWhile = 64;
   const FlatProblem &flat;
   Incumbent &best;
   Budget &budget;

@@ -7,16 +7,13 @@
 
 #include "formats/json/PlanWriter.h"
 #include "formats/json/PlanningReader.h"
+#include "planning/scheduled/ScheduledPlanner.h"
 #include "test/fuzz/Target.h"
 
 using namespace rondo;
 
-static void plan(const ChainProblem &problem, PlanEvaluator evaluator) {
-  ChainPlannerOptions options;
-  options.evaluator = evaluator;
-  options.timeLimitMs = 5;
-  options.effort = 1;
-  const ChainPlannerResult result = planChain(problem, options);
+static void check(const ChainProblem &problem, const char *evaluator,
+                  const ChainPlannerResult &result) {
   fuzz::require(result.plan.has_value() != result.fault.has_value(),
                 "there is a plan, or a reason why not");
   std::string text;
@@ -32,6 +29,17 @@ static void plan(const ChainProblem &problem, PlanEvaluator evaluator) {
                 "no sum overflows");
 }
 
+static void plan(const ChainProblem &problem) {
+  ChainPlannerOptions options;
+  options.timeLimitMs = 5;
+  options.effort = 1;
+  for (int k = 0; k < numPlanEvaluators; ++k) {
+    options.evaluator = static_cast<PlanEvaluator>(k);
+    check(problem, nameOf(options.evaluator), planChain(problem, options));
+  }
+  check(problem, "rondo", planScheduled(problem, options).found);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::textOf(data, size);
   llvm::Expected<std::vector<ChainProblem>> problems =
@@ -43,7 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (const ChainProblem &problem : *problems)
     if (problem.numLayers() <= 8 && problem.numDevices() <= 8 &&
         problem.microbatches <= 64)
-      for (int k = 0; k < numPlanEvaluators; ++k)
-        plan(problem, static_cast<PlanEvaluator>(k));
+      plan(problem);
   return 0;
 }

@@ -3,7 +3,6 @@
 
 #include "tools/driver/BaselineTables.h"
 
-#include "planning/chain/Baselines.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Table.h"
 
@@ -18,6 +17,7 @@ namespace {
 
 /// Of a planner's times to Rondo's.
 struct Summary {
+  const char *name = "";
   double sum = 0, greatest = 0;
   /// Plans in all, those that fit memory, and those that Rondo's plan meets or
   /// beats of these.
@@ -38,12 +38,12 @@ std::string memoryText(const ChainProblem &problem, int64_t bytes) {
 }
 
 void printTable(const ChainProblem &problem, const ChainPlannerResult &result,
-                PlanEvaluator evaluator,
+                StringRef evaluator,
                 ArrayRef<const TimedBaseline *> baselines) {
   outs() << problem.name << ": " << countOf(problem.numLayers(), "layer")
          << " on " << countOf(problem.numDevices(), "device") << ", "
-         << countOf(problem.microbatches, "micro-batch") << ", "
-         << nameOf(evaluator) << "\n";
+         << countOf(problem.microbatches, "micro-batch") << ", " << evaluator
+         << "\n";
   if (result.plan)
     outs() << "lower bound " << formatNs(result.lowerBoundNs) << "\n";
   Table table;
@@ -84,12 +84,12 @@ void printSummary(ArrayRef<Summary> summaries) {
   Table table;
   table.add({"planner", "plans", "mean to rondo's", "greatest", "fits",
              "rondo's meets or beats"});
-  for (auto [baseline, summary] : zip_equal(baselines(), summaries)) {
+  for (const Summary &summary : summaries) {
     if (summary.plans == 0) {
-      table.add({baseline.name, "no plan to compare"});
+      table.add({summary.name, "no plan to compare"});
       continue;
     }
-    table.add({baseline.name, std::to_string(summary.plans),
+    table.add({summary.name, std::to_string(summary.plans),
                ratioText(summary.sum / static_cast<double>(summary.plans)),
                ratioText(summary.greatest), std::to_string(summary.fitting),
                std::to_string(summary.metOrBeaten) + " of " +
@@ -102,14 +102,16 @@ void printSummary(ArrayRef<Summary> summaries) {
 } // namespace
 
 void printBaselines(ArrayRef<ChainProblem> problems,
-                    ArrayRef<ChainPlannerResult> results,
-                    PlanEvaluator evaluator) {
-  std::vector<Summary> summaries(baselines().size());
+                    ArrayRef<ChainPlannerResult> results, StringRef evaluator,
+                    const TimeBaselines &time) {
+  std::vector<Summary> summaries;
   for (auto [problem, result] : zip_equal(problems, results)) {
-    const std::vector<TimedBaseline> timed = runBaselines(problem, evaluator);
+    const std::vector<TimedBaseline> timed = time(problem);
+    summaries.resize(timed.size());
     std::vector<const TimedBaseline *> rows;
     for (auto [row, summary] : zip_equal(timed, summaries)) {
       rows.push_back(&row);
+      summary.name = row.baseline->name;
       if (!row.found.plan || !result.plan || result.timeNs == 0)
         continue;
       const double ratio =

@@ -4,18 +4,27 @@
 #ifndef RONDO_TOOLS_DRIVER_BASELINETABLES_H
 #define RONDO_TOOLS_DRIVER_BASELINETABLES_H
 
+#include "planning/chain/Baselines.h"
 #include "planning/chain/ChainPlanner.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <functional>
 
 namespace rondo::driver {
 
+/// Plans of other planners for a problem, with times; the same planners for
+/// each.
+using TimeBaselines =
+    std::function<std::vector<TimedBaseline>(const ChainProblem &)>;
+
 /// Prints a table for each problem: Rondo's plan and those of the baselines,
 /// best first, then those that have none. With several problems, a summary
-/// follows.
+/// follows. `evaluator` is the name of the one that times both.
 void printBaselines(llvm::ArrayRef<ChainProblem> problems,
                     llvm::ArrayRef<ChainPlannerResult> results,
-                    PlanEvaluator evaluator);
+                    llvm::StringRef evaluator, const TimeBaselines &time);
 
 } // namespace rondo::driver
 

@@ -49,10 +49,12 @@ struct Command {
   size_t mostFiles = 1;
 };
 
+const Command &blameCommand();
 const Command &bundleCommand();
 const Command &candidatesCommand();
 const Command &compareCommand();
 const Command &compileCommand();
+const Command &diffCommand();
 const Command &exportCommand();
 const Command &importCommand();
 const Command &importClusterCommand();

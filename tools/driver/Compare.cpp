@@ -2,17 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Shapes.h"
 #include "tools/driver/Simulate.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
 namespace rondo::driver {
 
 namespace {
+
+int compare(const SimulateRequest &request, const ShapeRequest &shapes) {
+  if (shapes.isEmpty())
+    return simulateFile(request);
+  if (!StringRef(request.path).ends_with(".mlir"))
+    return reportUsage(
+        "--placement, --chunks and --microbatches need a .mlir file; the "
+        "placement of a rondo-problem is fixed");
+  if (!request.costsPath.empty())
+    return reportUsage("--costs has times of the plan's stages; other plans "
+                       "need times of the layers");
+  return comparePlans(request, shapes);
+}
 
 int run(const Arguments &arguments) {
   SimulateRequest request;
@@ -27,18 +44,39 @@ int run(const Arguments &arguments) {
   request.costsPath = arguments.text("costs");
   request.search = searchRequest(arguments);
   request.allRanks = arguments.has("all-ranks");
+  const std::string output = arguments.text("output");
+  void (*const draw)(raw_ostream &, ArrayRef<curves::Curve>) =
+      StringRef(output).ends_with(".svg")    ? curves::writeSvg
+      : StringRef(output).ends_with(".html") ? curves::writeHtml
+                                             : nullptr;
+  if (!output.empty() && !draw)
+    return reportUsage("--output is '" + output +
+                       "'; its ending says what it is: .svg or .html");
+  if (int code = checkOutputs(inputFiles(arguments, {"costs"}),
+                              {{"--output", output}}))
+    return code;
+  if (!output.empty())
+    if (Error error = checkWritable(output))
+      return reportError(toString(std::move(error)));
+  std::vector<curves::Curve> curves;
+  if (draw)
+    request.curves = &curves;
   Interrupt interrupt;
-  const ShapeRequest shapes = shapeRequest(arguments);
-  if (shapes.isEmpty())
-    return simulateFile(request);
-  if (!StringRef(request.path).ends_with(".mlir"))
-    return reportUsage(
-        "--placement, --chunks and --microbatches need a .mlir file; the "
-        "placement of a rondo-problem is fixed");
-  if (!request.costsPath.empty())
-    return reportUsage("--costs has times of the plan's stages; other plans "
-                       "need times of the layers");
-  return comparePlans(request, shapes);
+  const int code = compare(request, shapeRequest(arguments));
+  // Without a schedule there is nothing to draw, which has been reported.
+  if (!draw || none_of(curves, [](const curves::Curve &curve) {
+        return !curve.points.empty();
+      }))
+    return code;
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        draw(os, curves);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  if (!asJson && !asCsv)
+    reportWritten(output, "time over memory of " +
+                              countOf(int64_t(curves.size()), "problem"));
+  return code;
 }
 
 } // namespace
@@ -48,8 +86,9 @@ const Command &compareCommand() {
       "compare",
       "compare all families and a searched schedule",
       compareOptions(),
-      {"FILE [--json | --csv] [OPTIONS]"},
+      {"FILE [--json | --csv] [-o FILE] [OPTIONS]"},
       {"rondo compare examples/gpt-small.mlir --effort 1000",
+       "rondo compare examples/gpt-small.mlir -o curves.html",
        "rondo compare examples/gpt-small.mlir --placement linear,interleaved",
        "rondo compare problems.jsonl --csv > figures.csv"},
       nullptr,

@@ -52,6 +52,8 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
       comparison.add(made);
     }
     outcomes.push_back(comparison.finish());
+    if (request.curves)
+      request.curves->push_back(comparison.curve());
     if (Interrupt::happened())
       return Interrupted;
   }

@@ -6,6 +6,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Explanation.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Table.h"
@@ -81,7 +82,8 @@ void Comparison::showArenas(const PlanFigures &of) {
 }
 
 bool Comparison::needsTimes() const {
-  return style == Style::Timeline || bound;
+  return style == Style::Timeline || style == Style::Explained ||
+         style == Style::ExplainedJson || bound;
 }
 
 /// `[6, 4, 2]` for few ranks, the extremes for many.
@@ -124,6 +126,7 @@ void Comparison::addSearched(const SearchResult &result,
   bound = result.bound;
   if (!result.schedule) {
     rows.push_back({"searched", "no schedule: " + describe(*result.fault)});
+    missing.push_back({"searched", rows.back().why});
     return;
   }
   // Without weights a search checks only activations against the caps.
@@ -158,23 +161,28 @@ void Comparison::add(const Candidate &candidate) {
                 candidate.simulation, candidate.arenaBytes, nullptr);
     return;
   }
-  if (style == Style::Json &&
-      (candidate.fault || !candidate.arenaBytes.empty()))
+  const std::string why =
+      (candidate.isOverCap() ? "does not fit: " : "no schedule: ") +
+      candidate.reason;
+  missing.push_back({candidate.name, why});
+  if (!isLines())
+    rows.push_back({candidate.name, why});
+  else if (candidate.fault || !candidate.arenaBytes.empty())
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
-  else if (style == Style::Json)
-    others.push_back({candidate.name, candidate.reason});
   else
-    rows.push_back({candidate.name, (candidate.isOverCap() ? "does not fit: "
-                                                           : "no schedule: ") +
-                                        candidate.reason});
+    others.push_back({candidate.name, candidate.reason});
 }
 
 void Comparison::addSchedule(const std::string &name, const std::string &family,
                              const Schedule &schedule, const Simulation &run,
                              const std::vector<int64_t> &arenaBytes,
                              const json::SearchRecord *record) {
-  Row row{name,          "",         run.makespanNs, run.spanNs, run.bubble,
-          run.peakBytes, arenaBytes, std::nullopt};
+  const curves::Origin origin = record                ? curves::Origin::Search
+                                : name.front() == '@' ? curves::Origin::File
+                                                      : curves::Origin::Family;
+  Row row{name,           "",         origin,
+          run.makespanNs, run.spanNs, run.bubble,
+          run.peakBytes,  arenaBytes, std::nullopt};
   if (bound && schedule.numActions() <= maxLoweredTasks)
     row.communication = measureCommunication(problem, schedule, run);
   if (style == Style::Json) {
@@ -195,12 +203,18 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
     json::writeSchedule(outs(), problem, schedule, run, family, record,
                         bound ? &comparison : nullptr);
     outs() << "\n";
-    return;
+  }
+  if (style == Style::ExplainedJson)
+    Explanation(problem, name, schedule, run).writeJson(outs());
+  if (style == Style::Explained) {
+    raw_string_ostream os(details);
+    os << "\n";
+    Explanation(problem, name, schedule, run).writeText(os);
   }
   if (style == Style::Timeline)
-    timelines += "\n" + name + "\n" +
-                 renderTimeline(problem, layOut(problem, schedule, run),
-                                terminalWidth(), outs().has_colors());
+    details += "\n" + name + "\n" +
+               renderTimeline(problem, layOut(problem, schedule, run),
+                              terminalWidth(), outs().has_colors());
   rows.push_back(std::move(row));
 }
 
@@ -246,7 +260,7 @@ void Comparison::writeTable() const {
     table.add(std::move(cells));
   }
   table.print(outs());
-  outs() << timelines;
+  outs() << details;
 }
 
 const char *csvHead() {
@@ -314,7 +328,7 @@ Outcome Comparison::finish() {
   noteOthers();
   if (style == Style::Csv)
     writeCsv();
-  else if (style != Style::Json)
+  else if (!isLines())
     writeTable();
   if (!outcome.hasSchedule && outcome.isOverCap)
     reportNote(problem.name +
@@ -325,8 +339,33 @@ Outcome Comparison::finish() {
   return outcome;
 }
 
+curves::Curve Comparison::curve() const {
+  curves::Curve curve;
+  curve.title = problem.name + ": " + countOf(problem.numStages(), "stage") +
+                " on " + countOf(problem.numRanks(), "rank") + ", " +
+                microbatchesText(problem);
+  curve.time = objectiveName(problem);
+  const bool isSpan = problem.objective == Objective::Span;
+  for (const Row &row : rows)
+    if (row.why.empty())
+      curve.points.push_back(
+          {row.name, row.origin,
+           *std::max_element(row.peakBytes.begin(), row.peakBytes.end()),
+           isSpan ? row.spanNs : row.makespanNs});
+  curve.missing = missing;
+  if (bound) {
+    curve.boundNs = bound->ns;
+    curve.bound = bound->name;
+  }
+  const std::vector<int64_t> &caps = problem.memoryCaps;
+  if (!caps.empty() && caps.front() != noMemoryCap &&
+      all_of(caps, [&](int64_t cap) { return cap == caps.front(); }))
+    curve.capBytes = caps.front();
+  return curve;
+}
+
 Outcome Comparison::infeasible(const std::string &why) {
-  if (style == Style::Json) {
+  if (isLines()) {
     json::writeInfeasible(outs(), problem, why);
     outs() << "\n";
   } else if (style == Style::Csv) {

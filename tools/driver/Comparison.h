@@ -4,6 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_COMPARISON_H
 #define RONDO_TOOLS_DRIVER_COMPARISON_H
 
+#include "formats/curves/Curve.h"
 #include "formats/json/ScheduleWriter.h"
 #include "lowering/ExposedCommunication.h"
 #include "schedule/Search.h"
@@ -20,8 +21,12 @@ enum class Style {
   Table,
   /// The table, then each schedule over time.
   Timeline,
+  /// The table, then why each schedule takes its time.
+  Explained,
   /// Only a rondo-schedule line for each schedule.
   Json,
+  /// Only a rondo-explanation line for each schedule.
+  ExplainedJson,
   /// A line of figures for each schedule; csvHead() comes before the first.
   Csv,
 };
@@ -54,6 +59,9 @@ public:
   /// Whether add() needs the times of each task.
   bool needsTimes() const;
   Outcome finish();
+  /// Time over memory of all that has been added. Only with a searched
+  /// schedule.
+  curves::Curve curve() const;
   /// Instead of add() and finish() if the problem has no schedule; the caller
   /// reports the error.
   Outcome infeasible(const std::string &why);
@@ -63,6 +71,7 @@ private:
     std::string name;
     /// Why there is no schedule; the figures are then not set.
     std::string why;
+    curves::Origin origin = curves::Origin::Family;
     int64_t makespanNs = 0, spanNs = 0;
     double bubble = 0;
     std::vector<int64_t> peakBytes;
@@ -77,6 +86,9 @@ private:
   void noteOthers() const;
   void writeTable() const;
   void writeCsv() const;
+  bool isLines() const {
+    return style == Style::Json || style == Style::ExplainedJson;
+  }
   std::string peakText(const std::vector<int64_t> &peaks) const;
   std::string arenaText(const std::vector<int64_t> &arenas) const;
   double ratioToBound(const Row &row) const;
@@ -99,7 +111,10 @@ private:
     std::string name, reason;
   };
   std::vector<Other> others;
-  std::string timelines;
+  /// All that have no schedule, for the picture.
+  std::vector<curves::Missing> missing;
+  /// What follows the table.
+  std::string details;
   Outcome outcome;
 };
 

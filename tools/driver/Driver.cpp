@@ -17,8 +17,9 @@ ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
       &compareCommand(), &candidatesCommand(), &simulateCommand(),
-      &showCommand(), &versionsCommand(), &verifyCommand(), &exportCommand(),
-      &importModelCommand(), &importClusterCommand(), &importProfileCommand(),
+      &showCommand(), &diffCommand(), &versionsCommand(), &verifyCommand(),
+      &blameCommand(), &exportCommand(), &importModelCommand(),
+      &importClusterCommand(), &importProfileCommand(),
       // Behind the commands that begin with its name.
       &importCommand()};
   return table;

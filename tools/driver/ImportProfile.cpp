@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/Imports.h"
+#include "formats/json/Fields.h"
+#include "formats/json/ProblemReader.h"
 #include "formats/json/TraceReader.h"
+#include "formats/json/Value.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Outputs.h"
@@ -90,7 +93,59 @@ int importGraph(const Arguments &arguments, const std::string &path,
   return Success;
 }
 
-/// Something written in JSON, of which a trace of a rank is the only kind.
+/// Stages that the Python package measured, as a problem.
+int importMeasured(const Arguments &arguments, const std::string &path,
+                   StringRef text) {
+  const std::string output = arguments.text("output", "-");
+  Expected<Problem> problem = json::readProblem(text);
+  if (!problem)
+    return reportError(path + ": " + toString(problem.takeError()));
+  const std::string name = arguments.text("name", "profile");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  // Ops of this module have no place in a file.
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          reportError(path + ": " + diagnostic.str());
+      });
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      formats::importStages(*problem, name, &context);
+  if (!module)
+    return Failure;
+  const int64_t batch = arguments.number("batch", 0);
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        os << "// imported from measured stages: times and sizes of a "
+              "micro-batch, "
+           << (batch > 0 ? "of " + countOf(batch, "sample")
+                         : "whose samples the file does not state")
+           << "\n";
+        if (problem->weightBytes.empty())
+          os << "// the file has no parameter_bytes: weights take no memory "
+                "and their gradients no sums\n";
+        if (const int32_t count = formats::stagesOfCheaperBackward(*problem))
+          os << "// B of " << countOf(count, "stage")
+             << " takes less than I and W: orders with B are faster than "
+                "predicted\n";
+        formats::printOps(*module, os);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  reportWritten(output, "pipe.model @" + Twine(name) + ", " +
+                            countOf(problem->numStages(), "layer"));
+  return Success;
+}
+
+bool isProblem(StringRef text) {
+  const std::optional<json::Value> format =
+      json::checkSyntax(text) ? std::nullopt
+                              : json::findMember(json::Value(text), "format");
+  const std::optional<std::string> name =
+      format ? format->string() : std::nullopt;
+  return name && StringRef(*name).starts_with("rondo-problem/");
+}
+
+/// Something else written in JSON, of which a trace of a rank is the only kind.
 bool isTrace(StringRef text) {
   text = text.ltrim();
   return text.starts_with("{") || text.starts_with("[");
@@ -151,7 +206,8 @@ int run(const Arguments &arguments) {
   const std::vector<std::string> paths = arguments.files();
   if (paths.empty())
     return reportUsage("import profile needs a file: the graph.txt of "
-                       "PipeDream's profiler, or traces of PyTorch's");
+                       "PipeDream's profiler, a rondo-problem of the Python "
+                       "package's, or traces of PyTorch's");
   std::vector<UsedFile> inputs;
   for (const std::string &path : paths)
     inputs.push_back({"an input file", path});
@@ -169,6 +225,8 @@ int run(const Arguments &arguments) {
     texts.push_back(std::move(*buffer));
   }
   const StringRef first = texts.front()->getBuffer();
+  if (paths.size() == 1 && isTrace(first) && isProblem(first))
+    return importMeasured(arguments, paths.front(), first);
   return paths.size() == 1 && !isTrace(first)
              ? importGraph(arguments, paths.front(), first)
              : importTraces(arguments, paths, texts);
@@ -179,10 +237,12 @@ int run(const Arguments &arguments) {
 const Command &importProfileCommand() {
   static const Command command{
       "import profile",
-      "make a pipe.model of PipeDream's profile, or costs of PyTorch's traces",
+      "make a pipe.model of PipeDream's profile or of measured stages, or "
+      "costs of PyTorch's traces",
       importProfileOptions(),
       {"FILE [-o FILE] [OPTIONS]", "TRACE... [-o FILE] [--batch N]"},
       {"rondo import profile graph.txt --name vgg16 --batch 128 -o model.mlir",
+       "rondo import profile stages.json --batch 4 -o model.mlir",
        "rondo import profile rank0.json rank1.json -o costs.json"},
       nullptr,
       nullptr,

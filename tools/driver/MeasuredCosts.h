@@ -16,12 +16,13 @@ namespace rondo::driver {
 /// if it names only some of a plan's stages.
 bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
 
-/// Gives the layers of a model the times of a rondo-costs/1 file that says
-/// which layers were measured, whatever their stages were. Where a stage had
-/// several, each gets a part in proportion to its estimated time. False, with
-/// an error reported, if the file cannot be read, was measured for another
-/// target than the plan's, or names other layers.
-bool applyLayerCosts(pipe::PlanOp allLayers, llvm::StringRef path);
+/// Gives the layers of a model the times of rondo-costs/1 files that say which
+/// layers were measured, whatever their stages were. Where a stage had several,
+/// each gets a part in proportion to its estimated time. Files may be of
+/// several sizes of micro-batches, which a layer then knows. False, with an
+/// error reported, if a file cannot be read, was measured for another target
+/// than the plan's, names other layers, or has a size that another has too.
+bool applyLayerCosts(pipe::PlanOp allLayers, llvm::ArrayRef<std::string> paths);
 
 } // namespace rondo::driver
 

@@ -7,6 +7,11 @@
 
 namespace {
 
+namespace blame {
+#define OPTIONS "tools/driver/options/Blame.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace blame
+
 namespace bundle {
 #define OPTIONS "tools/driver/options/Bundle.inc"
 #include "tools/driver/OptionTable.inc"
@@ -26,6 +31,11 @@ namespace compile {
 #define OPTIONS "tools/driver/options/Compile.inc"
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
+
+namespace diff {
+#define OPTIONS "tools/driver/options/Diff.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace diff
 
 namespace export_ {
 #define OPTIONS "tools/driver/options/Export.inc"
@@ -88,6 +98,11 @@ using llvm::opt::OptTable;
 
 namespace rondo::driver {
 
+const OptTable &blameOptions() {
+  static const blame::Table table;
+  return table;
+}
+
 const OptTable &bundleOptions() {
   static const bundle::Table table;
   return table;
@@ -105,6 +120,11 @@ const OptTable &compareOptions() {
 
 const OptTable &compileOptions() {
   static const compile::Table table;
+  return table;
+}
+
+const OptTable &diffOptions() {
+  static const diff::Table table;
   return table;
 }
 

@@ -26,10 +26,12 @@ enum : unsigned {
 /// In every table.
 enum : unsigned { InputOption = 1, UnknownOption = 2 };
 
+const llvm::opt::OptTable &blameOptions();
 const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &candidatesOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
+const llvm::opt::OptTable &diffOptions();
 const llvm::opt::OptTable &exportOptions();
 const llvm::opt::OptTable &importOptions();
 const llvm::opt::OptTable &importModelOptions();

@@ -3,6 +3,11 @@
 
 #include "formats/json/PlanWriter.h"
 #include "formats/json/PlanningReader.h"
+#include "formats/json/ProblemWriter.h"
+#include "formats/json/ScheduleWriter.h"
+#include "planning/scheduled/ScheduledBaselines.h"
+#include "planning/scheduled/ScheduledPlanner.h"
+#include "schedule/Simulator.h"
 #include "tools/driver/BaselineTables.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
@@ -22,8 +27,12 @@ namespace rondo::driver {
 namespace {
 
 struct Request {
+  /// The evaluator is one of them if `isScheduled` is false.
   ChainPlannerOptions options;
-  std::string problems, output;
+  /// Evaluator `rondo`.
+  bool isScheduled = false;
+  std::string evaluator;
+  std::string problems, output, schedules, scheduleProblems;
   int64_t threads = 1;
   bool hasBaselines = false;
 };
@@ -48,10 +57,18 @@ int readRequest(const Arguments &arguments, Request &request) {
                        "--output FILE, or leave it out");
   request.threads = arguments.number("threads", 1);
   ChainPlannerOptions &options = request.options;
-  const std::string evaluator = arguments.text("evaluator", "1f1b");
+  request.evaluator = arguments.text("evaluator", "1f1b");
+  request.isScheduled = request.evaluator == "rondo";
   for (int k = 0; k < numPlanEvaluators; ++k)
-    if (evaluator == nameOf(static_cast<PlanEvaluator>(k)))
+    if (request.evaluator == nameOf(static_cast<PlanEvaluator>(k)))
       options.evaluator = static_cast<PlanEvaluator>(k);
+  for (const char *option : {"schedules", "schedule-problems"})
+    if (arguments.has(option) && !request.isScheduled)
+      return reportUsage(Twine("--") + option +
+                         " needs --evaluator rondo; the order of " +
+                         request.evaluator + " follows from the plan");
+  request.schedules = arguments.text("schedules", "");
+  request.scheduleProblems = arguments.text("schedule-problems", "");
   options.seed = arguments.number("seed", 0);
   options.effort = arguments.number("effort", 0);
   options.timeLimitMs =
@@ -78,13 +95,64 @@ int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
   return Success;
 }
 
-std::vector<ChainPlannerResult>
-planAll(const std::vector<ChainProblem> &problems, const Request &request) {
-  std::vector<ChainPlannerResult> results(problems.size());
+/// What was found for each problem.
+struct Planned {
+  std::vector<ChainPlannerResult> results;
+  /// With evaluator `rondo`, empty where there is no plan.
+  std::vector<std::optional<ScheduledPlan>> scheduled;
+};
+
+Planned planAll(const std::vector<ChainProblem> &problems,
+                const Request &request) {
+  Planned planned;
+  planned.results.resize(problems.size());
+  planned.scheduled.resize(problems.size());
   forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
-    results[i] = planChain(problems[i], request.options);
+    if (!request.isScheduled) {
+      planned.results[i] = planChain(problems[i], request.options);
+      return;
+    }
+    ScheduledPlannerResult found = planScheduled(problems[i], request.options);
+    planned.results[i] = std::move(found.found);
+    planned.scheduled[i] = std::move(found.scheduled);
   });
-  return results;
+  return planned;
+}
+
+Error writePlans(const std::vector<ChainProblem> &problems,
+                 const Planned &planned, const Request &request) {
+  return writeFile(request.output, [&](raw_ostream &os) {
+    for (auto [problem, result] : zip_equal(problems, planned.results)) {
+      json::writePlan(os, problem, request.evaluator, result);
+      os << "\n";
+    }
+    return Error::success();
+  });
+}
+
+/// A line for each plan, as `rondo search` writes them.
+Error writeSchedules(const Planned &planned, const std::string &path) {
+  return writeFile(path, [&](raw_ostream &os) {
+    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
+      if (plan) {
+        json::writeSchedule(os, plan->problem, plan->schedule,
+                            simulate(plan->problem, plan->schedule),
+                            plan->family);
+        os << "\n";
+      }
+    return Error::success();
+  });
+}
+
+Error writeScheduleProblems(const Planned &planned, const std::string &path) {
+  return writeFile(path, [&](raw_ostream &os) {
+    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
+      if (plan) {
+        json::writeProblem(os, plan->problem);
+        os << "\n";
+      }
+    return Error::success();
+  });
 }
 
 /// Reports what was written to the file.
@@ -121,31 +189,42 @@ int run(const Arguments &arguments) {
   Request request;
   if (int code = readRequest(arguments, request))
     return code;
-  if (!request.output.empty()) {
-    if (int code = checkOutputs(inputFiles(arguments, {"problems"}),
-                                {{"--output", request.output}}))
-      return code;
-    if (Error error = checkWritable(request.output))
+  const std::pair<const char *, std::string> outputs[] = {
+      {"--output", request.output},
+      {"--schedules", request.schedules},
+      {"--schedule-problems", request.scheduleProblems}};
+  std::vector<UsedFile> given;
+  for (const auto &[option, path] : outputs)
+    if (!path.empty())
+      given.push_back({option, path});
+  if (int code = checkOutputs(inputFiles(arguments, {"problems"}), given))
+    return code;
+  for (const UsedFile &output : given)
+    if (Error error = checkWritable(output.path))
       return reportError(toString(std::move(error)));
-  }
   std::vector<ChainProblem> problems;
   if (int code = readProblems(request.problems, problems))
     return code;
-  const std::vector<ChainPlannerResult> results = planAll(problems, request);
+  const Planned planned = planAll(problems, request);
+  const std::vector<ChainPlannerResult> &results = planned.results;
   if (!request.output.empty()) {
-    Error error = writeFile(request.output, [&](raw_ostream &os) {
-      for (auto [problem, result] : zip_equal(problems, results)) {
-        json::writePlan(os, problem, request.options.evaluator, result);
-        os << "\n";
-      }
-      return Error::success();
-    });
-    if (error)
+    if (Error error = writePlans(problems, planned, request))
       return reportError(toString(std::move(error)));
     reportWritten(results, request.output);
   }
+  if (!request.schedules.empty())
+    if (Error error = writeSchedules(planned, request.schedules))
+      return reportError(toString(std::move(error)));
+  if (!request.scheduleProblems.empty())
+    if (Error error = writeScheduleProblems(planned, request.scheduleProblems))
+      return reportError(toString(std::move(error)));
   if (request.hasBaselines)
-    printBaselines(problems, results, request.options.evaluator);
+    printBaselines(
+        problems, results, request.evaluator, [&](const ChainProblem &problem) {
+          return request.isScheduled
+                     ? scheduleBaselines(problem, request.options)
+                     : runBaselines(problem, request.options.evaluator);
+        });
   if (Interrupt::happened())
     return Interrupted;
   if (results.size() > 1 || results.front().plan)

@@ -97,7 +97,8 @@ int readRequest(const Arguments &arguments, Request &request) {
       return reportUsage(file +
                          " is JSON, but a model and a cluster are .mlir; "
                          "problems are read by --problems FILE");
-  for (const char *option : {"evaluator", "threads"})
+  for (const char *option :
+       {"evaluator", "threads", "schedules", "schedule-problems"})
     if (arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for --problems, not for a model");
@@ -341,7 +342,8 @@ int planModelFiles(const Arguments &arguments) {
       "plan_of_all");
   if (failed(pipe::checkLayerSizes(model, base)))
     return Failure;
-  if (arguments.has("costs") && !applyLayerCosts(base, arguments.text("costs")))
+  if (const std::vector<std::string> paths = arguments.all("costs");
+      !paths.empty() && !applyLayerCosts(base, paths))
     return Failure;
   if (int code = readCut(arguments, base, request))
     return code;
@@ -360,9 +362,6 @@ int planModelFiles(const Arguments &arguments) {
       !is_contained(space.mayRecompute, true))
     return reportUsage("--recompute all is for blocks, of which the model has "
                        "none");
-  if (space.slowestDevices > space.ranks)
-    reportNote("devices differ in speed: stages are proposed as if all were as "
-               "slow as the slowest, and timed as they are");
   const ModelPlannerResult result = planModel(space, request.options);
   if (result.plans.empty())
     return Interrupt::happened() ? Interrupted : reportNone(request, result);

@@ -9,6 +9,7 @@
 #include "tools/driver/PlanSearch.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/SearchCurve.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/SearchWindows.h"
 #include "tools/driver/Threads.h"
@@ -28,6 +29,7 @@ struct Request {
   SearchRequest search;
   ShapeRequest shapes;
   WindowSearchRequest windows;
+  CurveRequest curve;
   std::string input, problems, costs, output, problemOutput;
   int64_t threads = 1;
 
@@ -179,6 +181,8 @@ int readRequest(const Arguments &arguments, Request &request) {
                        "; it must be 1 or more");
   if (int code = readWindowRequest(arguments, request.windows))
     return code;
+  if (int code = readCurveRequest(arguments, request.curve))
+    return code;
   request.shapes = shapeRequest(arguments);
   request.costs = arguments.text("costs");
   request.output = arguments.text("output", "-");
@@ -240,6 +244,8 @@ int run(const Arguments &arguments) {
             readProblemsOrPlans(request.input, request.costs, problems, plans))
       return code;
   request.search.applyObjective(problems);
+  if (request.curve.isAsked)
+    return searchCurves(request.curve, request.search, problems, plans);
   Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems, plans, request);
   Error error = Error::success();
@@ -290,6 +296,7 @@ const Command &searchCommand() {
        "[-o FILE] [OPTIONS]",
        "FILE [--iterations N] [--policy LIST] [--most-delay N] "
        "[--microbatches LIST] [-o FILE] [OPTIONS]",
+       "FILE --pareto [--points N] [--json] [-o FILE] [OPTIONS]",
        "FILE --robust NAME [--samples N] [--jitter PERCENT] [-o FILE] "
        "[OPTIONS]"},
       {"rondo search examples/gpt-small.mlir --effort 1000",
@@ -297,6 +304,7 @@ const Command &searchCommand() {
        "pipedream -o best.mlir",
        "rondo search examples/gpt-small.mlir --placement auto -o best.mlir",
        "rondo search problem.json --objective span",
+       "rondo search problem.json --pareto --points 8 -o curve.jsonl",
        "rondo search problem.json --iterations 8 --policy pipedream,2bw",
        "rondo search --problems problems.jsonl --output schedules.jsonl "
        "--time-limit-ms 300"},

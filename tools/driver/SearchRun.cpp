@@ -120,7 +120,9 @@ std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs) {
 std::string figuresOf(const Problem &problem, const SearchResult &result) {
   const int64_t reached = objectiveOf(problem, result.simulation);
   return std::string(objectiveName(problem)) + " " + formatNs(reached) + ", " +
-         gapText(result.provenOptimal, reached, result.bound.ns);
+         gapText(result.provenOptimal, reached, result.bound.ns) +
+         "; peak memory " + formatBytes(fullestPeak(result.simulation)) +
+         ", the least found for this " + objectiveName(problem);
 }
 
 int readProblemsOrPlans(const std::string &path, const std::string &costsPath,

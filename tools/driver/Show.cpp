@@ -1,23 +1,18 @@
 //===- Show.cpp - rondo show ----------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Bridge.h"
 #include "formats/timeline/Pictures.h"
-#include "passes/Passes.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Evaluate.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
-#include "tools/driver/NamedSchedules.h"
+#include "tools/driver/MeasuredFiles.h"
 #include "tools/driver/Outputs.h"
-#include "tools/driver/Plans.h"
+#include "tools/driver/Pictured.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/ScheduleFiles.h"
 #include "tools/driver/Timeline.h"
 #include "tools/driver/Windows.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -55,173 +50,35 @@ void printPictures(raw_ostream &os) {
     os << "  " << left_justify(picture.ending, 8) << picture.summary << "\n";
 }
 
-/// What one picture shows: schedules of one problem.
-class Pictured {
-public:
-  explicit Pictured(const Problem &problem) : problem(problem) {}
-
-  void add(const std::string &title, const Schedule &schedule,
-           const Simulation &simulation) {
-    panels.push_back({title, problem, layOut(problem, schedule, simulation)});
-  }
-  /// A schedule must keep the rules; fails with the one that it breaks.
-  Error add(const std::string &title, const Schedule &schedule) {
-    Simulation simulation;
-    if (std::optional<Fault> fault =
-            checkSchedule(problem, schedule, &simulation, /*keepTimes=*/true))
-      return createStringError(inconvertibleErrorCode(),
-                               title + ": " + describe(*fault, problem));
-    add(title, schedule, simulation);
-    return Error::success();
-  }
-  Error addFamily(const std::string &text) {
-    auto choice = parseFamily(text);
-    if (auto *fault = std::get_if<Fault>(&choice))
-      return createStringError(inconvertibleErrorCode(), describe(*fault));
-    const Candidate candidate =
-        evaluate(std::get<FamilyChoice>(choice), problem, /*keepTimes=*/true);
-    if (!candidate.schedule)
-      return createStringError(inconvertibleErrorCode(),
-                               text + ": " + candidate.reason);
-    add(candidate.name, *candidate.schedule, candidate.simulation);
-    return Error::success();
-  }
-
-  const Problem problem;
-  std::vector<timeline::Panel> panels;
-};
-
-/// The place of the plan or problem that --name names; the first without it.
-template <typename Items, typename NameOf>
-std::optional<size_t> findNamed(const Items &items, const std::string &name,
-                                NameOf nameOf) {
-  for (auto [number, item] : enumerate(items))
-    if (name.empty() || nameOf(item) == name)
-      return number;
-  return std::nullopt;
-}
-
-int addFamilies(const Arguments &arguments, Pictured &pictured) {
-  for (const std::string &text : arguments.all("family"))
-    if (Error error = pictured.addFamily(text))
-      return reportError(toString(std::move(error)));
-  return Success;
-}
-
-/// The schedules of a rondo-schedule file that are for the problem.
-int addScheduleFile(const std::string &path, Pictured &pictured) {
-  std::vector<FileSchedule> schedules;
-  if (int code = readSchedulesFor(pictured.problem, path, schedules))
-    return code;
-  for (const FileSchedule &of : schedules)
-    if (Error error = pictured.add(of.name, of.schedule))
-      return reportError(of.where + toString(std::move(error)));
-  return Success;
-}
-
-int showProblem(const Arguments &arguments, const std::string &path,
-                std::optional<Pictured> &pictured) {
-  std::vector<Problem> problems;
-  if (int code = readProblems(path, problems))
-    return code;
-  if (int code = applyWindow({arguments.number("iterations", 0)}, problems))
-    return code;
-  const std::string name = arguments.text("name");
-  const std::optional<size_t> number = findNamed(
-      problems, name, [](const Problem &problem) { return problem.name; });
-  if (!number)
-    return reportError(path + ": has no problem '" + name + "'");
-  pictured.emplace(problems[*number]);
-  if (!arguments.has("schedules") && !arguments.has("family"))
-    return reportUsage("a problem has no schedule; give --schedules FILE or "
-                       "--family NAME");
-  if (arguments.has("schedules"))
-    if (int code = addScheduleFile(arguments.text("schedules"), *pictured))
-      return code;
-  return addFamilies(arguments, *pictured);
-}
-
-int showModule(const Arguments &arguments, const std::string &path,
-               std::optional<Pictured> &pictured) {
-  ModuleFile file;
-  std::vector<Problem> problems;
-  std::vector<PlanFigures> figures;
-  if (int code =
-          readPlans(file, path, arguments.text("costs"), problems, figures))
-    return code;
-  mlir::ModuleOp module = file.module();
-  if (int code = applyWindow({arguments.number("iterations", 0)}, problems))
-    return code;
-  noteOverlaps(module, problems);
-  SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
-  StringRef name = arguments.text("name");
-  name.consume_front("@");
-  const std::optional<size_t> number = findNamed(
-      plans, name.str(), [](pipe::PlanOp plan) { return plan.getSymName(); });
-  if (!number)
-    return reportError(path + ": has no pipe.plan @" + name);
-  pipe::PlanOp plan = plans[*number];
-  const std::string wanted = arguments.text("schedule");
-  SmallVector<pipe::ScheduleOp, 0> chosen;
-  if (arguments.has("schedule")) {
-    if (hasEmptyName(wanted))
-      return reportUsage("--schedule has an empty name");
-    if (chosen = findSchedules(module, wanted, path); chosen.empty())
-      return Failure;
-  } else {
-    append_range(chosen, module.getOps<pipe::ScheduleOp>());
-  }
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createGenerateSchedules());
-        passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
-        passes.addPass(pipe::createPlaceGathers());
-      })))
-    return file.exitCode();
-  pictured.emplace(problems[*number]);
-  for (pipe::ScheduleOp op : chosen) {
-    if (op.lookupPlan() != plan)
+/// Adds what a program did: of the last schedule that the trace names, or where
+/// it names none of them, of the last one.
+int addMeasured(const Arguments &arguments, const MeasuredFiles &measured,
+                Pictured &pictured) {
+  const timeline::Panel *predicted = &pictured.panels.back();
+  StringRef schedule;
+  for (const timeline::Panel &panel : reverse(pictured.panels)) {
+    const StringRef name = StringRef(panel.title).split(' ').first;
+    if (!name.starts_with("@") || !measured.has(name.drop_front()))
       continue;
-    mlir::FailureOr<Problem> own = pipe::withPoliciesOf(op, pictured->problem);
-    if (failed(own))
-      return Failure;
-    mlir::FailureOr<pipe::ExpandedSchedule> expanded =
-        pipe::expandSchedule(op, *own);
-    mlir::FailureOr<std::string> family = pipe::familyText(op);
-    if (failed(expanded) || failed(family))
-      return Failure;
-    Simulation simulation;
-    if (auto fault = checkSchedule(*own, expanded->schedule, &simulation,
-                                   /*keepTimes=*/true)) {
-      (void)pipe::emitFault(*fault, *expanded, *own, op);
-      return Failure;
-    }
-    pictured->add(("@" + op.getSymName() +
-                   (op.getSearchAttr() ? " search"
-                    : family->empty()  ? std::string()
-                                       : " " + *family))
-                      .str(),
-                  expanded->schedule, simulation);
+    predicted = &panel;
+    schedule = name.drop_front();
+    break;
   }
-  if (int code = addFamilies(arguments, *pictured))
+  const MeasuredIteration *iteration = nullptr;
+  timeline::Panel panel;
+  if (int code =
+          measured.layOut(*predicted, schedule,
+                          arguments.number("iteration", 0), iteration, panel))
     return code;
-  if (pictured->panels.empty())
-    return reportError(path + ": plan @" + plan.getSymName() +
-                       " has no schedule; --family NAME adds one");
+  pictured.panels.push_back(std::move(panel));
   return Success;
 }
 
 int run(const Arguments &arguments) {
-  const std::string path = arguments.file();
-  if (path.empty())
+  const std::vector<std::string> paths = arguments.files();
+  if (paths.empty())
     return reportUsage("show needs a file: .mlir, or rondo-problem with "
                        "--schedules FILE or --family NAME");
-  const bool isModule = StringRef(path).ends_with(".mlir");
-  for (const char *option : {"schedule", "costs"})
-    if (!isModule && arguments.has(option))
-      return reportUsage(Twine("--") + option + " needs a .mlir file");
-  if (isModule && arguments.has("schedules"))
-    return reportUsage("--schedules is for a rondo-problem; a .mlir file has "
-                       "schedules of its own");
   const std::string output = arguments.text("output", "-");
   if (int code = checkOutputs(inputFiles(arguments, {"schedules", "costs"}),
                               {{"--output", output}}))
@@ -236,10 +93,21 @@ int run(const Arguments &arguments) {
                        "'; its ending says what it is: .html, .svg, .json or "
                        ".txt");
   Interrupt interrupt;
+  if (paths.size() == 1 && arguments.has("iteration"))
+    return reportUsage("--iteration needs the trace of a program behind the "
+                       "file");
+  MeasuredFiles measured;
+  if (paths.size() > 1)
+    if (int code = measured.read(ArrayRef(paths).drop_front()))
+      return code;
   std::optional<Pictured> pictured;
-  if (int code = isModule ? showModule(arguments, path, pictured)
-                          : showProblem(arguments, path, pictured))
+  if (int code = readPictured(arguments, paths.front(),
+                              {arguments.number("iterations", 0)},
+                              measured.schedule(), pictured))
     return code;
+  if (paths.size() > 1)
+    if (int code = addMeasured(arguments, measured, *pictured))
+      return code;
   if (Error error = writeFile(output, [&](raw_ostream &os) {
         picture->write(os, pictured->panels);
         return Error::success();
@@ -257,13 +125,15 @@ const Command &showCommand() {
       "show",
       "draw schedules over time",
       showOptions(),
-      {"FILE.mlir [--schedule LIST] [-o FILE] [OPTIONS]",
-       "FILE [--schedules FILE] [--family NAME]... [-o FILE]"},
+      {"FILE.mlir [TRACE...] [--schedule LIST] [-o FILE] [OPTIONS]",
+       "FILE [TRACE...] [--schedules FILE] [--family NAME]... [-o FILE]"},
       {"rondo show examples/gpt-small.mlir -o schedules.html",
-       "rondo show problem.json --family 1f1b --family zb-h1 -o paper.svg"},
+       "rondo show problem.json --family 1f1b --family zb-h1 -o paper.svg",
+       "rondo show examples/gpt-small.mlir trace.json -o measured.html"},
       "pictures",
       printPictures,
-      run};
+      run,
+      1 + mostTraces};
   return command;
 }
 

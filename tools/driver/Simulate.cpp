@@ -79,7 +79,11 @@ int run(const Arguments &arguments) {
   const bool withTimeline = arguments.has("timeline");
   if (asJson && withTimeline)
     return reportUsage("--timeline and --json cannot be combined");
-  request.style = asJson         ? Style::Json
+  const bool explains = arguments.has("explain");
+  if (explains && withTimeline)
+    return reportUsage("--timeline and --explain cannot be combined");
+  request.style = explains ? (asJson ? Style::ExplainedJson : Style::Explained)
+                  : asJson ? Style::Json
                   : withTimeline ? Style::Timeline
                                  : Style::Table;
   for (const std::string &text : arguments.all("family"))
@@ -102,9 +106,10 @@ const Command &simulateCommand() {
       "simulate",
       "predict time and memory of schedules",
       simulateOptions(),
-      {"FILE [--family NAME]... [--timeline | --json] [OPTIONS]"},
+      {"FILE [--family NAME]... [--timeline | --explain] [--json] [OPTIONS]"},
       {"rondo simulate problem.json --family kfkb:k=2 --timeline",
        "rondo simulate examples/gpt-small.mlir --timeline",
+       "rondo simulate examples/gpt-small.mlir --explain",
        "rondo simulate problems.jsonl --family all --json > schedules.jsonl"},
       "families",
       printFamilies,

@@ -4,6 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_SIMULATE_H
 #define RONDO_TOOLS_DRIVER_SIMULATE_H
 
+#include "formats/curves/Curve.h"
 #include "schedule/Family.h"
 #include "tools/driver/Comparison.h"
 #include "tools/driver/SearchRun.h"
@@ -33,6 +34,8 @@ struct SimulateRequest {
   /// Needs a rondo-problem file.
   WindowRequest window;
   bool allRanks = false;
+  /// Where comparisons add what they have drawn; null: nowhere.
+  std::vector<curves::Curve> *curves = nullptr;
 };
 
 /// Compares the schedules of each problem of a file, one problem after another;

@@ -110,7 +110,10 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
       addArena(candidate, problem, figures);
     comparison.add(candidate);
   }
-  return comparison.finish();
+  const Outcome outcome = comparison.finish();
+  if (request.curves)
+    request.curves->push_back(comparison.curve());
+  return outcome;
 }
 
 } // namespace
@@ -152,7 +155,8 @@ int simulatePlans(const SimulateRequest &request) {
       return Failure;
     outcomes.push_back(*outcome);
     // A comparison has its own bound.
-    if (!request.search && request.style != Style::Json)
+    if (!request.search && request.style != Style::Json &&
+        request.style != Style::ExplainedJson)
       for (pipe::ScheduleOp schedule : searched)
         if (schedule.lookupPlan() == plan)
           printGap(schedule);

@@ -48,6 +48,8 @@ int simulateProblems(const SimulateRequest &request) {
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());
+    if (request.curves)
+      request.curves->push_back(comparison.curve());
     if (Interrupt::happened())
       return Interrupted;
   }

@@ -55,7 +55,8 @@ def profile_stages(
     Stage 0 needs no input gradient: all of its backward is W. What I takes and
     frees is netted, since the search knows no task that does both. Parameters are
     not counted, and neither are the inputs of the model. With `fused` the result is
-    a rondo-problem/2, in which B has its own measured time. It is less than I's and
+    a rondo-problem/2, in which B has its own measured time, and `parameter_bytes`
+    says what is trained. It is less than I's and
     W's together; but a search with it proves no optimum. `host`, of profile_host(),
     lengthens the tasks by what PyTorch's runtime adds, and implies `fused`. The
     modules, their gradients and the random numbers are left as they were.
@@ -97,8 +98,11 @@ def profile_stages(
 class _Figures:
     """What was measured of a stage."""
 
-    def __init__(self, ns: dict[str, int], held: int, freed: int, outputs: Any):
+    def __init__(
+        self, ns: dict[str, int], held: int, freed: int, outputs: Any, trained: int
+    ):
         self.ns, self.held, self.freed, self.outputs = ns, held, freed, outputs
+        self.trained = trained
 
     def bytes(self, only_gradients: bool = False) -> int:
         return sum(
@@ -125,7 +129,9 @@ class _Figures:
             "W": Cost(ns=self.ns["W"], frees_bytes=self.held - self.freed),
             "B": Cost(ns=self.ns["B"], frees_bytes=self.held),
         }
-        return GraphStage(homes=[Home(rank=rank)], costs=costs)
+        return GraphStage(
+            homes=[Home(rank=rank)], costs=costs, parameter_bytes=self.trained
+        )
 
     def edge(self, index: int) -> Edge:
         back = self.bytes(only_gradients=True)
@@ -210,7 +216,8 @@ class _Stage:
         runs = [self.times() for _ in range(repeats)]
         ns = {kind: round(statistics.median(r[kind] for r in runs)) for kind in runs[0]}
         held, freed, outputs = self.memory(free)
-        return _Figures(ns, held, freed, outputs)
+        trained = sum(p.numel() * p.element_size() for p in self.parameters)
+        return _Figures(ns, held, freed, outputs, trained)
 
     def memory(self, free: set[Any]) -> tuple[int, int, Any]:
         """Bytes from F to W, those that I frees, and outputs for the next stage. Each

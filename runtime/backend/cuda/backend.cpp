@@ -37,6 +37,10 @@ makeTransport(const TransportParams &params,
   if (params.link.isImposed())
     throw Error("--link cannot slow down links between GPUs: leave it out",
                 Exit::Usage);
+  if (params.checks)
+    throw Error("--check-messages cannot look into messages between GPUs: "
+                "leave it out",
+                Exit::Usage);
   if (params.linkTrace)
     throw Error("--link-trace cannot change links between GPUs: leave it out",
                 Exit::Usage);

@@ -22,8 +22,18 @@ passes |= set(
     re.findall(r'"(pipe-[a-z-]+)"', (root / "passes/Pipelines.cpp").read_text())
 )
 
+def anchors_of(page):
+    """The names that GitHub gives to a page's headings."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    names = set()
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        names.add(re.sub(r"[^\w\- ]", "", heading).replace(" ", "-"))
+    return names
+
+
 faults = []
-counts = {"link": 0, "path": 0, "pass": 0}
+counts = {"link": 0, "anchor": 0, "path": 0, "pass": 0}
 pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
 for page in pages:
     text = page.read_text()
@@ -31,6 +41,13 @@ for page in pages:
         counts["link"] += 1
         if not (page.parent / link).exists():
             faults.append(f"{page.name}: no page {link}")
+    for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+        counts["anchor"] += 1
+        named = page.parent / link if link else page
+        if not named.exists():
+            faults.append(f"{page.name}: no page {link}")
+        elif named.suffix == ".md" and anchor not in anchors_of(named):
+            faults.append(f"{page.name}: {named.name} has no heading #{anchor}")
     for path in re.findall(rf"`((?:{folders})/[\w./*-]*)`", text):
         counts["path"] += 1
         if not list(root.glob(path.rstrip("/"))):

@@ -4,9 +4,10 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/timeline/Timeline.h"
+#include "schedule/timeline/TimeUse.h"
 
 #include <map>
+#include <numeric>
 
 using namespace rondo;
 using namespace rondo::test;
@@ -65,6 +66,12 @@ void check(const Problem &problem, const Schedule &schedule) {
       EXPECT_EQ(task.startNs, timeline.messages[task.waited].arriveNs);
   }
   EXPECT_EQ(peaks, simulation.peakBytes);
+  // What ranks do adds up.
+  for (const TimeUse &use : timeUse(problem, timeline))
+    EXPECT_EQ(std::accumulate(use.waitedNs.begin(), use.waitedNs.end(),
+                              use.tasksNs + use.stepsNs + use.collectivesNs +
+                                  use.messagesNs + use.otherNs + use.doneNs),
+              simulation.makespanNs);
   // A link carries one message at a time, after its producer, before its
   // consumer.
   std::map<std::pair<int32_t, int32_t>, std::map<int64_t, int64_t>> busy;

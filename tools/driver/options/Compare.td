@@ -2,6 +2,9 @@
 include "tools/driver/options/Shared.td"
 include "tools/driver/options/Searching.td"
 
+defm output : Value<"output", "FILE",
+  "also draw time over memory: .svg, or .html, which needs no network">;
+defm o : ShortOutput<"FILE">;
 def all_ranks : Switch<"all-ranks",
   "show the peak memory of every rank, not only of the fullest">;
 def json : Switch<"json",

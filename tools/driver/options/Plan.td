@@ -28,7 +28,8 @@ defm layout : Value<"layout", "TEXT",
   "stages as Megatron-LM's --pipeline-model-parallel-layout has them, such as "
   "'Et*3|t*4|t*3L', in place of a search for stages">;
 defm costs : Value<"costs", "FILE",
-  "measured times of the model's layers (rondo-costs/1)">;
+  "measured times of the model's layers (rondo-costs/1); may be repeated, for "
+  "micro-batches of several sizes", [Repeatable]>;
 defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
   [Positive]>;
 
@@ -36,8 +37,15 @@ defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
 defm problems : Value<"problems", "FILE",
   "layers and devices to plan for (rondo-planning); one without a plan does not "
   "stop the rest">;
-defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex",
-  "what an iteration's time is computed by (default 1f1b)">;
+defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex,rondo",
+  "what an iteration's time is computed by; rondo: the simulator, of the best "
+  "schedule found (default 1f1b)">;
+defm schedules : Value<"schedules", "FILE",
+  "with --evaluator rondo: where to write the schedules, one "
+  "rondo-schedule line per plan">;
+defm schedule_problems : Value<"schedule-problems", "FILE",
+  "with --evaluator rondo: where to write what the schedules are for, one "
+  "rondo-problem line per plan, as rondo simulate reads it">;
 defm threads : Value<"threads", "N",
   "problems planned at the same time (default 1)", [Positive]>;
 

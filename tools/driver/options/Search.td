@@ -21,6 +21,12 @@ defm output : Value<"output", "FILE",
 defm o : ShortOutput<"FILE">;
 defm threads : Value<"threads", "N",
   "problems searched at the same time (default 1)", [Number]>;
+def pareto : Switch<"pareto",
+  "the best objective for every cap, instead of one schedule">;
+defm points : Value<"points", "N",
+  "how many caps --pareto tries (default 16)", [Positive]>;
+def json : Switch<"json",
+  "with --pareto, print a rondo-schedule line per point">;
 defm robust : Choice<"robust", "mean,p95",
   "choose by this statistic of the objective over sampled times">;
 defm samples : Value<"samples", "N", "samples of --robust (default 64)",

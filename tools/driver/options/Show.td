@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-include "tools/driver/options/Shared.td"
+include "tools/driver/options/Measured.td"
 
 defm iterations : Value<"iterations", "N",
   "draw N iterations, which may overlap (default: what the problem states, or "

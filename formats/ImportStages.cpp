@@ -1,0 +1,78 @@
+//===- ImportStages.cpp - Profiled stages to the language -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+#include "formats/PlannedCosts.h"
+#include "formats/StageEdges.h"
+#include "passes/Layers.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rondo;
+
+/// A stage that is not fed by the one in front of it alone; -1 in a chain.
+static int32_t notInChain(const Problem &problem) {
+  const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (inputs[s] !=
+        (s == 0 ? std::vector<int32_t>() : std::vector<int32_t>{s - 1}))
+      return s;
+  return -1;
+}
+
+/// Of all samples, as the stage's first home has its share of them.
+static int64_t timeOf(const Problem &problem, int32_t stage, ActionKind kind) {
+  const int32_t home = problem.homes.numberOf(stage);
+  return static_cast<int64_t>(
+      std::min<__int128>(static_cast<__int128>(problem.cost(home, kind).ns) *
+                             problem.samples / problem.homes[home].samples,
+                         pipe::maxLayerNs));
+}
+
+int32_t rondo::formats::stagesOfCheaperBackward(const Problem &problem) {
+  int32_t count = 0;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    count += timeOf(problem, s, ActionKind::Backward) <
+             timeOf(problem, s, ActionKind::InputGrad) +
+                 timeOf(problem, s, ActionKind::WeightGrad);
+  return count;
+}
+
+OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
+                                                   llvm::StringRef name,
+                                                   MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  if (const int32_t stage = notInChain(problem); stage >= 0) {
+    emitError(loc) << "the stages are no chain: stage " << stage
+                   << (stage == 0 ? " is fed by others"
+                                  : " is not fed by stage " +
+                                        std::to_string(stage - 1) + " alone");
+    return nullptr;
+  }
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                                     pipe::GptAttr(), pipe::LlamaAttr());
+  builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
+  const std::vector<int64_t> outputBytes = outputBytesOf(problem);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const WholeCosts costs = wholeCosts(problem, s);
+    pipe::LayerOp::create(
+        builder, loc, builder.getStringAttr("s" + std::to_string(s)),
+        pipe::LayerKind::Synthetic,
+        pipe::SyntheticAttr::get(
+            context, timeOf(problem, s, ActionKind::Forward),
+            timeOf(problem, s, ActionKind::InputGrad),
+            timeOf(problem, s, ActionKind::WeightGrad), costs.activationBytes,
+            costs.freedBytes, outputBytes[s],
+            problem.weightBytes.empty() ? 0 : problem.weightBytes[s]),
+        pipe::CustomAttr(), pipe::LayerCostsAttr());
+  }
+  if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
+    return nullptr;
+  return module;
+}

@@ -1,0 +1,29 @@
+//===- Measured.h - Measured iterations as timelines ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_TIMELINE_MEASURED_H
+#define RONDO_FORMATS_TIMELINE_MEASURED_H
+
+#include "formats/timeline/Pictures.h"
+#include "schedule/timeline/Measured.h"
+
+#include "llvm/Support/Error.h"
+
+namespace rondo::timeline {
+
+/// Lays an iteration out like the schedule that it ran: its tasks, in the order
+/// that was measured, its messages, and what tasks waited for. Where the
+/// schedule fuses a backward, a measured I and W of it become a B. Fails where
+/// the iteration is not of this schedule, with what differs.
+llvm::Expected<Timeline> layOutMeasured(const Panel &predicted,
+                                        const MeasuredIteration &iteration);
+
+/// The iteration of this number, or with 0 that of median duration among those
+/// of the schedule; `schedule` may be empty. Null where there is none.
+const MeasuredIteration *chooseIteration(const MeasuredRun &run,
+                                         llvm::StringRef schedule,
+                                         int64_t number);
+
+} // namespace rondo::timeline
+
+#endif // RONDO_FORMATS_TIMELINE_MEASURED_H

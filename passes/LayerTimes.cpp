@@ -1,0 +1,63 @@
+//===- LayerTimes.cpp - Measured times of a layer -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/LayerTimes.h"
+
+#include "passes/Layers.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::pipe;
+
+static int64_t limited(__int128 ns) {
+  return static_cast<int64_t>(std::min<__int128>(ns, maxLayerNs));
+}
+
+/// See timesFor(); `sizes` has two or more, ascending.
+static int64_t timeAt(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> ns,
+                      int64_t samples) {
+  const auto above = static_cast<size_t>(
+      std::lower_bound(sizes.begin() + 1, sizes.end() - 1, samples) -
+      sizes.begin());
+  const __int128 width = sizes[above] - sizes[above - 1],
+                 rise = ns[above] - ns[above - 1];
+  const __int128 onLine =
+      ns[above - 1] + (samples - sizes[above - 1]) * rise / width;
+  if (samples < sizes.front())
+    return limited(std::clamp<__int128>(
+        onLine, __int128(ns.front()) * samples / sizes.front(), ns.front()));
+  if (samples > sizes.back())
+    return limited(std::max<__int128>(onLine, ns.back()));
+  return limited(onLine);
+}
+
+LayerTimes rondo::pipe::timesFor(LayerCostsAttr costs, int64_t samples,
+                                 int64_t usual) {
+  LayerTimes times;
+  if (!costs.getSamples().empty()) {
+    const llvm::ArrayRef<int64_t> ofSizes[3] = {costs.getForwardsNs(),
+                                                costs.getInputGradsNs(),
+                                                costs.getWeightGradsNs()};
+    for (int k = 0; k < 3; ++k)
+      times.ns[k] = timeAt(costs.getSamples(), ofSizes[k], samples);
+    return times;
+  }
+  const int64_t ofUsual[3] = {costs.getForwardNs(), costs.getInputGradNs(),
+                              costs.getWeightGradNs()};
+  for (int k = 0; k < 3; ++k)
+    times.ns[k] = samples == usual
+                      ? ofUsual[k]
+                      : limited(__int128(ofUsual[k]) * samples / usual);
+  return times;
+}
+
+LayerTimes rondo::pipe::timesInShares(LayerCostsAttr costs, int64_t samples,
+                                      int64_t share, int64_t usual) {
+  if (costs.getSamples().empty() || share == samples)
+    return timesFor(costs, samples, usual);
+  LayerTimes times = timesFor(costs, share, usual);
+  for (int64_t &ns : times.ns)
+    ns = limited((__int128(ns) * samples + share - 1) / share);
+  return times;
+}

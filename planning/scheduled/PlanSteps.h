@@ -1,0 +1,53 @@
+//===- PlanSteps.h - Small changes of scheduled plans -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_SCHEDULED_PLANSTEPS_H
+#define RONDO_PLANNING_SCHEDULED_PLANSTEPS_H
+
+#include "planning/chain/PlanMoves.h"
+#include "planning/scheduled/PlanJudge.h"
+
+#include <functional>
+
+namespace rondo {
+
+/// Less time, or as much with less memory.
+inline bool isFaster(const ScheduledPlan &a, const ScheduledPlan &b) {
+  return std::pair(a.timeNs, a.memoryBytes) <
+         std::pair(b.timeNs, b.memoryBytes);
+}
+
+/// Changes plans step by step. Deterministic by its seed.
+class PlanSteps {
+public:
+  PlanSteps(const ChainProblem &problem, uint64_t seed);
+
+  /// Gives a plan with its order if that takes less than a time.
+  using Judge = std::function<std::optional<ScheduledPlan>(
+      const ChainPlan &plan, int64_t ceilingNs)>;
+
+  /// Makes changes that lower the time until there is none, or `isOver`; last
+  /// of all, exchanges shares of samples between devices of a stage. Returns
+  /// whether any helped.
+  bool descend(ScheduledPlan &plan, const Judge &judge,
+               const std::function<bool()> &isOver);
+  /// The plan after a few changes by chance.
+  ChainPlan shaken(const ChainPlan &plan);
+
+private:
+  bool improve(ScheduledPlan &plan, const Judge &judge,
+               const std::function<bool()> &isOver);
+  bool exchange(ScheduledPlan &plan, const Judge &judge,
+                const std::function<bool()> &isOver);
+
+  const ChainProblem &problem;
+  const PlanMoves changes;
+  /// By device: its place in an order in which neighbours are well connected.
+  std::vector<int32_t> place;
+  std::mt19937_64 random;
+  std::vector<PlanMove> moves;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_SCHEDULED_PLANSTEPS_H

@@ -1,0 +1,23 @@
+//===- ScheduledBaselines.h - Other plans by their schedules ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBASELINES_H
+#define RONDO_PLANNING_SCHEDULED_SCHEDULEDBASELINES_H
+
+#include "planning/chain/Baselines.h"
+#include "planning/chain/ChainPlanner.h"
+
+namespace rondo {
+
+/// The plans that Rondo finds under evaluators `1f1b` and `spp-full-duplex`
+/// with the same options (`rondo-1f1b` and `rondo-spp`), and those of all
+/// baselines, which choose by 1F1B; timed as planScheduled() times its own: by
+/// the best order of all families and of a search. A plan that no order fits is
+/// timed without the limit on memory.
+std::vector<TimedBaseline>
+scheduleBaselines(const ChainProblem &problem,
+                  const ChainPlannerOptions &options);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_SCHEDULED_SCHEDULEDBASELINES_H

@@ -1,0 +1,329 @@
+//===- ScheduledPlanner.cpp - A plan and its schedule ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/scheduled/ScheduledPlanner.h"
+
+#include "planning/Deadline.h"
+#include "planning/chain/Baselines.h"
+#include "planning/chain/FewestDevices.h"
+#include "planning/chain/StartPlans.h"
+#include "planning/scheduled/PlanSteps.h"
+#include "planning/scheduled/ScheduledBound.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Parts of the time limit: of each call of planChain(), by the end of which a
+/// step ends, and of each search of an order.
+constexpr double chainPart = 0.12, startsEnd = 0.4, boundEnd = 0.55,
+                 descentsEnd = 0.75, searchPart = 0.06;
+/// Plans from which changes begin.
+constexpr size_t mostStarts = 4;
+/// Plans judged per unit of effort.
+constexpr int64_t judgedPerEffort = 20;
+constexpr int64_t defaultEffort = 1000;
+/// Up to so many micro-batches times devices, all families judge each change.
+constexpr int64_t mostTried = 64;
+/// Of more devices, other planners take too long to be asked first.
+constexpr int32_t mostPoolDevices = 32;
+/// Into how many samples a micro-batch is cut where planChain() is to take
+/// messages as homes exchange them: many numbers of devices divide it.
+constexpr int64_t manySamples = 5040;
+
+/// What makes every plan fit that fits in any order.
+ChainProblem oneUnderWay(const ChainProblem &problem) {
+  ChainProblem one = problem;
+  one.microbatches = 1;
+  return one;
+}
+
+class Planner {
+public:
+  Planner(const ChainProblem &problem, const ChainPlannerOptions &options)
+      : problem(problem), options(options),
+        deadline(options.timeLimitMs, options.clock),
+        effort(options.effort > 0 ? options.effort : defaultEffort),
+        usual(int64_t(problem.microbatches) * problem.numDevices() <= mostTried
+                  ? FamilyEffort::All
+                  : FamilyEffort::Few),
+        judge(problem), steps(problem, options.seed), lower(problem) {}
+
+  ScheduledPlannerResult run();
+
+private:
+  bool isOver(double part = 1) const {
+    return deadline.isOver(part) || isInterrupted();
+  }
+  bool isInterrupted() const {
+    return options.interrupt && options.interrupt->load();
+  }
+  bool isProven() const { return !plans.empty() && best().timeNs <= bound; }
+  bool isSpent(double part = 1) const {
+    return isProven() || isOver(part) ||
+           judge.plansJudged() >= judgedPerEffort * effort;
+  }
+  const ScheduledPlan &best() const { return plans.front(); }
+  /// Judges a plan and keeps it if it is among the best.
+  void offer(const ChainPlan &plan);
+  void keep(ScheduledPlan plan);
+  void offerChain(const ChainProblem &chain, PlanEvaluator evaluator);
+  void startPlans();
+  bool descend(ScheduledPlan &plan, const StageOrders *known, double until);
+  bool searchOrder(ScheduledPlan &plan);
+  void findBound();
+  void takeTurns();
+  void shake();
+
+  const ChainProblem &problem;
+  const ChainPlannerOptions &options;
+  const Deadline deadline;
+  const int64_t effort;
+  /// Of all families, where they take little time.
+  const FamilyEffort usual;
+  PlanJudge judge;
+  PlanSteps steps;
+  ScheduledBound lower;
+  int64_t bound = 0;
+  /// The best of all kinds, best first.
+  std::vector<ScheduledPlan> plans;
+  /// What planChain() has found, whose orders are searched in any case.
+  std::vector<ChainPlan> proposals;
+};
+
+void Planner::keep(ScheduledPlan plan) {
+  for (ScheduledPlan &known : plans)
+    if (known.plan == plan.plan) {
+      if (plan.timeNs < known.timeNs)
+        known = std::move(plan);
+      std::stable_sort(plans.begin(), plans.end(), isFaster);
+      return;
+    }
+  plans.insert(std::upper_bound(plans.begin(), plans.end(), plan, isFaster),
+               std::move(plan));
+  if (plans.size() > mostStarts)
+    plans.pop_back();
+}
+
+void Planner::offer(const ChainPlan &plan) {
+  if (std::optional<ScheduledPlan> found = judge.judge(plan, usual))
+    keep(std::move(*found));
+}
+
+void Planner::offerChain(const ChainProblem &chain, PlanEvaluator evaluator) {
+  if (isInterrupted())
+    return;
+  ChainPlannerOptions chosen = options;
+  chosen.evaluator = evaluator;
+  if (deadline.exists())
+    chosen.timeLimitMs = std::max<int64_t>(
+        1, static_cast<int64_t>(double(options.timeLimitMs) * chainPart));
+  const ChainPlannerResult found = planChain(chain, chosen);
+  if (!found.plan)
+    return;
+  offer(*found.plan);
+  proposals.push_back(*found.plan);
+}
+
+/// Afterwards there is a plan, unless no plan can be simulated.
+void Planner::startPlans() {
+  offerChain(problem, PlanEvaluator::OneFOneB);
+  offerChain(problem, PlanEvaluator::SppFullDuplex);
+  ChainProblem whole = problem;
+  whole.samples = manySamples;
+  offerChain(whole, PlanEvaluator::OneFOneB);
+  const std::vector<int32_t> order = deviceOrders(problem).front();
+  for (const ChainPlan &plan : evenPlans(problem, order))
+    if (!isOver(startsEnd))
+      offer(plan);
+  if (problem.numDevices() <= mostPoolDevices)
+    for (const Baseline &baseline : baselines())
+      if (baseline.isQuick && !isOver(startsEnd))
+        if (const BaselinePlan found =
+                baseline.plan(problem, PlanEvaluator::OneFOneB);
+            found.plan)
+          offer(*found.plan);
+  offer({{0, problem.numLayers(), {order.front()}}});
+  if (problem.memoryBytes == 0)
+    return;
+  ChainPlan plan;
+  auto device = order.begin();
+  // Where devices differ, what all of them have.
+  int64_t less = 0;
+  for (int64_t bytes : problem.memoryLess)
+    less = std::max(less, bytes);
+  const std::optional<FittingStages> fitting =
+      fewestDevices(oneUnderWay(problem), problem.memoryBytes - less);
+  if (!fitting || fitting->devices > problem.numDevices())
+    return;
+  for (const FittingStages::Stage &stage : fitting->stages) {
+    plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
+    device += stage.devices;
+  }
+  offer(plan);
+}
+
+bool Planner::descend(ScheduledPlan &plan, const StageOrders *known,
+                      double until) {
+  return steps.descend(
+      plan,
+      [&](const ChainPlan &changed, int64_t ceilingNs) {
+        return judge.judge(changed, usual, ceilingNs, known);
+      },
+      [&] { return isSpent(until); });
+}
+
+bool Planner::searchOrder(ScheduledPlan &plan) {
+  bool isBetter = false;
+  if (std::optional<ScheduledPlan> found =
+          judge.judge(plan.plan, FamilyEffort::All, plan.timeNs)) {
+    plan = std::move(*found);
+    isBetter = true;
+  }
+  if (isOver())
+    return isBetter;
+  SearchOptions chosen = orderSearchOptions(options);
+  if (deadline.exists())
+    chosen.timeLimitMs =
+        std::clamp<int64_t>(deadline.leftMs(), 1, chosen.timeLimitMs);
+  return judge.search(plan, chosen) || isBetter;
+}
+
+/// The first time whatever is known of it; then whether the best meets it, as
+/// `find` ends a little below.
+void Planner::findBound() {
+  if (bound == 0)
+    bound = lower.find(best().timeNs, [&] { return isOver(boundEnd); });
+  else if (!isProven() && !isOver() &&
+           !lower.mayTake(best().timeNs - 1, [&] { return isOver(); }))
+    bound = best().timeNs;
+}
+
+/// Searches the orders of the best plans, and improves the best under its
+/// order, until that no longer helps.
+void Planner::takeTurns() {
+  for (const ChainPlan &proposal : proposals) {
+    if (isOver() || isProven())
+      return;
+    if (std::optional<ScheduledPlan> plan = judge.judge(proposal, usual)) {
+      searchOrder(*plan);
+      keep(std::move(*plan));
+    }
+  }
+  for (int64_t before = PlanTimer::never;
+       best().timeNs < before && !isOver() && !isProven();) {
+    before = best().timeNs;
+    // Those with another time: equal ones are mostly the same plan with
+    // devices exchanged.
+    for (size_t k = 0; k < std::min<size_t>(2, plans.size()); ++k) {
+      ScheduledPlan plan = plans[k];
+      searchOrder(plan);
+      keep(std::move(plan));
+    }
+    ScheduledPlan plan = best();
+    const StageOrders known = plan.orders();
+    descend(plan, &known, 1);
+    keep(std::move(plan));
+  }
+}
+
+/// Changes the best plan by chance and improves that, as long as there is time.
+void Planner::shake() {
+  for (int64_t tries = 0; !isSpent() && tries < judgedPerEffort * effort;
+       ++tries) {
+    const StageOrders known = best().orders();
+    std::optional<ScheduledPlan> plan =
+        judge.judge(steps.shaken(best().plan), usual, PlanTimer::never, &known);
+    if (!plan)
+      continue;
+    const int64_t before = best().timeNs;
+    descend(*plan, &known, 1);
+    keep(std::move(*plan));
+    if (best().timeNs < before) {
+      takeTurns();
+      findBound();
+    }
+  }
+}
+
+ScheduledPlannerResult Planner::run() {
+  ScheduledPlannerResult result;
+  startPlans();
+  if (plans.empty()) {
+    // The simplest plan's reason is everybody's.
+    const ChainPlan one = {{0, problem.numLayers(), {0}}};
+    Result<Problem> made = planProblem(problem, one);
+    if (auto *fault = std::get_if<Fault>(&made))
+      result.found.fault = std::move(*fault);
+    else
+      result.found.fault = makeFault<FaultKind::NothingFits>();
+    return result;
+  }
+  findBound();
+  for (ScheduledPlan plan : std::vector<ScheduledPlan>(plans)) {
+    descend(plan, nullptr, descentsEnd);
+    keep(std::move(plan));
+  }
+  takeTurns();
+  findBound();
+  shake();
+  ChainPlannerResult &found = result.found;
+  found.plan = best().plan;
+  found.timeNs = best().timeNs;
+  found.memoryBytes = best().memoryBytes;
+  found.lowerBoundNs = std::min(bound, best().timeNs);
+  found.plansTried = judge.plansJudged();
+  found.stop = isProven()        ? SearchStop::Optimal
+               : isInterrupted() ? SearchStop::Interrupted
+               : isOver()        ? SearchStop::Time
+                                 : SearchStop::Exhausted;
+  result.scheduled = std::move(plans.front());
+  return result;
+}
+
+} // namespace
+
+SearchOptions rondo::orderSearchOptions(const ChainPlannerOptions &options) {
+  SearchOptions chosen;
+  chosen.seed = options.seed;
+  chosen.effort = options.effort > 0 ? options.effort : defaultEffort;
+  chosen.timeLimitMs = 0;
+  if (options.timeLimitMs > 0)
+    chosen.timeLimitMs = std::max<int64_t>(
+        1, static_cast<int64_t>(double(options.timeLimitMs) * searchPart));
+  chosen.clock = options.clock;
+  chosen.interrupt = options.interrupt;
+  return chosen;
+}
+
+/// Why the problem has no plan at all, or none that can be simulated.
+static std::optional<Fault> findFault(const ChainProblem &problem) {
+  if (int64_t(problem.microbatches) * problem.numDevices() > mostScheduledTasks)
+    return makeFault<FaultKind::ManyTasksToSchedule>(
+        problem.microbatches, problem.numDevices(), mostScheduledTasks);
+  if (problem.memoryBytes == 0)
+    return {};
+  const ChainProblem one = oneUnderWay(problem);
+  const int64_t least = leastMemoryBytes(one);
+  if (least <= problem.memoryBytes)
+    return {};
+  const std::optional<FittingStages> stages =
+      fewestDevices(one, problem.memoryBytes);
+  Fault fault =
+      makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
+  fault.found = least;
+  fault.allowed = problem.memoryBytes;
+  return fault;
+}
+
+ScheduledPlannerResult
+rondo::planScheduled(const ChainProblem &problem,
+                     const ChainPlannerOptions &options) {
+  ScheduledPlannerResult result;
+  result.found.fault = findFault(problem);
+  if (result.found.fault)
+    return result;
+  return Planner(problem, options).run();
+}

@@ -1,0 +1,64 @@
+//===- fault.h - A fault at one action of a run -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For tests: what a program does when its machine, its network or its disk
+// fails is tried at every action of a run (bench/faults.py).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_FAULT_H
+#define RONDO_RUNTIME_EXECUTION_FAULT_H
+
+#include "runtime/transport/transport.h"
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::runtime {
+
+struct Fault {
+  enum class Kind : uint8_t {
+    None,
+    /// The process is killed.
+    Kill,
+    /// It is stopped, until somebody continues it.
+    Stop,
+    /// The rank does nothing for `ms`.
+    Delay,
+    /// From then on no file of the process can grow.
+    Disk,
+    /// All its connections to other processes are shut down.
+    Socket,
+    /// The rank's next message to another rank has a wrong bit.
+    Byte,
+  };
+  Kind kind = Kind::None;
+  int64_t ms = 0;
+  int32_t rank = -1;
+  /// Of the rank's actions of the run, from 1: when it begins.
+  uint64_t action = 0;
+};
+
+/// `kill:RANK:ACTION`, `delay=1000:RANK:ACTION`. Throws Error with Exit::Usage.
+Fault parseFault(const std::string &text);
+
+/// Counts a rank's actions up to its fault.
+class FaultPoint {
+public:
+  explicit FaultPoint(const Fault &fault) : fault(fault) {}
+  /// An action begins.
+  void pass(Transport &transport) {
+    if (++begun == fault.action)
+      strike(transport);
+  }
+
+private:
+  void strike(Transport &transport) const;
+
+  const Fault fault;
+  uint64_t begun = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_FAULT_H

@@ -1,0 +1,316 @@
+//===- TimeWindows.cpp - L7: what an objective leaves no room for ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Destructive improvement (Klein and Scholl, 1999): assumes an objective and
+// looks for a contradiction; if there is one, the bound is higher. Every task
+// has a time window, from its earliest start to its latest end under the
+// assumption. These rules narrow windows until nothing changes:
+//
+// - What a task waits for ends before it, with the time of the message, and
+//   micro-batches of a stage and letter come in order.
+// - Of two tasks of a rank that cannot run in one order, the other one holds.
+// - Edge finding (Carlier and Pinson, 1989): a task that cannot run before the
+//   last of some tasks of its rank runs after all of them, and the mirror of
+//   that. Here in the quadratic form of Martin and Shmoys, 1996.
+// - A cap: when an F starts, the F that must have started before it have taken
+//   bytes, and only their I and W can have given some back. The earliest of
+//   these that give enough make the F wait; one without which there is not
+//   enough ends before the F starts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/Propagation.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+struct Range {
+  int64_t start = 0, end = 0;
+};
+
+/// Tasks of one machine, for edge finding.
+struct Slot {
+  int64_t ns, start, end;
+  size_t task;
+};
+
+/// Raises starts; false if the tasks do not fit. O(tasks^2).
+bool findEdges(std::vector<Slot> &slots, std::vector<int64_t> &starts) {
+  std::sort(slots.begin(), slots.end(),
+            [](const Slot &a, const Slot &b) { return a.start < b.start; });
+  const size_t count = slots.size();
+  starts.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    starts[i] = slots[i].start;
+  std::vector<int64_t> ends(count);
+  for (const Slot &last : slots) {
+    const int64_t limit = last.end;
+    int64_t work = 0, latest = -never;
+    for (size_t i = count; i-- > 0;) {
+      if (slots[i].end <= limit) {
+        work += slots[i].ns;
+        latest = std::max(latest, slots[i].start + work);
+        if (latest > limit)
+          return false;
+      }
+      ends[i] = latest;
+    }
+    int64_t most = -never;
+    for (size_t i = 0; i < count; ++i) {
+      const Slot &slot = slots[i];
+      if (slot.end <= limit) {
+        most = std::max(most, slot.start + work);
+        work -= slot.ns;
+        continue;
+      }
+      if (slot.start + work + slot.ns > limit)
+        starts[i] = std::max(starts[i], ends[i]);
+      if (most + slot.ns > limit)
+        starts[i] = std::max(starts[i], latest);
+    }
+  }
+  return true;
+}
+
+class TimeWindows {
+public:
+  TimeWindows(const FlatProblem &flat, const Propagation &propagation,
+              int64_t &effort)
+      : flat(flat), propagation(propagation), effort(effort) {
+    tasksOf.resize(flat.ranks);
+    for (int letter : {0, 1, 2})
+      for (int32_t s = 0; s < flat.stages; ++s)
+        for (int32_t k = 0; k < flat.microbatches; ++k) {
+          tasks.push_back({letter, s, k});
+          tasksOf[flat.rankOf[s]].push_back(tasks.size() - 1);
+        }
+    ranges.resize(tasks.size());
+  }
+
+  /// Whether no schedule has an objective of at most this. False if the effort
+  /// ends.
+  bool refutes(int64_t objective) {
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      const auto [letter, s, k] = tasks[t];
+      ranges[t] = {propagation.heads(letter)[flat.at(s, k)],
+                   objective - propagation.tails(letter)[flat.at(s, k)]};
+    }
+    for (hasChanged = true; hasChanged;) {
+      hasChanged = false;
+      if (!order())
+        return true;
+      for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+        const auto all = int64_t(tasksOf[rank].size());
+        // As many steps as a label takes time for, about.
+        if ((effort -= 1 + all * all / 16) < 0)
+          return false;
+        if (!orderPairs(rank) || !edges(rank) || !cap(rank))
+          return true;
+      }
+    }
+    return false;
+  }
+
+private:
+  struct Task {
+    int letter;
+    int32_t stage, k;
+  };
+
+  size_t at(int letter, int32_t s, int32_t k) const {
+    return size_t(letter) * size_t(flat.stages) * size_t(flat.microbatches) +
+           size_t(flat.at(s, k));
+  }
+  int64_t nsOf(size_t t) const {
+    return flat.ns[tasks[t].letter][tasks[t].stage];
+  }
+  int64_t latestStart(size_t t) const { return ranges[t].end - nsOf(t); }
+  int64_t earliestEnd(size_t t) const { return ranges[t].start + nsOf(t); }
+
+  /// False if the window becomes too short.
+  bool raise(size_t t, int64_t start) {
+    if (start > ranges[t].start) {
+      ranges[t].start = start;
+      hasChanged = true;
+    }
+    return earliestEnd(t) <= ranges[t].end;
+  }
+  bool lower(size_t t, int64_t end) {
+    if (end < ranges[t].end) {
+      ranges[t].end = end;
+      hasChanged = true;
+    }
+    return earliestEnd(t) <= ranges[t].end;
+  }
+  bool follows(size_t first, size_t second, int64_t delay) {
+    return raise(second, earliestEnd(first) + delay) &&
+           lower(first, latestStart(second) - delay);
+  }
+
+  bool orderTask(int letter, int32_t s, int32_t k) {
+    const size_t t = at(letter, s, k);
+    bool fits = earliestEnd(t) <= ranges[t].end;
+    if (k > 0)
+      fits = fits && follows(at(letter, s, k - 1), t, 0);
+    if (letter > 0)
+      fits = fits && follows(at(letter - 1, s, k), t, 0);
+    if (letter < 2)
+      for (int32_t e : flat.inputs(letter, s))
+        fits = fits && follows(at(letter, flat.messages[e].from, k), t,
+                               flat.messages[e].transferNs());
+    return fits;
+  }
+  /// Forwards starts settle in one pass; ends do as passes repeat.
+  bool order() {
+    for (int32_t k = 0; k < flat.microbatches; ++k) {
+      for (int32_t s = 0; s < flat.stages; ++s)
+        if (!orderTask(0, s, k))
+          return false;
+      for (int32_t s = flat.stages; s-- > 0;)
+        if (!orderTask(1, s, k) || !orderTask(2, s, k))
+          return false;
+    }
+    for (int32_t k = flat.microbatches; k-- > 0;) {
+      for (int32_t s = 0; s < flat.stages; ++s)
+        if (!orderTask(2, s, k) || !orderTask(1, s, k))
+          return false;
+      for (int32_t s = flat.stages; s-- > 0;)
+        if (!orderTask(0, s, k))
+          return false;
+    }
+    return true;
+  }
+
+  bool orderPairs(int32_t rank) {
+    const auto &all = tasksOf[rank];
+    for (size_t i = 0; i < all.size(); ++i)
+      for (size_t j = i + 1; j < all.size(); ++j) {
+        const size_t a = all[i], b = all[j];
+        const bool mayA = earliestEnd(a) <= latestStart(b),
+                   mayB = earliestEnd(b) <= latestStart(a);
+        if (!mayA && (!mayB || !follows(b, a, 0)))
+          return false;
+        if (!mayB && mayA && !follows(a, b, 0))
+          return false;
+      }
+    return true;
+  }
+
+  /// Forwards, then with time turned around.
+  bool edges(int32_t rank) {
+    for (bool isTurned : {false, true}) {
+      slots.clear();
+      for (size_t t : tasksOf[rank])
+        slots.push_back({nsOf(t), isTurned ? -ranges[t].end : ranges[t].start,
+                         isTurned ? -ranges[t].start : ranges[t].end, t});
+      if (!findEdges(slots, starts))
+        return false;
+      for (size_t i = 0; i < slots.size(); ++i)
+        if (isTurned ? !lower(slots[i].task, -starts[i])
+                     : !raise(slots[i].task, starts[i]))
+          return false;
+    }
+    return true;
+  }
+
+  bool cap(int32_t rank) {
+    for (int32_t s : flat.stagesOf[rank])
+      for (int32_t k = 0; k < flat.microbatches; ++k)
+        if (!capOf(rank, at(0, s, k)))
+          return false;
+    return true;
+  }
+
+  bool capOf(int32_t rank, size_t forward) {
+    if (flat.caps[rank] == noMemoryCap)
+      return true;
+    int64_t need = flat.takes[tasks[forward].stage] - flat.caps[rank];
+    int64_t given = 0;
+    releases.clear();
+    for (int32_t s : flat.stagesOf[rank])
+      for (int32_t k = 0; k < flat.microbatches; ++k) {
+        const size_t other = at(0, s, k);
+        // Only if it cannot come after this F.
+        if (other == forward || earliestEnd(forward) <= latestStart(other))
+          continue;
+        need += flat.takes[s];
+        for (int letter : {1, 2}) {
+          const size_t t = at(letter, s, k);
+          const int64_t bytes =
+              letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
+          if (bytes > 0 && earliestEnd(t) <= latestStart(forward)) {
+            releases.push_back({bytes, earliestEnd(t), 0, t});
+            given += bytes;
+          }
+        }
+      }
+    if (need <= 0)
+      return true;
+    if (given < need)
+      return false;
+    std::sort(releases.begin(), releases.end(),
+              [](const Slot &a, const Slot &b) { return a.start < b.start; });
+    int64_t sum = 0;
+    for (const Slot &release : releases) {
+      if (sum < need && sum + release.ns >= need &&
+          !raise(forward, release.start))
+        return false;
+      sum += release.ns;
+      if (given - release.ns < need &&
+          !lower(release.task, latestStart(forward)))
+        return false;
+    }
+    return true;
+  }
+
+  const FlatProblem &flat;
+  const Propagation &propagation;
+  int64_t &effort;
+  std::vector<Task> tasks;
+  std::vector<std::vector<size_t>> tasksOf;
+  std::vector<Range> ranges;
+  bool hasChanged = false;
+  std::vector<Slot> slots, releases;
+  std::vector<int64_t> starts;
+};
+
+int64_t computeTimeWindows(const Problem &problem, int64_t ceiling,
+                           int64_t effort) {
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->offsetsAreExact)
+    return 0;
+  Propagation propagation(*flat, true);
+  const int64_t known = propagation.estimate(PartialState(*flat)).bound;
+  if (known >= never)
+    return 0;
+  // Bound L5 takes the same effort.
+  effort /= 4;
+  TimeWindows windows(*flat, propagation, effort);
+  // No objective is below `low`. Steps grow while there are contradictions,
+  // then halve.
+  int64_t low = known, step = std::max<int64_t>(1, known / 256);
+  bool isGrowing = true;
+  while (step > 0 && low < ceiling && effort > 0) {
+    const int64_t tried = std::min(low + step, ceiling) - 1;
+    if (windows.refutes(tried)) {
+      low = tried + 1;
+      step = isGrowing ? 2 * step : step / 2;
+    } else {
+      isGrowing = false;
+      step /= 2;
+    }
+  }
+  return low;
+}
+
+} // namespace
+
+BoundArgument rondo::timeWindows() {
+  return {"L7", "time windows that an objective leaves no room in",
+          computeTimeWindows, true, true};
+}

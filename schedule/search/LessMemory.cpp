@@ -1,0 +1,233 @@
+//===- LessMemory.cpp - Equal objectives, less memory ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bisects a cap that all ranks share: under a lower one, the known order is
+// replayed as priorities, and a small problem is searched by beams, for an
+// objective that is not above the known one. Then, under the peak that was
+// reached, F moves behind I and W wherever that costs no time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/search/LessMemory.h"
+#include "schedule/Bounds.h"
+#include "schedule/Legality.h"
+#include "schedule/Objective.h"
+#include "schedule/search/OneByOne.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace rondo;
+
+bool rondo::keepsCaps(const Problem &problem, const Schedule &schedule) {
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    int64_t held = 0;
+    for (Action action : schedule.rank(rank)) {
+      const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
+      held += cost.acquireBytes;
+      if (held > problem.memoryCaps[rank])
+        return false;
+      held -= cost.releaseBytes;
+    }
+  }
+  return true;
+}
+
+int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
+  int64_t peak = 0;
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    int64_t held = 0;
+    for (Code code : orders[rank]) {
+      const int32_t s = stageOf(code);
+      if (kindOf(code) == 0)
+        peak = std::max(peak, held += flat.takes[s]);
+      else
+        held -= kindOf(code) == 1 ? flat.inputGradFrees[s]
+                                  : flat.weightGradFrees[s];
+    }
+  }
+  return peak;
+}
+
+double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
+                         const Timer &timer) {
+  double sum = 0;
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    for (size_t i = 0; i < orders[rank].size(); ++i) {
+      const int letter = kindOf(orders[rank][i]);
+      const int32_t s = stageOf(orders[rank][i]);
+      const int64_t start = timer.starts()[rank][i];
+      if (letter == 0)
+        sum -= double(flat.takes[s]) * double(start);
+      else
+        sum += double(letter == 1 ? flat.inputGradFrees[s]
+                                  : flat.weightGradFrees[s]) *
+               double(start + flat.ns[letter][s]);
+    }
+  return sum;
+}
+
+namespace {
+
+/// Beams are tried up to this many tasks, where they take little time.
+constexpr int64_t beamedTasks = 200;
+
+class Lowering {
+public:
+  Lowering(const Problem &problem, const FlatProblem &flat, Orders known,
+           BackwardCosts costs, uint64_t seed, Budget &budget)
+      : problem(problem), flat(flat), costs(costs), seed(seed), budget(budget),
+        timer(flat), orders(std::move(known)), objective(timer.run(orders)),
+        peak(peakOf(flat, orders)) {}
+
+  bool canRun() const { return objective < never; }
+
+  /// True if it has found a lower peak.
+  bool lowerPeak(int64_t tasks) {
+    const int64_t end = budget.tasksUsed() + tasks, first = peak;
+    // All peaks are multiples of the unit.
+    int64_t unit = 0, least = 0;
+    for (const auto &stages : flat.stagesOf) {
+      int64_t together = 0;
+      for (int32_t s : stages) {
+        unit =
+            std::gcd(std::gcd(unit, flat.takes[s]),
+                     std::gcd(flat.inputGradFrees[s], flat.weightGradFrees[s]));
+        together = flat.isSingleEnded ? together + flat.takes[s]
+                                      : std::max(together, flat.takes[s]);
+      }
+      least = std::max(least, together);
+    }
+    if (unit == 0)
+      return false;
+    least /= unit;
+    while (least < peak / unit && budget.tasksUsed() < end &&
+           !budget.isSpent(4 * flat.tasks())) {
+      const int64_t middle = least + (peak / unit - least) / 2;
+      if (!fitUnder(middle * unit, (end - budget.tasksUsed()) / 2))
+        least = middle + 1;
+    }
+    return peak < first;
+  }
+
+  /// True if it has found fewer bytes over time.
+  bool shortenHolding(int64_t tasks) {
+    const int64_t end = budget.tasksUsed() + tasks;
+    timer.run(orders);
+    double best = byteTimeOf(flat, orders, timer);
+    bool hasFound = false;
+    for (bool hasMoved = true; hasMoved;) {
+      hasMoved = false;
+      for (int32_t rank = 0; rank < flat.ranks; ++rank)
+        for (size_t i = 0; i + 1 < orders[rank].size(); ++i) {
+          Code &code = orders[rank][i], &next = orders[rank][i + 1];
+          if (kindOf(code) != 0 || kindOf(next) == 0)
+            continue;
+          if (budget.tasksUsed() >= end || budget.isSpent(flat.tasks()))
+            return hasFound;
+          std::swap(code, next);
+          budget.use(flat.tasks());
+          if (timer.run(orders, objective) < never)
+            if (const double sum = byteTimeOf(flat, orders, timer);
+                sum < best) {
+              best = sum;
+              hasFound = hasMoved = true;
+              continue;
+            }
+          std::swap(code, next);
+        }
+    }
+    return hasFound;
+  }
+
+  const Orders &found() const { return orders; }
+
+private:
+  /// Looks for orders that no rank needs more bytes for.
+  bool fitUnder(int64_t cap, int64_t tasks) {
+    Problem lower = problem;
+    for (int64_t &own : lower.memoryCaps)
+      own = std::min(own, cap);
+    budget.use(6 * flat.tasks());
+    if (quickBound(lower).ns > objective)
+      return false;
+    std::optional<FlatProblem> under = FlatProblem::of(lower, costs);
+    Incumbent best;
+    best.objective = objective + 1;
+    best.bound = objective;
+    replay(*under, seed, orders, best, budget)->run(tasks);
+    for (int64_t width : {1, 8})
+      if (best.orders.empty() && flat.tasks() <= beamedTasks &&
+          !budget.isSpent(flat.tasks() * flat.tasks() * width))
+        beam(*under, width, best, budget);
+    if (best.orders.empty())
+      return false;
+    orders = std::move(best.orders);
+    peak = peakOf(flat, orders);
+    return true;
+  }
+
+  const Problem &problem;
+  const FlatProblem &flat;
+  const BackwardCosts costs;
+  const uint64_t seed;
+  Budget &budget;
+  Timer timer;
+  Orders orders;
+  const int64_t objective;
+  int64_t peak;
+};
+
+/// What a flat problem of this schedule has to count.
+BackwardCosts costsOf(const Problem &problem, const Schedule &schedule) {
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+    for (Action action : schedule.rank(rank))
+      if (action.kind() == ActionKind::Backward &&
+          hasCheaperBackward(problem, int32_t(action.subject)))
+        return BackwardCosts::Fused;
+  return BackwardCosts::Split;
+}
+
+/// Nothing if it finds none, or if a stage deals micro-batches.
+std::optional<Schedule> withLessMemory(const Problem &problem,
+                                       const Schedule &schedule, uint64_t seed,
+                                       int64_t tasks, Budget &budget) {
+  const BackwardCosts costs = costsOf(problem, schedule);
+  std::optional<FlatProblem> flat = FlatProblem::of(problem, costs);
+  if (!flat)
+    return std::nullopt;
+  std::optional<Orders> orders = toOrders(*flat, schedule);
+  if (!orders)
+    return std::nullopt;
+  Lowering lowering(problem, *flat, std::move(*orders), costs, seed, budget);
+  if (!lowering.canRun())
+    return std::nullopt;
+  const bool isLower = lowering.lowerPeak(tasks - tasks / 4);
+  if (!lowering.shortenHolding(tasks / 4) && !isLower)
+    return std::nullopt;
+  return toSchedule(*flat, lowering.found(), costs == BackwardCosts::Fused);
+}
+
+} // namespace
+
+void rondo::lowerMemory(const Problem &problem, const SearchOptions &options,
+                        SearchResult &result, Budget &budget) {
+  const int64_t all = int64_t(3) * problem.numHomes() * problem.microbatches;
+  if (budget.isSpent(8 * all))
+    return;
+  const int64_t most =
+      std::min({budget.tasksLeft(), budget.tasksInTime(),
+                budget.tasksUsed() / 8 + std::min<int64_t>(400 * all, 400000)});
+  std::optional<Schedule> found =
+      withLessMemory(problem, *result.schedule, options.seed, most, budget);
+  Simulation simulation;
+  if (!found || checkSchedule(problem, *found, &simulation) ||
+      (options.inIndexOrder && checkAccumulation(problem, *found)) ||
+      objectiveOf(problem, simulation) >
+          objectiveOf(problem, result.simulation) ||
+      fullestPeak(simulation) > fullestPeak(result.simulation))
+    return;
+  result.schedule = std::move(found);
+  result.simulation = std::move(simulation);
+  result.origin = "less-memory";
+}

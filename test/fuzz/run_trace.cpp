@@ -1,0 +1,38 @@
+//===- run_trace.cpp - Fuzzes the readers of measured iterations ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/ProgramTrace.h"
+#include "formats/json/TorchTrace.h"
+#include "schedule/timeline/TimeUse.h"
+#include "test/fuzz/Target.h"
+
+using namespace rondo;
+
+namespace {
+
+/// The parts of each rank's time add up to the iteration's.
+void check(llvm::Expected<MeasuredRun> run) {
+  if (!run) {
+    fuzz::require(!toString(run.takeError()).empty(), "an error says why");
+    return;
+  }
+  fuzz::require(!run->iterations.empty(), "a run has an iteration");
+  for (const MeasuredIteration &iteration : run->iterations)
+    for (const TimeUse &use : timeUse(iteration)) {
+      int64_t sum = use.tasksNs + use.stepsNs + use.collectivesNs +
+                    use.messagesNs + use.otherNs + use.doneNs;
+      for (int64_t waited : use.waitedNs)
+        sum += waited;
+      fuzz::require(sum == iteration.durationNs, "the parts add up");
+    }
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string text = fuzz::textOf(data, size);
+  check(json::readProgramTrace(text));
+  const std::string name = "trace";
+  check(json::readTorchTraces(name, llvm::StringRef(text)));
+  return 0;
+}

@@ -1,0 +1,99 @@
+//===- TimeWindowsTest.cpp - Bound L7 beside all schedules ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Examples.h"
+#include "Exhaustive.h"
+#include "RandomProblem.h"
+
+#include "schedule/bounds/Arguments.h"
+
+#include <limits>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+constexpr int64_t noCeiling = std::numeric_limits<int64_t>::max();
+
+int64_t bound(const Problem &problem, int64_t effort) {
+  return timeWindows().compute(problem, noCeiling, effort);
+}
+
+/// Stages of different cost, caps from the least on, serial links, tasks
+/// without time, and backwards that are cheaper fused.
+Problem drawTiny(Engine &random) {
+  const std::vector<std::vector<int32_t>> placements = {
+      {0, 1}, {0, 1, 2}, {0, 1, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}, {1, 0}, {0, 0}};
+  const auto &ranks = placements[random() % placements.size()];
+  const int32_t numRanks = 1 + *std::max_element(ranks.begin(), ranks.end());
+  Problem problem = problemOn(ranks, numRanks,
+                              int32_t(pick(random, 1,
+                                           ranks.size() == 2   ? 4
+                                           : ranks.size() == 3 ? 3
+                                                               : 2)));
+  std::vector<int64_t> least(numRanks), outputs;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const int64_t activation = pick(random, 0, 4);
+    problem.setStageCost(s, pick(random, 0, 6), pick(random, 0, 6),
+                         pick(random, 0, 6), activation,
+                         pick(random, 0, activation));
+    if (pick(random, 0, 5) == 0) {
+      Cost &fused = problem.cost(s, ActionKind::Backward);
+      fused.ns -= pick(random, 0, std::min<int64_t>(fused.ns, 3));
+    }
+    least[ranks[s]] += activation;
+    outputs.push_back(pick(random, 0, 4));
+  }
+  problem.makeChain(outputs);
+  for (int32_t r = 0; r < numRanks; ++r)
+    if (pick(random, 0, 3))
+      problem.memoryCaps[r] = least[r] + pick(random, 0, least[r] + 1);
+  problem.link = {pick(random, 0, 3), pick(random, 0, 2) ? 0 : 1000};
+  if (pick(random, 0, 1))
+    problem.objective = Objective::Span;
+  return problem;
+}
+
+TEST(TimeWindows, NoScheduleIsShorter) {
+  Engine random(17);
+  int64_t checked = 0, above = 0;
+  for (int n = 0; n < 3000; ++n) {
+    const Problem problem = drawTiny(random);
+    ASSERT_FALSE(problem.check()) << n;
+    const int64_t ns = bound(problem, 100000);
+    above += ns > quickBound(problem).ns;
+    const auto answer = Exhaustive(problem, ns, /*inOrder=*/true).below(20000);
+    EXPECT_NE(answer, Exhaustive::Answer::Yes) << n << ", bound " << ns;
+    checked += answer == Exhaustive::Answer::No;
+  }
+  EXPECT_GT(checked, 2500);
+  // It proves more than L1 to L4 together.
+  EXPECT_GT(above, 50);
+}
+
+/// Graphs, with micro-batches in any order.
+TEST(TimeWindows, NoScheduleOfAGraphIsShorter) {
+  Engine random(23);
+  int64_t checked = 0;
+  for (int n = 0; n < 600; ++n) {
+    Problem problem = drawGraph(random);
+    if (problem.check() || problem.numStages() * problem.microbatches > 6)
+      continue;
+    const int64_t ns = bound(problem, 100000);
+    const auto answer = Exhaustive(problem, ns, /*inOrder=*/false).below(20000);
+    EXPECT_NE(answer, Exhaustive::Answer::Yes) << n << ", bound " << ns;
+    checked += answer == Exhaustive::Answer::No;
+  }
+  EXPECT_GT(checked, 100);
+}
+
+TEST(TimeWindows, StopsAtTheCeilingAndWithTheEffort) {
+  const Problem problem = linearProblem(4, 8, {3, 4, 2, 2, 1});
+  const int64_t all = bound(problem, 100000);
+  EXPECT_EQ(timeWindows().compute(problem, all, 100000), all);
+  EXPECT_LE(bound(problem, 1), all);
+  EXPECT_GT(bound(problem, 1), 0);
+}
+
+} // namespace

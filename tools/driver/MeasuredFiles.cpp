@@ -1,0 +1,96 @@
+//===- MeasuredFiles.cpp - Traces beside a plan ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/MeasuredFiles.h"
+
+#include "formats/json/ProgramTrace.h"
+#include "formats/json/TorchTrace.h"
+#include "formats/timeline/Measured.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+int MeasuredFiles::read(ArrayRef<std::string> paths) {
+  name = paths.size() == 1 ? paths.front() : "the traces";
+  std::vector<std::unique_ptr<MemoryBuffer>> buffers;
+  std::vector<StringRef> texts;
+  for (const std::string &path : paths) {
+    Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+    if (!buffer)
+      return reportError(toString(buffer.takeError()));
+    texts.push_back((*buffer)->getBuffer());
+    buffers.push_back(std::move(*buffer));
+    if (texts.back().starts_with("\x1f\x8b"))
+      return reportError(path + ": the file is compressed; run `gunzip` on a "
+                                "copy and give that");
+    if (paths.size() > 1 && json::isProgramTrace(texts.back()))
+      return reportError(path + ": the trace of a program has all its ranks; "
+                                "give it alone");
+  }
+  const bool isProgram = json::isProgramTrace(texts.front());
+  Expected<MeasuredRun> found = isProgram
+                                    ? json::readProgramTrace(texts.front())
+                                    : json::readTorchTraces(paths, texts);
+  if (!found)
+    return reportError((isProgram ? name + ": " : std::string()) +
+                       toString(found.takeError()));
+  run = std::move(*found);
+  return Success;
+}
+
+std::string MeasuredFiles::schedule() const {
+  std::set<std::string> names;
+  for (const MeasuredIteration &iteration : run.iterations)
+    names.insert(iteration.schedule);
+  return names.size() == 1 ? *names.begin() : std::string();
+}
+
+bool MeasuredFiles::has(StringRef schedule) const {
+  return any_of(run.iterations, [&](const MeasuredIteration &iteration) {
+    return iteration.schedule == schedule;
+  });
+}
+
+int MeasuredFiles::layOut(const timeline::Panel &predicted, StringRef schedule,
+                          int64_t number, const MeasuredIteration *&iteration,
+                          timeline::Panel &panel) const {
+  iteration = timeline::chooseIteration(run, schedule, number);
+  if (!iteration) {
+    std::set<std::string> names;
+    for (const MeasuredIteration &each : run.iterations)
+      names.insert(each.schedule);
+    return reportError(
+        name + ": has no iteration" +
+        (number > 0 ? " " + std::to_string(number) : std::string()) +
+        (schedule.empty() ? "" : " of schedule '" + schedule.str() + "'") +
+        "; it has " + std::to_string(run.iterations.front().number) + " to " +
+        std::to_string(run.iterations.back().number) + " of " +
+        join(names, ", "));
+  }
+  // Where ranks differ, that is said below.
+  if (run.numStages != predicted.problem.numStages() &&
+      int32_t(iteration->ranks.size()) == predicted.problem.numRanks())
+    return reportError(name + ": the trace has " +
+                       countOf(run.numStages, "stage") + ", the plan " +
+                       std::to_string(predicted.problem.numStages()));
+  Expected<Timeline> timeline = timeline::layOutMeasured(predicted, *iteration);
+  if (!timeline)
+    return reportError(name + ": " + toString(timeline.takeError()) + " (" +
+                       predicted.title + ")");
+  panel = {"measured: iteration " + std::to_string(iteration->number) +
+               (iteration->schedule.empty() ? std::string()
+                                            : " of " + iteration->schedule),
+           predicted.problem, std::move(*timeline)};
+  return Success;
+}
+
+} // namespace rondo::driver

@@ -1,0 +1,161 @@
+//===- SearchCurve.cpp - rondo search --pareto ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/SearchCurve.h"
+
+#include "schedule/MemoryCurve.h"
+#include "schedule/Objective.h"
+#include "schedule/Shortfall.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Table.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+int readCurveRequest(const Arguments &arguments, CurveRequest &request) {
+  request.isAsked = arguments.has("pareto");
+  request.points = arguments.number("points", request.points);
+  request.asJson = arguments.has("json");
+  request.output = arguments.text("output", "-");
+  if (!request.isAsked) {
+    for (const char *option : {"points", "json"})
+      if (arguments.has(option))
+        return reportUsage("--" + Twine(option) + " needs --pareto");
+    return Success;
+  }
+  for (const char *option :
+       {"robust", "placement", "chunks", "microbatches", "iterations", "policy",
+        "most-delay", "problem-output", "threads"})
+    if (arguments.has(option))
+      return reportUsage("--pareto and --" + Twine(option) +
+                         " cannot be combined: the curve is of one problem as "
+                         "it is written");
+  if (StringRef(request.output).ends_with(".mlir"))
+    return reportUsage("--pareto writes rondo-schedule lines, so its output "
+                       "cannot be a .mlir file: " +
+                       request.output);
+  return Success;
+}
+
+static std::string upTo(int64_t capBytes) {
+  return capBytes == noMemoryCap ? "any" : formatBytes(capBytes);
+}
+
+static void printTable(const Problem &problem, const MemoryCurve &curve) {
+  outs() << problem.name << ": " << objectiveName(problem)
+         << " by the most memory that a rank may hold\n";
+  Table table;
+  table.add({"  cap", objectiveName(problem), "no less than", "up to", ""});
+  for (const CurvePoint &point : curve.points) {
+    const SearchResult &result = point.result;
+    const int64_t reached = objectiveOf(problem, result.simulation);
+    table.add({"  " + formatBytes(point.capBytes), formatNs(reached),
+               formatNs(result.bound.ns) + " (" + result.bound.name + ")",
+               upTo(point.boundUpToBytes),
+               gapText(result.provenOptimal, reached, result.bound.ns)});
+  }
+  table.print(outs());
+  outs() << "  no schedule fits below " << formatBytes(curve.leastBytes)
+         << "\n";
+}
+
+/// A line holds for the problem itself, whose bound is that of the largest cap;
+/// what is known of its own cap is in the provenance.
+static void appendLines(const Problem &problem, const SearchRequest &search,
+                        const MemoryCurve &curve, std::string &lines) {
+  raw_string_ostream os(lines);
+  for (const CurvePoint &point : curve.points) {
+    SearchResult result = point.result;
+    json::CapRecord cap;
+    cap.capBytes = point.capBytes;
+    cap.lowerBoundNs = result.bound.ns;
+    cap.bound = result.bound.name;
+    cap.provenOptimal = result.provenOptimal;
+    result.bound = curve.boundOfAll;
+    result.provenOptimal =
+        objectiveOf(problem, result.simulation) <= result.bound.ns;
+    json::SearchRecord record = search.recordOf(result);
+    record.cap = cap;
+    json::writeSchedule(os, problem, *result.schedule, result.simulation,
+                        result.origin, &record);
+    os << "\n";
+  }
+  if (curve.points.empty()) {
+    json::writeInfeasible(os, problem, describe(*curve.fault));
+    os << "\n";
+  }
+}
+
+int searchCurves(const CurveRequest &request, const SearchRequest &search,
+                 const std::vector<Problem> &problems,
+                 const std::vector<PlanFigures> &plans) {
+  for (const Problem &problem : problems)
+    if (problem.iterations > 1)
+      return reportError(problem.name + ": has " + Twine(problem.iterations) +
+                         " iterations, but --pareto is of one; `rondo search` "
+                         "without it orders windows");
+  Interrupt interrupt;
+  std::string lines;
+  size_t empty = 0, points = 0;
+  const Fault *fault = nullptr;
+  std::vector<MemoryCurve> curves;
+  curves.reserve(problems.size());
+  {
+    Progress progress(problems.size());
+    for (size_t i = 0; i < problems.size() && !Interrupt::happened(); ++i) {
+      const Problem &problem = problems[i];
+      SearchOptions options = search.options;
+      options.observer = [&](const SearchProgress &now) {
+        progress.show(problem, problem.name, now);
+      };
+      curves.push_back(searchMemoryCurve(
+          problem, options, request.points,
+          [&](const Problem &under, const SearchOptions &now) {
+            return plans.empty()
+                       ? rondo::search(under, now)
+                       : searchPlan(plans[i], under, now, rondo::search);
+          }));
+      progress.step();
+    }
+  }
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const MemoryCurve &curve = curves[i];
+    appendLines(problems[i], search, curve, lines);
+    points += curve.points.size();
+    if (curve.points.empty()) {
+      ++empty;
+      fault = &*curve.fault;
+      continue;
+    }
+    if (!request.asJson)
+      printTable(problems[i], curve);
+    if (curve.fault)
+      reportNote(problems[i].name +
+                 ": the curve ends where less memory found "
+                 "no schedule: " +
+                 describe(*curve.fault));
+  }
+  if (request.asJson && request.output == "-")
+    outs() << lines;
+  if (request.output != "-") {
+    if (Error error = writeFile(request.output, [&](raw_ostream &os) {
+          os << lines;
+          return Error::success();
+        }))
+      return reportError(toString(std::move(error)));
+    reportWritten(request.output, countOf(points, "schedule"));
+  }
+  if (Interrupt::happened())
+    return Interrupted;
+  if (problems.size() == 1 && empty) {
+    reportError(problems[0].name + ": " + describe(*fault));
+    return isShortfall(*fault) ? Infeasible : Failure;
+  }
+  return Success;
+}
+
+} // namespace rondo::driver
