@@ -92,6 +92,14 @@ public:
       slot.ready.store(Ticks::now(), std::memory_order_relaxed);
   }
 
+  /// Whether the rank is between two iterations. Any thread.
+  bool isIdle() const {
+    const uint64_t number = count.load(std::memory_order_acquire);
+    return number > 0 && slots[(number - 1) % numSlots].what.load(
+                             std::memory_order_relaxed) >>
+                                 58 ==
+                             Idle;
+  }
   /// Entries ever begun.
   uint64_t begun() const { return count.load(std::memory_order_relaxed); }
   /// The last ones, oldest first; without those that were overwritten while

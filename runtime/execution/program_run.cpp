@@ -59,6 +59,11 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   RankStatus status;
   status.progress = ranks[rank]->actionsBegun() + transport->progress();
   status.text = "rank " + std::to_string(rank);
+  if (waiting.what == Waiting::For::Nothing && ranks[rank]->hasEnded()) {
+    status.waitsFor = RankStatus::ended;
+    status.text += " has ended its iteration";
+    return status;
+  }
   if (waiting.what == Waiting::For::Nothing) {
     status.text += ranks[rank]->actionsBegun() == 0
                        ? " has not begun"
@@ -79,9 +84,15 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
 std::string
 rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
   const int32_t count = static_cast<int32_t>(ranks.size());
-  int32_t r = 0;
-  while (r < count && ranks[r].waitsFor < 0)
-    ++r;
+  auto first = [&](auto fits) {
+    return static_cast<int32_t>(std::find_if(ranks.begin(), ranks.end(), fits) -
+                                ranks.begin());
+  };
+  int32_t r = first([](const RankStatus &at) { return at.waitsFor >= 0; });
+  // Else at one that has something to do.
+  if (r == count)
+    r = first(
+        [](const RankStatus &at) { return at.waitsFor != RankStatus::ended; });
   if (r == count)
     r = 0;
   std::string text;
@@ -94,7 +105,7 @@ rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
   // A cycle of ranks that meet in a collective: a rank missing there is doing
   // something else.
   for (int32_t other = 0; r >= 0 && other < count; ++other)
-    if (!isNamed[other] && ranks[other].waitsFor < 0 &&
+    if (!isNamed[other] && ranks[other].waitsFor == -1 &&
         !ranks[other].text.empty())
       text += "; " + ranks[other].text;
   return text;

@@ -28,8 +28,10 @@ struct RankWait {
 struct RankStatus {
   /// Never decreases.
   uint64_t progress = 0;
-  /// The rank it waits for; -1: none.
+  /// The rank it waits for; -1: none; `ended`: none, since it has nothing to
+  /// do.
   int32_t waitsFor = -1;
+  static constexpr int32_t ended = -2;
   /// `rank 0 waits for 1I0 of rank 1`.
   std::string text;
 };

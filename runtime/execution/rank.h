@@ -121,6 +121,8 @@ public:
     return begun.load(std::memory_order_relaxed);
   }
   std::string currentAction() const;
+  /// Whether it has done all of its run. Any thread.
+  bool hasEnded() const { return ring.isIdle(); }
   /// Of the program, what one of the view's is.
   int64_t collectiveOf(int64_t entry) const;
 

@@ -87,6 +87,9 @@ std::string causeText(const FailedRun &run, const FailedRun::Cause &cause) {
   case Why::Runs:
     return rank + " stopped first: it" + stateText(run, cause.rank) +
            ", and others wait for it";
+  case Why::Longest:
+    return rank + " stopped first: nobody waits for another rank, and it" +
+           stateText(run, cause.rank) + ", longer than the others";
   case Why::UnderWay:
     return "no rank stopped first: " + run.wait(cause.rank)->name + " from " +
            rankText(run.wait(cause.rank)->rank) + " to " + rank +
@@ -200,6 +203,8 @@ StringRef wordOf(Why why) {
     return "error";
   case Why::Runs:
     return "runs";
+  case Why::Longest:
+    return "longest";
   case Why::UnderWay:
     return "under way";
   case Why::Cycle:

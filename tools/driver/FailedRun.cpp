@@ -135,8 +135,19 @@ FailedRun::Cause FailedRun::cause() const {
     if (chain.size() > 1 &&
         (cause.chain.empty() || weightOf(chain) > weightOf(cause.chain)))
       cause.chain = chain;
-  if (cause.chain.empty())
+  if (cause.chain.empty()) {
+    for (int64_t rank = 0; rank < numRanks(); ++rank) {
+      const json::FailureAction *at = last(rank);
+      if (!at || at->kind == "idle" ||
+          (cause.why == Why::Longest &&
+           last(cause.rank)->startNs <= at->startNs))
+        continue;
+      cause.why = Why::Longest;
+      cause.rank = rank;
+      cause.chain = {rank};
+    }
     return cause;
+  }
   const int64_t waiting = cause.chain[cause.chain.size() - 2];
   if (isUnderWay(waiting)) {
     cause.rank = waiting;

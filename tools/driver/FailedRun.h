@@ -48,7 +48,9 @@ public:
     UnderWay,
     /// It is one of a cycle of waits.
     Cycle,
-    /// Nobody waits for a rank.
+    /// Nobody waits for a rank, and it has not gone on for longest.
+    Longest,
+    /// All ranks have ended their iteration.
     Unknown,
   };
   struct Cause {

@@ -95,8 +95,8 @@ TEST(Run, MissingSendIsFoundByTheWatchdog) {
   std::vector<Act> &list = spec.pipeline[1];
   list.erase(find(list, Act::Send));
   list.erase(find(list, Act::Send), list.end());
-  expectStandstill(spec, "rank 0 waits for 1I0 of rank 1 -> rank 1 runs "
-                         "1W1");
+  expectStandstill(spec, "rank 0 waits for 1I0 of rank 1 -> rank 1 has "
+                         "ended its iteration");
 }
 
 // A job that is suspended, as by Ctrl-Z, for longer than the time-out
@@ -128,7 +128,7 @@ TEST(Run, CollectiveWithoutARankIsPrinted) {
   list.insert(find(list, Act::AllReduce), list.back());
   list.erase(find(list, Act::AllReduce));
   expectStandstill(spec, "rank 1 waits for rank 0 in all_reduce 0 -> rank 0 "
-                         "runs step 0");
+                         "has ended its iteration");
 }
 
 TEST(Run, ForeignStageIsAnError) {
@@ -297,6 +297,12 @@ TEST(DescribeChain, WhoIsMissingInACircleIsNamed) {
                            {1, -1, "rank 2 runs 0F1"}}),
             "rank 0 waits for rank 1 in all_reduce 0 -> rank 1 waits for rank "
             "0 in all_reduce 0; rank 2 runs 0F1");
+  // One that has ended is not what the others wait for.
+  EXPECT_EQ(describeChain({{1, RankStatus::ended, "rank 0 has ended"},
+                           {1, -1, "rank 1 runs step 1"}}),
+            "rank 1 runs step 1");
+  EXPECT_EQ(describeChain({{1, RankStatus::ended, "rank 0 has ended"}}),
+            "rank 0 has ended");
   EXPECT_EQ(describeChain({{1, 1, "rank 0 waits for 1I0 of rank 1"},
                            {1, -1, "rank 1 runs 1F0"},
                            {1, -1, "rank 2 runs 2F0"}}),
