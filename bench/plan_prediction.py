@@ -49,10 +49,10 @@ def command(*arguments, folder):
 
 
 def measure_layers(folder, samples):
-    """One layer a stage, on two ranks as plans have."""
+    """One layer a stage, on two ranks as plans have, with as many samples an iteration."""
     source = folder / f"layers{samples}.mlir"
     stages = "\n".join(f"  pipe.stage @s{s} [@{name}] on {s % 2}" for s, name in enumerate(LAYERS))
-    source.write_text(MODEL + CLUSTER + f"pipe.plan @step of @gpt on @machine microbatches(8) samples({samples}) {{\n{stages}\n}}\n"
+    source.write_text(MODEL + CLUSTER + f"pipe.plan @step of @gpt on @machine microbatches({64 // samples}) samples({samples}) {{\n{stages}\n}}\n"
                       'pipe.schedule @order of @step family<"interleaved-1f1b">\n')
     program, costs = folder / "layers", folder / f"costs{samples}.json"
     command(RONDO, "compile", source, "-o", program, folder=folder)

@@ -23,7 +23,7 @@ if ! command -v clang++-22 >/dev/null ||
   echo "clang-22 with libFuzzer not found: run sh scripts/setup.sh fuzz"
   exit 77
 fi
-[ $# -gt 0 ] || set -- $(sed -n 's/^rondo_fuzz_target(\([a-z]*\).*/\1/p' test/fuzz/CMakeLists.txt)
+[ $# -gt 0 ] || set -- $(sed -n 's/^rondo_fuzz_target(\([a-z_]*\).*/\1/p' test/fuzz/CMakeLists.txt)
 mkdir -p "$build/found" || exit 1
 log=$build/build.log
 if ! {
