@@ -74,11 +74,12 @@ def measure(case, folder, rank):
     problem = rondo.torch.profile_stages(
         modules, placement, example, loss_fn, example, MICROBATCHES, fused=True, repeats=3
     )
-    # The link: a message there and back.
+    # The link: a message there and back, sent some time after others as in a run.
     data = torch.zeros(floats)
     trips = []
     for _ in range(9):
         dist.barrier()
+        time.sleep(0.005)
         begin = time.perf_counter_ns()
         if rank == 0:
             dist.send(data, 1)
@@ -87,7 +88,7 @@ def measure(case, folder, rank):
             dist.recv(data, 0)
             dist.send(data, 0)
         trips.append((time.perf_counter_ns() - begin) // 2)
-    host = rondo.torch.profile_host()
+    host = rondo.torch.profile_host(message_bytes=4 * floats)
     found = [None] * dist.get_world_size()
     link = rondo.Link(latency_ns=int(statistics.median(trips)), bytes_per_us=None)
     dist.all_gather_object(found, (problem.to_json(), link.latency_ns))

@@ -7,7 +7,7 @@ import os
 import statistics
 import tempfile
 import time
-from typing import Any, Callable
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -19,19 +19,56 @@ from .run import make_stages
 
 
 KEYS = ("action_ns", "send_ns", "receive_ns", "wait_ns")
+MICROBATCHES = 8
+
+
+class _Sleep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, seconds: float) -> torch.Tensor:
+        ctx.seconds = seconds
+        time.sleep(seconds)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        time.sleep(ctx.seconds)
+        return grad, None
+
+
+class _Stage(torch.nn.Module):
+    """Takes time without a core. In between the runtime's code leaves the caches, as
+    it does where stages compute: right after another action it costs a fifth."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.weight = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        slept: torch.Tensor = _Sleep.apply(x * self.weight, self.seconds)
+        return slept
+
+
+def _loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (output - target).square().mean()
 
 
 def profile_host(
-    device: torch.device | str = "cpu", message_bytes: int = 4096, repeats: int = 20
+    device: torch.device | str = "cpu",
+    message_bytes: int = 4096,
+    repeats: int = 5,
+    task_seconds: float = 0.005,
 ) -> HostCosts:
     """The median costs of an action, a send, a receive and a wait, of all processes.
 
-    All processes of the default process group call it together. The costs of
+    All processes of the default process group call it together. They run a pipeline
+    whose tasks take `task_seconds`, `repeats` times. `message_bytes` is what a stage
+    sends for a micro-batch: gloo copies messages while it sends. The costs of
     messages are None in a group of one. profile_stages(..., host=...) takes them.
     """
-    groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
-    mine = {"action_ns": _action(groups[dist.get_rank()], device, repeats)}
-    mine.update(_messages(device, message_bytes, repeats))
+    mine = _pipeline(device, message_bytes, repeats, task_seconds)
+    if dist.get_world_size() > 1:
+        mine["wait_ns"] = _wait(device, message_bytes, 4 * repeats, task_seconds)
     # As tensors: objects would need NumPy.
     missing = -1
     row = torch.tensor([mine.get(key, missing) for key in KEYS], device=device)
@@ -44,74 +81,97 @@ def profile_host(
     return HostCosts(**found)
 
 
-def _action(group: Any, device: Any, repeats: int) -> int:
-    """Time of a step of two tiny stages on one rank, without their tasks' own."""
-    microbatches, width = 16, 8
-    modules = [torch.nn.Linear(width, width).to(device) for _ in range(2)]
-
-    def loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return (output - target).square().mean()
-
+def _pipeline(
+    device: torch.device | str, message_bytes: int, repeats: int, task_seconds: float
+) -> dict[str, int]:
+    """Medians of this process, one stage of a pipeline whose backwards follow all
+    forwards. Actions are those that wait for nobody: the forwards of the first stage
+    and the backwards of the last. A step takes more than its actions; each action is
+    given an equal part of that."""
+    rank, count = dist.get_rank(), dist.get_world_size()
+    width = max(1, message_bytes // 4)
     example = torch.ones(1, width, device=device)
-    tasks = ("0F{0}", "1F{0}", "1B{0}", "0B{0}")
-    row = [task.format(i) for i in range(microbatches) for task in tasks]
     problem = profile_stages(
-        modules, [0, 0], example, loss, example, microbatches, repeats=repeats, fused=True
+        [_Stage(task_seconds) for _ in range(2)],
+        [0, 0],
+        example,
+        _loss,
+        example,
+        MICROBATCHES,
+        repeats=2 * repeats,
+        fused=True,
     )
-    stages = make_stages(modules, [0, 0], device, group)
-    step = _loaded(stages, row, microbatches, loss)
-    batch = torch.ones(microbatches, width, device=device)
-    runs = []
-    for _ in range(repeats):
-        begin = time.perf_counter_ns()
-        step(batch, target=batch, losses=[])
-        if torch.device(device).type != "cpu":
-            getattr(torch, torch.device(device).type).synchronize()
-        runs.append(time.perf_counter_ns() - begin)
-    work = sum(
-        stage.costs[kind].ns or 0
-        for stage in problem.stages
-        if isinstance(stage, GraphStage)
-        for kind in ("F", "B")
-    )
-    return max(0, round(statistics.median(runs) - microbatches * work) // len(row))
+    first, last = problem.stages
+    assert isinstance(first, GraphStage) and isinstance(last, GraphStage)
+    work = {"F": first.costs["F"].ns or 0, "B": last.costs["B"].ns or 0}
 
-
-def _loaded(stages: Any, row: list[str], count: int, loss: Any) -> Callable[..., Any]:
-    """The step of one rank, without the rondo command."""
+    # One process has two stages, since the times are those of two.
+    placement = list(range(count)) if count > 1 else [0, 0]
+    modules = [_Stage(task_seconds) for _ in placement]
+    stages = make_stages(modules, placement, device)
+    rows = [
+        [
+            f"{stage}{kind}{i}"
+            for kind, order in (("F", 1), ("B", -1))
+            for i in range(MICROBATCHES)
+            for stage in range(len(placement))[::order]
+            if placement[stage] == process
+        ]
+        for process in range(count)
+    ]
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
         path = os.path.join(folder, "schedule.csv")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(",".join(row) + "\n")
-        loaded: Any = private.load_runtime(stages, count, loss, path)
-    step: Callable[..., Any] = loaded.step
-    return step
+            file.writelines(",".join(row) + "\n" for row in rows)
+        runtime: Any = private.load_runtime(stages, MICROBATCHES, _loss, path)
 
-
-def _messages(device: Any, size: int, repeats: int) -> dict[str, int]:
-    """Host times of messages to the neighbour: even ranks send, odd ones receive."""
-    rank, count = dist.get_rank(), dist.get_world_size()
-    peer = rank ^ 1
-    has_peer = peer < count
-    data = torch.zeros(size, dtype=torch.uint8, device=device)
-    action = dist.isend if rank % 2 == 0 else dist.irecv
-    issues, waits = [], []
+    batch = torch.ones(MICROBATCHES, width, device=device)
+    arguments = [batch] if placement[0] == rank else []
+    ends = {"target": batch, "losses": []} if placement[-1] == rank else {}
+    # The first step sets up connections and buffers.
+    runtime.step(*arguments, **ends)
+    times: dict[str, list[int]] = {key: [] for key in KEYS}
+    rest = []
     for _ in range(repeats):
         dist.barrier()
-        if has_peer:
+        with private.timed_actions() as actions:
             begin = time.perf_counter_ns()
-            works = dist.batch_isend_irecv([dist.P2POp(action, data, peer)])
-            issues.append(time.perf_counter_ns() - begin)
+            runtime.step(*arguments, **ends)
+            rest.append(time.perf_counter_ns() - begin)
+        rest[-1] -= sum(ns for _, _, ns in actions)
+        for stage, kind, ns in actions:
+            if kind.startswith("SEND"):
+                times["send_ns"].append(ns)
+            elif kind.startswith("RECV"):
+                times["receive_ns"].append(ns)
+            elif (kind, stage) in (("F", 0), ("B", len(placement) - 1)):
+                times["action_ns"].append(ns - work[kind])
+    found = {key: round(statistics.median(ns)) for key, ns in times.items() if ns}
+    if "action_ns" in found:
+        share = round(statistics.median(rest)) // len(rows[rank])
+        found["action_ns"] = max(0, found["action_ns"]) + share
+    return found
+
+
+def _wait(
+    device: torch.device | str, size: int, repeats: int, task_seconds: float
+) -> int:
+    """Time that a wait takes when the message has long arrived."""
+    rank, count = dist.get_rank(), dist.get_world_size()
+    data = [torch.zeros(size, dtype=torch.uint8, device=device) for _ in range(2)]
+    neighbours = ((dist.isend, rank + 1), (dist.irecv, rank - 1))
+    times = []
+    for _ in range(repeats):
+        works = [
+            work
+            for (action, peer), tensor in zip(neighbours, data)
+            if 0 <= peer < count
+            for work in dist.batch_isend_irecv([dist.P2POp(action, tensor, peer)])
+        ]
         dist.barrier()
-        # It has arrived by now, as it should when a task waits for it.
-        time.sleep(0.001)
-        if has_peer:
-            begin = time.perf_counter_ns()
-            for work in works:
-                work.wait()
-            waits.append(time.perf_counter_ns() - begin)
-    if not has_peer:
-        return {}
-    issue = round(statistics.median(issues))
-    kind = "send_ns" if rank % 2 == 0 else "receive_ns"
-    return {kind: issue, "wait_ns": round(statistics.median(waits))}
+        time.sleep(task_seconds)
+        begin = time.perf_counter_ns()
+        for work in works:
+            work.wait()
+        times.append((time.perf_counter_ns() - begin) // max(1, len(works)))
+    return round(statistics.median(times))
