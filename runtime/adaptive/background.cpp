@@ -92,8 +92,8 @@ bool BackgroundEstimator::findLike(const Round &round) {
   const size_t like = estimator.like(round.measured);
   SearchOutcome outcome = plan.search->find(
       {*plan.executable, estimator.program(like), estimator.values(like),
-       plan.timeLimitMs, &isStopping, static_cast<uint64_t>(numSearches++),
-       startsLike(like)});
+       plan.timeLimitMs << std::min(turnsHad++, 2), &isStopping,
+       static_cast<uint64_t>(numSearches++), startsLike(like)});
   known.why = std::move(outcome.why);
   if (!outcome.found)
     return false;
@@ -131,8 +131,11 @@ void BackgroundEstimator::work() {
         estimator.take(round.measured);
       known.ns = estimator.estimate();
       last = std::move(taken.back());
-      if (plan.search && hasChanged())
+      if (plan.search && hasChanged()) {
+        if (turnsLeft == 0)
+          turnsHad = 0;
         turnsLeft = plan.turns;
+      }
       lock.lock();
       if (fresh.empty())
         result = known;

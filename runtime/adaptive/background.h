@@ -28,8 +28,10 @@ struct SearchPlan {
   /// A search begins where some estimate has changed by this part since the
   /// last one, and what it finds counts if it is faster by as much.
   double leastChange = 0.02;
-  /// Of a turn.
-  int64_t timeLimitMs = 300;
+  /// Of the first turn, so that something better is there soon; each one has
+  /// twice the time of the one before, up to four times that of the first, so
+  /// that a change is not noticed late.
+  int64_t timeLimitMs = 100;
   int32_t turns = 4;
 };
 
@@ -84,8 +86,9 @@ private:
   /// Of the compiled programs, when the last search began.
   std::vector<int64_t> searchedAt;
   int64_t numFound = 0, numSearches = 0;
-  /// Turns that the search still has.
-  int32_t turnsLeft = 0;
+  /// Turns that the search still has, and how many it has had. Costs that
+  /// change again and again make it longer, but not its turns short.
+  int32_t turnsLeft = 0, turnsHad = 0;
   std::optional<Round> last;
   /// The last find that was not worth a switch, and which program it is like: a
   /// start for the next turn.

@@ -117,13 +117,13 @@ TEST(ScheduleSearch, StartsFromOrdersThatAreThere) {
 
 /// A search that finds the program that it is asked for, in `ns`.
 struct CountedSearch {
-  static inline std::vector<std::pair<uint64_t, size_t>> requests;
+  static inline std::vector<std::pair<int64_t, size_t>> requests;
   static inline std::vector<FoundSchedule> answers;
   static inline std::mutex mutex;
 
   static SearchOutcome find(const SearchRequest &request) {
     std::lock_guard<std::mutex> lock(mutex);
-    requests.push_back({request.seed, request.starts.size()});
+    requests.push_back({request.timeLimitMs, request.starts.size()});
     FoundSchedule found{request.values.program, 1000000};
     if (requests.size() <= answers.size()) {
       found.ns = answers[requests.size() - 1].ns;
@@ -163,8 +163,9 @@ struct CountedSearch {
 TEST(BackgroundEstimator, SearchesInTurnsFromWhatIsKnown) {
   // Nothing is worth a switch, but each next turn starts from it too.
   CountedSearch::run({}, 4);
-  EXPECT_EQ(CountedSearch::requests, (std::vector<std::pair<uint64_t, size_t>>{
-                                         {0, 2}, {1, 3}, {2, 3}, {3, 3}}));
+  EXPECT_EQ(CountedSearch::requests,
+            (std::vector<std::pair<int64_t, size_t>>{
+                {100, 2}, {200, 3}, {400, 3}, {400, 3}}));
 }
 
 TEST(BackgroundEstimator, EndsASearchThatCannotImprove) {
