@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures a program that changes the size of its micro-batches: adaptive_sizes.py RONDO [PHASE].
 
-A small GPT on two ranks, of which each task has a part that does not depend on the samples, so that
-large micro-batches pay where messages are quick, and small ones where they are not. An iteration
+A small GPT on two ranks. Each task has a part that does not depend on the samples, so larger
+micro-batches pay where messages are quick, and smaller ones where they are slow. An iteration
 has 64 samples. Costs are measured for micro-batches of 1, 2, 4, 8 and 16 samples (`--profile`) and
 given to `rondo candidates`. Then links change, in four phases of PHASE iterations (default 200):
 quick, slow, quick, slow. Times are those of all iterations, without the first 10 of the run.
@@ -26,7 +26,7 @@ RONDO = pathlib.Path(sys.argv[1]).resolve()
 PHASE = int(sys.argv[2]) if len(sys.argv) > 2 else 200
 SAMPLES, WRITTEN, SIZES, SKIPPED, PHASES = 64, 4, (1, 2, 4, 8, 16), 10, 4
 # A message of one sample has 8 x 32 floats, 1024 bytes.
-LATENCY, FAST, SLOW = 10, 10000, 30
+LATENCY, FAST, SLOW = 10, 10000, 18
 
 
 def plan(samples):
@@ -96,7 +96,7 @@ def main():
         own = [line.split(":")[0].strip() for line in shown[shown.index("\nschedules:\n") + 12:].split("\n\n")[0].splitlines() if ":" in line]
         adaptive, switches = run(program, folder)
         alone = {schedule: run(program, folder, "--schedule", schedule)[0] for schedule in own}
-        print(f"        schedule    quick     slow        s")
+        print("        schedule    quick     slow        s")
         for schedule, times in {"adaptive": adaptive, **alone}.items():
             print(row(schedule, times))
         hindsight = sum(min(sum(parts_of(times)[phase]) for times in alone.values()) for phase in range(PHASES))
