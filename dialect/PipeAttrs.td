@@ -166,7 +166,7 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
   let summary = "measured times of a layer";
   let description = [{
     Either for a micro-batch of the samples that the model states, or for tasks
-    of several numbers of samples, two or more, ascending. Lists are by these.
+    of one or several numbers of samples, ascending. Lists are by these.
   }];
   let parameters = (ins Pipe_OrElse<"0">:$forward_ns,
       Pipe_OrElse<"0">:$input_grad_ns, Pipe_OrElse<"0">:$weight_grad_ns,

@@ -224,7 +224,8 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
   return success();
 }
 
-/// Times of one size, or of two and more in ascending order.
+/// Times of a micro-batch as the model states it, or of sizes in ascending
+/// order.
 static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
   if (failed(verifyFigures(op, {{"forward_ns", costs.getForwardNs()},
                                 {"input_grad_ns", costs.getInputGradNs()},
@@ -250,13 +251,12 @@ static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
     return success();
   if (costs.getForwardNs() + costs.getInputGradNs() + costs.getWeightGradNs() >
       0)
-    return op.emitError() << "costs are of one size (forward_ns, input_grad_ns "
-                             "and weight_grad_ns) or of several (samples and "
-                             "lists), not both";
-  if (samples.size() < 2 || samples.front() < 1 ||
+    return op.emitError() << "costs are of the model's size (forward_ns, "
+                             "input_grad_ns and weight_grad_ns) or of sizes "
+                             "that they state (samples and lists), not both";
+  if (samples.front() < 1 ||
       !llvm::is_sorted(samples, std::less_equal<int64_t>()))
-    return op.emitError() << "samples must be two numbers or more, ascending, "
-                             "from 1 on";
+    return op.emitError() << "samples must be numbers from 1 on, ascending";
   return success();
 }
 

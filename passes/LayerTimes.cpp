@@ -32,10 +32,29 @@ static int64_t timeAt(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> ns,
   return limited(onLine);
 }
 
+namespace {
+/// A size that was measured, and its times.
+struct OneSize {
+  int64_t samples;
+  int64_t ns[3];
+};
+} // namespace
+
+/// Of costs of one size, `usual` if they do not state it.
+static OneSize oneSizeOf(LayerCostsAttr costs, int64_t usual) {
+  if (costs.getSamples().empty())
+    return {usual,
+            {costs.getForwardNs(), costs.getInputGradNs(),
+             costs.getWeightGradNs()}};
+  return {costs.getSamples().front(),
+          {costs.getForwardsNs().front(), costs.getInputGradsNs().front(),
+           costs.getWeightGradsNs().front()}};
+}
+
 LayerTimes rondo::pipe::timesFor(LayerCostsAttr costs, int64_t samples,
                                  int64_t usual) {
   LayerTimes times;
-  if (!costs.getSamples().empty()) {
+  if (costs.getSamples().size() > 1) {
     const llvm::ArrayRef<int64_t> ofSizes[3] = {costs.getForwardsNs(),
                                                 costs.getInputGradsNs(),
                                                 costs.getWeightGradsNs()};
@@ -43,21 +62,39 @@ LayerTimes rondo::pipe::timesFor(LayerCostsAttr costs, int64_t samples,
       times.ns[k] = timeAt(costs.getSamples(), ofSizes[k], samples);
     return times;
   }
-  const int64_t ofUsual[3] = {costs.getForwardNs(), costs.getInputGradNs(),
-                              costs.getWeightGradNs()};
+  const OneSize own = oneSizeOf(costs, usual);
   for (int k = 0; k < 3; ++k)
-    times.ns[k] = samples == usual
-                      ? ofUsual[k]
-                      : limited(__int128(ofUsual[k]) * samples / usual);
+    times.ns[k] = samples == own.samples
+                      ? own.ns[k]
+                      : limited(__int128(own.ns[k]) * samples / own.samples);
   return times;
 }
 
 LayerTimes rondo::pipe::timesInShares(LayerCostsAttr costs, int64_t samples,
                                       int64_t share, int64_t usual) {
-  if (costs.getSamples().empty() || share == samples)
+  if (costs.getSamples().size() < 2 || share == samples)
     return timesFor(costs, samples, usual);
   LayerTimes times = timesFor(costs, share, usual);
   for (int64_t &ns : times.ns)
     ns = limited((__int128(ns) * samples + share - 1) / share);
   return times;
+}
+
+CostSource rondo::pipe::sourceOf(LayerCostsAttr costs, int64_t samples,
+                                 int64_t usual) {
+  using Kind = CostSource::Kind;
+  const llvm::ArrayRef<int64_t> sizes = costs.getSamples();
+  if (sizes.size() < 2) {
+    const int64_t own = oneSizeOf(costs, usual).samples;
+    return samples == own ? CostSource{Kind::Measured}
+                          : CostSource{Kind::InProportion, own};
+  }
+  if (llvm::is_contained(sizes, samples))
+    return {Kind::Measured};
+  const auto above = static_cast<size_t>(
+      std::lower_bound(sizes.begin() + 1, sizes.end() - 1, samples) -
+      sizes.begin());
+  const bool isBetween = samples > sizes.front() && samples < sizes.back();
+  return {isBetween ? Kind::Between : Kind::Beyond, sizes[above - 1],
+          sizes[above]};
 }

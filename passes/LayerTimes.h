@@ -5,6 +5,7 @@
 #define RONDO_PASSES_LAYERTIMES_H
 
 #include "dialect/Pipe.h"
+#include "planning/adaptive/CostSource.h"
 
 namespace rondo::pipe {
 
@@ -14,7 +15,8 @@ struct LayerTimes {
 };
 
 /// What a layer's costs say of tasks of `samples`. Costs of one size are in
-/// proportion to samples, from `usual` ones. Of several sizes, those between
+/// proportion to samples; if they do not state it, it is `usual`. Of several
+/// sizes, those between
 /// two have times between theirs; smaller and larger ones are on the line
 /// through the nearest two, but a smaller task takes no more than the smallest
 /// and no less than its part of it, and a larger one no less than the largest.
@@ -24,6 +26,9 @@ LayerTimes timesFor(LayerCostsAttr costs, int64_t samples, int64_t usual);
 /// which each takes as long as the others in proportion to its samples.
 LayerTimes timesInShares(LayerCostsAttr costs, int64_t samples, int64_t share,
                          int64_t usual);
+
+/// What these times rest on.
+CostSource sourceOf(LayerCostsAttr costs, int64_t samples, int64_t usual);
 
 } // namespace rondo::pipe
 

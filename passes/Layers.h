@@ -6,6 +6,7 @@
 
 #include "dialect/Pipe.h"
 #include "kinds/Optimizers.h"
+#include "planning/adaptive/CostSource.h"
 #include "runtime/model/executable.h"
 
 #include <string>
@@ -49,10 +50,14 @@ public:
 
   /// O(layers of the stage).
   StageCostsAttr costs(StageOp stage) const;
+  /// Where the times in costs() come from.
+  CostSources sources(StageOp stage) const;
   /// By home.
   llvm::SmallVector<BuffersAttr, 1> buffers(StageOp stage) const;
 
 private:
+  /// Of a micro-batch's samples, what a task of the stage has at most.
+  int64_t largestShareOf(StageOp stage) const;
   /// The places of the stage's layers in the model, in its own order.
   std::vector<unsigned> placesOf(StageOp stage) const;
 

@@ -81,6 +81,29 @@ PlanOp SizedPlanOps::copyOfBase(int64_t microbatches) {
   return plan;
 }
 
+static bool haveSameTimes(StageCostsAttr a, StageCostsAttr b) {
+  return a.getForwardNs() == b.getForwardNs() &&
+         a.getInputGradNs() == b.getInputGradNs() &&
+         a.getWeightGradNs() == b.getWeightGradNs();
+}
+
+/// Where stages of the base have times of their own, those of other sizes are
+/// in proportion to them.
+CostSources SizedPlanOps::sourcesOf(PlanOp plan) {
+  const StageFigures ofBase(base), figures(plan);
+  CostSources sources;
+  for (auto [stage, written] :
+       llvm::zip_equal(plan.getStages(), base.getStages()))
+    if (haveSameTimes(StageOp(written).getCostsAttr(), ofBase.costs(written)))
+      sources.addAll(figures.sources(stage));
+    else if (plan == base)
+      sources.add({CostSource::Kind::Stated});
+    else
+      sources.add(
+          {CostSource::Kind::InProportion, base.getSamplesOfMicrobatch()});
+  return sources;
+}
+
 Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
   Refusals refusals(plan.getContext());
   FailureOr<Problem> problem = buildProblem(plan);
@@ -91,6 +114,7 @@ Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
   sized.problem = std::move(*problem);
   sized.problem.name = base.getSymName().str();
   sized.figures = figuresOf(plan, hasNorm);
+  sized.costs = sourcesOf(plan);
   const std::vector<int64_t> state = stateBytes(plan);
   for (size_t rank = 0; rank < sized.figures.devices.size(); ++rank) {
     int64_t &device = sized.figures.devices[rank];

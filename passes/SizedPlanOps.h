@@ -31,6 +31,7 @@ public:
 
 private:
   Result<SizedPlan> make(int64_t microbatches);
+  CostSources sourcesOf(PlanOp plan);
   PlanOp copyOfBase(int64_t microbatches);
   Result<SizedPlan> valueOf(PlanOp plan);
 

@@ -37,6 +37,13 @@ std::vector<int64_t> rondo::pipe::flopsPerUsOf(PlanOp plan) {
   return result;
 }
 
+/// The samples of costs that do not state theirs. Layers of a model without
+/// sizes know only one.
+static int64_t usualSamples(LayerOp op, const runtime::LayerDesc &layer) {
+  const auto sizes = cast<ModelOp>(op->getParentOp()).getSizes();
+  return sizes ? sizes->batch : layer.batch;
+}
+
 namespace {
 /// What layers need together for one micro-batch.
 struct Figures {
@@ -75,11 +82,9 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     return;
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
-    // Layers of a model without sizes know only one.
-    const auto sizes = cast<ModelOp>(op->getParentOp()).getSizes();
     const LayerTimes times = timesInShares(
         costs, layer.batch, std::min<int64_t>(layer.batch, largestShare),
-        sizes ? sizes->batch : layer.batch);
+        usualSamples(op, layer));
     for (int k = 0; k < 3; ++k)
       ns[k] += times.ns[k];
   } else {
@@ -112,13 +117,35 @@ std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
   return result;
 }
 
+int64_t StageFigures::largestShareOf(StageOp stage) const {
+  if (stage.getDeals())
+    return std::numeric_limits<int64_t>::max();
+  int64_t largest = 1;
+  for (const Share &home : stage.sharesOf(samples))
+    largest = std::max<int64_t>(largest, home.samples);
+  return largest;
+}
+
+CostSources StageFigures::sources(StageOp stage) const {
+  CostSources sources;
+  for (unsigned place : placesOf(stage)) {
+    const runtime::LayerDesc &layer = layers[place];
+    LayerOp op = ops[place];
+    if (layer.kind == runtime::LayerKind::Synthetic)
+      sources.add({CostSource::Kind::Stated});
+    else if (LayerCostsAttr costs = op.getCostsAttr())
+      sources.add(
+          sourceOf(costs, std::min<int64_t>(layer.batch, largestShareOf(stage)),
+                   usualSamples(op, layer)));
+    else
+      sources.add({CostSource::Kind::Estimated});
+  }
+  return sources;
+}
+
 StageCostsAttr StageFigures::costs(StageOp stage) const {
   Figures sum;
-  if (!stage.getDeals()) {
-    sum.largestShare = 1;
-    for (const Share &home : stage.sharesOf(samples))
-      sum.largestShare = std::max<int64_t>(sum.largestShare, home.samples);
-  }
+  sum.largestShare = largestShareOf(stage);
   std::vector<runtime::LayerDesc> own;
   for (unsigned place : placesOf(stage)) {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);

@@ -23,7 +23,7 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
   if (auto fault =
           fields.read(value, where,
                       {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"},
-                      {"recompute_ns", "layers"}))
+                      {"recompute_ns", "layers", "task_samples"}))
     return fault;
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
@@ -39,6 +39,10 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
   if (const Value *value = fields.find("recompute_ns"))
     if (auto fault = readInteger(*value, where + ".recompute_ns", 0, mostNs,
                                  stage.recomputeNs.emplace()))
+      return fault;
+  if (const Value *value = fields.find("task_samples"))
+    if (auto fault = readInteger(*value, where + ".task_samples", 1, maxSamples,
+                                 stage.taskSamples))
       return fault;
   if (const Value *value = fields.find("layers")) {
     if (!value->isArray())
@@ -91,6 +95,10 @@ std::optional<TextFault> fill(Value value, Costs &costs) {
           return other.name == stage.name;
         }))
       return where + " is the second one named " + quoted(stage.name);
+    if (stage.taskSamples > costs.microbatchSamples)
+      return where + ".task_samples is " + std::to_string(stage.taskSamples) +
+             ", more than the " + std::to_string(costs.microbatchSamples) +
+             " of a micro-batch (microbatch_samples)";
     stages.push_back(std::move(stage));
   }
   return {};

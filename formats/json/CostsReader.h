@@ -3,13 +3,15 @@
 //
 // {"format": "rondo-costs/1",
 //  "stages": [{"name": "s0", "forward_ns": 3, "input_grad_ns": 4,
-//              "weight_grad_ns": 2, "layers": ["wte", "h0"]}],
+//              "weight_grad_ns": 2, "layers": ["wte", "h0"],
+//              "task_samples": 2}],
 //  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32"}
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
-// measurements behind each figure. It, the layers of a stage, and what was
-// measured are optional; without these, times are those of a plan's stages
-// alone.
+// measurements behind each figure. Times are for whole micro-batches, also of a
+// stage whose homes share their samples; then `task_samples` are those of the
+// largest share. It, `samples`, the layers of a stage, and what was measured
+// are optional; without these, times are those of a plan's stages alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +37,8 @@ struct StageTimes {
   std::optional<int64_t> recomputeNs;
   /// Names; empty if they are not stated.
   std::vector<std::string> layers;
+  /// Of a micro-batch, what one task has at most; 0: all.
+  int64_t taskSamples = 0;
 };
 
 struct Costs {

@@ -5,6 +5,7 @@
 #define RONDO_PLANNING_ADAPTIVE_CANDIDATE_H
 
 #include "lowering/Lowering.h"
+#include "planning/adaptive/CostSource.h"
 #include "planning/adaptive/NetworkState.h"
 #include "schedule/Search.h"
 
@@ -24,6 +25,8 @@ struct SizedPlan {
   /// state of its stages.
   Problem problem;
   PlanFigures figures;
+  /// Of the times in `problem`.
+  CostSources costs;
 };
 
 /// The plans of one model, stages and cluster that differ only in the number

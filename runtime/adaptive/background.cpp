@@ -62,6 +62,20 @@ size_t BackgroundEstimator::placeForFound(size_t running) const {
   return slowest;
 }
 
+/// Those with the same micro-batches.
+std::vector<const Program *>
+BackgroundEstimator::startsLike(size_t like) const {
+  std::vector<const Program *> starts;
+  for (size_t p = 0; p < estimator.numCandidates(); ++p)
+    if (estimator.program(p).microbatches ==
+            estimator.program(like).microbatches &&
+        estimator.program(p).samples == estimator.program(like).samples)
+      starts.push_back(&estimator.values(p).program);
+  if (tooNear && tooNear->first == like)
+    starts.push_back(&tooNear->second);
+  return starts;
+}
+
 /// Whether there is a new program. A search that fails leaves the run as it is.
 bool BackgroundEstimator::searchLike(const Round &round) {
   try {
@@ -78,14 +92,20 @@ bool BackgroundEstimator::findLike(const Round &round) {
   const size_t like = estimator.like(round.measured);
   SearchOutcome outcome = plan.search->find(
       {*plan.executable, estimator.program(like), estimator.values(like),
-       plan.timeLimitMs, &isStopping});
+       plan.timeLimitMs << std::min(turnsHad++, 2), &isStopping,
+       static_cast<uint64_t>(numSearches++), startsLike(like)});
   known.why = std::move(outcome.why);
   if (!outcome.found)
     return false;
+  if (outcome.found->isOptimal)
+    turnsLeft = 0;
   const int64_t best = *std::min_element(known.ns.begin(), known.ns.end());
   if (best > 0 && static_cast<double>(outcome.found->ns) >
-                      (1 - plan.leastChange) * static_cast<double>(best))
+                      (1 - plan.leastChange) * static_cast<double>(best)) {
+    tooNear = {like, std::move(outcome.found->program)};
     return false;
+  }
+  tooNear.reset();
   const size_t place = placeForFound(round.running);
   const auto program = std::make_shared<const FoundProgram>(
       estimator.program(like), "found_" + std::to_string(++numFound),
@@ -100,21 +120,31 @@ bool BackgroundEstimator::findLike(const Round &round) {
 void BackgroundEstimator::work() {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
-    changed.wait(lock, [this] { return isStopping || !fresh.empty(); });
+    changed.wait(
+        lock, [this] { return isStopping || !fresh.empty() || turnsLeft > 0; });
     if (isStopping)
       return;
-    const std::vector<Round> taken = std::exchange(fresh, {});
-    lock.unlock();
-    for (const Round &round : taken)
-      estimator.take(round.measured);
-    known.ns = estimator.estimate();
-    lock.lock();
-    if (fresh.empty())
-      result = known;
-    if (!plan.search || isStopping)
+    if (!fresh.empty()) {
+      std::vector<Round> taken = std::exchange(fresh, {});
+      lock.unlock();
+      for (const Round &round : taken)
+        estimator.take(round.measured);
+      known.ns = estimator.estimate();
+      last = std::move(taken.back());
+      if (plan.search && hasChanged()) {
+        if (turnsLeft == 0)
+          turnsHad = 0;
+        turnsLeft = plan.turns;
+      }
+      lock.lock();
+      if (fresh.empty())
+        result = known;
+    }
+    if (turnsLeft == 0 || isStopping)
       continue;
+    --turnsLeft;
     lock.unlock();
-    const bool isNew = hasChanged() && searchLike(taken.back());
+    const bool isNew = searchLike(*last);
     lock.lock();
     // Where more has been measured since, the next round says what is known.
     if (fresh.empty() && (isNew || !known.why.empty()))

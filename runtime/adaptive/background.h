@@ -14,10 +14,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace rondo::runtime {
 
-/// When and how long the background searches for further schedules.
+/// When and how long the background searches for further schedules. A search
+/// goes on in turns, each of which starts from all that is known by then.
 struct SearchPlan {
   const Executable *executable = nullptr;
   /// Null: it does not search.
@@ -25,7 +28,11 @@ struct SearchPlan {
   /// A search begins where some estimate has changed by this part since the
   /// last one, and what it finds counts if it is faster by as much.
   double leastChange = 0.02;
-  int64_t timeLimitMs = 300;
+  /// Of the first turn, so that something better is there soon; each one has
+  /// twice the time of the one before, up to four times that of the first, so
+  /// that a change is not noticed late.
+  int64_t timeLimitMs = 100;
+  int32_t turns = 4;
 };
 
 /// What the background knows.
@@ -68,6 +75,7 @@ private:
   bool hasChanged() const;
   bool searchLike(const Round &round);
   bool findLike(const Round &round);
+  std::vector<const Program *> startsLike(size_t like) const;
   size_t placeForFound(size_t running) const;
 
   // Only the thread uses these.
@@ -77,7 +85,14 @@ private:
   Estimates known;
   /// Of the compiled programs, when the last search began.
   std::vector<int64_t> searchedAt;
-  int64_t numFound = 0;
+  int64_t numFound = 0, numSearches = 0;
+  /// Turns that the search still has, and how many it has had. Costs that
+  /// change again and again make it longer, but not its turns short.
+  int32_t turnsLeft = 0, turnsHad = 0;
+  std::optional<Round> last;
+  /// The last find that was not worth a switch, and which program it is like: a
+  /// start for the next turn.
+  std::optional<std::pair<size_t, Program>> tooNear;
 
   std::mutex mutex;
   std::condition_variable changed;

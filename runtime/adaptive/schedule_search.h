@@ -9,6 +9,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo::runtime {
 
@@ -22,6 +23,10 @@ struct SearchRequest {
   int64_t timeLimitMs = 0;
   /// Set to end the search with the best so far.
   const std::atomic<bool> *interrupt = nullptr;
+  uint64_t seed = 0;
+  /// Programs with the same micro-batches, whose orders it starts from. What it
+  /// finds may be one of these orders, with its messages at better places.
+  std::vector<const Program *> starts = {};
 };
 
 struct FoundSchedule {
@@ -30,6 +35,8 @@ struct FoundSchedule {
   Program program;
   /// Simulated time of an iteration.
   int64_t ns = 0;
+  /// No order of these tasks is faster.
+  bool isOptimal = false;
 };
 
 struct SearchOutcome {

@@ -135,6 +135,18 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
                        options);
 }
 
+/// What a program computes, without messages and steps.
+static Schedule tasksOf(const Program &program) {
+  Schedule tasks;
+  for (int32_t r = 0; r < program.order.numRanks(); ++r) {
+    for (Action action : program.order.rank(r))
+      if (action.isTask())
+        tasks.append(action);
+    tasks.endRank();
+  }
+  return tasks;
+}
+
 static SearchOutcome find(const SearchRequest &request) {
   const Executable &exe = request.executable;
   const ProgramDesc &like = request.like;
@@ -154,6 +166,9 @@ static SearchOutcome find(const SearchRequest &request) {
   options.timeLimitMs = request.timeLimitMs;
   options.inIndexOrder = like.accumulatesInIndexOrder;
   options.interrupt = request.interrupt;
+  options.seed = request.seed;
+  for (const Program *start : request.starts)
+    options.starts.push_back(tasksOf(*start));
   SearchResult result = searchOrder(plan, problem, options);
   if (!result.schedule)
     return result.fault ? none(*result.fault)
@@ -180,7 +195,11 @@ static SearchOutcome find(const SearchRequest &request) {
     return none(*fault);
   const ProgramSimulation simulation =
       simulateProgram(problem, lowered.program);
-  return {FoundSchedule{std::move(lowered.program), simulation.makespanNs}, ""};
+  // The bound is of messages as early as may be.
+  const bool isOptimal = simulation.makespanNs <= result.bound.ns;
+  return {FoundSchedule{std::move(lowered.program), simulation.makespanNs,
+                        isOptimal},
+          ""};
 }
 
 const ScheduleSearch rondo::runtime::scheduleSearch = {find};

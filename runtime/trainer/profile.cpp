@@ -54,6 +54,8 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
       for (int k = 0; k < kinds; ++k)
         if (event.what == Traced::Action && event.kind == timed[k])
           times[event.home * kinds + k].push_back(event.endNs - event.startNs);
+  // Of this program: others may have micro-batches of another size.
+  const LayerDesc &first = run->program().layers[0];
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
   size_t samples = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
@@ -81,13 +83,20 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
     for (int32_t k = 0; k < exe.stages[s].numLayers; ++k)
       json += (k ? "," : "") +
               jsonString(exe.layers[exe.stages[s].firstLayer + k].name);
-    json += "]}";
+    json += "]";
+    int32_t taskSamples = 0;
+    for (int32_t h = 0; h < exe.numHomes; ++h)
+      if (exe.homes[h].stage == s)
+        taskSamples = std::max(taskSamples, run->program().shares[h].samples);
+    if (taskSamples < first.batch)
+      json += ",\"task_samples\":" + std::to_string(taskSamples);
+    json += "}";
   }
   json += "\n],\"samples\":" + std::to_string(samples);
-  if (const LayerDesc &layer = exe.layers[0]; layer.batch > 0)
-    json += ",\"microbatch_samples\":" + std::to_string(layer.batch) +
-            ",\"target\":\"" + (layer.target == Target::Cuda ? "cuda" : "cpu") +
-            "\",\"dtype\":\"" + (layer.dtype == DType::Bf16 ? "bf16" : "fp32") +
+  if (first.batch > 0)
+    json += ",\"microbatch_samples\":" + std::to_string(first.batch) +
+            ",\"target\":\"" + (first.target == Target::Cuda ? "cuda" : "cpu") +
+            "\",\"dtype\":\"" + (first.dtype == DType::Bf16 ? "bf16" : "fp32") +
             "\"";
   writeFile(options.profile, json + "}\n");
   if (!options.quiet)

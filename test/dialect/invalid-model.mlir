@@ -84,21 +84,21 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{samples must be two numbers or more, ascending, from 1 on}}
+  // expected-error @+1 {{samples must be numbers from 1 on, ascending}}
   pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [2, 2], forwards_ns = [1, 1], input_grads_ns = [1, 1], weight_grads_ns = [1, 1]>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{samples must be two numbers or more, ascending, from 1 on}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [2], forwards_ns = [1], input_grads_ns = [1], weight_grads_ns = [1]>
+  // expected-error @+1 {{samples must be numbers from 1 on, ascending}}
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [0], forwards_ns = [1], input_grads_ns = [1], weight_grads_ns = [1]>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{costs are of one size (forward_ns, input_grad_ns and weight_grad_ns) or of several (samples and lists), not both}}
+  // expected-error @+1 {{costs are of the model's size (forward_ns, input_grad_ns and weight_grad_ns) or of sizes that they state (samples and lists), not both}}
   pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<forward_ns = 1, samples = [1, 2], forwards_ns = [1, 1], input_grads_ns = [1, 1], weight_grads_ns = [1, 1]>
 }
 

@@ -43,3 +43,16 @@ pipe.plan @above of @gpt on @machine microbatches(2) samples(16) {
 pipe.plan @shared of @gpt on @machine microbatches(2) samples(8) {
   pipe.stage @s0 [@wte, @h0, @h1] on [0, 1]
 }
+
+// Times of one stated size are in proportion to it.
+pipe.model @once gpt<vocab = 16, sequence = 8, hidden = 8, heads = 2, ffn = 32, batch = 4, tied = false> {
+  pipe.layer @wte embedding costs<forward_ns = 400, weight_grad_ns = 800>
+  pipe.layer @h0 block costs<samples = [2], forwards_ns = [1000], input_grads_ns = [2000], weight_grads_ns = [500]>
+  pipe.layer @h1 head costs<forward_ns = 0>
+}
+// CHECK-LABEL: pipe.plan @proportion
+// CHECK-NEXT: pipe.stage @s0 {{.*}} costs<forward_ns = 3000, input_grad_ns = 6000, weight_grad_ns = 1500,
+pipe.plan @proportion of @once on @machine microbatches(2) samples(6) {
+  pipe.stage @s0 [@h0] on 0
+  pipe.stage @s1 [@h1] on 1
+}

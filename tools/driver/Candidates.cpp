@@ -14,6 +14,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+
 using namespace llvm;
 
 namespace rondo::driver {
@@ -127,6 +129,23 @@ void printSummary(const CandidateTable &table) {
   }
 }
 
+/// Where the times of each size of micro-batches come from.
+void printCosts(const CandidateTable &table) {
+  if (table.plans.size() == 1) {
+    outs() << "costs: " << table.plans.front().costs.text() << "\n";
+    return;
+  }
+  const Problem &written = table.plans.front().problem;
+  const int64_t samples =
+      table.candidates.front().samples * written.microbatches;
+  std::map<int64_t, std::string> bySize;
+  for (const SizedPlan &plan : table.plans)
+    bySize[samples / plan.problem.microbatches] = plan.costs.text();
+  outs() << "costs of micro-batches of\n";
+  for (const auto &[size, text] : bySize)
+    outs() << "  " << countOf(size, "sample") << ": " << text << "\n";
+}
+
 int run(const Arguments &arguments) {
   const std::string input = arguments.file();
   const std::string output = arguments.text("output");
@@ -154,6 +173,7 @@ int run(const Arguments &arguments) {
     return code;
   printTable(*table, arguments.has("all"));
   printSummary(*table);
+  printCosts(*table);
   if (!output.empty()) {
     Error error = writeFile(output, [&](raw_ostream &os) {
       formats::printOps(emission.module(), os);

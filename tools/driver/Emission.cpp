@@ -29,7 +29,7 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
   request.input = arguments.file();
   request.scheduleName = arguments.text("schedule");
   request.scheduleFile = arguments.text("schedule-file");
-  request.costsPath = arguments.text("costs");
+  request.costsPaths = arguments.all("costs");
   // The table accepts no other words.
   request.target = pipe::symbolizeTarget(arguments.text("target"));
   request.dtype = pipe::symbolizeDType(arguments.text("dtype"));
@@ -268,8 +268,12 @@ int Emission::resolve() {
         passes.addPass(pipe::createResolveStages());
       })))
     return file.exitCode();
-  if (!request.costsPath.empty() &&
-      !applyCosts(file.module(), request.costsPath))
+  pipe::PlanOp plan =
+      request.scheduleFile.empty()
+          ? (*module().getOps<pipe::ScheduleOp>().begin()).lookupPlan()
+          : source.plan;
+  if (!request.costsPaths.empty() &&
+      !applyCosts(plan, request.costsPaths, /*areSizesTried=*/isAdaptive))
     return file.exitCode();
   if (!request.scheduleFile.empty())
     return importSchedule();

@@ -27,7 +27,8 @@ namespace rondo::driver {
 /// What options/Emission.td asks for. Paths and names that are not given are
 /// empty.
 struct EmissionRequest {
-  std::string input, scheduleName, scheduleFile, costsPath;
+  std::string input, scheduleName, scheduleFile;
+  std::vector<std::string> costsPaths;
   std::optional<pipe::Target> target;
   std::optional<pipe::DType> dtype;
   std::optional<pipe::Optimizer> optimizer;

@@ -16,6 +16,14 @@ namespace rondo::driver {
 /// if it names only some of a plan's stages.
 bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
 
+/// Gives the stages of a plan, and of all others of its model, the times of
+/// rondo-costs/1 files. One file with times of these plans' micro-batches, or
+/// that does not say of which, is for stages by name, as above. Of several, or
+/// where `areSizesTried`, the layers get the times as in applyLayerCosts(), and
+/// each plan those of its size.
+bool applyCosts(pipe::PlanOp plan, llvm::ArrayRef<std::string> paths,
+                bool areSizesTried);
+
 /// Gives the layers of a model the times of rondo-costs/1 files that say which
 /// layers were measured, whatever their stages were. Where a stage had several,
 /// each gets a part in proportion to its estimated time. Files may be of

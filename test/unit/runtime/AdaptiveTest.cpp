@@ -1,19 +1,15 @@
 //===- AdaptiveTest.cpp - Measured links, estimates and switches ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Fixture.h"
+#include "AdaptiveFixture.h"
 
-#include "runtime/adaptive/background.h"
 #include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/base/error.h"
 
 #include "gtest/gtest.h"
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -123,41 +119,6 @@ TEST(Tuner, SwitchesWhereAdaGrouperDoes) {
   EXPECT_EQ(tuner.choose({16072, 16812, 20106}, 1, 1, 4), 0u);
 }
 
-struct Candidates {
-  Candidates() {
-    Spec spec = timedOnRanks(3, 1000, 6);
-    spec.others.push_back({"all_forward", 6, 0, forwardThenBackward});
-    program.emplace(spec);
-    work.assign(static_cast<size_t>(program->exe.numHomes) * numCostColumns, 0);
-    for (int32_t h = 0; h < program->exe.numHomes; ++h)
-      for (ActionKind kind :
-           {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
-        work[static_cast<size_t>(h * numCostColumns + costColumn(kind))] = 1000;
-    for (ProgramDesc &desc : program->programs) {
-      desc.workNs = work.data();
-      if (desc.kind == ProgramKind::Pipeline)
-        pipelines.push_back(&desc);
-    }
-  }
-  Measurements like(int64_t ns, int64_t messageNs) const {
-    Measurements measured;
-    measured.microbatches = 6;
-    measured.samples = pipelines.front()->samples;
-    for (int64_t each : work)
-      measured.workNs.push_back(each > 0 ? ns : 0);
-    const int64_t bytes = program->exe.edges[0].bytes;
-    for (auto [from, to] : {std::pair(0, 1), {1, 2}, {2, 1}, {1, 0}})
-      measured.links.push_back(
-          {from, to, 6, bytes, messageNs, 0, 0,
-           std::max<int64_t>(1, 1000 * bytes / messageNs)});
-    return measured;
-  }
-
-  std::optional<rondo::runtime::test::Program> program;
-  std::vector<int64_t> work;
-  std::vector<const ProgramDesc *> pipelines;
-};
-
 TEST(Estimator, ReadsTheOrderOfAProgram) {
   const Candidates candidates;
   const ProgramValues values =
@@ -246,19 +207,6 @@ TEST(Estimator, ScalesCostsOfASizeThatHasNotRun) {
   EXPECT_EQ(mixed.estimate(), (std::vector<int64_t>{48000, 48000}));
 }
 
-TEST(BackgroundEstimator, AnswersOnceAndForAllMeasurements) {
-  const Candidates candidates;
-  BackgroundEstimator background(
-      Estimator(candidates.program->exe, candidates.pipelines));
-  EXPECT_FALSE(background.takeResult());
-  background.begin(candidates.like(9000, 1));
-  background.begin(candidates.like(2000, 1));
-  std::optional<Estimates> result;
-  while (!(result = background.takeResult()))
-    std::this_thread::yield();
-  EXPECT_NEAR(double(result->ns.front()), 48000, 100);
-}
-
 /// The actions of all ranks.
 std::vector<std::vector<Action>> actionsOf(const rondo::Program &program) {
   std::vector<std::vector<Action>> all;
@@ -304,79 +252,6 @@ TEST(FoundProgram, RefusesTextThatIsNone) {
   EXPECT_THROW(decode("found_1 1 1 1 99 0 0 0 0 0", exe), Error);
   // No places.
   EXPECT_THROW(decode("found_1 1 3 0 0 0 0 0 0", exe), Error);
-}
-
-TEST(ScheduleSearch, FindsAFasterOrderWithinTheArenas) {
-  const Candidates candidates;
-  Estimator estimator(candidates.program->exe, candidates.pipelines);
-  estimator.take(candidates.like(1000, 3000));
-  const std::vector<int64_t> before = estimator.estimate();
-  SearchRequest request{candidates.program->exe, *candidates.pipelines.front(),
-                        estimator.values(0), 200, nullptr};
-  const SearchOutcome outcome = scheduleSearch.find(request);
-  ASSERT_TRUE(outcome.found) << outcome.why;
-  EXPECT_LE(outcome.found->ns, *std::min_element(before.begin(), before.end()));
-  for (size_t r = 0; r < outcome.found->program.arenaBytes.size(); ++r)
-    EXPECT_LE(outcome.found->program.arenaBytes[r],
-              candidates.program->exe.arenaBytes[r]);
-}
-
-TEST(ScheduleSearch, UsesTheMemoryThatThereIs) {
-  const Candidates candidates;
-  Estimator estimator(candidates.program->exe, candidates.pipelines);
-  estimator.take(candidates.like(1000, 3000));
-  const ProgramDesc &like = *candidates.pipelines.front();
-  Executable exe = candidates.program->exe;
-  // Of pools that have a slot for each micro-batch, so many.
-  auto findWith = [&](int32_t slots) {
-    std::vector<int64_t> arenas(static_cast<size_t>(exe.numRanks), 0);
-    for (const PoolDesc *pool = like.pools; pool != like.pools + like.numPools;
-         ++pool)
-      arenas[static_cast<size_t>(pool->rank)] +=
-          pool->slotBytes * std::min(pool->slots, slots);
-    exe.arenaBytes = arenas.data();
-    return scheduleSearch.find({exe, like, estimator.values(0), 200, nullptr});
-  };
-  const SearchOutcome little = findWith(2), much = findWith(6);
-  ASSERT_TRUE(little.found) << little.why;
-  ASSERT_TRUE(much.found) << much.why;
-  EXPECT_GT(little.found->ns, much.found->ns);
-}
-
-TEST(ScheduleSearch, SaysWhereNothingFits) {
-  const Candidates candidates;
-  Executable exe = candidates.program->exe;
-  const std::vector<int64_t> none(static_cast<size_t>(exe.numRanks), 0);
-  exe.arenaBytes = none.data();
-  const ProgramValues values = valuesOf(exe, *candidates.pipelines.front());
-  const SearchOutcome outcome = scheduleSearch.find(
-      {exe, *candidates.pipelines.front(), values, 200, nullptr});
-  EXPECT_FALSE(outcome.found);
-  EXPECT_NE(outcome.why, "");
-}
-
-TEST(BackgroundEstimator, SearchesWhereCostsHaveChanged) {
-  const Candidates candidates;
-  SearchPlan plan;
-  plan.executable = &candidates.program->exe;
-  plan.search = &scheduleSearch;
-  plan.timeLimitMs = 100;
-  BackgroundEstimator background(
-      Estimator(candidates.program->exe, candidates.pipelines), plan);
-  background.begin(candidates.like(1000, 3000));
-  std::optional<Estimates> result;
-  for (int round = 0; round < 2000; ++round) {
-    if (auto fresh = background.takeResult())
-      result = std::move(fresh);
-    if (result && !result->found.empty())
-      break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ASSERT_TRUE(result);
-  ASSERT_EQ(result->found.size(), 1u);
-  ASSERT_EQ(result->ns.size(), 3u);
-  EXPECT_LT(result->ns[2], std::min(result->ns[0], result->ns[1]));
-  EXPECT_STREQ(result->found[0]->desc().name, "found_1");
 }
 
 } // namespace

@@ -5,7 +5,8 @@ defm schedule : Value<"schedule", "NAME",
   "the schedule to which others are added (default: the first)">;
 defm costs : Value<"costs", "FILE",
   "measured times of the stages (rondo-costs/1), as written by "
-  "'train --profile'">;
+  "'train --profile'; may be repeated, for micro-batches of several sizes",
+  [Repeatable]>;
 defm target : Choice<"target", "cpu,cuda",
   "what to compile for (default: what the plan says, else cpu)">;
 defm dtype : Choice<"dtype", "fp32,bf16",

@@ -9,7 +9,8 @@ defm schedule_file : Value<"schedule-file", "FILE",
   "schedules">;
 defm costs : Value<"costs", "FILE",
   "measured times of the stages (rondo-costs/1), as written by "
-  "'train --profile'">;
+  "'train --profile'; may be repeated, for micro-batches of several sizes",
+  [Repeatable]>;
 defm target : Choice<"target", "cpu,cuda",
   "what to compile for (default: what the plan says, else cpu)">;
 defm dtype : Choice<"dtype", "fp32,bf16",
