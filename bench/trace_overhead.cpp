@@ -4,8 +4,7 @@
 // Runs 1F1B with layers that take no time, and has every other iteration
 // traced: its tasks, messages and waits, and, as between iterations of a
 // training, the copy of what was traced. Tasks, sends and receives each count
-// as an action. Processor time is that of all ranks, which wait without
-// sleeping; the load is that of the machine, this program's included.
+// as an action; ranks run in parallel, on as many cores as there are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,25 +16,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
 namespace {
-
-/// By iteration, in ns an action.
-struct Times {
-  std::vector<double> wall, processor;
-};
-
-double processorNs() {
-  timespec now = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) +
-         static_cast<double>(now.tv_nsec);
-}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -61,7 +47,8 @@ void measure(int ranks, int cores) {
   Connections connections(state, options);
   ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   Team team(ranks);
-  std::array<Times, 2> times;
+  /// By iteration, in ns an action: without a trace, and with one.
+  std::array<std::vector<double>, 2> times;
   std::vector<TraceEvent> taken;
   double events = 0;
   for (int i = 0; i < iterations; ++i) {
@@ -70,32 +57,25 @@ void measure(int ranks, int cores) {
       run.rank(r).keepTrace = isTraced;
     taken.clear();
     const auto start = std::chrono::steady_clock::now();
-    const double before = processorNs();
     run.iterate(team);
     for (int r = 0; r < ranks; ++r) {
       std::vector<TraceEvent> &fresh = run.rank(r).trace;
       taken.insert(taken.end(), fresh.begin(), fresh.end());
       fresh.clear();
     }
-    const double processor = processorNs() - before;
-    const std::chrono::duration<double, std::nano> wall =
+    const std::chrono::duration<double, std::nano> time =
         std::chrono::steady_clock::now() - start;
     // The first of each kind take memory.
     if (i < 2)
       continue;
-    times[isTraced].wall.push_back(wall.count() * std::min(ranks, cores) /
-                                   actions);
-    times[isTraced].processor.push_back(processor / actions);
+    times[isTraced].push_back(time.count() * std::min(ranks, cores) / actions);
     if (isTraced)
       events = static_cast<double>(taken.size());
   }
   const auto &[off, on] = times;
-  std::printf("%5d  %7.0f  %15.2f", ranks, actions, events / actions);
-  for (auto of : {&Times::wall, &Times::processor})
-    std::printf("  %6.0f %6.0f %6.0f  %6.0f %6.0f", median(off.*of),
-                median(on.*of), median(on.*of) - median(off.*of), best(off.*of),
-                best(on.*of));
-  std::printf("\n");
+  std::printf("%5d  %7.0f  %13.2f", ranks, actions, events / actions);
+  std::printf("  %7.0f  %5.0f  %5.0f  %7.0f  %5.0f\n", median(off), median(on),
+              median(on) - median(off), best(off), best(on));
 }
 
 } // namespace
@@ -105,12 +85,11 @@ int main() {
   double load[1] = {0};
   if (getloadavg(load, 1) == 1)
     std::printf("load %.1f on %d cores\n", load[0], cores);
-  std::printf(
-      "ns for each action of 199 iterations without a trace, and with one\n"
-      "                                wall: median              best         "
-      "  processor: median         best\n"
-      "ranks  actions  events/action  without   with   more  without   with  "
-      "without   with   more  without   with\n");
+  std::printf("ns for each action of 199 iterations without a trace, and with "
+              "one\n"
+              "                                 median                   best\n"
+              "ranks  actions  events/action  without   with   more  without   "
+              "with\n");
   for (int ranks : {1, 2})
     measure(ranks, cores);
   return 0;
