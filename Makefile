@@ -27,6 +27,7 @@ help:
 	@echo 'make install  build, and install the tools and the runtime (PREFIX=/usr/local)'
 	@echo 'make check    run all tests, without set-up'
 	@echo 'make doc      regenerate docs/reference/'
+	@echo 'make docs     build the documentation as a site, in build/site'
 	@echo 'make format   clang-format all sources'
 	@echo 'make tidy     clang-tidy all sources'
 	@echo 'make bench    run the benchmarks'
@@ -85,6 +86,11 @@ doc:
 	@$(MAKE) build TARGETS=manual
 	@python3 scripts/reference-docs.py
 
+docs:
+	@sh scripts/setup.sh docs
+	@mkdocs build --strict
+	@python3 scripts/check-site.py build/site
+
 format:
 	@sh scripts/setup.sh
 	@sh scripts/format.sh
@@ -100,4 +106,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc format tidy bench clean test-torch
+.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc docs format tidy bench clean test-torch

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/reference/ from the TableGen files and from the commands' help
-that the build wrote; with --check only lists pages that are out of date.
+that the build wrote, and the table of formats into docs/exchange.md; with
+--check only lists pages that are out of date.
 
     scripts/reference-docs.py [--check] [BUILD]
 
@@ -33,12 +34,22 @@ def generate(source, options):
     return done.stdout.partition("\n")[2].lstrip()
 
 
-def commands(build):
-    """The help of all commands."""
-    page = build / "manual/commands.md"
+def written(build, name):
+    """What the build wrote from the tables of the commands."""
+    page = build / "manual" / name
     if not page.exists():
         sys.exit(f"{page} is missing: build the target `manual`")
     return page.read_text()
+
+
+def with_formats(page, table):
+    """A page with the table between its two comments."""
+    begin, end = "<!-- Written by `make doc`; do not edit. -->\n", "<!-- end -->\n"
+    before, found, rest = page.partition(begin)
+    old, closed, after = rest.partition(end)
+    if not found or not closed:
+        sys.exit("docs/exchange.md has no place for the table of formats")
+    return before + begin + "\n" + table + "\n" + end + after
 
 
 def main():
@@ -46,22 +57,25 @@ def main():
     check = "--check" in arguments
     builds = [argument for argument in arguments if argument != "--check"]
     build = pathlib.Path(builds[0]) if builds else root / "build"
-    pages = [("commands.md", commands(build), "tools/driver")]
+    note = "<!-- Written by `make doc`; do not edit. -->\n\n"
+    pages = [("reference/commands.md", note + written(build, "commands.md"), "tools/driver")]
     for page, title, sources, options in PAGES:
         text = title + "\n".join(generate(source, options) for source in sources)
-        pages.append((page, text, sources[0]))
+        pages.append((f"reference/{page}", note + text, sources[0]))
+    exchange = (root / "docs/exchange.md").read_text()
+    exchange = with_formats(exchange, written(build, "formats.md"))
+    pages.append(("exchange.md", exchange, "formats/exchange"))
     stale = []
     for page, text, source in pages:
-        path = root / "docs/reference" / page
-        text = "<!-- Written by `make doc`; do not edit. -->\n\n" + text
+        path = root / "docs" / page
         if path.exists() and path.read_text() == text:
             continue
         if check:
-            stale.append(f"docs/reference/{page} is not what {source} says")
+            stale.append(f"docs/{page} is not what {source} says")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-            print(f"wrote docs/reference/{page}")
+            print(f"wrote docs/{page}")
     if stale:
         sys.exit("\n".join(stale) + "\nrun `make doc` and commit the result")
 

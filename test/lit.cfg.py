@@ -134,6 +134,10 @@ if config.rondo_sanitize:
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
 
+# The documentation can be built as a site.
+if shutil.which("mkdocs"):
+    config.available_features.add("mkdocs")
+
 # A browser that a program drives, for the pages of `rondo show`. Its bindings
 # are Debian's, of Debian's Python.
 if shutil.which("chromium") and shutil.which("chromedriver"):

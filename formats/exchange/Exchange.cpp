@@ -42,6 +42,15 @@ const TorchVersion *exchange::findTorch(llvm::StringRef name) {
   return nullptr;
 }
 
+std::string exchange::namesOf(llvm::ArrayRef<Part> parts) {
+  static constexpr const char *names[] = {"schedule", "program", "times",
+                                          "layers"};
+  std::string text;
+  for (Part part : parts)
+    text += (text.empty() ? "" : ", ") + std::string(names[int(part)]);
+  return text;
+}
+
 llvm::Error exchange::fail(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }

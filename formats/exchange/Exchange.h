@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An exporter or importer is one file of this folder and one row of a table in
-// Exchange.cpp. Commands, help, docs and tests read the tables.
+// Exchange.cpp. Commands, help and tests read the tables, and docs/exchange.md
+// is written from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +35,18 @@ struct StageLayers {
   int64_t blocks = 0;
 };
 
+/// What formats are made of: the order of tasks on each rank, these with the
+/// messages between them, the costs of stages, what stages hold of a model.
+enum class Part { Schedule, Program, Times, Layers };
+/// `schedule, times`.
+std::string namesOf(llvm::ArrayRef<Part> parts);
+
 /// A schedule that keeps the rules S1 to S6, and what goes with it.
 struct ExchangedSchedule {
   Problem problem;
   Schedule schedule;
+  /// The problem's costs are stated; otherwise every F, I and W takes 1 ns.
+  bool hasTimes = false;
   Overlap overlap;
   /// How it was made, such as `kfkb:k=2`; empty if unknown.
   std::string family;
@@ -71,6 +80,8 @@ struct Exporter {
   const char *ending;
   /// One phrase for the help.
   const char *summary;
+  /// What has to be known of a schedule.
+  std::vector<Part> needs;
   /// Which options of `rondo export` it takes.
   std::vector<const char *> options;
   /// Writes a schedule and appends notes for the user, each a sentence. Fails
@@ -96,6 +107,8 @@ struct ImportOptions {
 struct Importer {
   const char *name;
   const char *summary;
+  /// What a file has to say.
+  std::vector<Part> needs;
   /// Which options of `rondo import` it takes.
   std::vector<const char *> options;
   /// Reads a schedule that runs, or fails with what is wrong and where, one

@@ -175,6 +175,7 @@ Expected<ExchangedSchedule> exchange::assemble(const ForeignOrder &order,
     if (Error error = compare(*options.problem, order, shape))
       return std::move(error);
     result.problem = *options.problem;
+    result.hasTimes = true;
   } else {
     result.problem = unitProblem(options.name, int64_t(order.size()),
                                  shape.rankOf, shape.microbatches);

@@ -122,6 +122,6 @@ class RondoSchedule(BaseSchedule):
 } // namespace
 
 Exporter exchange::jaxppExporter() {
-  return {
-      "jaxpp", "py", "a class of JaxPP with this schedule", {"fuse"}, write};
+  return {"jaxpp",          "py",     "a class of JaxPP with this schedule",
+          {Part::Schedule}, {"fuse"}, write};
 }

@@ -145,6 +145,7 @@ Exporter exchange::megatronExporter() {
   return {"megatron",
           "txt",
           "the flags of Megatron-LM that give this schedule, where it has it",
+          {Part::Schedule},
           {},
           write};
 }
@@ -153,6 +154,7 @@ Exporter exchange::megatronLayoutExporter() {
   return {"megatron-layout",
           "txt",
           "the stages' layers as --pipeline-model-parallel-layout takes them",
+          {Part::Layers},
           {},
           writeLayout};
 }

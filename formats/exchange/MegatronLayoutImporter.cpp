@@ -129,6 +129,7 @@ Importer exchange::megatronLayoutImporter() {
   return {"megatron-layout",
           "a value of --pipeline-model-parallel-layout, with the schedule "
           "that Megatron-LM runs",
+          {Part::Layers},
           {"ranks", "microbatches"},
           read};
 }

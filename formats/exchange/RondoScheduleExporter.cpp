@@ -22,6 +22,7 @@ Exporter exchange::rondoScheduleExporter() {
   return {"rondo-schedule",
           "json",
           "one line of Rondo's own format, with predicted times and memory",
+          {Part::Schedule, Part::Times},
           {},
           write};
 }

@@ -63,6 +63,7 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   ExchangedSchedule result;
   if (options.problem) {
     result.problem = *options.problem;
+    result.hasTimes = true;
   } else {
     const json::Value *ranks = schedule.find("ranks");
     if (!ranks || !ranks->isArray())
@@ -96,5 +97,9 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
 } // namespace
 
 Importer exchange::rondoScheduleImporter() {
-  return {"rondo-schedule", "a schedule in Rondo's own format", {"line"}, read};
+  return {"rondo-schedule",
+          "a schedule in Rondo's own format",
+          {Part::Schedule},
+          {"line"},
+          read};
 }

@@ -222,6 +222,7 @@ Exporter exchange::torchCommsExporter() {
           "csv",
           "PyTorch's CSV with messages, reductions and waits "
           "(compute_comms), for one version",
+          {Part::Schedule},
           {"fuse", "torch"},
           write};
 }

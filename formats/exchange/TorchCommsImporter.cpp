@@ -148,6 +148,7 @@ Expected<ExchangedSchedule> read(llvm::StringRef text,
 Importer exchange::torchCommsImporter() {
   return {"torch-csv-comms",
           "PyTorch's CSV with messages, reductions and waits (compute_comms)",
+          {Part::Program},
           {"torch", "scale-grads"},
           read};
 }

@@ -22,6 +22,7 @@ Exporter exchange::torchCsvExporter() {
           "csv",
           "PyTorch's CSV of tasks, which _PipelineScheduleRuntime and "
           "torchtitan load (compute_only)",
+          {Part::Schedule},
           {"fuse", "torch"},
           write};
 }

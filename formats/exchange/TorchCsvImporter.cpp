@@ -35,6 +35,7 @@ Importer exchange::torchCsvImporter() {
   return {"torch-csv",
           "PyTorch's CSV of tasks, which _PipelineScheduleRuntime and "
           "torchtitan load (compute_only)",
+          {Part::Schedule},
           {},
           read};
 }

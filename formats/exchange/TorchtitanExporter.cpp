@@ -113,6 +113,7 @@ Exporter exchange::torchtitanExporter() {
   return {"torchtitan",
           "toml",
           "the keys of torchtitan that go with a CSV of tasks",
+          {Part::Schedule},
           {"csv"},
           write};
 }

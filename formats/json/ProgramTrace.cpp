@@ -3,12 +3,11 @@
 
 #include "formats/json/ProgramTrace.h"
 
-#include "formats/json/Fields.h"
+#include "formats/json/TraceFields.h"
 #include "schedule/Problem.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -18,27 +17,15 @@ namespace rondo::json {
 
 namespace {
 
-/// Three days, so that sums of times do not overflow.
-constexpr double mostUs = 0x1p38;
 constexpr StringRef format = "rondo-trace/1";
 
-class Reader {
+class Reader : TraceFields {
 public:
-  explicit Reader(StringRef text) : text(text) {}
+  using TraceFields::TraceFields;
 
   std::optional<TextFault> run(MeasuredRun &run);
 
 private:
-  TextFault at(Value value, const llvm::Twine &message) const {
-    return TextFault((value.placeIn(text) + ": " + message).str());
-  }
-  std::optional<TextFault> readTime(Value event, StringRef key, int64_t &ns);
-  /// A member of `object` that is a whole number below `end`.
-  std::optional<TextFault> readNumber(Value event, Value object, StringRef key,
-                                      int64_t end, int64_t &number);
-  /// A member of `object` that is a string.
-  std::optional<TextFault> readText(Value event, Value object, StringRef key,
-                                    std::string &words);
   std::optional<TextFault> readEvent(Value event);
   std::optional<TextFault> readTask(Value event, Value args, int64_t rank,
                                     int64_t startNs, int64_t endNs,
@@ -51,53 +38,11 @@ private:
   std::optional<TextFault> endMessage(Value event, int64_t endNs);
   std::optional<TextFault> finish(MeasuredRun &run, Value events);
 
-  StringRef text;
   int64_t ranks = 0, stages = 0;
   std::map<int64_t, MeasuredIteration> iterations;
   /// By `id`: the iteration of a message that has begun, and its place there.
   std::map<std::string, std::pair<int64_t, size_t>> open;
 };
-
-std::optional<TextFault> Reader::readTime(Value event, StringRef key,
-                                          int64_t &ns) {
-  const std::optional<Value> value = findMember(event, key);
-  const std::optional<double> us = value ? value->number() : std::nullopt;
-  if (!us || !(*us >= 0 && *us <= mostUs))
-    return at(value ? *value : event,
-              value ? key + " is " + value->excerpt() +
-                          ", not microseconds of 0 or more"
-                    : "the event has no \"" + key + "\"");
-  ns = std::llround(*us * 1000);
-  return std::nullopt;
-}
-
-std::optional<TextFault> Reader::readNumber(Value event, Value object,
-                                            StringRef key, int64_t end,
-                                            int64_t &number) {
-  const std::optional<Value> value = findMember(object, key);
-  const std::optional<int64_t> whole = value ? value->integer() : std::nullopt;
-  if (!value)
-    return at(event, "the event has no \"" + key + "\"");
-  if (!whole || *whole < 0 || *whole >= end)
-    return at(*value, key + " is " + value->excerpt() +
-                          ", not a whole number from 0 to " +
-                          std::to_string(end - 1));
-  number = *whole;
-  return std::nullopt;
-}
-
-std::optional<TextFault> Reader::readText(Value event, Value object,
-                                          StringRef key, std::string &words) {
-  const std::optional<Value> value = findMember(object, key);
-  const std::optional<std::string> written =
-      value ? value->string() : std::nullopt;
-  if (!written)
-    return at(value ? *value : event,
-              value ? key + " is " + value->excerpt() + ", not a string"
-                    : "the event has no \"" + key + "\"");
-  words = *written;
-  return std::nullopt;
-}
 
 std::optional<TextFault> Reader::readTask(Value event, Value args, int64_t rank,
                                           int64_t startNs, int64_t endNs,
@@ -241,8 +186,8 @@ std::optional<TextFault> Reader::readEvent(Value event) {
     if (together != 1)
       return at(event, std::to_string(together) +
                            " iterations of this trace overlap, so that none "
-                           "has times of its own; trace a schedule whose "
-                           "iterations follow each other");
+                           "has times of its own; with --drain-every 1 a "
+                           "program runs them one after another");
     mine.startNs = startNs;
     mine.endNs = endNs;
   } else {

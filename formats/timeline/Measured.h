@@ -18,6 +18,13 @@ namespace rondo::timeline {
 llvm::Expected<Timeline> layOutMeasured(const Panel &predicted,
                                         const MeasuredIteration &iteration);
 
+/// An iteration as the prediction of others of the same schedule: its tasks and
+/// their times, in a problem that has nothing but ranks, stages and their
+/// homes. Fails where a stage or home is missing, or on two ranks.
+llvm::Expected<Panel> panelOf(std::string title, std::string problem,
+                              int32_t numStages,
+                              const MeasuredIteration &iteration);
+
 /// The iteration of this number, or with 0 that of median duration among those
 /// of the schedule; `schedule` may be empty. Null where there is none.
 const MeasuredIteration *chooseIteration(const MeasuredRun &run,

@@ -17,6 +17,12 @@ public:
 
   void run(llvm::ArrayRef<Panel> panels) {
     json.object([&] {
+      // Readers look for this first.
+      json.attribute("format", "rondo-timeline/1");
+      json.attributeArray("schedules", [&] {
+        for (const Panel &panel : panels)
+          writeShape(panel);
+      });
       json.attributeArray("traceEvents", [&] {
         for (const Panel &panel : panels)
           writePanel(panel, panels.size() > 1);
@@ -46,8 +52,19 @@ private:
     });
   }
 
+  void writeShape(const Panel &panel) {
+    json.object([&] {
+      json.attribute("title", panel.title);
+      json.attribute("problem", panel.problem.name);
+      json.attribute("ranks", panel.problem.numRanks());
+      json.attribute("stages", panel.problem.numStages());
+      json.attribute("iterations", panel.problem.iterations);
+    });
+  }
+
   void range(const std::string &name, const char *category, int64_t pid,
-             int64_t tid, int64_t startNs, int64_t endNs) {
+             int64_t tid, int64_t startNs, int64_t endNs,
+             llvm::function_ref<void()> writeArguments) {
     json.object([&] {
       json.attribute("name", name);
       json.attribute("cat", category);
@@ -56,7 +73,28 @@ private:
       json.attribute("tid", tid);
       time("ts", startNs);
       time("dur", endNs - startNs);
+      json.attributeObject("args", writeArguments);
     });
+  }
+
+  /// What the task is of and, where its rank was idle for a message, who sent
+  /// that.
+  void writeTask(const Panel &panel, const TimelineTask &task) {
+    const Home &home = panel.problem.homes[task.action.subject];
+    json.attribute("stage", home.stage);
+    json.attribute("replica", home.replica);
+    json.attribute("kind", task.action.traits().code);
+    if (task.action.isTask())
+      json.attribute("microbatch", int64_t(task.action.index));
+    if (task.action.count > 1)
+      json.attribute("microbatches", int64_t(task.action.count));
+    if (task.lane != Lane::Compute)
+      json.attribute("lane", task.lane == Lane::Copy ? "copy" : "collective");
+    if (task.waitedFor != WaitedFor::Message)
+      return;
+    const Timeline &timeline = panel.timeline;
+    json.attribute("waited_for_rank",
+                   timeline.tasks[timeline.messages[task.waited].from].rank);
   }
 
   void flow(const char *phase, const std::string &name, int64_t pid,
@@ -87,7 +125,7 @@ private:
     }
     for (const TimelineTask &task : timeline.tasks)
       range(actionName(task.action, problem), "computation", ranks + task.rank,
-            0, task.startNs, task.endNs);
+            0, task.startNs, task.endNs, [&] { writeTask(panel, task); });
     for (const TimelineMessage &message : timeline.messages) {
       const TimelineTask &from = timeline.tasks[message.from],
                          &to = timeline.tasks[message.to];
@@ -98,7 +136,10 @@ private:
       const std::string label =
           std::to_string(problem.homes[edge.from].stage) + what;
       range(label, "communication", ranks + from.rank, 1, message.leaveNs,
-            message.arriveNs);
+            message.arriveNs, [&] {
+              json.attribute("to", to.rank);
+              json.attribute("bytes", edge.bytes);
+            });
       flow("s", label, ranks + from.rank, 1, message.leaveNs);
       flow("f", label, ranks + to.rank, 0, to.startNs);
       ++flows;

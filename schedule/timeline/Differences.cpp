@@ -62,10 +62,13 @@ std::vector<Waited> waitsOf(const Timeline &timeline,
 
 } // namespace
 
-std::vector<Difference>
-rondo::largestDifferences(const Timeline &predicted, const Timeline &measured,
-                          const MeasuredIteration &iteration, size_t most) {
-  const std::vector<Waited> before = waitsOf(predicted),
+std::vector<Difference> rondo::largestDifferences(
+    const Timeline &predicted, const MeasuredIteration *predictedIteration,
+    const Timeline &measured, const MeasuredIteration &iteration, size_t most) {
+  const std::vector<Waited> before =
+                                predictedIteration
+                                    ? waitsOf(predicted, *predictedIteration)
+                                    : waitsOf(predicted),
                             after = waitsOf(measured, iteration);
   using Key = std::tuple<uint64_t, ActionKind, uint64_t>;
   const auto keyOf = [](Action action) {

@@ -28,11 +28,12 @@ struct Difference {
 
 /// Of all tasks of the schedule, the `most` that differ most, largest first; of
 /// equals, those of lower ranks and then earlier ones. `measured` lays out the
-/// iteration and has all tasks of `predicted`. O(tasks * log).
-std::vector<Difference> largestDifferences(const Timeline &predicted,
-                                           const Timeline &measured,
-                                           const MeasuredIteration &iteration,
-                                           size_t most);
+/// iteration and has all tasks of `predicted`, which lays out
+/// `predictedIteration` if that is not null and is simulated otherwise.
+/// O(tasks * log).
+std::vector<Difference> largestDifferences(
+    const Timeline &predicted, const MeasuredIteration *predictedIteration,
+    const Timeline &measured, const MeasuredIteration &iteration, size_t most);
 
 } // namespace rondo
 

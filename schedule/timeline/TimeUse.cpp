@@ -3,9 +3,14 @@
 
 #include "schedule/timeline/TimeUse.h"
 
-#include <numeric>
-
 using namespace rondo;
+
+int64_t TimeUse::waitedForAllNs() const {
+  int64_t sum = 0;
+  for (const auto &[rank, ns] : waitedNs)
+    sum += ns;
+  return sum;
+}
 
 std::vector<TimeUse> rondo::timeUse(const Problem &problem,
                                     const Timeline &timeline) {
@@ -13,7 +18,6 @@ std::vector<TimeUse> rondo::timeUse(const Problem &problem,
   std::vector<TimeUse> uses(ranks);
   for (int32_t rank = 0; rank < ranks; ++rank) {
     TimeUse &use = uses[rank];
-    use.waitedNs.assign(ranks, 0);
     int64_t clock = 0;
     for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
          ++i) {
@@ -22,13 +26,13 @@ std::vector<TimeUse> rondo::timeUse(const Problem &problem,
       if (task.lane != Lane::Compute)
         continue;
       const int64_t idle = task.startNs - clock;
-      if (task.waitedFor == WaitedFor::Message)
+      // Where it was no message it was weights that are gathered, or what else
+      // is under way beside its tasks.
+      if (task.waitedFor != WaitedFor::Message)
+        use.collectivesNs += idle;
+      else if (idle > 0)
         use.waitedNs[timeline.tasks[timeline.messages[task.waited].from]
                          .rank] += idle;
-      else if (task.waitedFor == WaitedFor::Task)
-        use.collectivesNs += idle;
-      else
-        use.otherNs += idle;
       const int64_t ns = task.endNs - task.startNs;
       (task.action.isTask()                     ? use.tasksNs
        : task.action.kind() == ActionKind::Step ? use.stepsNs
@@ -44,7 +48,6 @@ std::vector<TimeUse> rondo::timeUse(const MeasuredIteration &iteration) {
   const size_t ranks = iteration.ranks.size();
   std::vector<TimeUse> uses(ranks);
   for (size_t rank = 0; rank < ranks; ++rank) {
-    uses[rank].waitedNs.assign(ranks, 0);
     uses[rank].messagesNs = iteration.ranks[rank].messagesNs;
     uses[rank].collectivesNs = iteration.ranks[rank].collectivesNs;
     uses[rank].doneNs = iteration.durationNs - iteration.ranks[rank].endNs;
@@ -58,9 +61,8 @@ std::vector<TimeUse> rondo::timeUse(const MeasuredIteration &iteration) {
                      : uses[wait.rank].waitedNs[wait.onRank]) +=
         wait.endNs - wait.startNs;
   for (TimeUse &use : uses)
-    use.otherNs =
-        iteration.durationNs - use.doneNs - use.tasksNs - use.stepsNs -
-        use.collectivesNs - use.messagesNs -
-        std::accumulate(use.waitedNs.begin(), use.waitedNs.end(), int64_t(0));
+    use.otherNs = iteration.durationNs - use.doneNs - use.tasksNs -
+                  use.stepsNs - use.collectivesNs - use.messagesNs -
+                  use.waitedForAllNs();
   return uses;
 }

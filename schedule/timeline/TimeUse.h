@@ -8,6 +8,7 @@
 #include "schedule/timeline/Timeline.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace rondo {
@@ -16,14 +17,16 @@ namespace rondo {
 struct TimeUse {
   /// F, I, W, B and R; optimizer steps.
   int64_t tasksNs = 0, stepsNs = 0;
-  /// By rank: for its messages to arrive, or to be taken.
-  std::vector<int64_t> waitedNs;
+  /// By rank that was waited for: for its messages to arrive, or to be taken.
+  std::map<int32_t, int64_t> waitedNs;
+
+  int64_t waitedForAllNs() const;
   /// Issuing and awaiting collectives, which a simulated order has only where
   /// the state of stages is sharded.
   int64_t collectivesNs = 0;
   /// Handing over messages.
   int64_t messagesNs = 0;
-  /// The host between these.
+  /// The host between these; of a simulated order, nothing.
   int64_t otherNs = 0;
   /// After its last action, until the last rank ends.
   int64_t doneNs = 0;

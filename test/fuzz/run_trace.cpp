@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProgramTrace.h"
+#include "formats/json/TimelineTrace.h"
 #include "formats/json/TorchTrace.h"
+#include "formats/timeline/Measured.h"
 #include "schedule/timeline/TimeUse.h"
 #include "test/fuzz/Target.h"
 
@@ -17,14 +19,25 @@ void check(llvm::Expected<MeasuredRun> run) {
     return;
   }
   fuzz::require(!run->iterations.empty(), "a run has an iteration");
-  for (const MeasuredIteration &iteration : run->iterations)
+  for (const MeasuredIteration &iteration : run->iterations) {
+    // As the prediction of itself.
+    if (llvm::Expected<timeline::Panel> panel =
+            timeline::panelOf("it", "itself", run->numStages, iteration)) {
+      llvm::Expected<Timeline> laidOut =
+          timeline::layOutMeasured(*panel, iteration);
+      if (!laidOut)
+        fuzz::require(!toString(laidOut.takeError()).empty(),
+                      "an error says why");
+    } else {
+      fuzz::require(!toString(panel.takeError()).empty(), "an error says why");
+    }
     for (const TimeUse &use : timeUse(iteration)) {
-      int64_t sum = use.tasksNs + use.stepsNs + use.collectivesNs +
-                    use.messagesNs + use.otherNs + use.doneNs;
-      for (int64_t waited : use.waitedNs)
-        sum += waited;
+      const int64_t sum = use.tasksNs + use.stepsNs + use.collectivesNs +
+                          use.messagesNs + use.otherNs + use.doneNs +
+                          use.waitedForAllNs();
       fuzz::require(sum == iteration.durationNs, "the parts add up");
     }
+  }
 }
 
 } // namespace
@@ -32,6 +45,12 @@ void check(llvm::Expected<MeasuredRun> run) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::textOf(data, size);
   check(json::readProgramTrace(text));
+  llvm::Expected<json::TimelineTrace> predicted = json::readTimelineTrace(text);
+  if (predicted)
+    check(std::move(predicted->run));
+  else
+    fuzz::require(!toString(predicted.takeError()).empty(),
+                  "an error says why");
   const std::string name = "trace";
   check(json::readTorchTraces(name, llvm::StringRef(text)));
   return 0;

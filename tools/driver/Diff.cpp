@@ -5,11 +5,8 @@
 #include "tools/driver/DiffReport.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/MeasuredFiles.h"
-#include "tools/driver/Pictured.h"
+#include "tools/driver/Prediction.h"
 #include "tools/driver/Report.h"
-
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -20,40 +17,36 @@ namespace {
 int run(const Arguments &arguments) {
   const std::vector<std::string> paths = arguments.files();
   if (paths.size() < 2)
-    return reportUsage("diff needs two files: a .mlir file or a rondo-problem, "
-                       "then the trace of a program that ran it");
+    return reportUsage("diff needs two files: what was predicted (.mlir, a "
+                       "rondo-problem or a trace), then the trace of a program "
+                       "that ran it");
   Interrupt interrupt;
   MeasuredFiles measured;
   if (int code = measured.read(ArrayRef(paths).drop_front()))
     return code;
-  std::optional<Pictured> pictured;
-  if (int code = readPictured(arguments, paths.front(), {}, measured.schedule(),
-                              pictured))
+  Prediction prediction;
+  if (int code = prediction.read(arguments, paths.front(), measured))
     return code;
-  if (pictured->panels.size() != 1) {
-    std::vector<std::string> titles;
-    for (const timeline::Panel &panel : pictured->panels)
-      titles.push_back(panel.title);
-    return reportError(paths.front() + ": has " +
-                       countOf(titles.size(), "schedule") + ": " +
-                       join(titles, ", ") +
-                       "; name the one that the program ran with --schedule");
-  }
-  const timeline::Panel &predicted = pictured->panels.front();
+  const timeline::Panel &predicted = prediction.panel();
   const MeasuredIteration *iteration = nullptr;
   timeline::Panel panel;
   const int64_t number = arguments.number("iteration", 0);
-  if (int code = measured.layOut(predicted, arguments.text("schedule"), number,
-                                 iteration, panel))
+  std::string schedule = arguments.text("schedule");
+  // Of a run that had several schedules, the one that the other run had.
+  if (prediction.iteration() && measured.has(prediction.iteration()->schedule))
+    schedule = prediction.iteration()->schedule;
+  if (int code = measured.layOut(predicted, schedule, number, iteration, panel))
     return code;
   const DiffReport report{predicted,
+                          prediction.word(),
                           *iteration,
                           int64_t(measured.run.iterations.size()),
                           number > 0,
-                          timeUse(predicted.problem, predicted.timeline),
+                          prediction.use(),
                           timeUse(*iteration),
-                          largestDifferences(predicted.timeline, panel.timeline,
-                                             *iteration,
+                          largestDifferences(predicted.timeline,
+                                             prediction.iteration(),
+                                             panel.timeline, *iteration,
                                              arguments.number("most", 10))};
   if (arguments.has("json"))
     report.writeJson(outs());
@@ -70,7 +63,8 @@ const Command &diffCommand() {
       "say where a program's time differs from what was predicted",
       diffOptions(),
       {"FILE.mlir TRACE... [--schedule NAME] [OPTIONS]",
-       "FILE TRACE... [--schedules FILE | --family NAME] [OPTIONS]"},
+       "FILE TRACE... [--schedules FILE | --family NAME] [OPTIONS]",
+       "PREDICTED.json TRACE... [OPTIONS]"},
       {"rondo diff examples/gpt-small.mlir trace.json",
        "rondo diff problem.json trace.json --family 1f1b --json"},
       nullptr,

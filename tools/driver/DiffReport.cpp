@@ -41,9 +41,9 @@ void writeUse(json::OStream &json, StringRef key, const TimeUse &use) {
     for (const Part &part : before)
       json.attribute(part.key, use.*part.ns);
     json.attributeObject("waits_ns", [&] {
-      for (size_t on = 0; on < use.waitedNs.size(); ++on)
-        if (use.waitedNs[on] > 0)
-          json.attribute(std::to_string(on), use.waitedNs[on]);
+      for (const auto &[on, ns] : use.waitedNs)
+        if (ns > 0)
+          json.attribute(std::to_string(on), ns);
     });
     for (const Part &part : behind)
       json.attribute(part.key, use.*part.ns);
@@ -54,8 +54,9 @@ void writeUse(json::OStream &json, StringRef key, const TimeUse &use) {
 
 void DiffReport::writeText(raw_ostream &os) const {
   const int64_t makespan = predicted.timeline.makespanNs;
-  os << predicted.title << " of " << predicted.problem.name << ": predicted "
-     << formatNs(makespan) << ", measured " << formatNs(iteration.durationNs);
+  os << predicted.title << " of " << predicted.problem.name << ": " << word
+     << " " << formatNs(makespan) << ", measured "
+     << formatNs(iteration.durationNs);
   if (makespan > 0)
     os << format(" (%+.1f %%)", 100.0 *
                                     double(iteration.durationNs - makespan) /
@@ -65,7 +66,7 @@ void DiffReport::writeText(raw_ostream &os) const {
                   : ", the one of median time of " + std::to_string(iterations))
      << "\n";
   Table table;
-  table.add({"rank", "time of", "predicted", "measured", "difference"});
+  table.add({"rank", "time of", word, "measured", "difference"});
   for (size_t rank = 0; rank < predictedUse.size(); ++rank) {
     bool isFirst = true;
     auto add = [&](const std::string &words, int64_t ns, int64_t measuredNs) {
@@ -78,9 +79,13 @@ void DiffReport::writeText(raw_ostream &os) const {
     const TimeUse &use = predictedUse[rank], &measured = measuredUse[rank];
     for (const Part &part : before)
       add(part.words, use.*part.ns, measured.*part.ns);
-    for (size_t on = 0; on < use.waitedNs.size(); ++on)
-      add("waiting for rank " + std::to_string(on), use.waitedNs[on],
-          measured.waitedNs[on]);
+    std::map<int32_t, std::pair<int64_t, int64_t>> waits;
+    for (const auto &[on, ns] : use.waitedNs)
+      waits[on].first = ns;
+    for (const auto &[on, ns] : measured.waitedNs)
+      waits[on].second = ns;
+    for (const auto &[on, ns] : waits)
+      add("waiting for rank " + std::to_string(on), ns.first, ns.second);
     for (const Part &part : behind)
       add(part.words, use.*part.ns, measured.*part.ns);
   }
@@ -89,9 +94,9 @@ void DiffReport::writeText(raw_ostream &os) const {
     os << "the trace has no waits and messages: they are part of host, other\n";
   os << "largest differences\n";
   Table list;
-  list.add({"rank", "what", "predicted", "measured", "difference",
-            "predicted at", "measured at",
-            "waited for, predicted and measured"});
+  list.add({"rank", "what", word, "measured", "difference",
+            std::string(word) + " at", "measured at",
+            std::string("waited for, ") + word + " and measured"});
   for (const Difference &each : differences) {
     const std::string name = actionName(each.action, predicted.problem);
     std::vector<std::string> row = {std::to_string(each.rank),

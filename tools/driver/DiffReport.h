@@ -13,8 +13,10 @@
 namespace rondo::driver {
 
 struct DiffReport {
-  /// The schedule's title and problem, simulated.
+  /// The schedule's title and problem, simulated or of a trace, and what its
+  /// times are called: `predicted`, or `other run`.
   const timeline::Panel &predicted;
+  const char *word;
   const MeasuredIteration &iteration;
   /// How many iterations the trace has, and whether this one was asked for.
   int64_t iterations = 0;

@@ -197,6 +197,7 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   }
   schedule.schedule = std::move(expanded->schedule);
   schedule.family = *family;
+  schedule.hasTimes = true;
   schedule.layers = layersOf(plan);
   return Success;
 }

@@ -18,8 +18,9 @@ namespace {
 
 void printKinds(raw_ostream &os) {
   for (const exchange::Exporter &exporter : exchange::exporters())
-    os << "  " << left_justify(exporter.name, 18) << exporter.summary << " (."
-       << exporter.ending << ")\n";
+    os << "  " << left_justify(exporter.name, 18)
+       << left_justify(exchange::namesOf(exporter.needs), 17)
+       << exporter.summary << " (." << exporter.ending << ")\n";
 }
 
 /// The exporter that the first argument names; null after reporting.
@@ -96,6 +97,10 @@ int run(const Arguments &arguments) {
     return reportError(toString(std::move(error)));
   for (const std::string &note : notes)
     reportNote(note);
+  if (!schedule.hasTimes &&
+      (options.fuse || is_contained(exporter->needs, exchange::Part::Times)))
+    reportNote("times are those of F, I and W of 1 ns each; --problem FILE "
+               "gives the real ones");
   reportWritten(output,
                 Twine(exporter->name) + " of " + shapeOf(schedule.problem));
   return Success;
@@ -113,7 +118,7 @@ const Command &exportCommand() {
       {"rondo export torch-csv examples/gpt-small.mlir --schedule zero_bubble "
        "-o schedule.csv",
        "rondo export megatron schedule.json --problem problem.json"},
-      "kinds",
+      "kinds, and what has to be known",
       printKinds,
       run,
       2};

@@ -29,9 +29,11 @@ std::vector<const Command *> otherImports() {
 
 void printKinds(raw_ostream &os) {
   for (const exchange::Importer &importer : exchange::importers())
-    os << "  " << left_justify(importer.name, 18) << importer.summary << "\n";
+    os << "  " << left_justify(importer.name, 18)
+       << left_justify(exchange::namesOf(importer.needs), 10)
+       << importer.summary << "\n";
   for (const Command *command : otherImports())
-    os << "  " << left_justify(StringRef(command->name).substr(7), 18)
+    os << "  " << left_justify(StringRef(command->name).substr(7), 28)
        << command->summary << "; see `rondo help " << command->name << "`\n";
 }
 
@@ -189,7 +191,7 @@ const Command &importCommand() {
        "--problem-output problem.json",
        "rondo import torch-csv schedule.csv --problem problem.json -o "
        "plan.mlir"},
-      "kinds",
+      "kinds, and what a file has to say",
       printKinds,
       run,
       2};

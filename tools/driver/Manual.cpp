@@ -3,6 +3,7 @@
 
 #include "tools/driver/Manual.h"
 
+#include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Help.h"
 #include "tools/driver/Report.h"
@@ -126,6 +127,44 @@ void writeReference(raw_ostream &os) {
     os << "| " << int(text.code) << " | " << text.meaning << " |\n";
 }
 
+/// Text with names and options as code.
+static std::string withCode(StringRef text) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ');
+  std::string result;
+  for (StringRef word : words) {
+    const StringRef name = word.trim("(),.");
+    const bool isCode = name.contains('_') || name.starts_with("--");
+    const size_t begin = isCode ? word.find(name) : 0;
+    result += result.empty() ? "" : " ";
+    result += isCode ? (word.take_front(begin) + "`" + name + "`" +
+                        word.drop_front(begin + name.size()))
+                           .str()
+                     : word.str();
+  }
+  return result;
+}
+
+void writeFormats(raw_ostream &os) {
+  os << "| kind | export needs | import reads | what it is |\n"
+        "|---|---|---|---|\n";
+  const auto row = [&](StringRef name, StringRef needs, StringRef reads,
+                       StringRef summary) {
+    os << "| `" << name << "` |" << (needs.empty() ? "" : " ") << needs << " |"
+       << (reads.empty() ? "" : " ") << reads << " | " << withCode(summary)
+       << " |\n";
+  };
+  for (const exchange::Exporter &exporter : exchange::exporters()) {
+    const auto *importer = findFormat(exchange::importers(), exporter.name);
+    row(exporter.name, exchange::namesOf(exporter.needs),
+        importer ? exchange::namesOf(importer->needs) : "", exporter.summary);
+  }
+  for (const exchange::Importer &importer : exchange::importers())
+    if (!findFormat(exchange::exporters(), importer.name))
+      row(importer.name, "", exchange::namesOf(importer.needs),
+          importer.summary);
+}
+
 int writeManual(StringRef folder) {
   const std::string pages = (folder + "/man1").str();
   if (std::error_code ec = sys::fs::create_directories(pages))
@@ -139,6 +178,7 @@ int writeManual(StringRef folder) {
   };
   int code = write(folder + "/rondo.bash", writeBashCompletion);
   code |= write(folder + "/commands.md", writeReference);
+  code |= write(folder + "/formats.md", writeFormats);
   code |=
       write(pages + "/rondo.1", [](raw_ostream &os) { writeManualPage(os); });
   for (const Command *command : commands())

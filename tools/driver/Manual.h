@@ -20,10 +20,14 @@ void writeManualPage(llvm::raw_ostream &os, const Command &command);
 /// Help for all commands, in Markdown.
 void writeReference(llvm::raw_ostream &os);
 
+/// The formats of `rondo export` and `rondo import`, as a table in Markdown.
+void writeFormats(llvm::raw_ostream &os);
+
 /// Bash completion of commands, options, their words, files and families.
 void writeBashCompletion(llvm::raw_ostream &os);
 
-/// Writes all of these into a folder: man1/*.1, commands.md and rondo.bash.
+/// Writes all of these into a folder: man1/*.1, commands.md, formats.md and
+/// rondo.bash.
 /// Returns the exit code; a failure has been printed.
 int writeManual(llvm::StringRef folder);
 

@@ -4,6 +4,7 @@
 #include "tools/driver/MeasuredFiles.h"
 
 #include "formats/json/ProgramTrace.h"
+#include "formats/json/TimelineTrace.h"
 #include "formats/json/TorchTrace.h"
 #include "formats/timeline/Measured.h"
 #include "tools/driver/Commands.h"
@@ -32,6 +33,9 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
     if (texts.back().starts_with("\x1f\x8b"))
       return reportError(path + ": the file is compressed; run `gunzip` on a "
                                 "copy and give that");
+    if (json::isTimelineTrace(texts.back()))
+      return reportError(path + ": it is a prediction, of rondo show; give it "
+                                "first, and behind it what was measured");
     if (paths.size() > 1 && json::isProgramTrace(texts.back()))
       return reportError(path + ": the trace of a program has all its ranks; "
                                 "give it alone");

@@ -113,7 +113,6 @@ int readModule(const Arguments &arguments, const std::string &path,
   mlir::ModuleOp module = file.module();
   if (int code = applyWindow(window, problems))
     return code;
-  noteOverlaps(module, problems);
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
   StringRef name = arguments.text("name");
   name.consume_front("@");
@@ -137,6 +136,8 @@ int readModule(const Arguments &arguments, const std::string &path,
     if (!all_of(chosen, isOther))
       erase_if(chosen, isOther);
   }
+  if (!window.isSingle)
+    noteOverlaps(chosen, problems);
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
         passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));

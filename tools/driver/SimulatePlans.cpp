@@ -128,7 +128,7 @@ int simulatePlans(const SimulateRequest &request) {
   mlir::ModuleOp module = file.module();
   if (int code = applyWindow(request.window, problems))
     return code;
-  noteOverlaps(module, problems);
+  noteOverlaps(to_vector(module.getOps<pipe::ScheduleOp>()), problems);
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
       return reportError(toString(std::move(error)));

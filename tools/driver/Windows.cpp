@@ -3,7 +3,6 @@
 
 #include "tools/driver/Windows.h"
 
-#include "dialect/Pipe.h"
 #include "schedule/Iterations.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
@@ -32,10 +31,11 @@ int applyWindow(const WindowRequest &request, std::vector<Problem> &problems) {
   return Success;
 }
 
-void noteOverlaps(mlir::ModuleOp module, const std::vector<Problem> &problems) {
+void noteOverlaps(llvm::ArrayRef<pipe::ScheduleOp> schedules,
+                  const std::vector<Problem> &problems) {
   if (problems.empty() || problems.front().iterations > 1)
     return;
-  for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+  for (pipe::ScheduleOp schedule : schedules)
     if (schedule.overlaps())
       reportNote("iterations of @" + schedule.getSymName() +
                  " overlap; this looks at one alone, and --iterations N at N "

@@ -4,10 +4,9 @@
 #ifndef RONDO_TOOLS_DRIVER_WINDOWS_H
 #define RONDO_TOOLS_DRIVER_WINDOWS_H
 
+#include "dialect/Pipe.h"
 #include "schedule/Problem.h"
 #include "tools/driver/Arguments.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 #include <vector>
@@ -23,6 +22,9 @@ struct WindowRequest {
   /// Times in slots.
   bool inSlots = false;
 
+  /// One iteration is meant, and nothing is said of others.
+  bool isSingle = false;
+
   bool isEmpty() const { return iterations == 0 && policy.empty() && !inSlots; }
 };
 
@@ -32,9 +34,10 @@ WindowRequest windowRequest(const Arguments &arguments);
 /// returns the exit code.
 int applyWindow(const WindowRequest &request, std::vector<Problem> &problems);
 
-/// A note for each schedule whose iterations overlap, where only one is looked
-/// at.
-void noteOverlaps(mlir::ModuleOp module, const std::vector<Problem> &problems);
+/// A note for each of the schedules whose iterations overlap, where only one is
+/// looked at.
+void noteOverlaps(llvm::ArrayRef<pipe::ScheduleOp> schedules,
+                  const std::vector<Problem> &problems);
 
 /// `6 iterations of 2 micro-batches`, or `8 micro-batches` of a single one.
 std::string microbatchesText(const Problem &problem);

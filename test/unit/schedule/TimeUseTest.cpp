@@ -31,11 +31,11 @@ TEST(TimeUse, OfASimulatedSchedule) {
   // 1I0 runs from 8 to 12 and 1I1 from 15 to 19; their messages take 2, so that
   // rank 0 is idle from 6 to 14 and from 20 to 21.
   EXPECT_EQ(uses[0].tasksNs, 18);
-  EXPECT_EQ(uses[0].waitedNs, (std::vector<int64_t>{0, 9}));
+  EXPECT_EQ(uses[0].waitedNs, (std::map<int32_t, int64_t>{{1, 9}}));
   EXPECT_EQ(uses[0].doneNs, 0);
   // Until 5 for 0F0, and done at 23 of 27.
   EXPECT_EQ(uses[1].tasksNs, 18);
-  EXPECT_EQ(uses[1].waitedNs, (std::vector<int64_t>{5, 0}));
+  EXPECT_EQ(uses[1].waitedNs, (std::map<int32_t, int64_t>{{0, 5}}));
   EXPECT_EQ(uses[1].doneNs, 4);
   EXPECT_EQ(two.timeline.makespanNs, 27);
   for (const TimeUse &use : uses)
@@ -54,7 +54,7 @@ TEST(TimeUse, AsMeasured) {
   const std::vector<TimeUse> uses = timeUse(iteration);
   EXPECT_EQ(uses[0].tasksNs, 20);
   EXPECT_EQ(uses[0].stepsNs, 5);
-  EXPECT_EQ(uses[0].waitedNs, (std::vector<int64_t>{0, 30}));
+  EXPECT_EQ(uses[0].waitedNs, (std::map<int32_t, int64_t>{{1, 30}}));
   EXPECT_EQ(uses[0].collectivesNs, 8);
   EXPECT_EQ(uses[0].messagesNs, 3);
   EXPECT_EQ(uses[0].otherNs, 34);
@@ -74,7 +74,7 @@ TEST(Differences, AreOrderedByTheirSize) {
       {0, 1, true, 3, 14}, {0, 1, true, 20, 21}, {1, 0, true, 0, 5}};
   measured.tasks[1].endNs += 2;
   const std::vector<Difference> largest =
-      largestDifferences(two.timeline, measured, iteration, 3);
+      largestDifferences(two.timeline, nullptr, measured, iteration, 3);
   ASSERT_EQ(largest.size(), 3u);
   EXPECT_TRUE(largest[0].isWait);
   EXPECT_EQ(largest[0].ns(), 3);

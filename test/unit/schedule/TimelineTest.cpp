@@ -7,7 +7,6 @@
 #include "schedule/timeline/TimeUse.h"
 
 #include <map>
-#include <numeric>
 
 using namespace rondo;
 using namespace rondo::test;
@@ -68,9 +67,8 @@ void check(const Problem &problem, const Schedule &schedule) {
   EXPECT_EQ(peaks, simulation.peakBytes);
   // What ranks do adds up.
   for (const TimeUse &use : timeUse(problem, timeline))
-    EXPECT_EQ(std::accumulate(use.waitedNs.begin(), use.waitedNs.end(),
-                              use.tasksNs + use.stepsNs + use.collectivesNs +
-                                  use.messagesNs + use.otherNs + use.doneNs),
+    EXPECT_EQ(use.tasksNs + use.stepsNs + use.collectivesNs + use.messagesNs +
+                  use.otherNs + use.doneNs + use.waitedForAllNs(),
               simulation.makespanNs);
   // A link carries one message at a time, after its producer, before its
   // consumer.

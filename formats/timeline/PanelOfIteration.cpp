@@ -1,0 +1,79 @@
+//===- PanelOfIteration.cpp - An iteration as a prediction ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/timeline/Measured.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
+using namespace rondo::timeline;
+
+static llvm::Error misfit(const std::string &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+/// Stages with a home for each replica that has tasks.
+static llvm::Error addHomes(Problem &problem, int32_t numStages,
+                            const MeasuredIteration &iteration) {
+  std::vector<std::map<int32_t, int32_t>> rankOf(numStages);
+  for (const MeasuredTask &task : iteration.tasks) {
+    const auto [home, isNew] =
+        rankOf[task.stage].insert({task.replica, task.rank});
+    if (!isNew && home->second != task.rank)
+      return misfit("stage " + std::to_string(task.stage) + " is on rank " +
+                    std::to_string(home->second) + " and on rank " +
+                    std::to_string(task.rank));
+  }
+  for (int32_t stage = 0; stage < numStages; ++stage) {
+    std::vector<Share> shares;
+    for (const auto &[replica, rank] : rankOf[stage]) {
+      if (replica != int32_t(shares.size()))
+        return misfit("the trace has no task of replica " +
+                      std::to_string(shares.size()) + " of stage " +
+                      std::to_string(stage));
+      shares.push_back({rank});
+    }
+    if (shares.empty())
+      return misfit("the trace has no task of stage " + std::to_string(stage));
+    problem.homes.addStage(shares);
+    if (problem.numHomes() > maxHomes)
+      return misfit("the trace has more than " + std::to_string(maxHomes) +
+                    " replicas of stages");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Panel> timeline::panelOf(std::string title, std::string name,
+                                        int32_t numStages,
+                                        const MeasuredIteration &iteration) {
+  Panel panel;
+  panel.title = std::move(title);
+  Problem &problem = panel.problem;
+  problem.name = std::move(name);
+  problem.memoryCaps.assign(iteration.ranks.size(), noMemoryCap);
+  if (llvm::Error error = addHomes(problem, numStages, iteration))
+    return std::move(error);
+  problem.costs.resize(size_t(problem.numHomes()) * numCostColumns);
+  Timeline &timeline = panel.timeline;
+  timeline.makespanNs = iteration.durationNs;
+  timeline.rankBegin.assign(iteration.ranks.size() + 1, 0);
+  for (const MeasuredTask &measured : iteration.tasks) {
+    problem.microbatches =
+        std::max(problem.microbatches, int32_t(measured.microbatch) + 1);
+    TimelineTask task;
+    task.action = Action(
+        measured.kind, problem.homes.numberOf(measured.stage, measured.replica),
+        measured.microbatch);
+    task.rank = measured.rank;
+    task.startNs = measured.startNs;
+    task.endNs = measured.endNs;
+    timeline.tasks.push_back(task);
+    timeline.rankBegin[measured.rank + 1] = int64_t(timeline.tasks.size());
+  }
+  // Ranks without tasks begin and end where the one before them ends.
+  for (size_t rank = 1; rank < timeline.rankBegin.size(); ++rank)
+    timeline.rankBegin[rank] =
+        std::max(timeline.rankBegin[rank], timeline.rankBegin[rank - 1]);
+  return panel;
+}
