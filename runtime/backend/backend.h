@@ -55,10 +55,10 @@ struct Backend {
 
 /// Ranks on CPUs: the threads of this process, or processes that the endpoint
 /// connects.
-std::unique_ptr<Transport>
-makeCpuTransport(const TransportParams &params, const TransportOptions &options,
-                 const World &world,
-                 std::unique_ptr<Endpoint> (*makeEndpoint)(const World &));
+std::unique_ptr<Transport> makeCpuTransport(
+    const TransportParams &params, const TransportOptions &options,
+    const World &world,
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &));
 
 /// The threads of this process, and its memory.
 extern const Backend cpuBackend;

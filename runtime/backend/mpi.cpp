@@ -173,7 +173,7 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
   return makeCpuDevice();
 }
 
-static std::unique_ptr<Endpoint> makeMpiEndpoint(const World &) {
+static std::unique_ptr<Endpoint> makeMpiEndpoint(const World &, const Peers &) {
   return std::make_unique<MpiEndpoint>();
 }
 

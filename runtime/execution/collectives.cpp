@@ -139,10 +139,12 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
         parts[i].data = state.normParts(desc.homes[i], k);
       wiring.collectives.push_back(parts);
       wiring.moves.push_back(-1);
+      wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
     }
     if (desc.delay > 0)
       continue;
     wiring.collectives.push_back(std::move(parts));
+    wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
     wiring.moves.push_back(
         movesState(desc.kind)
             ? 2 * desc.homes[0] + (desc.kind == CollectiveKind::GatherWeights)

@@ -86,9 +86,15 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
              isSame(parts, params.collectives[same])))
       ++same;
     view.collectiveNumbers.push_back(static_cast<int32_t>(same));
-    if (same < params.collectives.size())
+    if (same < params.collectives.size()) {
+      // What a process does not hold has no address there, so it may take for
+      // one collective what others tell apart.
+      if (!wiring.areTotals[c])
+        params.areTotals[same] = false;
       continue;
+    }
     params.collectives.push_back(parts);
+    params.areTotals.push_back(wiring.areTotals[c]);
     allMoves.push_back(wiring.moves[c]);
   }
 }

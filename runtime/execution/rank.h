@@ -72,6 +72,8 @@ struct Wiring {
   /// By entry: a number that tells what moves the state of a group from others,
   /// since its parts have no address; -1: it moves none.
   std::vector<int32_t> moves;
+  /// By entry: whether it is a norm, of which only the total is needed.
+  std::vector<bool> areTotals;
   /// By rank.
   std::vector<StagingParams> staging;
   /// [from * ranks + to]; -1: no messages.

@@ -116,8 +116,10 @@ bool Door::hear(Stranger &stranger, std::vector<Socket> &admitted) {
   return false;
 }
 
-static std::string nameOf(const std::string &address) {
-  return address.empty() ? "other addresses" : address;
+static std::string whoAt(const std::string &address) {
+  return (address.empty() ? "other addresses, which do"
+                          : address + ", which does") +
+         std::string(" not know the secret of this run");
 }
 
 void Door::turnAway(const Stranger &stranger) {
@@ -125,8 +127,7 @@ void Door::turnAway(const Stranger &stranger) {
   if (refusals.size() >= mostAddresses && refusals.count(address) == 0)
     address.clear();
   if (++refusals[address] == 1 && params.note)
-    params.note("refused a connection from " + nameOf(address) +
-                ", which does not know the secret of this run");
+    params.note("refused a connection from " + whoAt(address));
 }
 
 void Door::sendOldestAway() {
@@ -142,7 +143,6 @@ void Door::sayCounts() {
   for (const auto &[address, count] : refusals)
     if (count > 1 && params.note)
       params.note("refused " + std::to_string(count) + " connections from " +
-                  nameOf(address) +
-                  ", which does not know the secret of this run");
+                  whoAt(address));
   refusals.clear();
 }

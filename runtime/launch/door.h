@@ -78,7 +78,7 @@ private:
   /// Without descriptors poll() would find the same call again and again.
   int64_t restsUntilNs = 0;
   /// How often each address has been turned away; under "" those past the
-  /// largest number of addresses.
+  /// largest number of addresses, and those who had gone before they were seen.
   std::map<std::string, uint64_t> refusals;
 };
 

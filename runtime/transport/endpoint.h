@@ -51,6 +51,12 @@ public:
   virtual bool test(int32_t operation, Ended &ended) = 0;
 };
 
+/// Which processes a process sends to or receives from: of process p for
+/// purpose u at p * numPurposes + u. Both ends of a pair say the same.
+using Peers = std::vector<bool>;
+/// All that a process transport needs.
+Peers peersOf(const TransportParams &params, const World &world);
+
 /// A transport between processes: process p is rank p of the program. `cores`
 /// are those that the processes of this machine may use. `clock` stamps the
 /// messages; null: the processor's. All processes call it at the same time.

@@ -1,8 +1,10 @@
 //===- process_links.cpp - Measures channels between processes ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs of processes compare their clocks one after another, in the order of
-// their ranks, so that they do not wait for each other in a cycle.
+// A process compares its clock with one peer after another. All take pairs in
+// one order, so that they do not wait for each other in a cycle: those whose
+// lower rank is even first, since the pairs of a chain would otherwise wait for
+// each other from its one end to the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <tuple>
 #include <utility>
 
 using namespace rondo::runtime;
@@ -48,13 +51,17 @@ void ProcessTransport::receiveNow(int32_t from, void *data, int64_t bytes) {
 
 /// Finds the peers, and compares clocks for the first time.
 void ProcessTransport::meetPeers() {
-  std::set<int32_t> ranks;
+  /// Whether the lower rank is odd; both ranks.
+  std::set<std::tuple<bool, int32_t, int32_t>> pairs;
   for (const Channel &c : channels)
-    if (c.from == me || c.to == me)
-      ranks.insert(c.from == me ? c.to : c.from);
+    if (c.from == me || c.to == me) {
+      const auto [low, high] = std::minmax(c.from, c.to);
+      pairs.emplace(low % 2 != 0, low, high);
+    }
   char mine[longestName] = {};
   clock->name().copy(mine, longestName - 1);
-  for (int32_t rank : ranks) {
+  for (const auto &[isOdd, low, high] : pairs) {
+    const int32_t rank = low == me ? high : low;
     peers.emplace_back();
     Peer &peer = peers.back();
     peer.rank = rank;

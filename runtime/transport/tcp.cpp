@@ -1,10 +1,10 @@
 //===- tcp.cpp - Ranks are processes connected by TCP ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One connection per pair of processes and purpose, so that no message waits
-// for one of another purpose. Nothing is buffered in between: bytes are read
-// from a connection when a receive has been posted, straight into its memory,
-// and until then TCP holds back the sender.
+// One connection per pair of processes that talk and purpose, so that no
+// message waits for one of another purpose. Nothing is buffered in between:
+// bytes are read from a connection when a receive has been posted, straight
+// into its memory, and until then TCP holds back the sender.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ struct Header {
 
 class TcpEndpoint : public Endpoint {
 public:
-  explicit TcpEndpoint(const World &world);
+  TcpEndpoint(const World &world, const Peers &peers);
 
   int32_t largestTag() const override { return INT32_MAX; }
   int32_t send(int32_t to, Purpose purpose, int32_t tag, const void *data,
@@ -95,6 +95,9 @@ private:
 
   int32_t add(int32_t process, Purpose purpose, void *data, int64_t bytes,
               bool isSend) {
+    if (!linkOf(process, purpose).socket)
+      throw Error("there is no connection to rank " + std::to_string(process) +
+                  ", since the programs of this run need none");
     if (free.empty()) {
       free.push_back(static_cast<int32_t>(operations.size()));
       operations.emplace_back();
@@ -199,10 +202,10 @@ static void allowLongWaits(const Socket &socket) {
              sizeof never);
 }
 
-TcpEndpoint::TcpEndpoint(const World &world)
+TcpEndpoint::TcpEndpoint(const World &world, const Peers &peers)
     : store(*world.store),
       links(static_cast<size_t>(world.processes) * numPurposes) {
-  std::vector<Socket> sockets = connectProcesses(world, numPurposes);
+  std::vector<Socket> sockets = connectProcesses(world, numPurposes, peers);
   for (size_t l = 0; l < links.size(); ++l) {
     links[l].peer = static_cast<int32_t>(l / numPurposes);
     links[l].socket = std::move(sockets[l]);
@@ -211,6 +214,7 @@ TcpEndpoint::TcpEndpoint(const World &world)
   }
 }
 
-std::unique_ptr<Endpoint> rondo::runtime::makeTcpEndpoint(const World &world) {
-  return std::make_unique<TcpEndpoint>(world);
+std::unique_ptr<Endpoint> rondo::runtime::makeTcpEndpoint(const World &world,
+                                                          const Peers &peers) {
+  return std::make_unique<TcpEndpoint>(world, peers);
 }

@@ -8,10 +8,11 @@
 
 namespace rondo::runtime {
 
-/// Connects all processes of a run, which call it at the same time. Throws
-/// Error with Exit::RunFailure if they do not find each other. The world's
-/// store must outlive it.
-std::unique_ptr<Endpoint> makeTcpEndpoint(const World &world);
+/// Connects the processes of a run with their peers. All call it at the same
+/// time. Throws Error with Exit::RunFailure if they do not find each other. The
+/// world's store must outlive it.
+std::unique_ptr<Endpoint> makeTcpEndpoint(const World &world,
+                                          const Peers &peers);
 
 } // namespace rondo::runtime
 

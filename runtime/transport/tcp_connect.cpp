@@ -16,6 +16,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <poll.h>
 #include <random>
 #include <sstream>
@@ -74,8 +75,9 @@ static Called calledOf(const std::string &text) {
 }
 
 /// The addresses of this machine at which others call process `me`.
-static std::vector<std::string> addressesFor(int32_t me,
-                                             const std::vector<Place> &places) {
+static std::vector<std::string>
+addressesFor(int32_t me, const std::vector<Place> &places,
+             const std::function<bool(int32_t)> &isCaller) {
   const Place &mine = places[me];
   std::vector<std::string> addresses;
   auto add = [&](const std::string &address) {
@@ -83,8 +85,10 @@ static std::vector<std::string> addressesFor(int32_t me,
         addresses.end())
       addresses.push_back(address);
   };
-  for (size_t p = static_cast<size_t>(me) + 1; p < places.size(); ++p)
-    if (places[p].machine == mine.machine)
+  for (int32_t p = me + 1; p < static_cast<int32_t>(places.size()); ++p)
+    if (!isCaller(p))
+      continue;
+    else if (places[p].machine == mine.machine)
       add(loopbackAddress);
     // They reach this machine as they have reached process 0.
     else if (mine.machine == places.front().machine)
@@ -138,6 +142,7 @@ static bool isStillToSay(Guest &guest, int64_t now) {
 
 /// Fills in the sockets of processes with higher numbers.
 static void admit(const World &world, int purposes,
+                  const std::vector<bool> &isPeer,
                   std::vector<Socket> listeners, uint64_t token,
                   const std::atomic<bool> &isGivenUp,
                   std::vector<Socket> &sockets) {
@@ -145,7 +150,9 @@ static void admit(const World &world, int purposes,
   constexpr int64_t patienceNs = 60'000'000'000, guestNs = 5'000'000'000;
   constexpr size_t mostStrangers = 256;
   const int64_t deadlineNs = nowNs() + patienceNs;
-  int missing = (world.processes - world.process - 1) * purposes;
+  auto missing =
+      std::count(isPeer.begin() + int64_t(world.process + 1) * purposes,
+                 isPeer.end(), true);
   const size_t most = mostStrangers + static_cast<size_t>(missing);
   Door door(std::move(listeners),
             {store.secret(), Line::Messages, most, sayNote});
@@ -157,9 +164,10 @@ static void admit(const World &world, int purposes,
         greeting.process >= world.processes || greeting.purpose < 0 ||
         greeting.purpose >= purposes)
       return;
-    Socket &socket = sockets[static_cast<size_t>(greeting.process) * purposes +
-                             greeting.purpose];
-    if (socket)
+    const size_t place = static_cast<size_t>(greeting.process) * purposes +
+                         static_cast<size_t>(greeting.purpose);
+    Socket &socket = sockets[place];
+    if (socket || !isPeer[place])
       return;
     socket = std::move(guest.socket);
     --missing;
@@ -248,17 +256,22 @@ static void call(const World &world, std::vector<Call> calls,
   }
 }
 
-/// Connects to the processes with lower numbers, and accepts the others.
+/// Connects to the peers with lower numbers, and accepts the others.
 /// Machines need not know each other's names, so the addresses are those by
 /// which all have reached process 0.
-std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
-                                                     int purposes) {
+std::vector<Socket>
+rondo::runtime::connectProcesses(const World &world, int purposes,
+                                 const std::vector<bool> &isPeer) {
   Store &store = *world.store;
   const Store::Addresses addresses = store.addresses();
   const std::vector<Place> places = placesOf(store.exchange(
       "the places of processes", wordsOf(Place{machineName(), addresses})));
   const Place &mine = places[world.process];
-  const std::vector<std::string> reached = addressesFor(world.process, places);
+  const std::vector<std::string> reached =
+      addressesFor(world.process, places, [&](int32_t p) {
+        const auto first = isPeer.begin() + int64_t(p) * purposes;
+        return std::find(first, first + purposes, true) != first + purposes;
+      });
   std::vector<Socket> listeners = listenAt(reached, 0);
   if (listeners.empty())
     throw Error("rank " + std::to_string(world.process) + " cannot listen at " +
@@ -281,9 +294,10 @@ std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
                              : place.addresses.own,
                          called.port};
     for (int purpose = 0; purpose < purposes; ++purpose)
-      calls.push_back({Socket(), p, to,
-                       Greeting{called.token, world.process, purpose},
-                       Caller(secret, Line::Messages)});
+      if (isPeer[static_cast<size_t>(p) * purposes + purpose])
+        calls.push_back({Socket(), p, to,
+                         Greeting{called.token, world.process, purpose},
+                         Caller(secret, Line::Messages)});
   }
   std::atomic<bool> isGivenUp{false};
   // Others wait for an answer while this process waits for those that it calls.
@@ -291,7 +305,8 @@ std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
   std::exception_ptr failure;
   std::thread door([&] {
     try {
-      admit(world, purposes, std::move(listeners), token, isGivenUp, sockets);
+      admit(world, purposes, isPeer, std::move(listeners), token, isGivenUp,
+            sockets);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -12,11 +12,13 @@
 
 namespace rondo::runtime {
 
-/// Connects all processes of a run, which call it at the same time, once for
-/// each purpose. Returns the connection to process p for purpose u at
-/// p * purposes + u; none to this process. Throws Error with Exit::RunFailure
-/// if they do not find each other.
-std::vector<Socket> connectProcesses(const World &world, int purposes);
+/// Connects pairs of processes of a run, once for each purpose that they have.
+/// All processes call it at the same time. `isPeer` says at p * purposes + u
+/// whether process p is a peer for purpose u, as p says of this process; the
+/// connection to it is returned there. Throws Error with Exit::RunFailure if
+/// they do not find each other.
+std::vector<Socket> connectProcesses(const World &world, int purposes,
+                                     const std::vector<bool> &isPeer);
 
 } // namespace rondo::runtime
 

@@ -92,6 +92,12 @@ struct TransportParams {
   int32_t ranks = 0;
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
+  /// By collective: whether startAddAll() is all that is done with it; those
+  /// behind the last: no. Its ranks then talk to that of the first part alone.
+  std::vector<bool> areTotals;
+  bool isTotal(size_t collective) const {
+    return collective < areTotals.size() && areTotals[collective];
+  }
   /// By rank; ranks behind the last have none.
   std::vector<StagingParams> staging;
   /// What links are for experiments, where `linkTrace` does not say otherwise;

@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
               "a connection begins");
     }
   });
-  const std::unique_ptr<Endpoint> endpoint = makeTcpEndpoint(world);
+  const std::unique_ptr<Endpoint> endpoint =
+      makeTcpEndpoint(world, Peers(2 * Endpoint::numPurposes, true));
   called.join();
   for (const Socket &connection : connections) {
     // Frees the port at once.

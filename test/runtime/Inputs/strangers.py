@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Disturbs a run from outside in every way known here, without its secret.
 
-strangers.py SECONDS PID
+strangers.py SECONDS PID [ADDRESS]
 
 Finds the ports where process PID and the others of its group listen, and until
-SECONDS have passed or the processes are gone calls them: with garbage, slowly, in
+SECONDS have passed or the processes are gone calls them at ADDRESS, by default on
+the loopback interface, from wherever this program runs: with garbage, slowly, in
 silence, a thousand times at once, with handshakes of other connections replayed,
 with connections that are reset within a frame, with frames of every kind with
 absurd counts and lengths, and as a second process of each rank. Prints how often
@@ -20,6 +21,7 @@ import threading
 import time
 
 seconds, pid = float(sys.argv[1]), int(sys.argv[2])
+address = sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1"
 MAGIC = 0x014F444E4F52
 random.seed(1)
 done = {}
@@ -47,21 +49,23 @@ def group():
 
 
 def ports():
-    inodes = set()
+    """Those at ADDRESS, in the network of each process, which may be another one."""
+    here = socket.inet_aton(address)[::-1].hex().upper()
+    result = set()
     for number in group():
+        inodes = set()
         try:
             for fd in os.listdir("/proc/%d/fd" % number):
                 link = os.readlink("/proc/%d/fd/%s" % (number, fd))
                 if link.startswith("socket:["):
                     inodes.add(link[8:-1])
+            with open("/proc/%d/net/tcp" % number) as table:
+                for line in list(table)[1:]:
+                    words = line.split()
+                    if words[3] == "0A" and words[9] in inodes and words[1].split(":")[0] == here:
+                        result.add(int(words[1].split(":")[1], 16))
         except OSError:
             pass
-    result = set()
-    with open("/proc/net/tcp") as table:
-        for line in list(table)[1:]:
-            words = line.split()
-            if words[3] == "0A" and words[9] in inodes:
-                result.add(int(words[1].split(":")[1], 16))
     return sorted(result)
 
 
@@ -78,7 +82,7 @@ def count(what):
 
 
 def call(port):
-    return socket.create_connection(("127.0.0.1", port), 2)
+    return socket.create_connection((address, port), 2)
 
 
 def garbage(port):

@@ -85,7 +85,7 @@ struct Stores {
 class OverEndpoints : private Stores, public AllProcesses {
 public:
   using MakeEndpoint =
-      std::function<std::unique_ptr<Endpoint>(const World &world)>;
+      std::function<std::unique_ptr<Endpoint>(const World &, const Peers &)>;
 
   OverEndpoints(const TransportParams &params, int cores,
                 const MakeEndpoint &make)
@@ -95,7 +95,8 @@ public:
           world.process = process;
           world.processes = world.localProcesses = params.ranks;
           world.store = stores[process].get();
-          return makeProcessTransport(params, world, make(world), cores);
+          return makeProcessTransport(
+              params, world, make(world, peersOf(params, world)), cores);
         }) {}
 };
 
@@ -107,7 +108,7 @@ static std::unique_ptr<Transport> overMemory(const TransportParams &params,
                                              const World &) {
   auto network = std::make_shared<Network>();
   return std::make_unique<OverEndpoints>(
-      params, options.cores, [&](const World &world) {
+      params, options.cores, [&](const World &world, const Peers &) {
         return std::make_unique<MemoryEndpoint>(network, world.process);
       });
 }
