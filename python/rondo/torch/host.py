@@ -7,7 +7,7 @@ import os
 import statistics
 import tempfile
 import time
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -19,7 +19,6 @@ from .run import make_stages
 
 
 KEYS = ("action_ns", "send_ns", "receive_ns", "wait_ns")
-MICROBATCHES = 8
 
 
 class _Sleep(torch.autograd.Function):
@@ -37,7 +36,7 @@ class _Sleep(torch.autograd.Function):
 
 class _Stage(torch.nn.Module):
     """Takes time without a core. In between the runtime's code leaves the caches, as
-    it does where stages compute: right after another action it costs a fifth."""
+    it does where stages compute: right after another action it takes less time."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -56,19 +55,21 @@ def _loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 def profile_host(
     device: torch.device | str = "cpu",
     message_bytes: int = 4096,
-    repeats: int = 5,
+    repeats: int = 10,
     task_seconds: float = 0.005,
 ) -> HostCosts:
     """The median costs of an action, a send, a receive and a wait, of all processes.
 
     All processes of the default process group call it together. They run a pipeline
-    whose tasks take `task_seconds`, `repeats` times. `message_bytes` is what a stage
-    sends for a micro-batch: gloo copies messages while it sends. The costs of
-    messages are None in a group of one. profile_stages(..., host=...) takes them.
+    whose tasks take `task_seconds`. `message_bytes` is what a stage sends for a
+    micro-batch: gloo copies messages while it sends. The costs of messages are None
+    in a group of one. profile_stages(..., host=...) takes them.
     """
-    mine = _pipeline(device, message_bytes, repeats, task_seconds)
-    if dist.get_world_size() > 1:
-        mine["wait_ns"] = _wait(device, message_bytes, 4 * repeats, task_seconds)
+    groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+    group = groups[dist.get_rank()]
+    ns = _action(group, device, message_bytes, repeats, task_seconds)
+    mine = {"action_ns": ns}
+    mine.update(_messages(device, message_bytes, repeats, task_seconds))
     # As tensors: objects would need NumPy.
     missing = -1
     row = torch.tensor([mine.get(key, missing) for key in KEYS], device=device)
@@ -81,97 +82,83 @@ def profile_host(
     return HostCosts(**found)
 
 
-def _pipeline(
-    device: torch.device | str, message_bytes: int, repeats: int, task_seconds: float
-) -> dict[str, int]:
-    """Medians of this process, one stage of a pipeline whose backwards follow all
-    forwards. Actions are those that wait for nobody: the forwards of the first stage
-    and the backwards of the last. A step takes more than its actions; each action is
-    given an equal part of that."""
-    rank, count = dist.get_rank(), dist.get_world_size()
-    width = max(1, message_bytes // 4)
+def _action(
+    group: Any, device: Any, size: int, repeats: int, task_seconds: float
+) -> int:
+    """Time of a step of two stages on one rank, without their tasks' own. A step
+    takes more than its actions; each is given an equal part of that."""
+    microbatches, width = 8, max(1, size // 4)
+    modules = [_Stage(task_seconds).to(device) for _ in range(2)]
     example = torch.ones(1, width, device=device)
+    tasks = ("0F{0}", "1F{0}", "1B{0}", "0B{0}")
+    row = [task.format(i) for i in range(microbatches) for task in tasks]
     problem = profile_stages(
-        [_Stage(task_seconds) for _ in range(2)],
+        modules,
         [0, 0],
         example,
         _loss,
         example,
-        MICROBATCHES,
+        microbatches,
         repeats=2 * repeats,
         fused=True,
     )
-    first, last = problem.stages
-    assert isinstance(first, GraphStage) and isinstance(last, GraphStage)
-    work = {"F": first.costs["F"].ns or 0, "B": last.costs["B"].ns or 0}
+    stages = make_stages(modules, [0, 0], device, group)
+    step = _loaded(stages, row, microbatches)
+    batch = torch.ones(microbatches, width, device=device)
+    runs = []
+    for _ in range(repeats):
+        begin = time.perf_counter_ns()
+        step(batch, target=batch, losses=[])
+        if torch.device(device).type != "cpu":
+            getattr(torch, torch.device(device).type).synchronize()
+        runs.append(time.perf_counter_ns() - begin)
+    work = sum(
+        stage.costs[kind].ns or 0
+        for stage in problem.stages
+        if isinstance(stage, GraphStage)
+        for kind in ("F", "B")
+    )
+    return max(0, round(statistics.median(runs) - microbatches * work) // len(row))
 
-    # One process has two stages, since the times are those of two.
-    placement = list(range(count)) if count > 1 else [0, 0]
-    modules = [_Stage(task_seconds) for _ in placement]
-    stages = make_stages(modules, placement, device)
-    rows = [
-        [
-            f"{stage}{kind}{i}"
-            for kind, order in (("F", 1), ("B", -1))
-            for i in range(MICROBATCHES)
-            for stage in range(len(placement))[::order]
-            if placement[stage] == process
-        ]
-        for process in range(count)
-    ]
+
+def _loaded(stages: Any, row: list[str], count: int) -> Callable[..., Any]:
+    """The step of one rank, without the rondo command."""
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
         path = os.path.join(folder, "schedule.csv")
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(",".join(row) + "\n" for row in rows)
-        runtime: Any = private.load_runtime(stages, MICROBATCHES, _loss, path)
-
-    batch = torch.ones(MICROBATCHES, width, device=device)
-    arguments = [batch] if placement[0] == rank else []
-    ends = {"target": batch, "losses": []} if placement[-1] == rank else {}
-    # The first step sets up connections and buffers.
-    runtime.step(*arguments, **ends)
-    times: dict[str, list[int]] = {key: [] for key in KEYS}
-    rest = []
-    for _ in range(repeats):
-        dist.barrier()
-        with private.timed_actions() as actions:
-            begin = time.perf_counter_ns()
-            runtime.step(*arguments, **ends)
-            rest.append(time.perf_counter_ns() - begin)
-        rest[-1] -= sum(ns for _, _, ns in actions)
-        for stage, kind, ns in actions:
-            if kind.startswith("SEND"):
-                times["send_ns"].append(ns)
-            elif kind.startswith("RECV"):
-                times["receive_ns"].append(ns)
-            elif (kind, stage) in (("F", 0), ("B", len(placement) - 1)):
-                times["action_ns"].append(ns - work[kind])
-    found = {key: round(statistics.median(ns)) for key, ns in times.items() if ns}
-    if "action_ns" in found:
-        share = round(statistics.median(rest)) // len(rows[rank])
-        found["action_ns"] = max(0, found["action_ns"]) + share
-    return found
+            file.write(",".join(row) + "\n")
+        loaded: Any = private.load_runtime(stages, count, _loss, path)
+    step: Callable[..., Any] = loaded.step
+    return step
 
 
-def _wait(
-    device: torch.device | str, size: int, repeats: int, task_seconds: float
-) -> int:
-    """Time that a wait takes when the message has long arrived."""
+def _messages(
+    device: Any, size: int, repeats: int, task_seconds: float
+) -> dict[str, int]:
+    """Host times of messages to the neighbour: even ranks send, odd ones receive."""
     rank, count = dist.get_rank(), dist.get_world_size()
-    data = [torch.zeros(size, dtype=torch.uint8, device=device) for _ in range(2)]
-    neighbours = ((dist.isend, rank + 1), (dist.irecv, rank - 1))
-    times = []
+    peer = rank ^ 1
+    has_peer = peer < count
+    data = torch.zeros(size, dtype=torch.uint8, device=device)
+    action = dist.isend if rank % 2 == 0 else dist.irecv
+    issues, waits = [], []
     for _ in range(repeats):
-        works = [
-            work
-            for (action, peer), tensor in zip(neighbours, data)
-            if 0 <= peer < count
-            for work in dist.batch_isend_irecv([dist.P2POp(action, tensor, peer)])
-        ]
         dist.barrier()
         time.sleep(task_seconds)
-        begin = time.perf_counter_ns()
-        for work in works:
-            work.wait()
-        times.append((time.perf_counter_ns() - begin) // max(1, len(works)))
-    return round(statistics.median(times))
+        if has_peer:
+            begin = time.perf_counter_ns()
+            works = dist.batch_isend_irecv([dist.P2POp(action, data, peer)])
+            issues.append(time.perf_counter_ns() - begin)
+        dist.barrier()
+        # It has arrived by now, as it should when a task waits for it.
+        time.sleep(task_seconds)
+        if has_peer:
+            begin = time.perf_counter_ns()
+            for work in works:
+                work.wait()
+            waits.append(time.perf_counter_ns() - begin)
+    if not has_peer:
+        return {}
+    issue = round(statistics.median(issues))
+    kind = "send_ns" if rank % 2 == 0 else "receive_ns"
+    return {kind: issue, "wait_ns": round(statistics.median(waits))}

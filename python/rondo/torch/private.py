@@ -8,10 +8,7 @@ version of PyTorch.
 
 from __future__ import annotations
 
-import re
-import time
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 from torch.distributed.pipelining import schedules
@@ -70,31 +67,6 @@ def load_runtime(
     if (2, 9) <= version() <= (2, 10):
         _leave_out_first_messages(stages)
     return runtime
-
-
-@contextmanager
-def timed_actions() -> Iterator[list[tuple[int, str, int]]]:
-    """Lists the actions of a runtime that steps inside: stage, kind, ns.
-
-    The runtime names each action to PyTorch's profiler, which would add more to
-    their times than a clock does.
-    """
-    found: list[tuple[int, str, int]] = []
-
-    @contextmanager
-    def timed(name: str) -> Iterator[None]:
-        begin = time.perf_counter_ns()
-        yield
-        ns = time.perf_counter_ns() - begin
-        if match := re.fullmatch(r"PP:(\d+)([A-Z_]+)\d*", name):
-            found.append((int(match[1]), match[2], ns))
-
-    record_function = schedules.record_function
-    schedules.record_function = timed
-    try:
-        yield found
-    finally:
-        schedules.record_function = record_function
 
 
 def _leave_out_first_messages(stages: list[Any]) -> None:
