@@ -191,7 +191,9 @@ def actions_of():
                     "--quiet", "--trace", trace], check=True, stdout=subprocess.DEVNULL)
     events = json.loads(trace.read_text())
     events = events["traceEvents"] if isinstance(events, dict) else events
-    counts = collections.Counter(event["pid"] for event in events if event["ph"] == "X")
+    # A trace also has what an action waited for, and the whole run.
+    counts = collections.Counter(event["pid"] for event in events
+                                 if event["ph"] == "X" and event["name"].split()[0] not in ("wait", "run"))
     return [counts[rank] for rank in range(RANKS)]
 
 

@@ -27,6 +27,8 @@ random.seed(1)
 done = {}
 lock = threading.Lock()
 deadline = time.monotonic() + seconds
+targets = []
+is_over = False
 
 
 def group():
@@ -48,11 +50,11 @@ def group():
     return found
 
 
-def ports():
+def ports(processes):
     """Those at ADDRESS, in the network of each process, which may be another one."""
     here = socket.inet_aton(address)[::-1].hex().upper()
     result = set()
-    for number in group():
+    for number in processes:
         inodes = set()
         try:
             for fd in os.listdir("/proc/%d/fd" % number):
@@ -147,8 +149,8 @@ def many(port):
 
 
 def repeat(attack):
-    while time.monotonic() < deadline and group():
-        for port in ports():
+    while not is_over:
+        for port in targets:
             try:
                 attack(port)
                 count(attack.__name__)
@@ -173,8 +175,12 @@ threads = [threading.Thread(target=repeat, args=(attack,))
 for thread in threads:
     thread.start()
 largest = 0
-while any(thread.is_alive() for thread in threads):
+while time.monotonic() < deadline and (processes := group()):
+    targets = ports(processes)
     largest = max(largest, memory())
-    time.sleep(0.02)
+    time.sleep(0.05)
+is_over = True
+for thread in threads:
+    thread.join()
 print("strangers:", *("%s %d," % item for item in sorted(done.items())),
       "%d MiB" % largest)
