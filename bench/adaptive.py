@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import link_traces
+from commands import command
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 RANKS = int(sys.argv[2]) if len(sys.argv) > 2 else 4
@@ -45,13 +46,6 @@ def plan():
     return "\n".join(lines) + "\n"
 
 
-def command(*words, check=True):
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
-    if check and done.returncode != 0:
-        raise SystemExit(f"{words}: {done.stdout}{done.stderr}")
-    return done
-
-
 def iterations_of(program, trace, count, *flags):
     """ns of each iteration, and the iterations after which the schedule changed."""
     with tempfile.TemporaryDirectory() as folder:
@@ -68,11 +62,12 @@ def main():
         source.write_text(plan())
         command(RONDO, "candidates", source, "--effort", 2000, "-o", folder / "adaptive.mlir")
         command(RONDO, "compile", folder / "adaptive.mlir", "-o", folder / "adaptive")
-        shown = command(folder / "adaptive", "--help").stdout
+        shown = command(folder / "adaptive", "--help")
         own = [line.split(":")[0].strip() for line in shown[shown.index("\nschedules:\n") + 12:].split("\n\n")[0].splitlines() if ":" in line]
         fixed = {}
         for k in (2, 3, 4):
-            if command(RONDO, "compile", source, "--schedule", f"k{k}", "-o", folder / f"k{k}", check=False).returncode == 0:
+            words = [RONDO, "compile", source, "--schedule", f"k{k}", "-o", folder / f"k{k}"]
+            if subprocess.run(words, capture_output=True, check=False).returncode == 0:
                 fixed[f"k{k}"] = folder / f"k{k}"
         grouped = ",".join(["main", *fixed])
         command(RONDO, "compile", source, "--schedule", grouped, "-o", folder / "grouped")

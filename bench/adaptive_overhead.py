@@ -19,9 +19,10 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from commands import command
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -51,12 +52,6 @@ def gpt():
              "}", f"pipe.plan @step of @m on @lab microbatches({MICROBATCHES}) {{",
              "  pipe.stage @s0 [@wte, @h0] on 0", "  pipe.stage @s1 [@h1, @ln_f] on 1", "}"]
     return "\n".join(lines + schedules()) + "\n"
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}")
 
 
 def iterations_of(program, folder, count, *flags):

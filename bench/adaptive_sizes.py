@@ -18,9 +18,10 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from commands import command
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 PHASE = int(sys.argv[2]) if len(sys.argv) > 2 else 200
@@ -38,13 +39,6 @@ def plan(samples):
              "  pipe.stage @s0 [@wte, @h0, @h1, @h2] on 0", "  pipe.stage @s1 [@h3, @h4, @h5, @ln_f] on 1", "}",
              'pipe.schedule @main of @step family<"1f1b">']
     return "\n".join(lines) + "\n"
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def measure_costs(folder):

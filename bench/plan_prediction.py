@@ -12,9 +12,10 @@ import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from commands import command
 
 RONDO, TEXT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 ITERATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 15
@@ -39,13 +40,6 @@ PLANS = {
     "2 stages, micro-batches of 2": ["--cut", "4,4", "--microbatch-samples", "2"],
     "2 stages, micro-batches of 1": ["--cut", "4,4", "--microbatch-samples", "1"],
 }
-
-
-def command(*arguments, folder):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False, cwd=folder)
-    if done.returncode != 0:
-        raise SystemExit(f"{arguments}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def measure_layers(folder, samples):

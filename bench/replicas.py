@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from commands import command
+
 RONDO, TEXT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 ITERATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "gpt-replicas.mlir"
@@ -43,13 +45,6 @@ def gpt(recompute=""):
 }}
 pipe.schedule @one_f_one_b of @step family<"1f1b">
 """
-
-
-def command(*arguments):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{arguments}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def compile_plan(folder, text, *flags):

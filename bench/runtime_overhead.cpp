@@ -9,10 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bench/TimedPipeline.h"
 #include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/program_values.h"
-#include "runtime/execution/program_run.h"
-#include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>
 #include <chrono>
@@ -26,20 +25,11 @@ static void measure(int ranks, int cores, bool fromTable) {
   constexpr int microbatches = 256, iterations = 50;
   Spec spec = timedOnRanks(ranks, 0, microbatches);
   spec.pipeline = oneForwardOneBackward(spec, true);
-  int64_t actions = 0;
-  for (const std::vector<Act> &list : spec.pipeline)
-    actions += static_cast<int64_t>(list.size());
-
-  Program program(spec);
-  State state(program.exe);
-  state.initialise(1);
-  ProgramOptions options;
-  options.transport.cores = cores;
-  Connections connections(state, options);
-  const ProgramDesc &own = findProgram(program.exe, ProgramKind::Pipeline);
-  const ProgramValues values = valuesOf(program.exe, own);
+  TimedPipeline pipeline(spec, cores);
+  const ProgramDesc &own = pipeline.desc();
+  const ProgramValues values = valuesOf(pipeline.program.exe, own);
   const FoundProgram found(own, "found", values.program, values.problem.edges);
-  ProgramRun run(connections, fromTable ? found.desc() : own);
+  ProgramRun run(pipeline.connections, fromTable ? found.desc() : own);
   Team team(ranks);
   std::vector<double> perAction;
   for (int i = 0; i < iterations; ++i) {
@@ -49,12 +39,13 @@ static void measure(int ranks, int cores, bool fromTable) {
         std::chrono::steady_clock::now() - start;
     // Ranks run in parallel, on as many cores as there are.
     perAction.push_back(time.count() * std::min(ranks, cores) /
-                        static_cast<double>(actions));
+                        static_cast<double>(pipeline.actions));
   }
   std::sort(perAction.begin(), perAction.end());
   std::printf("%5d  %5d  %9lld  %11.0f  %9.0f  %s\n", ranks, cores,
-              static_cast<long long>(actions), perAction[iterations / 2],
-              perAction.front(), fromTable ? "table" : "function");
+              static_cast<long long>(pipeline.actions),
+              perAction[iterations / 2], perAction.front(),
+              fromTable ? "table" : "function");
 }
 
 int main() {

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bench/TimedPipeline.h"
 #include "runtime/base/clock.h"
-#include "runtime/execution/program_run.h"
-#include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -23,13 +22,8 @@ int main() {
   constexpr int64_t predictedNs = (microbatches + ranks - 1) * 3 * taskNs;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
 
-  Program program(timedOnRanks(ranks, taskNs, microbatches));
-  State state(program.exe);
-  state.initialise(1);
-  ProgramOptions options;
-  options.transport.cores = cores;
-  Connections connections(state, options);
-  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
+  TimedPipeline pipeline(timedOnRanks(ranks, taskNs, microbatches), cores);
+  ProgramRun run(pipeline.connections, pipeline.desc());
   Team team(ranks);
   int64_t times[iterations];
   for (int64_t &time : times) {

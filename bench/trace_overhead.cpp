@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/execution/program_run.h"
-#include "test/unit/runtime/Fixture.h"
+#include "bench/TimedPipeline.h"
 
 #include <algorithm>
 #include <array>
@@ -36,16 +35,9 @@ void measure(int ranks, int cores) {
   constexpr int microbatches = 256, iterations = 400;
   Spec spec = timedOnRanks(ranks, 0, microbatches);
   spec.pipeline = oneForwardOneBackward(spec, true);
-  double actions = 0;
-  for (const std::vector<Act> &list : spec.pipeline)
-    actions += static_cast<double>(list.size());
-  Program program(spec);
-  State state(program.exe);
-  state.initialise(1);
-  ProgramOptions options;
-  options.transport.cores = cores;
-  Connections connections(state, options);
-  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
+  TimedPipeline pipeline(spec, cores);
+  const double actions = static_cast<double>(pipeline.actions);
+  ProgramRun run(pipeline.connections, pipeline.desc());
   Team team(ranks);
   /// By iteration, in ns an action: without a trace, and with one.
   std::array<std::vector<double>, 2> times;

@@ -5,7 +5,11 @@ import dataclasses
 import json
 import pathlib
 import re
-import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from commands import command  # noqa: E402
 
 VOCABULARY, SEQUENCE, HIDDEN, HEADS = 256, 64, 64, 4
 SAMPLES = 12  # of an iteration, whatever the micro-batches
@@ -27,13 +31,6 @@ SCHEDULES = {
 
 def symbol(name):
     return "s_" + name.replace("-", "_")
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def licenses(folder):

@@ -4,8 +4,12 @@
 import json
 import pathlib
 import statistics
-import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from commands import command  # noqa: E402
 
 
 def source(ranks, stages, microbatches, ns, link, output_bytes, schedules):
@@ -18,13 +22,6 @@ def source(ranks, stages, microbatches, ns, link, output_bytes, schedules):
     lines += [f"  pipe.stage @s{s} [@l{s}] on {s % ranks}" for s in range(stages)] + ["}"]
     lines += [f"pipe.schedule @{name} of @step {text}" for name, text in schedules.items()]
     return "\n".join(lines) + "\n"
-
-
-def command(*arguments):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{arguments}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def measure(rondo, ranks, stages, microbatches, ns, link, output_bytes, schedules, iterations):

@@ -5,7 +5,11 @@ import dataclasses
 import json
 import pathlib
 import re
-import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from commands import command  # noqa: E402
 
 GROUP = 8  # ranks of a server, which share the state of their stages
 INSIDE, INSIDE_LATENCY = 400000, 3000  # bytes/us and ns between ranks of a server
@@ -105,13 +109,6 @@ def by_layer(model, microbatches):
                   *forward(f"%i + {ahead}"), *backward("%i"), "}", f"pipe.for %i = {microbatches - ahead} to {microbatches} {{", *backward("%i"), "}", "}"]
         lines = [line for line in lines if line]
     return [stage // each for stage in range(model.layers)], "\n".join(lines + ["}"])
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 @dataclasses.dataclass

@@ -44,9 +44,14 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
   Expected<MeasuredRun> found = isProgram
                                     ? json::readProgramTrace(texts.front())
                                     : json::readTorchTraces(paths, texts);
-  if (!found)
-    return reportError((isProgram ? name + ": " : std::string()) +
-                       toString(found.takeError()));
+  if (!found) {
+    int code = reportError((isProgram ? name + ": " : std::string()) +
+                           toString(found.takeError()));
+    if (!texts.front().ltrim().starts_with("{"))
+      reportNote("what was measured is a trace: of a program, by --trace, or "
+                 "of PyTorch's profiler");
+    return code;
+  }
   run = std::move(*found);
   return Success;
 }
