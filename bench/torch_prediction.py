@@ -72,12 +72,12 @@ def measure(case, folder, rank):
     example = torch.zeros(1, floats)
     modules = [Stage() for _ in placement]
     problem = rondo.torch.profile_stages(
-        modules, placement, example, loss_fn, example, MICROBATCHES, fused=True, repeats=3
+        modules, placement, example, loss_fn, example, MICROBATCHES, fused=True, repeats=9
     )
     # The link: a message there and back, sent some time after others as in a run.
     data = torch.zeros(floats)
     trips = []
-    for _ in range(9):
+    for _ in range(15):
         dist.barrier()
         time.sleep(0.005)
         begin = time.perf_counter_ns()

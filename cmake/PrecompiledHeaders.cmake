@@ -6,7 +6,7 @@
 # includes what it uses. A cache's keys include the whole precompiled file,
 # which differs in every folder.
 set(default ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE OR RONDO_FUZZ)
+if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE)
   set(default OFF)
 endif()
 option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's, GoogleTest's and the standard library's headers once" ${default})

@@ -4,14 +4,13 @@
 #include "codegen/EmitTables.h"
 
 #include "codegen/OverlapTable.h"
+#include "codegen/PlaceTable.h"
 #include "codegen/TableText.h"
 #include "kinds/Shares.h"
 #include "runtime/model/layer_sizes.h"
 #include "schedule/BufferNumbers.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -130,48 +129,6 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
   return text;
 }
 
-/// Slot tables, each written once however many places share it.
-static std::map<std::vector<int32_t>, int> writeSlots(llvm::raw_ostream &os,
-                                                      const Program &program) {
-  std::map<std::vector<int32_t>, int> numbers;
-  for (const Place &place : program.places) {
-    if (place.pool < 0)
-      continue;
-    auto [it, isNew] = numbers.try_emplace(place.slotOf, numbers.size());
-    if (isNew)
-      writeArray(os, "uint16_t", "slots_" + std::to_string(it->second),
-                 place.slotOf);
-  }
-  return numbers;
-}
-
-static void writePlacements(llvm::raw_ostream &os, const Program &program,
-                            const BufferNumbers &buffers) {
-  os << "// Slots that a buffer takes, micro-batch after micro-batch.\n";
-  std::map<std::vector<int32_t>, int> slots = writeSlots(os, program);
-  os << "// rank, offset, bytes of a slot, slots\n"
-        "constexpr PoolDesc pools[] = {\n";
-  for (const Pool &pool : program.pools)
-    os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
-       << ", " << pool.slots << "},\n";
-  os << "};\n// pool, period, slots; by home and buffer\n"
-        "constexpr PlaceDesc places[] = {\n";
-  for (auto [k, place] : llvm::enumerate(program.places)) {
-    if (place.pool < 0) {
-      os << "    {-1, 1, nullptr},";
-    } else {
-      os << "    {" << place.pool << ", " << place.slotOf.size() << ", slots_"
-         << slots[place.slotOf] << "},";
-    }
-    const BufferNumbers::Buffer &buffer = buffers[k];
-    os << " // home " << buffer.home << " " << traitsOf(buffer.kind).keyword;
-    if (buffer.isOneOfSeveral)
-      os << " of edge " << buffer.edge;
-    os << "\n";
-  }
-  os << "};\n";
-}
-
 static bool hasStaging(const Program &program) {
   return llvm::any_of(program.staging, [](int32_t pool) { return pool >= 0; });
 }
@@ -214,7 +171,7 @@ rondo::codegen::programTables(const ProgramText &program,
                               llvm::ArrayRef<SharedFunction> functions) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  writePlacements(os, *program.program, BufferNumbers(problem));
+  os << placeTable(program, problem);
   writeCollectives(os, *program.program);
   if (hasStaging(*program.program)) {
     os << "// By rank: the pool where its collectives receive what they add.\n";

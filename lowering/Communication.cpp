@@ -359,12 +359,16 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
 }
 
 Schedule rondo::evaluationSchedule(const Problem &problem) {
+  std::vector<std::vector<int32_t>> homesOf(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    homesOf[problem.rankOf(home)].push_back(home);
   Schedule schedule;
-  for (int32_t r = 0; r < problem.numRanks(); ++r) {
+  schedule.reserve(int64_t(problem.numHomes()) * problem.microbatches);
+  for (const std::vector<int32_t> &homes : homesOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
-      for (int32_t s = 0; s < problem.numHomes(); ++s)
-        if (problem.rankOf(s) == r && problem.homes[s].takes(i))
-          schedule.append(Action(ActionKind::Forward, s, i));
+      for (int32_t home : homes)
+        if (problem.homes[home].takes(i))
+          schedule.append(Action(ActionKind::Forward, home, i));
     schedule.endRank();
   }
   // One chunk at a time is gathered: training needs no less.

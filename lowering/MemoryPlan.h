@@ -27,8 +27,8 @@ struct KeptBytes {
 /// of the rank that holds the stage, at the same place in every program of one
 /// plan, then staging, then workspace. Behind it lie pools of equal slots, one
 /// pool for each size on a rank, shared by all stages and kinds of buffers of
-/// that size. Slots are given first-in-first-out in the order of the rank's
-/// actions, so a pool has no more slots than are held at once.
+/// that size. A pool has as many slots as are held at once, given in the order
+/// of the rank's actions, and a buffer keeps to those that it has had.
 ///
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.

@@ -21,12 +21,12 @@ void RankMoves::awaitOf(std::vector<Issued> &issued, int32_t collective,
 
 void RankMoves::awaitFor(Action action, int64_t position, Schedule &order) {
   const auto subject = static_cast<int32_t>(action.subject);
-  if (action.traits().subject != Subject::Home || !problem.homes.areSharded())
+  if (!isSharded || action.traits().subject != Subject::Home)
     return;
-  const bool isSharded =
+  const bool hasPieces =
       problem.homes[subject].isSharded() && !problem.isGroupLocal(subject);
   if (action.isTask()) {
-    if (isSharded)
+    if (hasPieces)
       awaitOf(gathers, groups.gatherOf(subject), order);
     const int64_t startNs = simulation.startNs[begin + position];
     for (size_t i = 0; i < reductions.size();)
@@ -39,7 +39,7 @@ void RankMoves::awaitFor(Action action, int64_t position, Schedule &order) {
   // What it waits for may read the gradients of all homes.
   if (action.kind() == ActionKind::Step)
     return awaitReductions(order);
-  if (!isSharded)
+  if (!hasPieces)
     return;
   switch (action.kind()) {
   case ActionKind::Reshard:

@@ -21,8 +21,8 @@ public:
   /// schedule, whose order of the rank begins at `begin`.
   RankMoves(const Problem &problem, const Program &program,
             const Simulation &simulation, int64_t begin)
-      : problem(problem), groups(problem, program), simulation(simulation),
-        begin(begin) {}
+      : problem(problem), isSharded(problem.homes.areSharded()),
+        groups(problem, program), simulation(simulation), begin(begin) {}
 
   /// In front of the action at `position` of the rank's order.
   void awaitFor(Action action, int64_t position, Schedule &order);
@@ -41,6 +41,7 @@ private:
                Schedule &order);
 
   const Problem &problem;
+  const bool isSharded;
   const GroupCollectives groups;
   const Simulation &simulation;
   const int64_t begin;

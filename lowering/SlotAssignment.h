@@ -60,8 +60,11 @@ struct Life {
 /// More slots than a pool may have.
 Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes);
 
-/// Gives the lives of one executing rank their slots, first in first out, in
-/// pools that all buffers of a size share. Reorders them.
+/// Gives the lives of one executing rank their slots, in pools that all buffers
+/// of a size share, with as many slots as are in use at once. A buffer takes,
+/// of the free slots that it has had before, the one that it had first;
+/// else one that none has had; else the one that has been free longest.
+/// Reorders the lives. O(n log n) in their number.
 std::optional<Fault> assignSlots(std::vector<Life> &lives, int32_t microbatches,
                                  Arenas &arenas, Program &program);
 

@@ -78,7 +78,7 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
     if (plan.collectives[c].kind != CollectiveKind::GradientNorm)
       waits.push_back({c, std::nullopt, {}});
   if (waits.empty())
-    return std::move(waits);
+    return waits;
   auto lowered = lowerSchedule(plan, window, schedule);
   if (auto *fault = std::get_if<Fault>(&lowered))
     return std::move(*fault);
@@ -103,5 +103,5 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
         wait.steps.push_back(found.of(wait.collective, home));
     }
   }
-  return std::move(waits);
+  return waits;
 }

@@ -53,7 +53,8 @@ struct Place {
   std::vector<int32_t> slotOf;
 
   int32_t slot(int64_t number) const {
-    return slotOf[number % static_cast<int64_t>(slotOf.size())];
+    const auto period = static_cast<int64_t>(slotOf.size());
+    return slotOf[number < period ? number : number % period];
   }
 };
 

@@ -113,7 +113,7 @@ Result<Repeating> rondo::findRepetition(const Schedule &orders,
     if (r == orders.numRanks() &&
         (end == RepetitionEnd::Any ||
          areEqual(runOf(result, iterations, microbatchesEach), orders)))
-      return std::move(result);
+      return result;
     unlike = std::min(r, orders.numRanks() - 1);
   }
   return makeFault<FaultKind::DoesNotRepeat>(unlike, iterations);

@@ -1,7 +1,7 @@
 //===- rondo-translate.cpp - Translates the language and other texts ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Translations.h"
+#include "formats/ops/Translations.h"
 
 #include "mlir/Support/LogicalResult.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"

@@ -12,8 +12,8 @@ using namespace rondo;
 ScheduledBound::ScheduledBound(const ChainProblem &problem)
     : problem(problem), costs(problem), rest(problem, costs),
       sizes(rest.sizes()), L(problem.numLayers()), G(problem.numDevices()),
-      K(sizes.count()), fastest(rest.links().speedPercent(1)),
-      step(std::max(1, G / 256)), ways(at(L, G, K)) {
+      K(sizes.count()), step(std::max(1, G / 256)),
+      fastest(rest.links().speedPercent(1)), ways(at(L, G, K)) {
   if (G > 1) {
     latencyNs = rest.links().latencyAcross(1, 1);
     rate = rest.links().rateAcross(1, 1);

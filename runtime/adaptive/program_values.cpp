@@ -157,8 +157,13 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     const PlaceDesc &place = desc.places[p];
     Place &added = program.places.emplace_back();
     added.pool = place.pool;
-    if (place.pool >= 0)
-      added.slotOf.assign(place.slotOf, place.slotOf + place.period);
+    if (place.pool < 0)
+      continue;
+    const int32_t count = place.numLater > 0
+                              ? std::max(desc.microbatches, numListed(place))
+                              : place.period;
+    for (int32_t i = 0; i < count; ++i)
+      added.slotOf.push_back(slotOf(place, i));
   }
   if (desc.staging)
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);

@@ -32,8 +32,7 @@ char *ProgramRun::data(int32_t home, int64_t microbatch) const {
       desc.places[home * numBuffers + static_cast<int>(Buffer::Data)];
   if (place.pool < 0)
     return nullptr;
-  return state.address(desc.pools[place.pool],
-                       place.slotOf[microbatch % place.period]);
+  return state.address(desc.pools[place.pool], slotOf(place, microbatch));
 }
 
 /// As waits name it.

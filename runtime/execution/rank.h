@@ -145,15 +145,12 @@ private:
   struct Place {
     char *base = nullptr;
     int64_t slotBytes = 0;
-    const uint16_t *slotOf = nullptr;
-    uint32_t period = 1;
+    PlaceDesc slots;
     /// Of slot 0, into `fences`.
     int32_t firstFence = 0;
 
     /// Of a micro-batch; of weights, of a version.
-    int32_t slot(int64_t number) const {
-      return slotOf[static_cast<uint32_t>(number) % period];
-    }
+    int32_t slot(int64_t number) const { return slotOf(slots, number); }
     char *at(int64_t number) const {
       return base ? base + slot(number) * slotBytes : nullptr;
     }

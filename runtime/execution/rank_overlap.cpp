@@ -152,7 +152,7 @@ char *RunningRank::weightsOf(int64_t h, ActionKind kind, int64_t microbatch) {
   if (span.imitation.history)
     return span.imitation.history->weights(static_cast<int32_t>(h), version);
   const int64_t newest = home.binding->version - home.firstVersion;
-  const int64_t slots = place.base ? place.period : 1;
+  const int64_t slots = place.base ? place.slots.period : 1;
   // Without weights there is nothing to read.
   if (place.base && version > newest)
     failOnVersion(h, kind, microbatch,

@@ -98,7 +98,7 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   edge.channel = wiring.channelOf[fromRank * program.numRanks + toRank];
   if (toRank == me)
     edge.tickets.assign(edge.received.base && program.overlap
-                            ? edge.received.period
+                            ? edge.received.slots.period
                             : mostAtOnce(program),
                         -1);
 }
@@ -123,8 +123,8 @@ RunningRank::Place RunningRank::placeOf(const State &state, int32_t number) {
     firstFence[place.pool] = static_cast<int32_t>(fences.size());
     fences.resize(fences.size() + pool.slots);
   }
-  return {state.address(pool, 0), pool.slotBytes, place.slotOf,
-          static_cast<uint32_t>(place.period), firstFence[place.pool]};
+  return {state.address(pool, 0), pool.slotBytes, place,
+          firstFence[place.pool]};
 }
 
 /// Writes the fields that all calls of a layer's task have in common.

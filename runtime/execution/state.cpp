@@ -45,8 +45,8 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
       }
       const PoolDesc &pool = exe.programs[p].pools[place.pool];
       std::vector<int64_t> here;
-      for (int32_t i = 0; i < place.period; ++i)
-        here.push_back(pool.offset + place.slotOf[i] * pool.slotBytes);
+      for (int32_t i = 0; i < numListed(place); ++i)
+        here.push_back(pool.offset + slotOf(place, i) * pool.slotBytes);
       if (firstPool && (pool.rank != firstPool->rank || here != first))
         throw Error("the " + std::string(traitsOf(buffer).keyword) +
                     " of stage '" + stage.name +

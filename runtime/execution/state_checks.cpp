@@ -58,8 +58,10 @@ void State::checkProgram(const ProgramDesc &program) const {
     if (place.pool >= program.numPools || place.period < 1)
       fail(name + " has no pool " + std::to_string(place.pool));
     const PoolDesc &pool = program.pools[place.pool];
-    if (std::any_of(place.slotOf, place.slotOf + place.period,
-                    [&](uint16_t slot) { return slot >= pool.slots; }))
+    bool areThere = true;
+    for (int32_t i = 0; i < numListed(place); ++i)
+      areThere &= slotOf(place, i) < pool.slots;
+    if (!areThere)
       fail(what + " of " + name + " lies in a slot that pool " +
            std::to_string(place.pool) + " does not have");
     if (pool.slotBytes < bytes)

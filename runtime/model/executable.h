@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 9
+#define RONDO_TABLES_VERSION 10
 
 namespace rondo::runtime {
 
@@ -91,14 +91,42 @@ struct PoolDesc {
   int32_t slots;
 };
 
-/// Where a home's buffer lies: instance i, a micro-batch or a version of the
-/// weights, is in slot slotOf[i % period] of a pool. pool < 0: the stage has no
-/// such buffer.
-struct PlaceDesc {
-  int32_t pool;
+/// Slots that repeat from an instance on.
+struct SlotPartDesc {
+  int32_t begin;
   int32_t period;
-  const uint16_t *slotOf;
+  const uint16_t *slots;
 };
+
+/// Where a home's buffer lies: in the slots of a pool. pool < 0: the stage has
+/// no such buffer.
+struct PlaceDesc {
+  int32_t pool = -1;
+  /// Slots repeat, until a later part begins, if there is one.
+  int32_t period = 1;
+  const uint16_t *slots = nullptr;
+  int32_t numLater = 0;
+  const SlotPartDesc *later = nullptr;
+};
+
+/// The slot of instance i, a micro-batch or a version of the weights.
+inline int32_t slotOf(const PlaceDesc &place, int64_t i) {
+  auto within = [](const uint16_t *slots, int64_t number, int32_t period) {
+    return slots[static_cast<uint32_t>(number) % static_cast<uint32_t>(period)];
+  };
+  for (int32_t k = place.numLater; k-- > 0;)
+    if (const SlotPartDesc &part = place.later[k]; i >= part.begin)
+      return within(part.slots, i - part.begin, part.period);
+  return within(place.slots, i, place.period);
+}
+
+/// Instances up to where the last part has been read once.
+inline int32_t numListed(const PlaceDesc &place) {
+  if (place.numLater == 0)
+    return place.period;
+  const SlotPartDesc &last = place.later[place.numLater - 1];
+  return last.begin + last.period;
+}
 
 using CollectiveKind = rondo::CollectiveKind;
 

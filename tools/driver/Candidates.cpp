@@ -1,7 +1,7 @@
 //===- Candidates.cpp - rondo candidates ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
+#include "formats/ops/Imports.h"
 #include "passes/AdaptiveSchedules.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"

@@ -11,7 +11,7 @@
 #define RONDO_TOOLS_DRIVER_EMISSION_H
 
 #include "dialect/Pipe.h"
-#include "formats/Translations.h"
+#include "formats/ops/Translations.h"
 #include "planning/adaptive/CandidateTable.h"
 #include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"

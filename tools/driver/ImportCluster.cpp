@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/ClusterPresets.h"
-#include "formats/Imports.h"
 #include "formats/Topology.h"
 #include "formats/json/Documents.h"
+#include "formats/ops/Imports.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Outputs.h"

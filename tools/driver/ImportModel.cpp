@@ -1,8 +1,8 @@
 //===- ImportModel.cpp - rondo import model -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
 #include "formats/json/Documents.h"
+#include "formats/ops/Imports.h"
 #include "passes/Layers.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"

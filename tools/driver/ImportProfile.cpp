@@ -1,11 +1,11 @@
 //===- ImportProfile.cpp - rondo import profile ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
 #include "formats/json/Fields.h"
 #include "formats/json/ProblemReader.h"
 #include "formats/json/TraceReader.h"
 #include "formats/json/Value.h"
+#include "formats/ops/Imports.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Outputs.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nearest.h"
-#include "formats/Imports.h"
-#include "formats/Translations.h"
 #include "formats/json/ProblemWriter.h"
+#include "formats/ops/Imports.h"
+#include "formats/ops/Translations.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Outputs.h"

@@ -4,7 +4,7 @@
 #include "tools/driver/PlanModel.h"
 
 #include "dialect/Bridge.h"
-#include "formats/Imports.h"
+#include "formats/ops/Imports.h"
 #include "passes/Layers.h"
 #include "passes/ModelPlans.h"
 #include "planning/model/GivenCuts.h"

@@ -217,14 +217,11 @@ TEST(Overlap, LateNormsAreIssuedBehindStepsAndAwaitedBeforeLaterOnes) {
       if (action.traits().index == IndexMeaning::Step)
         steps.push_back(action);
     // No iteration of the run is that much earlier than the first two.
-    const std::vector<Action> begin = {{ActionKind::Step, size_t(rank), 0},
-                                       {ActionKind::AllReduce, 0, 0},
-                                       {ActionKind::Step, size_t(rank), 1},
-                                       {ActionKind::AllReduce, 0, 1},
-                                       {ActionKind::Await, 0, 0},
-                                       {ActionKind::Step, size_t(rank), 2},
-                                       {ActionKind::AllReduce, 0, 2},
-                                       {ActionKind::Await, 0, 1}};
+    const std::vector<Action> begin = {
+        {ActionKind::Step, rank, 0},   {ActionKind::AllReduce, 0, 0},
+        {ActionKind::Step, rank, 1},   {ActionKind::AllReduce, 0, 1},
+        {ActionKind::Await, 0, 0},     {ActionKind::Step, rank, 2},
+        {ActionKind::AllReduce, 0, 2}, {ActionKind::Await, 0, 1}};
     ASSERT_GT(steps.size(), begin.size());
     EXPECT_TRUE(std::equal(begin.begin(), begin.end(), steps.begin())) << rank;
     // All of them are awaited.

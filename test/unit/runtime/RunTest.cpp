@@ -178,7 +178,7 @@ TEST(Run, SlotThatThePoolLacksIsAnError) {
   Program program(timedOnRanks(2, 0));
   const PlaceDesc &weights =
       program.exe.programs[1].places[static_cast<int>(Buffer::Weights)];
-  const_cast<uint16_t &>(weights.slotOf[0]) = 60000;
+  const_cast<uint16_t &>(weights.slots[0]) = 60000;
   try {
     State state(program.exe);
     FAIL();

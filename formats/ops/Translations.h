@@ -1,8 +1,8 @@
 //===- Translations.h - Translates the language and other texts -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_FORMATS_TRANSLATIONS_H
-#define RONDO_FORMATS_TRANSLATIONS_H
+#ifndef RONDO_FORMATS_OPS_TRANSLATIONS_H
+#define RONDO_FORMATS_OPS_TRANSLATIONS_H
 
 #include "dialect/Pipe.h"
 #include "formats/json/Documents.h"
@@ -66,4 +66,4 @@ void registerTranslations();
 
 } // namespace rondo::formats
 
-#endif // RONDO_FORMATS_TRANSLATIONS_H
+#endif // RONDO_FORMATS_OPS_TRANSLATIONS_H

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
-#include "formats/Translations.h"
 #include "formats/json/Documents.h"
 #include "formats/json/ScheduleReader.h"
+#include "formats/ops/Translations.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

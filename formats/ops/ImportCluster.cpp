@@ -1,7 +1,7 @@
 //===- ImportCluster.cpp - Devices and links to the language --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
+#include "formats/ops/Imports.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"

@@ -1,9 +1,9 @@
 //===- ImportStages.cpp - Profiled stages to the language -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
 #include "formats/PlannedCosts.h"
 #include "formats/StageEdges.h"
+#include "formats/ops/Imports.h"
 #include "passes/Layers.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 //===- ImportModel.cpp - Configurations to the language -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Imports.h"
+#include "formats/ops/Imports.h"
 
 #include "passes/Layers.h"
 

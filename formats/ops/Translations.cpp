@@ -1,7 +1,7 @@
 //===- Translations.cpp - Translates the language and other texts ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/Translations.h"
+#include "formats/ops/Translations.h"
 
 #include "dialect/Pipe.h"
 #include "formats/json/ProblemReader.h"

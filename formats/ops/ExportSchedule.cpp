@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
-#include "formats/Translations.h"
 #include "formats/json/ScheduleWriter.h"
+#include "formats/ops/Translations.h"
 
 using namespace mlir;
 using namespace rondo;

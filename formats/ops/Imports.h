@@ -1,8 +1,8 @@
 //===- Imports.h - Models and clusters of other tools as ops ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_FORMATS_IMPORTS_H
-#define RONDO_FORMATS_IMPORTS_H
+#ifndef RONDO_FORMATS_OPS_IMPORTS_H
+#define RONDO_FORMATS_OPS_IMPORTS_H
 
 #include "dialect/Pipe.h"
 #include "formats/GraphProfile.h"
@@ -54,4 +54,4 @@ void printOps(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 } // namespace rondo::formats
 
-#endif // RONDO_FORMATS_IMPORTS_H
+#endif // RONDO_FORMATS_OPS_IMPORTS_H

@@ -4,8 +4,8 @@
 #include "dialect/Pipe.h"
 #include "formats/PlannedCosts.h"
 #include "formats/StageEdges.h"
-#include "formats/Translations.h"
 #include "formats/json/ProblemReader.h"
+#include "formats/ops/Translations.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

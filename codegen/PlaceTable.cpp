@@ -1,0 +1,129 @@
+//===- PlaceTable.cpp - Where the buffers of a program lie ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "codegen/PlaceTable.h"
+
+#include "codegen/TableText.h"
+#include "lowering/SlotParts.h"
+#include "schedule/BufferNumbers.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
+using namespace rondo::codegen;
+
+namespace {
+
+using List = std::vector<int32_t>;
+
+/// Arrays that several lists read: each has one, which it begins.
+class Arrays {
+public:
+  void add(const List &list) { numbers.try_emplace(list, -1); }
+  /// Behind the last add().
+  void write(llvm::raw_ostream &os);
+  std::string nameOf(const List &list) const { return name(numbers.at(list)); }
+
+private:
+  static std::string name(int number) {
+    return "slots_" + std::to_string(number);
+  }
+  std::map<List, int> numbers;
+};
+
+void Arrays::write(llvm::raw_ostream &os) {
+  // In this order a list comes right in front of one that begins with it, if
+  // there is any.
+  const List *next = nullptr;
+  int number = -1;
+  for (auto it = numbers.rbegin(); it != numbers.rend(); ++it) {
+    const List &list = it->first;
+    if (!next || list.size() > next->size() ||
+        !std::equal(list.begin(), list.end(), next->begin()))
+      writeArray(os, "uint16_t", name(++number), list);
+    it->second = number;
+    next = &list;
+  }
+}
+
+} // namespace
+
+std::string rondo::codegen::placeTable(const ProgramText &text,
+                                       const Problem &problem) {
+  const Program &program = *text.program;
+  // By the slots that the parts stand for.
+  std::map<List, std::vector<SlotPart>> partsOf;
+  Arrays arrays;
+  for (const Place &place : program.places) {
+    if (place.pool < 0)
+      continue;
+    auto [it, isNew] = partsOf.try_emplace(place.slotOf);
+    if (!isNew)
+      continue;
+    // Where iterations overlap, a run has any number of micro-batches.
+    it->second = text.overlap ? std::vector<SlotPart>{{0, place.slotOf}}
+                              : slotParts(place.slotOf, problem.microbatches);
+    for (const SlotPart &part : it->second)
+      arrays.add(part.repeated);
+  }
+
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << "// Slots that a buffer takes, micro-batch after micro-batch.\n";
+  arrays.write(os);
+  // Places with the same later parts share a list of them.
+  std::map<std::string, size_t> laterParts;
+  auto laterOf = [&](const std::vector<SlotPart> &parts) {
+    std::string list;
+    for (const SlotPart &part : llvm::drop_begin(parts))
+      list += (list.empty() ? "{" : ", {") + std::to_string(part.begin) + ", " +
+              std::to_string(part.repeated.size()) + ", " +
+              arrays.nameOf(part.repeated) + "}";
+    return list;
+  };
+  for (const auto &[slots, parts] : partsOf) {
+    if (parts.size() < 2)
+      continue;
+    auto [it, isNew] =
+        laterParts.try_emplace(laterOf(parts), laterParts.size());
+    if (isNew)
+      os << "constexpr SlotPartDesc later_" << it->second << "[] = {"
+         << it->first << "};\n";
+  }
+  os << "// rank, offset, bytes of a slot, slots\n"
+        "constexpr PoolDesc pools[] = {\n";
+  for (const Pool &pool : program.pools)
+    os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
+       << ", " << pool.slots << "},\n";
+  os << "};\n// pool, period, slots; parts from a later micro-batch on: how "
+        "many, which;\n// by home and buffer\n"
+        "constexpr PlaceDesc places[] = {";
+  const BufferNumbers buffers(problem);
+  bool isNewLine = false;
+  for (auto [k, place] : llvm::enumerate(program.places)) {
+    if (!isNewLine)
+      os << "\n    ";
+    isNewLine = place.pool < 0;
+    if (place.pool < 0) {
+      os << "{}, ";
+      continue;
+    }
+    const std::vector<SlotPart> &parts = partsOf[place.slotOf];
+    const List &slotOf = parts.front().repeated;
+    os << "{" << place.pool << ", " << slotOf.size() << ", "
+       << arrays.nameOf(slotOf);
+    if (parts.size() > 1)
+      os << ", " << parts.size() - 1 << ", later_"
+         << laterParts[laterOf(parts)];
+    const BufferNumbers::Buffer &buffer = buffers[k];
+    os << "}, // home " << buffer.home << " " << traitsOf(buffer.kind).keyword;
+    if (buffer.isOneOfSeveral)
+      os << " of edge " << buffer.edge;
+  }
+  os << "\n};\n";
+  return result;
+}
