@@ -279,7 +279,9 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
   let summary = "a rule that writes schedules, with its arguments";
   let description = [{
     `<"kfkb", k = 2>`: the published name, and whole numbers by name. The core
-    has the table of families and their arguments.
+    has the table of families and their arguments. `auto`, where a family takes
+    it (`<"blockwise", u = auto>`): the number that is best on the plan, which
+    `pipe-generate-schedules` puts in its place.
   }];
   let parameters = (ins StringRefParameter<"the family's name">:$name,
       "::mlir::DictionaryAttr":$arguments);

@@ -1,6 +1,7 @@
 //===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/FamilySyntax.h"
 #include "dialect/HomeSyntax.h"
 #include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
@@ -10,6 +11,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace rondo::pipe;
@@ -179,31 +182,22 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << ']';
 }
 
-/// `, k = 2, ...`
-static ParseResult parseFamilyArguments(AsmParser &parser,
-                                        DictionaryAttr &arguments) {
-  NamedAttrList list;
-  while (succeeded(parser.parseOptionalComma())) {
-    StringRef name;
-    int64_t value = 0;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&name) || parser.parseEqual() ||
-        parser.parseInteger(value))
-      return failure();
-    if (list.get(name))
-      return parser.emitError(loc)
-             << "argument '" << name << "' is given twice";
-    list.append(name, parser.getBuilder().getI64IntegerAttr(value));
-  }
-  arguments = list.getDictionary(parser.getContext());
-  return success();
+/// `2`, or `[2, 1]`.
+static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
+  int64_t one = 0;
+  const OptionalParseResult single = parser.parseOptionalInteger(one);
+  if (!single.has_value())
+    return parseNumbers(parser);
+  if (failed(*single))
+    return failure();
+  return SmallVector<int64_t>{one};
 }
 
-static void printFamilyArguments(AsmPrinter &printer,
-                                 DictionaryAttr arguments) {
-  for (NamedAttribute argument : arguments)
-    printer << ", " << argument.getName().getValue() << " = "
-            << cast<IntegerAttr>(argument.getValue()).getInt();
+static void printCounts(AsmPrinter &printer, ArrayRef<int64_t> counts) {
+  if (counts.size() == 1)
+    printer << counts.front();
+  else
+    printNumbers(printer, counts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,6 +317,28 @@ int64_t LlamaAttr::getHeadWidthOrDefault() const {
 
 int64_t LlamaAttr::getKvHeadsOrDefault() const {
   return getKvHeads() ? getKvHeads() : getHeads();
+}
+
+LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> weights,
+                                  ArrayRef<int64_t> gradients, GatherRule rule,
+                                  int64_t unit) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (ArrayRef<int64_t> counts : {weights, gradients})
+    for (int64_t count : counts)
+      if (count < 0 || count > most)
+        return emitError() << "gathers<...> has " << count
+                           << " chunks; there must be 0 to " << most;
+  if (unit < 0)
+    return emitError() << "gathers<unit = " << unit
+                       << ">: a unit has 1 micro-batch or more";
+  if (rule == GatherRule::Unit && !(weights.empty() && gradients.empty()))
+    return emitError() << "gathers<rule = unit> takes no weights or gradients: "
+                          "its units say how many chunks are whole";
+  if (rule != GatherRule::Unit && unit != 0)
+    return emitError() << "gathers<unit = " << unit
+                       << "> needs rule = unit: other rules count chunks";
+  return success();
 }
 
 std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {

@@ -110,6 +110,11 @@ def Pipe_ShardedState : Pipe_Enum<"ShardedState",
   I32EnumAttrCase<"Weights", 3, "weights">
 ]>;
 
+def Pipe_GatherRule : Pipe_Enum<"GatherRule", "which chunks are whole", [
+  I32EnumAttrCase<"Nearest", 0, "nearest">,
+  I32EnumAttrCase<"Unit", 1, "unit">
+]>;
+
 /// The list of kinds/Actions.h.
 def Pipe_Message : Pipe_Enum<"Message", "what a message carries", [
   I32EnumAttrCase<"Activation", 0, "activation">,

@@ -23,16 +23,43 @@ def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
       "`<` custom<Word>($state) (`,` `pieces` `=` $pieces^)? `>`";
 }
 
+/// `2`, or `[2, 1]`; left out if empty.
+def Pipe_CountsParameter : OptionalArrayRefParameter<"int64_t"> {
+  let parser = "parseCounts($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+}
+
+def Pipe_GatherRuleParameter
+    : DefaultValuedParameter<"GatherRule", "GatherRule::Nearest"> {
+  let parser = "parseWord<::rondo::pipe::GatherRule>($_parser)";
+  let printer = "printWord($_printer, $_self)";
+}
+
 def Pipe_GathersAttr : Pipe_StructAttr<"Gathers", "gathers"> {
-  let summary = "how many chunks of a rank are whole at once";
+  let summary = "where weights are gathered and gradients reduced";
   let description = [{
     Where stages are sharded: `weights` chunks of a rank are gathered at once,
     with those gathered ahead of their use; gradients of `gradients` chunks are
-    not yet reduced. 0: for one micro-batch at a time. By default the numbers
-    with the shortest time within the memory, and among these the least memory.
+    not yet reduced. 0: for one micro-batch at a time. Either is one number, or
+    a list of one for each rank; ranks that share state have the same. By default
+    the numbers with the shortest time within the memory, and among these the
+    least memory.
+
+    With `rule = unit`, a chunk is gathered for its forwards of a unit and again
+    for its backwards, and its gradients are reduced at the unit's end, however
+    many chunks are then whole. `unit` is how many micro-batches one has
+    (default: that of `family<"blockwise">`).
+
+    ```mlir
+    gathers<weights = 2, gradients = 1>
+    gathers<weights = [2, 2, 1, 1], gradients = 1>
+    gathers<rule = unit>
+    ```
   }];
-  let parameters = (ins Pipe_OrElse<"-1">:$weights,
-      Pipe_OrElse<"-1">:$gradients);
+  let parameters = (ins Pipe_CountsParameter:$weights,
+      Pipe_CountsParameter:$gradients, Pipe_GatherRuleParameter:$rule,
+      Pipe_OrElse<"0">:$unit);
+  let genVerifyDecl = 1;
 }
 
 #endif // RONDO_DIALECT_PIPESHARDATTRS_TD

@@ -3,6 +3,8 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "passes/PlanFigures.h"
+#include "planning/PlanArenas.h"
 #include "schedule/Iterations.h"
 #include "schedule/Repeating.h"
 
@@ -54,6 +56,17 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
   return rondo::generate(choice, slots);
 }
 
+/// The attribute with the chosen numbers in place of its own.
+FamilyAttr withArguments(FamilyAttr family, const FamilyArguments &chosen) {
+  Builder builder(family.getContext());
+  NamedAttrList list;
+  for (NamedAttribute argument : family.getArguments())
+    list.append(argument.getName(),
+                builder.getI64IntegerAttr(chosen.at(argument.getName().str())));
+  return FamilyAttr::get(family.getContext(), family.getName(),
+                         list.getDictionary(family.getContext()));
+}
+
 LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   FamilyAttr family = schedule.getFamilyAttr();
   if (!family || !schedule.isBodyEmpty())
@@ -65,14 +78,25 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   FailureOr<FamilyChoice> choice = chooseFamily(schedule);
   if (failed(choice))
     return failure();
-  FamilyResult result = generateRepeating(*choice, *problem);
-  if (auto *wrong = std::get_if<Fault>(&result)) {
+  auto refuse = [&](const Fault &wrong) -> LogicalResult {
     InFlightDiagnostic error = schedule.emitError()
                                << "family '" << family.getName()
-                               << "' does not apply: " << describe(*wrong);
+                               << "' does not apply: " << describe(wrong);
     error.attachNote(plan.getLoc()) << "this is the plan";
     return error;
+  };
+  if (choice->hasAuto()) {
+    const PlanFigures figures = figuresOf(plan);
+    auto chosen =
+        withNumbers(*choice, *problem, arenaLimits(figures, *problem));
+    if (auto *wrong = std::get_if<Fault>(&chosen))
+      return refuse(*wrong);
+    *choice = std::move(std::get<FamilyChoice>(chosen));
+    schedule.setFamilyAttr(withArguments(family, choice->arguments));
   }
+  FamilyResult result = generateRepeating(*choice, *problem);
+  if (auto *wrong = std::get_if<Fault>(&result))
+    return refuse(*wrong);
   if (schedule.overlaps() && !schedule.getVersions()) {
     // The family's, so that the schedule says what its tasks read.
     Builder builder(schedule.getContext());

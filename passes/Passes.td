@@ -102,7 +102,8 @@ def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
     For each `pipe.schedule` that names a family and has no body, writes the order
     of every rank, in loops. The family stays as provenance. A schedule with a
     body is left as it is. A family that does not apply to the plan is an error
-    with the reason.
+    with the reason. An argument that is `auto` becomes the number that is best on
+    the plan, for its links and within its devices' memory.
 
     Where iterations overlap, what repeats is written as a `pipe.repeat`, and the
     family's policy as `versions`. A family that orders by times which never
@@ -158,7 +159,9 @@ def PlaceGathers : Pass<"pipe-place-gathers", "::mlir::ModuleOp"> {
     Of schedules with stages that are `sharded`: walks the order of each rank and
     keeps those chunks whole that it uses next, as many as `gathers` says. Without
     numbers it takes those with the shortest simulated time within the memory, and
-    among these the least memory; `gathers` then says which. Orders that hold a
+    among these the least memory; `gathers` then says which, by rank where that is
+    shorter. With `gathers<rule = unit>` chunks are whole for the forwards and for
+    the backwards of a unit. Orders that hold a
     `pipe.unshard`, `pipe.reshard` or `pipe.reduce_grad` are left as they are.
 
     ```mlir

@@ -109,21 +109,22 @@ static std::optional<Fault> resizeMicrobatches(PlanOp plan, int64_t after) {
 }
 
 /// Puts stages of `begins` in place of the plan's own.
-static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
+static void writeStages(PlanOp plan, const ShapeGroups &groups,
+                        const std::vector<int32_t> &groupOfStage,
                         const std::vector<int32_t> &begins) {
   Block &body = plan.getBody().front();
   body.clear();
   OpBuilder builder = OpBuilder::atBlockEnd(&body);
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
-  for (size_t s = 0; s < rankOfStage.size(); ++s) {
+  for (size_t s = 0; s < groupOfStage.size(); ++s) {
     SmallVector<Attribute> names;
     for (int32_t layer = begins[s]; layer < begins[s + 1]; ++layer)
       names.push_back(FlatSymbolRefAttr::get(layers[layer].getSymNameAttr()));
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
                     builder.getArrayAttr(names),
-                    builder.getDenseI64ArrayAttr(rankOfStage[s]),
+                    builder.getDenseI64ArrayAttr(groups.ranks[groupOfStage[s]]),
                     /*shares=*/DenseI64ArrayAttr(), /*deals=*/false,
-                    ShardedAttr(), /*recompute=*/ArrayAttr(),
+                    groups.sharded, /*recompute=*/ArrayAttr(),
                     /*inputs=*/ArrayAttr(), StageCostsAttr(),
                     /*buffers=*/ArrayAttr());
   }
@@ -142,47 +143,55 @@ static std::vector<int32_t> ranksOfStages(const PlanShape &shape,
   return rankOfStage;
 }
 
-/// Whether the stages of `plan` lie on the ranks as `shape` says, however its
+/// Whether the stages of `plan` lie on the groups as `shape` says, however its
 /// layers are cut.
-static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
+static bool hasPlacing(PlanOp plan, const ShapeGroups &groups,
+                       const PlanShape &shape) {
   if (shape.placing == Placing::AsWritten)
     return true;
   return llvm::equal(
-      plan.getStages(),
-      ranksOfStages(shape, plan.lookupCluster().getDevices().size()),
-      [](StageOp stage, int32_t rank) {
-        return stage.getRanks().size() == 1 && stage.getRanks()[0] == rank;
+      plan.getStages(), ranksOfStages(shape, groups.ranks.size()),
+      [&](StageOp stage, int32_t group) {
+        return llvm::equal(stage.getRanks(), groups.ranks[group]);
       });
 }
 
 /// Cuts the layers of `plan`, a copy of `base`; what is wrong, if anything.
 static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
+                                      const ShapeGroups &groups,
                                       const PlanShape &shape) {
   if (!plan.isChain())
     return makeFault<FaultKind::NotAChain>(base.getSymName().str());
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   PartitionInput input;
-  input.rankOfStage = ranksOfStages(shape, devices.size());
-  for (auto [rank, device] : llvm::enumerate(devices)) {
-    input.memoryCaps.push_back(device.getMemoryBytes());
+  input.rankOfStage = ranksOfStages(shape, groups.ranks.size());
+  for (const SmallVector<int64_t> &ranks : groups.ranks) {
+    int64_t cap = noMemoryCap;
+    for (int64_t rank : ranks)
+      cap = std::min<int64_t>(cap, devices[rank].getMemoryBytes());
+    input.memoryCaps.push_back(cap);
     input.workNs.emplace_back();
     input.bytes.clear();
-    for (LayerLoad load : layerLoads(plan, rank)) {
+    const auto shares = static_cast<int64_t>(ranks.size());
+    for (LayerLoad load : layerLoads(plan, ranks.front())) {
+      // What all samples take, in every group.
       input.workNs.back().push_back(load.workNs);
       // Sizes are checked to have room for all micro-batches.
-      input.bytes.push_back(load.stateBytes +
-                            shape.held * load.activationBytes);
+      input.bytes.push_back(load.stateBytes / groups.pieces() +
+                            shape.held * load.activationBytes / shares);
     }
   }
   const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
   if (auto *fault = std::get_if<Fault>(&partition))
     return *fault;
-  writeStages(plan, input.rankOfStage, std::get<Partition>(partition).begins);
+  writeStages(plan, groups, input.rankOfStage,
+              std::get<Partition>(partition).begins);
   return std::nullopt;
 }
 
 /// Gives `plan`, a copy of `base`, the shape; what is wrong, if anything.
 static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
+                                    const ShapeGroups &groups,
                                     const PlanShape &shape) {
   std::optional<Fault> why = resizeMicrobatches(plan, shape.microbatches);
   if (why)
@@ -196,7 +205,7 @@ static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
   if (failed(checkLayerSizes(plan.lookupModel(), plan)))
     return why;
   if (shape.placing != Placing::AsWritten)
-    if (std::optional<Fault> fault = cutLayers(plan, base, shape))
+    if (std::optional<Fault> fault = cutLayers(plan, base, groups, shape))
       return fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
@@ -224,13 +233,65 @@ static ShapedPlan valueOf(PlanOp plan, StringRef name) {
   return shaped;
 }
 
+FailureOr<ShapeGroups> rondo::pipe::shapeGroups(PlanOp plan) {
+  ShapeGroups groups;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  if (llvm::all_of(
+          stages, [](StageOp stage) { return stage.getRanks().size() == 1; })) {
+    const size_t ranks = plan.lookupCluster().getDevices().size();
+    for (size_t rank = 0; rank < ranks; ++rank)
+      groups.ranks.push_back({static_cast<int64_t>(rank)});
+    return groups;
+  }
+  constexpr const char *rule =
+      "; a search over placements takes stages on one rank, or stages sharded "
+      "in one way over groups of ranks: search for orders of the plan as "
+      "written";
+  DenseMap<int64_t, size_t> groupOf;
+  for (StageOp stage : stages) {
+    if (!stage.getShardedAttr() || stage.getShares())
+      return stage.emitError() << "stage @" << stage.getSymName() << " is on "
+                               << stage.describeRanks() << rule;
+    if (!groups.sharded)
+      groups.sharded = stage.getShardedAttr();
+    if (stage.getShardedAttr() != groups.sharded ||
+        stage.getRanks().size() != stages.front().getRanks().size()) {
+      InFlightDiagnostic error =
+          stage.emitError()
+          << "stage @" << stage.getSymName() << " is on "
+          << stage.describeRanks() << " and does not shard its state as stage @"
+          << stages.front().getSymName() << " does" << rule;
+      error.attachNote(stages.front().getLoc())
+          << "stage @" << stages.front().getSymName() << " is here";
+      return error;
+    }
+    const auto known = groupOf.find(stage.getRanks()[0]);
+    if (known != groupOf.end() &&
+        llvm::equal(groups.ranks[known->second], stage.getRanks()))
+      continue;
+    for (int64_t rank : stage.getRanks())
+      if (!groupOf.insert({rank, groups.ranks.size()}).second)
+        return stage.emitError()
+               << "stage @" << stage.getSymName() << " is on "
+               << stage.describeRanks() << ", but rank " << rank
+               << " shares the state of another stage with other ranks" << rule;
+    groups.ranks.push_back(llvm::to_vector(stage.getRanks()));
+  }
+  return groups;
+}
+
+PlanShapes::PlanShapes(PlanOp base) : base(base) {
+  if (base)
+    groups = *shapeGroups(base);
+}
+
 Result<ShapedPlan> PlanShapes::make(const PlanShape &shape) {
   OpBuilder builder(base);
   builder.setInsertionPointAfter(base);
   auto plan = cast<PlanOp>(builder.clone(*base));
   plan.setSymNameAttr(
       freeName(base->getParentOp(), base.getSymName() + "_shaped"));
-  if (std::optional<Fault> why = reshape(plan, base, shape)) {
+  if (std::optional<Fault> why = reshape(plan, base, groups, shape)) {
     plan.erase();
     return *why;
   }
@@ -243,11 +304,11 @@ Result<ShapedPlan> PlanShapes::make(const PlanShape &shape) {
 PlanSpace PlanShapes::space() {
   PlanSpace space;
   space.name = base.getSymName().str();
-  space.ranks = base.lookupCluster().getDevices().size();
+  space.ranks = groups.ranks.size();
   space.layers = base.lookupModel().getLayers().size();
   space.make = [this](const PlanShape &shape) { return make(shape); };
   space.isWrittenAs = [this](const PlanShape &shape) {
-    return hasPlacing(base, shape);
+    return hasPlacing(base, groups, shape);
   };
   return space;
 }

@@ -11,18 +11,38 @@
 
 namespace rondo::pipe {
 
+/// What the layers of a plan are cut among, in the order of the first stages.
+struct ShapeGroups {
+  /// Each rank of the cluster by itself; or the groups of ranks that share the
+  /// state of their stages.
+  std::vector<llvm::SmallVector<int64_t>> ranks;
+  /// Of every stage; null where none is sharded.
+  ShardedAttr sharded;
+
+  /// Ranks that have the state of a stage once together.
+  int64_t pieces() const {
+    return !sharded                  ? 1
+           : sharded.getPieces() > 0 ? sharded.getPieces()
+                                     : int64_t(ranks.front().size());
+  }
+};
+/// Fails with an error where stages are on several ranks, but are not all
+/// sharded in the same way over groups of one size that share no rank.
+mlir::FailureOr<ShapeGroups> shapeGroups(PlanOp plan);
+
 /// The plans of a plan's model on its cluster, for planning. They are written
 /// behind it in the module, each with a name of its own and its stages' costs
 /// and buffers; where there is none, no error is emitted.
 ///
-/// The plan is resolved and keeps rule P1; the costs of its stages come from
-/// its layers. Layers are cut by partitionLayers(). An iteration keeps its
-/// samples: with another number of micro-batches a copy of the model, behind
-/// it, says their size. Estimated times follow from it; stated times and sizes
-/// of layers are taken to be proportional to it, rounded up.
+/// The plan is resolved, has shapeGroups() and keeps rule P1; the costs of its
+/// stages come from its layers. Layers are cut by partitionLayers(). An
+/// iteration keeps its samples: with another number of micro-batches a copy of
+/// the model, behind it, says their size. Estimated times follow from it;
+/// stated times and sizes of layers are taken to be proportional to it, rounded
+/// up.
 class PlanShapes {
 public:
-  explicit PlanShapes(PlanOp base) : base(base) {}
+  explicit PlanShapes(PlanOp base);
 
   /// Refers to this object.
   PlanSpace space();
@@ -33,6 +53,7 @@ private:
   Result<ShapedPlan> make(const PlanShape &shape);
 
   PlanOp base;
+  ShapeGroups groups;
   /// By id.
   std::vector<PlanOp> made;
 };

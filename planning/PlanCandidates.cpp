@@ -3,6 +3,7 @@
 
 #include "planning/PlanCandidates.h"
 
+#include "schedule/PlaceGathers.h"
 #include "schedule/Shortfall.h"
 
 #include <algorithm>
@@ -38,6 +39,12 @@ Bound Maker::boundWithin(const Problem &problem) const {
   // L3 and L4 take about this long for a task.
   constexpr int64_t nsOfQuickBound = 1000;
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  // Gathers and reductions only add to what whole state takes.
+  if (problem.homes.areSharded()) {
+    Problem whole = withWholeState(problem);
+    whole.memoryCaps = problem.memoryCaps;
+    return boundWithin(whole);
+  }
   return tasks / 1000000 * nsOfQuickBound > deadline.leftMs() / 8
              ? roughBound(problem)
              : quickBound(problem);

@@ -10,6 +10,7 @@
 #include "planning/PlanSearch.h"
 
 #include "planning/FittingSearch.h"
+#include "planning/ShardedSearch.h"
 #include "schedule/Shortfall.h"
 
 #include <algorithm>
@@ -68,11 +69,15 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
   };
   const Problem &problem = candidate.plan->problem;
   const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
-  SearchResult result = searchFitting(
-      {candidate.plan->figures, problem, candidate.bound, candidate.tightened,
-       run, [&] { return isAnyFound() || options.deadline.isOver(); },
-       /*triesFamilies=*/!candidate.found},
-      share);
+  SearchResult result =
+      problem.homes.areSharded()
+          ? searchSharded(candidate.plan->figures, problem, share, run)
+          : searchFitting(
+                {candidate.plan->figures, problem, candidate.bound,
+                 candidate.tightened, run,
+                 [&] { return isAnyFound() || options.deadline.isOver(); },
+                 /*triesFamilies=*/!candidate.found},
+                share);
   if (result.schedule) {
     keepBetter(problem, candidate.found, std::move(result));
     // An earlier round did not find this.

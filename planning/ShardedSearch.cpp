@@ -3,11 +3,13 @@
 
 #include "planning/ShardedSearch.h"
 
+#include "planning/Deadline.h"
 #include "schedule/Bounds.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
 #include "schedule/PlaceGathers.h"
+#include "schedule/Units.h"
 
 #include <algorithm>
 
@@ -70,7 +72,17 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
                                objectiveOf(problem, best->simulation)))
       best = std::move(found);
   };
-  for (const FamilyChoice &choice : allFamilies()) {
+  const Deadline limit(options.timeLimitMs, options.clock);
+  std::vector<FamilyChoice> choices = allFamilies();
+  // With these state is moved once a unit, so which is best depends on links
+  // and memory.
+  for (int64_t unit : unitsWorthTrying(problem))
+    choices.push_back(
+        std::get<FamilyChoice>(chooseFamily("blockwise", {{"u", unit}})));
+  constexpr double partOfFamilies = 0.5;
+  for (const FamilyChoice &choice : choices) {
+    if (best && limit.isOver(partOfFamilies))
+      break;
     FamilyResult made = generate(choice, problem);
     if (auto *order = std::get_if<Schedule>(&made))
       take(judge(plan, problem, std::move(*order), choice.text()));

@@ -9,10 +9,12 @@
 #ifndef RONDO_SCHEDULE_FAMILY_H
 #define RONDO_SCHEDULE_FAMILY_H
 
+#include "schedule/ArenaLimits.h"
 #include "schedule/Fault.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <limits>
 #include <map>
 #include <string>
 #include <variant>
@@ -20,15 +22,23 @@
 
 namespace rondo {
 
+using FamilyArguments = std::map<std::string, int64_t>;
+
+/// What `auto` stands for until a number is chosen for a problem.
+inline constexpr int64_t autoArgument = std::numeric_limits<int64_t>::min();
+
 /// A whole number that a family takes, such as kfkb's k.
 struct FamilyParameter {
   const char *name;
   int64_t minimum;
   int64_t defaultValue;
   const char *summary;
+  /// Whether it may be `auto`.
+  bool mayBeAuto = false;
+  /// It says what the plan must be like, not what the order is like; left out
+  /// of a choice's text at its default.
+  bool isOfPlan = false;
 };
-
-using FamilyArguments = std::map<std::string, int64_t>;
 
 /// The fault says why a family does not apply.
 using FamilyResult = Result<Schedule>;
@@ -58,6 +68,11 @@ struct Family {
   /// problems that state none; nullptr: it drains the pipeline in each
   /// iteration, and writes the order of one.
   const char *policy = nullptr;
+  /// Puts numbers where arguments are `auto`: those that are best on a problem
+  /// that has passed check(), within its memory caps and the limits. nullptr:
+  /// no parameter may be `auto`.
+  Result<FamilyArguments> (*choose)(const Problem &, FamilyArguments,
+                                    const ArenaLimits &) = nullptr;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
     return extraSteps ? extraSteps(problem) : 0;
@@ -76,6 +91,7 @@ struct FamilyChoice {
 
   /// `kfkb:k=2`; just `1f1b` if it has no parameters.
   std::string text() const;
+  bool hasAuto() const;
 };
 
 /// Fills in the defaults and checks names and minima. A fault names the known
@@ -98,9 +114,15 @@ std::vector<FamilyChoice> familyVariants(const Problem &problem);
 /// none, and iterations to overlap.
 Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
 
+/// The choice with numbers for what is `auto`; may simulate many orders.
+Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
+                                 const Problem &problem,
+                                 const ArenaLimits &arenas = {});
+
 /// Over several iterations, a family that drains the pipeline repeats its order
 /// of one. Where stages have several homes, ranks with the same stages get the
 /// same order; a fault where some ranks have only some stages in common.
+/// Chooses numbers for what is `auto`.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

@@ -4,10 +4,8 @@
 #include "schedule/PlaceGathers.h"
 
 #include "schedule/Shards.h"
-#include "schedule/Simulator.h"
 
 #include <algorithm>
-#include <tuple>
 
 using namespace rondo;
 
@@ -62,14 +60,15 @@ private:
 
 class Placer {
 public:
-  Placer(const Problem &problem, const Schedule &schedule, Residency residency)
-      : problem(problem), schedule(schedule), residency(residency),
+  Placer(const Problem &problem, const Schedule &schedule,
+         const Residencies &residencies)
+      : problem(problem), schedule(schedule), residencies(residencies),
         numbers(size_t(problem.numHomes()) * 3, 0) {}
 
   Schedule run() {
     result.reserve(schedule.numActions());
     for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-      writeRank(schedule.rank(r));
+      writeRank(schedule.rank(r), residencies[residencies.size() == 1 ? 0 : r]);
       result.endRank();
     }
     result.linkOrders = schedule.linkOrders;
@@ -92,7 +91,7 @@ private:
         uses[order[i].subject].push_back(i);
     return uses;
   }
-  void writeRank(ActionRange order);
+  void writeRank(ActionRange order, Residency residency);
   void gatherFor(Whole &weights);
   void reduceUnneeded(Whole &gradients);
 
@@ -107,7 +106,7 @@ private:
 
   const Problem &problem;
   const Schedule &schedule;
-  const Residency residency;
+  const Residencies residencies;
   /// [home * 3 + kind]: the next number of each.
   std::vector<int64_t> numbers;
   Schedule result;
@@ -143,7 +142,7 @@ void Placer::reduceUnneeded(Whole &gradients) {
     }
 }
 
-void Placer::writeRank(ActionRange order) {
+void Placer::writeRank(ActionRange order, Residency residency) {
   Whole weights(usesOf(order, nothingDone), residency.weights),
       gradients(usesOf(order, weightGradDone), residency.gradients);
   for (int64_t i = 0; i < order.size(); ++i) {
@@ -176,78 +175,50 @@ void Placer::writeRank(ActionRange order) {
   }
 }
 
-/// Chunks of the rank that has most with sharded state.
-int32_t mostChunks(const Problem &problem) {
-  std::vector<int32_t> chunks(problem.numRanks(), 0);
-  for (const Home &home : problem.homes)
-    chunks[home.rank] += home.isSharded();
-  return *std::max_element(chunks.begin(), chunks.end());
-}
-
 } // namespace
 
 Schedule rondo::placeGathers(const Problem &problem, const Schedule &schedule,
                              Residency residency) {
-  return Placer(problem, schedule, residency).run();
+  return Placer(problem, schedule, {residency}).run();
 }
 
-Residency rondo::chooseResidency(const Problem &problem,
-                                 const Schedule &schedule) {
-  const int32_t chunks = mostChunks(problem);
-  const bool isLarge = schedule.numActions() > mostActionsToTryAll;
-  // Over a cap or not, time, memory, gathers.
-  using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
-  Rating best{true, 0, 0, 0};
-  bool isFirst = true;
-  Residency chosen{std::min(chunks, 2), 1};
-  for (int32_t weights = 1; weights <= chunks; ++weights)
-    for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
-      // Of many, the least, and all.
-      if (isLarge && ((weights > 3 && weights < chunks) ||
-                      (gradients > 1 && gradients < chunks)))
-        continue;
-      const Residency residency{weights, gradients};
-      const Schedule placed = placeGathers(problem, schedule, residency);
-      const Simulation simulation = simulate(problem, placed);
-      if (!simulation.complete)
-        return chosen;
-      const int64_t peak = *std::max_element(simulation.peakBytes.begin(),
-                                             simulation.peakBytes.end());
-      bool isOver = false;
-      for (int32_t r = 0; r < problem.numRanks(); ++r)
-        isOver |= simulation.peakBytes[r] > problem.memoryCaps[r];
-      const Rating rating{isOver, isOver ? peak : simulation.makespanNs,
-                          isOver ? simulation.makespanNs : peak,
-                          countGathers(problem, placed).bytes};
-      if (isFirst || rating < best) {
-        best = rating;
-        chosen = residency;
-      }
-      isFirst = false;
-    }
-  return chosen;
+Schedule rondo::placeGathersByRank(const Problem &problem,
+                                   const Schedule &schedule,
+                                   const Residencies &residencies) {
+  return Placer(problem, schedule, residencies).run();
 }
 
 Schedule rondo::withGathers(const Problem &problem, Schedule schedule) {
   if (!problem.homes.areSharded() || movesState(schedule))
     return schedule;
-  return placeGathers(problem, schedule, chooseResidency(problem, schedule));
+  return placeGathersByRank(problem, schedule,
+                            chooseResidencies(problem, schedule));
+}
+
+GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
+  GatherCounts counts;
+  for (Action action : order) {
+    if (!action.traits().movesState() || action.kind() == ActionKind::Reshard)
+      continue;
+    const Cost &cost = problem.cost(action.subject, action.kind());
+    const int64_t pieces = problem.homes[action.subject].pieces,
+                  whole = cost.acquireBytes + cost.releaseBytes;
+    ++(action.kind() == ActionKind::Unshard ? counts.gathers
+                                            : counts.reductions);
+    counts.bytes += whole / pieces * (pieces - 1);
+  }
+  return counts;
 }
 
 GatherCounts rondo::countGathers(const Problem &problem,
                                  const Schedule &schedule) {
   GatherCounts counts;
-  for (int32_t r = 0; r < schedule.numRanks(); ++r)
-    for (Action action : schedule.rank(r)) {
-      if (!action.traits().movesState() || action.kind() == ActionKind::Reshard)
-        continue;
-      const Cost &cost = problem.cost(action.subject, action.kind());
-      const int64_t pieces = problem.homes[action.subject].pieces,
-                    whole = cost.acquireBytes + cost.releaseBytes;
-      ++(action.kind() == ActionKind::Unshard ? counts.gathers
-                                              : counts.reductions);
-      counts.bytes += whole / pieces * (pieces - 1);
-    }
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    const GatherCounts own = countGathers(problem, schedule.rank(r));
+    counts.gathers += own.gathers;
+    counts.reductions += own.reductions;
+    counts.bytes += own.bytes;
+  }
   return counts;
 }
 

@@ -14,6 +14,8 @@
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <vector>
+
 namespace rondo {
 
 /// How many chunks of a rank are whole at once. Of 0, a chunk is whole for the
@@ -30,6 +32,10 @@ struct Residency {
   }
 };
 
+/// By rank; a single one: the same on all. Ranks that share state have the
+/// same.
+using Residencies = std::vector<Residency>;
+
 /// Writes gathers and reductions into an order that has none; a rank's whole
 /// chunks are those that it uses next. A chunk is gathered as soon as it is one
 /// of them, and freed when it is none any more or has no further use; gradients
@@ -44,6 +50,23 @@ struct Residency {
 Schedule placeGathers(const Problem &problem, const Schedule &schedule,
                       Residency residency);
 
+/// The same with numbers by rank.
+Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
+                            const Residencies &residencies);
+
+/// Writes gathers and reductions for units of `unit` micro-batches, however
+/// many chunks are then whole (ZeroPP's rule, as we read it). A chunk is
+/// gathered for its Fs of a unit, and again for its backwards, one such phase
+/// of its rank ahead of the first task that reads it. It is freed after the
+/// phase, unless the rank's next F, I or B is its own; its gradients are
+/// reduced after its last W or B of the unit. Phases of one chunk that overlap
+/// share a gather: since W reads weights, those of a unit may run among the Fs
+/// of the next. So V chunks are gathered up to 2 V - 1 times a unit where the
+/// last one's backwards follow its Fs. Stages with less in pieces are gathered
+/// once. O(actions + phases * log phases).
+Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
+                            int64_t unit);
+
 inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
 
 /// The residency with the shortest time within the memory caps; among equals
@@ -51,11 +74,15 @@ inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
 /// within the caps, the one with the least memory. Tries all numbers of chunks
 /// of a rank; O(chunks^2) simulations, of orders of more than
 /// mostActionsToTryAll actions only a few.
-Residency chooseResidency(const Problem &problem, const Schedule &schedule);
+///
+/// Where a cap is in the way of some numbers, also tries them with fewer on the
+/// ranks whose caps they exceed, and takes that if it is shorter than the same
+/// numbers on all ranks; as many simulations again.
+Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
 
-/// The order with gathers of the residency that chooseResidency() gives, where
-/// stages are sharded and it has none; else the order itself. It must keep S1
-/// to S3.
+/// The order with gathers of the residencies that chooseResidencies() gives,
+/// where stages are sharded and it has none; else the order itself. It must
+/// keep S1 to S3.
 Schedule withGathers(const Problem &problem, Schedule schedule);
 
 /// What an order gathers and reduces.
@@ -66,6 +93,8 @@ struct GatherCounts {
   int64_t bytes = 0;
 };
 GatherCounts countGathers(const Problem &problem, const Schedule &schedule);
+/// Those of one rank.
+GatherCounts countGathers(const Problem &problem, ActionRange order);
 
 /// The same problem with whole state, and caps that leave room for one chunk of
 /// each rank, gathered, with its gradients: what can be searched before gathers

@@ -143,6 +143,6 @@ def figures(rondo, folder, text):
         raise SystemExit(f"{order}: another order on free links")
     first = [action if isinstance(action, str) else "" for action in made["ranks"][0]]
     origin = re.search(r'found<origin = "([^"]*)"', frozen)
-    residency = re.search(r"gathers<weights = (\d+), gradients = (\d+)>", frozen)
+    chosen = re.search(r"gathers<weights = (\d+|\[.*?\]), gradients = (\d+|\[.*?\])>", frozen)
     return Figures(made["makespan_ns"], without["makespan_ns"], max(made["peak_memory_bytes"]), sum("UNSHARD" in a for a in first),
-                   sum("REDUCE_GRAD" in a for a in first), origin[1] if origin else f"{residency[1]}, {residency[2]}")
+                   sum("REDUCE_GRAD" in a for a in first), origin[1] if origin else f"{chosen[1]}, {chosen[2]}" if chosen else "by units")

@@ -28,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/Units.h"
 #include "schedule/families/ListScheduler.h"
 #include "schedule/families/Registry.h"
 
@@ -65,6 +66,9 @@ static FamilyResult generateBlockwise(const Problem &problem,
   if (auto *fault = std::get_if<Fault>(&placement))
     return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
+  if (const int64_t count = arguments.at("v");
+      count != 0 && count != chunks.count)
+    return makeFault<FaultKind::ChunksDiffer>("blockwise", count, chunks.count);
   int64_t unit = arguments.at("u");
   if (unit == 0)
     unit = chunks.ranks;
@@ -132,13 +136,39 @@ variantsOfBlockwise(const Problem &problem) {
   return variants;
 }
 
+/// The unit that is best on the problem. Its chunks are the plan's.
+static Result<FamilyArguments> chooseUnit(const Problem &problem,
+                                          FamilyArguments arguments,
+                                          const ArenaLimits &arenas) {
+  if (arguments["v"] == autoArgument) {
+    const int32_t rank = problem.rankOf(0);
+    const auto chunks =
+        std::count_if(problem.homes.begin(), problem.homes.end(),
+                      [&](const Home &home) { return home.rank == rank; });
+    return makeFault<FaultKind::AutoChunks>("blockwise", chunks);
+  }
+  const std::vector<UnitCandidate> candidates =
+      rateUnits(problem, unitsWorthTrying(problem), arenas);
+  const std::optional<size_t> best = bestUnit(candidates);
+  if (!best)
+    return *candidates.front().fault;
+  arguments["u"] = candidates[*best].unit;
+  return arguments;
+}
+
 Family rondo::blockwise() {
-  return {"blockwise",
-          "units of micro-batches, chunk by chunk, staggered",
-          "Tang et al., arXiv 2402.03791",
-          {{"u", 0, 0, "micro-batches per unit, or 0 for the number of ranks"}},
-          generateBlockwise,
-          variantsOfBlockwise,
-          stepsOfListSchedule,
-          /*needsChain=*/true};
+  return {
+      "blockwise",
+      "units of micro-batches, chunk by chunk, staggered",
+      "Tang et al., arXiv 2402.03791",
+      {{"u", 0, 0, "micro-batches per unit, 0 for the number of ranks, or auto",
+        /*mayBeAuto=*/true},
+       {"v", 0, 0, "chunks per rank, 0 for the plan's, or auto",
+        /*mayBeAuto=*/true, /*isOfPlan=*/true}},
+      generateBlockwise,
+      variantsOfBlockwise,
+      stepsOfListSchedule,
+      /*needsChain=*/true,
+      /*policy=*/nullptr,
+      chooseUnit};
 }

@@ -44,14 +44,32 @@ const Family *rondo::findFamily(const std::string &name) {
   return nullptr;
 }
 
+static const FamilyParameter *findParameter(const Family &family,
+                                            const std::string &name) {
+  for (const FamilyParameter &parameter : family.parameters)
+    if (name == parameter.name)
+      return &parameter;
+  return nullptr;
+}
+
 std::string FamilyChoice::text() const {
   std::string text = family->name;
   char separator = ':';
   for (const auto &[name, value] : arguments) {
-    text += separator + name + "=" + std::to_string(value);
+    const FamilyParameter *parameter = findParameter(*family, name);
+    if (parameter && parameter->isOfPlan && value == parameter->defaultValue)
+      continue;
+    text += separator + name + "=" +
+            (value == autoArgument ? "auto" : std::to_string(value));
     separator = ',';
   }
   return text;
+}
+
+bool FamilyChoice::hasAuto() const {
+  return std::any_of(
+      arguments.begin(), arguments.end(),
+      [](const auto &argument) { return argument.second == autoArgument; });
 }
 
 /// `1f1b, gpipe`.
@@ -92,7 +110,9 @@ Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
   }
   for (const FamilyParameter &parameter : choice.family->parameters)
     if (int64_t value = choice.arguments[parameter.name];
-        value < parameter.minimum)
+        value == autoArgument && !parameter.mayBeAuto)
+      return makeFault<FaultKind::NoAutoParameter>(parameter.name, name);
+    else if (value != autoArgument && value < parameter.minimum)
       return makeFault<FaultKind::SmallParameter>(parameter.name, name, value,
                                                   parameter.minimum);
   return choice;
@@ -115,6 +135,12 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
       auto [stop, error] =
           std::from_chars(pair.data() + equals + 1, last, value);
       isNumber = error == std::errc() && stop == last;
+      if (pair.substr(equals + 1) == "auto") {
+        value = autoArgument;
+        isNumber = true;
+      } else if (isNumber && value == autoArgument) {
+        isNumber = false;
+      }
     }
     if (!isNumber)
       return makeFault<FaultKind::NoParameterPair>(pair, text);
@@ -195,8 +221,26 @@ namesOf(const std::vector<FamilyChoice> &choices) {
   return names;
 }
 
+Result<FamilyChoice> rondo::withNumbers(const FamilyChoice &choice,
+                                        const Problem &problem,
+                                        const ArenaLimits &arenas) {
+  if (!choice.hasAuto())
+    return choice;
+  auto chosen = choice.family->choose(problem, choice.arguments, arenas);
+  if (auto *fault = std::get_if<Fault>(&chosen))
+    return std::move(*fault);
+  return FamilyChoice{choice.family,
+                      std::move(std::get<FamilyArguments>(chosen))};
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
+  if (choice.hasAuto()) {
+    auto numbers = withNumbers(choice, problem);
+    if (auto *fault = std::get_if<Fault>(&numbers))
+      return std::move(*fault);
+    return generate(std::get<FamilyChoice>(numbers), problem);
+  }
   if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     if (auto *fault = std::get_if<Fault>(&groups))

@@ -74,3 +74,29 @@ pipe.plan @step of @toy on @two microbatches(2) samples(2) {
   // expected-error@+1 {{expected one of optimizer, gradients, weights, not 'weight'}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weight>
 }
+
+// -----
+
+// expected-error@+1 {{gathers<...> has -1 chunks; there must be 0 to 2147483647}}
+pipe.schedule @family of @step family<"gpipe"> gathers<weights = [1, -1]>
+
+// -----
+
+// expected-error@+1 {{gathers<rule = unit> takes no weights or gradients: its units say how many chunks are whole}}
+pipe.schedule @family of @step family<"gpipe"> gathers<rule = unit, weights = 2>
+
+// -----
+
+// expected-error@+1 {{gathers<unit = 4> needs rule = unit: other rules count chunks}}
+pipe.schedule @family of @step family<"gpipe"> gathers<unit = 4>
+
+// -----
+
+// expected-error@+1 {{gathers<unit = -4>: a unit has 1 micro-batch or more}}
+pipe.schedule @family of @step family<"gpipe"> gathers<rule = unit, unit = -4>
+
+// -----
+
+// expected-error@+2 {{expected one of nearest, unit, not 'units'; did you mean unit?}}
+// expected-error@+1 {{failed to parse Pipe_GathersAttr parameter 'rule'}}
+pipe.schedule @family of @step family<"gpipe"> gathers<rule = units>

@@ -19,6 +19,12 @@ pipe.plan @step of @toy on @four microbatches(2) samples(4) {
 }
 // CHECK: pipe.schedule @family of @step family<"gpipe"> gathers<weights = 2, gradients = 1>
 pipe.schedule @family of @step family<"gpipe"> gathers<weights = 2, gradients = 1>
+// CHECK: pipe.schedule @ranks of @step family<"gpipe"> gathers<weights = [2, 2, 1], gradients = 1>
+pipe.schedule @ranks of @step family<"gpipe"> gathers<weights = [2, 2, 1], gradients = 1>
+// CHECK: pipe.schedule @unit of @step family<"blockwise", u = auto> gathers<rule = unit>
+pipe.schedule @unit of @step family<"blockwise", u = auto> gathers<rule = unit>
+// CHECK: pipe.schedule @four_long of @step family<"gpipe"> gathers<rule = unit, unit = 4>
+pipe.schedule @four_long of @step family<"gpipe"> gathers<rule = unit, unit = 4>
 // CHECK: pipe.schedule @auto of @step family<"gpipe"> gathers<>
 pipe.schedule @auto of @step family<"gpipe"> gathers<>
 

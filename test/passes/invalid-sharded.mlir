@@ -126,3 +126,44 @@ pipe.schedule @one of @step family<"gpipe">
 // expected-error@+1 {{schedule @each reduces the gradients of sharded stages in other units than @one, so they cannot share a reference; compile them apart, or write the same units}}
 pipe.schedule @each of @step family<"gpipe"> gathers<weights = 0, gradients = 0>
 pipe.executable @both of [@one, @each]
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{schedule @units gathers by units, but its order has none; say how many micro-batches one has, as in gathers<rule = unit, unit = 4>, or let family<"blockwise"> write it}}
+pipe.schedule @units of @step family<"gpipe"> gathers<rule = unit>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{gathers<weights> has 3 numbers for 2 ranks; write one number, or one for each rank}}
+pipe.schedule @three of @step family<"gpipe"> gathers<weights = [1, 1, 1], gradients = 1>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{ranks 0 and 1 share the state of stage 0, but gathers<gradients> has 1 and 0 chunks for them; ranks that share state have the same number}}
+pipe.schedule @apart of @step family<"gpipe"> gathers<weights = 1, gradients = [1, 0]>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+// expected-note@+1 {{this is the plan}}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{family 'blockwise' does not apply: blockwise cannot choose v here: this plan has 1 chunk a rank, and other plans are tried by}}
+pipe.schedule @chunks of @step family<"blockwise", u = 2, v = auto>

@@ -50,6 +50,45 @@ pipe.schedule @one of @step family<"blockwise", u = 2> gathers<weights = 1, grad
 // CHECK-NEXT:    pipe.unshard @s2[0]
 pipe.schedule @auto of @step family<"blockwise", u = 2>
 
+// By units: the last chunk stays for its backwards, and the first is gathered
+// again while those run. The size of the family's units is written down.
+// CHECK-LABEL: pipe.schedule @unit of @step family<"blockwise", u = 0> gathers<rule = unit, unit = 2>
+// CHECK:       pipe.rank 0 {
+// CHECK-NEXT:    pipe.unshard @s0[0]
+// CHECK-NEXT:    pipe.unshard @s2[0]
+// CHECK-NEXT:    pipe.forward @s0[0]
+// CHECK-NEXT:    pipe.forward @s0[1]
+// CHECK-NEXT:    pipe.reshard @s0[0]
+// CHECK:         pipe.unshard @s0[1]
+// CHECK-NEXT:    pipe.input_grad @s2[0]
+// CHECK-NOT:     pipe.unshard
+// CHECK:         pipe.weight_grad @s0[1]
+// CHECK-NEXT:    pipe.reshard @s0[1]
+// CHECK-NEXT:    pipe.reduce_grad @s0[0]
+// CHECK-NEXT:  }
+pipe.schedule @unit of @step family<"blockwise", u = 0> gathers<rule = unit>
+
+// Of orders without units, those that are stated.
+// CHECK-LABEL: pipe.schedule @stated of @step
+// CHECK-SAME:  gathers<rule = unit, unit = 1>
+pipe.schedule @stated of @step family<"interleaved-1f1b"> gathers<rule = unit, unit = 1>
+
+// By rank: the second group gathers chunk after chunk.
+// CHECK-LABEL: pipe.schedule @ranks of @step
+// CHECK-SAME:  gathers<weights = [2, 2, 1, 1], gradients = 1>
+// CHECK:       pipe.rank 0 {
+// CHECK-NEXT:    pipe.unshard @s0[0]
+// CHECK-NEXT:    pipe.unshard @s2[0]
+// CHECK:       pipe.rank 2 {
+// CHECK-NEXT:    pipe.unshard @s1[0]
+// CHECK-NEXT:    pipe.forward @s1[0]
+pipe.schedule @ranks of @step family<"blockwise", u = 2> gathers<weights = [2, 2, 1, 1], gradients = 1>
+
+// The unit that is best here takes the place of auto.
+// CHECK-LABEL: pipe.schedule @chosen of @step family<"blockwise", u = 2>
+// CHECK-SAME:  gathers<weights = 2, gradients = 1>
+pipe.schedule @chosen of @step family<"blockwise", u = auto>
+
 // A hand-written order stays as it is.
 // CHECK-LABEL: pipe.schedule @hand of @pair {
 // CHECK:         pipe.unshard @s0[0]

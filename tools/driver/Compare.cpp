@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
+#include "tools/driver/CompareUnits.h"
+#include "tools/driver/FamilyOption.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Outputs.h"
@@ -39,7 +41,21 @@ int run(const Arguments &arguments) {
   const bool asJson = arguments.has("json"), asCsv = arguments.has("csv");
   if (asJson && asCsv)
     return reportUsage("--json and --csv cannot be combined");
-  request.choices = allFamilies();
+  std::vector<FamilyChoice> units;
+  for (const std::string &text : arguments.all("family")) {
+    if (std::optional<std::string> fault =
+            chooseFamilies(text, request.choices))
+      return reportUsage(*fault);
+    if (request.choices.back().hasAuto()) {
+      units.push_back(std::move(request.choices.back()));
+      request.choices.pop_back();
+    }
+  }
+  if (!units.empty() && (!request.choices.empty() || units.size() > 1))
+    return reportUsage("--family with auto prints a table of its own; leave "
+                       "out the other families");
+  if (request.choices.empty())
+    request.choices = allFamilies();
   request.style = asJson ? Style::Json : asCsv ? Style::Csv : Style::Table;
   request.costsPath = arguments.text("costs");
   request.search = searchRequest(arguments);
@@ -58,6 +74,13 @@ int run(const Arguments &arguments) {
   if (!output.empty())
     if (Error error = checkWritable(output))
       return reportError(toString(std::move(error)));
+  if (!units.empty()) {
+    if (asJson || draw)
+      return reportUsage("--family with auto prints a table, as text or as "
+                         "--csv; it has no --json and no picture");
+    Interrupt interrupt;
+    return compareUnits(request, shapeRequest(arguments), units.front());
+  }
   std::vector<curves::Curve> curves;
   if (draw)
     request.curves = &curves;
@@ -86,10 +109,12 @@ const Command &compareCommand() {
       "compare",
       "compare all families and a searched schedule",
       compareOptions(),
-      {"FILE [--json | --csv] [-o FILE] [OPTIONS]"},
+      {"FILE [--family NAME]... [--json | --csv] [-o FILE] [OPTIONS]"},
       {"rondo compare examples/gpt-small.mlir --effort 1000",
        "rondo compare examples/gpt-small.mlir -o curves.html",
        "rondo compare examples/gpt-small.mlir --placement linear,interleaved",
+       "rondo compare examples/gpt-sharded.mlir --family "
+       "blockwise:u=auto,v=auto",
        "rondo compare problems.jsonl --csv > figures.csv"},
       nullptr,
       nullptr,

@@ -29,13 +29,19 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
 }
 
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
-                   bool keepTimes) {
-  FamilyResult result = generate(choice, problem);
-  if (auto *schedule = std::get_if<Schedule>(&result))
-    return evaluate(choice.text(), choice.text(), withPolicyOf(choice, problem),
-                    std::move(*schedule), keepTimes);
+                   bool keepTimes, const ArenaLimits &arenas) {
   Candidate candidate;
   candidate.name = candidate.family = choice.text();
+  auto numbers = withNumbers(choice, problem, arenas);
+  if (auto *fault = std::get_if<Fault>(&numbers)) {
+    candidate.reason = describe(*fault);
+    return candidate;
+  }
+  const FamilyChoice &chosen = std::get<FamilyChoice>(numbers);
+  FamilyResult result = generate(chosen, problem);
+  if (auto *schedule = std::get_if<Schedule>(&result))
+    return evaluate(chosen.text(), chosen.text(), withPolicyOf(chosen, problem),
+                    std::move(*schedule), keepTimes);
   candidate.reason = describe(std::get<Fault>(result));
   return candidate;
 }

@@ -46,11 +46,12 @@ void addArena(Candidate &candidate, const Problem &problem,
               const PlanFigures &plan);
 
 /// `keepTimes`: keep the start and end of each task. A family is judged by its
-/// own policy of versions where the problem states none.
+/// own policy of versions where the problem states none. Of its arguments,
+/// those that are `auto` become numbers, within `arenas` too.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
                    Schedule schedule, bool keepTimes);
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
-                   bool keepTimes);
+                   bool keepTimes, const ArenaLimits &arenas = {});
 
 } // namespace rondo::driver
 

@@ -5,6 +5,7 @@
 
 #include "dialect/Nearest.h"
 #include "passes/Passes.h"
+#include "passes/PlanShapes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
@@ -35,14 +36,10 @@ int readBasePlan(ModuleFile &file, const std::string &path,
                        "pipe.plan, not " +
                        Twine(plans.size()));
   base = plans.front();
+  if (failed(pipe::shapeGroups(base)))
+    return Failure;
   for (pipe::StageOp stage : base.getStages())
-    if (stage.getRanks().size() > 1) {
-      stage.emitError() << "stage @" << stage.getSymName() << " is on "
-                        << stage.describeRanks()
-                        << "; a search over placements takes stages on one "
-                           "rank: search for orders of the plan as written";
-      return Failure;
-    } else if (stage.getRecomputeAttr()) {
+    if (stage.getRecomputeAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()
                         << " recomputes; a search over placements takes stages "
                            "that keep their activations: search for orders of "
@@ -123,7 +120,7 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
     return reportUsage("--microbatches is '" + request.microbatches +
                        "'; it takes numbers from 1 to " +
                        Twine(maxMicrobatches) + " such as 8,16,32");
-  shapes = shapesOf(choice, base.lookupCluster().getDevices().size(),
+  shapes = shapesOf(choice, pipe::shapeGroups(base)->ranks.size(),
                     base.getMicrobatches());
   if (shapes.empty())
     return reportUsage(

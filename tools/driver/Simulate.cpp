@@ -4,6 +4,7 @@
 #include "tools/driver/Simulate.h"
 
 #include "tools/driver/Commands.h"
+#include "tools/driver/FamilyOption.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
@@ -36,40 +37,6 @@ void printFamilies(raw_ostream &os) {
   }
 }
 
-/// The first parameter of a family whose number int64 does not hold.
-std::optional<std::string> largeParameter(StringRef text) {
-  SmallVector<StringRef> pairs;
-  text.split(':').second.split(pairs, ',');
-  for (StringRef pair : pairs) {
-    StringRef digits = pair.split('=').second;
-    digits.consume_front("-");
-    int64_t number;
-    if (!digits.empty() && all_of(digits, isDigit) &&
-        digits.getAsInteger(10, number))
-      return pair.str();
-  }
-  return std::nullopt;
-}
-
-/// Adds the families that `text` asks for. Returns what is wrong with it, if
-/// anything.
-std::optional<std::string> choose(const std::string &text,
-                                  std::vector<FamilyChoice> &choices) {
-  if (text == "all") {
-    append_range(choices, allFamilies());
-    return std::nullopt;
-  }
-  if (std::optional<std::string> pair = largeParameter(text))
-    return "'" + *pair + "' in '" + text +
-           "' is too large; numbers are at most " +
-           std::to_string(std::numeric_limits<int64_t>::max());
-  auto choice = parseFamily(text);
-  if (auto *fault = std::get_if<Fault>(&choice))
-    return describe(*fault);
-  choices.push_back(std::get<FamilyChoice>(choice));
-  return std::nullopt;
-}
-
 int run(const Arguments &arguments) {
   SimulateRequest request;
   request.path = arguments.file();
@@ -87,7 +54,8 @@ int run(const Arguments &arguments) {
                   : withTimeline ? Style::Timeline
                                  : Style::Table;
   for (const std::string &text : arguments.all("family"))
-    if (std::optional<std::string> fault = choose(text, request.choices))
+    if (std::optional<std::string> fault =
+            chooseFamilies(text, request.choices))
       return reportUsage(*fault);
   request.window = windowRequest(arguments);
   request.costsPath = arguments.text("costs");

@@ -5,6 +5,7 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "planning/PlanArenas.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
@@ -105,7 +106,9 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
       choices = allFamilies();
   }
   for (const FamilyChoice &choice : choices) {
-    Candidate candidate = evaluate(choice, problem, comparison.needsTimes());
+    Candidate candidate =
+        evaluate(choice, problem, comparison.needsTimes(),
+                 hasArenas ? arenaLimits(figures, problem) : ArenaLimits());
     if (hasArenas)
       addArena(candidate, problem, figures);
     comparison.add(candidate);

@@ -2,6 +2,9 @@
 include "tools/driver/options/Shared.td"
 include "tools/driver/options/Searching.td"
 
+defm family : Value<"family", "NAME",
+  "only this family, such as 1f1b or kfkb:k=2; may be repeated; with auto, a "
+  "table of what it chooses from (default: all)", [Family, Repeatable]>;
 defm output : Value<"output", "FILE",
   "also draw time over memory: .svg, or .html, which needs no network">;
 defm o : ShortOutput<"FILE">;

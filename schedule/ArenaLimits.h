@@ -1,0 +1,29 @@
+//===- ArenaLimits.h - What programs may allocate ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_ARENALIMITS_H
+#define RONDO_SCHEDULE_ARENALIMITS_H
+
+#include "schedule/Schedule.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace rondo {
+
+/// Whether a schedule fits, beyond a problem's caps: programs also allocate
+/// messages, and lay buffers into slots. Whoever can lower schedules passes
+/// this to those that cannot.
+struct ArenaLimits {
+  /// What the programs of a legal schedule allocate, in bytes by rank; nothing
+  /// where that is not known.
+  std::function<std::optional<std::vector<int64_t>>(const Schedule &)> arenaOf;
+  /// What they may allocate, by rank; noMemoryCap where there is no limit.
+  std::vector<int64_t> devices;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_ARENALIMITS_H

@@ -1,0 +1,185 @@
+//===- Units.cpp - How many micro-batches a unit has ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/Units.h"
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/PlaceGathers.h"
+#include "schedule/families/Placement.h"
+#include "schedule/families/Replicas.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace rondo;
+
+/// The homes of each rank, by stage.
+static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
+  std::vector<std::vector<int32_t>> chunks(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    chunks[problem.rankOf(home)].push_back(home);
+  return chunks;
+}
+
+/// Keeps the one that hides worse.
+static void keepWorse(Beside &worst, Beside other) {
+  if (other.partOf(1) > worst.partOf(1))
+    worst = other;
+}
+
+Hiding rondo::hidingOf(const Problem &problem) {
+  Hiding worst;
+  for (const std::vector<int32_t> &chunks : chunksOfRanks(problem))
+    for (size_t k = 0; k < chunks.size(); ++k) {
+      const int32_t home = chunks[k];
+      const ShardedState how = problem.shardedState(home);
+      if (!problem.homes[home].isSharded())
+        continue;
+      // A single chunk has only itself.
+      const int32_t before = chunks[(k + chunks.size() - 1) % chunks.size()];
+      auto ns = [&](int32_t of, ActionKind kind) {
+        return problem.cost(of, kind).ns;
+      };
+      // With less in pieces they move once an iteration, not once a unit.
+      if (how == ShardedState::Weights)
+        keepWorse(worst.gather, {ns(home, ActionKind::Unshard),
+                                 ns(before, ActionKind::Forward)});
+      if (how != ShardedState::Optimizer)
+        keepWorse(worst.reduction,
+                  {ns(home, ActionKind::ReduceGrad),
+                   std::max(ns(before, ActionKind::InputGrad),
+                            ns(before, ActionKind::WeightGrad))});
+    }
+  return worst;
+}
+
+UnitLimit UnitCandidate::limit() const {
+  if (!fits())
+    return UnitLimit::Memory;
+  if (exposedNs > idleNs)
+    return UnitLimit::Traffic;
+  return idleNs > 0 ? UnitLimit::Bubble : UnitLimit::Nothing;
+}
+
+std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
+  const int64_t all = problem.microbatches;
+  // As `blockwise` sees it, with room for one whole chunk.
+  Problem groups = withWholeState(problem);
+  if (RankGroups::areNeeded(groups)) {
+    auto found = RankGroups::of(groups);
+    if (std::holds_alternative<Fault>(found))
+      return {all};
+    groups = std::get<RankGroups>(found).groupProblem();
+  }
+  const int64_t ranks = groups.numRanks(), fit = microbatchesThatFit(groups);
+  std::vector<int64_t> units = {
+      ranks, ranks * 3 / 2, 2 * ranks - 2, 2 * ranks - 1,
+      fit,   fit * 3 / 4,   fit / 2,       hidingOf(problem).leastUnit()};
+  constexpr int64_t mostEqual = 8;
+  for (int64_t count = 1; count <= mostEqual; ++count)
+    units.push_back((all + count - 1) / count);
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  units.erase(std::remove_if(units.begin(), units.end(),
+                             [&](int64_t u) { return u < 1 || u > all; }),
+              units.end());
+  return units;
+}
+
+/// The same problem where gathers and reductions take no time.
+static Problem withFreeMoves(const Problem &problem) {
+  Problem free = problem;
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    for (ActionKind kind : {ActionKind::Unshard, ActionKind::ReduceGrad})
+      free.cost(home, kind).ns = 0;
+  return free;
+}
+
+/// Sets by how much the fullest rank exceeds its memory.
+static void findMissing(UnitCandidate &candidate, const Problem &problem,
+                        const ArenaLimits &arenas) {
+  auto compare = [&](const std::vector<int64_t> &held,
+                     const std::vector<int64_t> &limits) {
+    for (size_t rank = 0; rank < held.size(); ++rank)
+      if (limits[rank] != noMemoryCap &&
+          held[rank] - limits[rank] > candidate.missingBytes) {
+        candidate.missingBytes = held[rank] - limits[rank];
+        candidate.missingOn = static_cast<int32_t>(rank);
+      }
+  };
+  compare(candidate.peakBytes, problem.memoryCaps);
+  if (!candidate.arenaBytes.empty())
+    compare(candidate.arenaBytes, arenas.devices);
+}
+
+static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
+                              int64_t unit, const ArenaLimits &arenas) {
+  UnitCandidate candidate;
+  candidate.unit = unit;
+  auto choice = chooseFamily("blockwise", {{"u", unit}});
+  auto made = generate(std::get<FamilyChoice>(choice), problem);
+  if (auto *fault = std::get_if<Fault>(&made)) {
+    candidate.fault = std::move(*fault);
+    return candidate;
+  }
+  const Schedule placed =
+      withGathers(problem, std::move(std::get<Schedule>(made)));
+  Simulation run;
+  auto fault = checkSchedule(problem, placed, &run);
+  if (fault && fault->rule != Rule::Memory) {
+    candidate.fault = std::move(fault);
+    return candidate;
+  }
+  const int64_t freeNs = simulate(free, placed).makespanNs;
+  candidate.makespanNs = run.makespanNs;
+  candidate.idleNs =
+      freeNs - *std::max_element(run.rankWorkNs.begin(), run.rankWorkNs.end());
+  candidate.exposedNs = std::max<int64_t>(0, run.makespanNs - freeNs);
+  candidate.peakBytes = std::move(run.peakBytes);
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    const GatherCounts counts = countGathers(problem, placed.rank(rank));
+    if (rank > 0 && counts.bytes <= candidate.trafficBytes)
+      continue;
+    candidate.gathers = counts.gathers;
+    candidate.reductions = counts.reductions;
+    candidate.trafficBytes = counts.bytes;
+  }
+  if (arenas.arenaOf)
+    candidate.arenaBytes =
+        arenas.arenaOf(placed).value_or(std::vector<int64_t>());
+  findMissing(candidate, problem, arenas);
+  return candidate;
+}
+
+std::vector<UnitCandidate> rondo::rateUnits(const Problem &problem,
+                                            const std::vector<int64_t> &units,
+                                            const ArenaLimits &arenas) {
+  const Problem free = withFreeMoves(problem);
+  std::vector<UnitCandidate> candidates;
+  for (int64_t unit : units)
+    candidates.push_back(rateUnit(problem, free, unit, arenas));
+  return candidates;
+}
+
+std::optional<size_t>
+rondo::bestUnit(const std::vector<UnitCandidate> &candidates) {
+  // Arenas where all have them: they count what tasks hold, and more.
+  const bool haveArenas = std::all_of(
+      candidates.begin(), candidates.end(), [](const UnitCandidate &one) {
+        return one.fault || !one.arenaBytes.empty();
+      });
+  auto rating = [&](const UnitCandidate &one) {
+    const std::vector<int64_t> &bytes =
+        haveArenas ? one.arenaBytes : one.peakBytes;
+    const int64_t peak = *std::max_element(bytes.begin(), bytes.end());
+    return std::tuple(one.missingBytes, one.makespanNs, peak, one.trafficBytes,
+                      one.unit);
+  };
+  std::optional<size_t> best;
+  for (size_t c = 0; c < candidates.size(); ++c)
+    if (!candidates[c].fault &&
+        (!best || rating(candidates[c]) < rating(candidates[*best])))
+      best = c;
+  return best;
+}

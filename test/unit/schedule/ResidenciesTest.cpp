@@ -1,0 +1,94 @@
+//===- ResidenciesTest.cpp - Numbers of whole chunks by rank --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ShardedChain.h"
+
+#include "schedule/Simulator.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+class ResidenciesTest : public ::testing::Test {
+protected:
+  /// Links on which gathers do not hide.
+  ResidenciesTest() {
+    problem.link = {0, 200};
+    for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+      problem.setShards(stage, ShardedState::Weights, wholeBytes, wholeBytes);
+    tasks = tasksOf(problem, "blockwise:u=3");
+  }
+
+  Simulation run(const Residencies &residencies) const {
+    return simulate(problem, placeGathersByRank(problem, tasks, residencies));
+  }
+  /// The shortest with the same numbers on all ranks; int64_t's maximum where
+  /// none fits.
+  int64_t bestOfSame() const {
+    int64_t best = std::numeric_limits<int64_t>::max();
+    for (int32_t weights = 1; weights <= 3; ++weights)
+      for (int32_t gradients = 1; gradients <= 3; ++gradients) {
+        const Schedule placed =
+            placeGathers(problem, tasks, {weights, gradients});
+        if (judge(problem, placed).empty())
+          best = std::min(best, simulate(problem, placed).makespanNs);
+      }
+    return best;
+  }
+
+  /// Two groups of two ranks with three chunks each.
+  Problem problem = shardedChain(2, 3, 2, 6);
+  Schedule tasks;
+};
+
+TEST_F(ResidenciesTest, OneForAllIsTheSameAsByRank) {
+  const Schedule all = placeGathers(problem, tasks, {2, 1}),
+                 byRank = placeGathersByRank(
+                     problem, tasks, Residencies(problem.numRanks(), {2, 1}));
+  ASSERT_EQ(all.numActions(), byRank.numActions());
+  EXPECT_TRUE(
+      std::equal(all.all().begin(), all.all().end(), byRank.all().begin()));
+}
+
+TEST_F(ResidenciesTest, WithoutCapsAllRanksHaveTheSame) {
+  EXPECT_EQ(chooseResidencies(problem, tasks).size(), 1u);
+}
+
+TEST_F(ResidenciesTest, RanksWithLessMemoryHaveFewer) {
+  // The first group has room for one chunk at a time.
+  const std::vector<int64_t> least = run({{1, 1}}).peakBytes;
+  for (int32_t rank : {0, 1})
+    problem.memoryCaps[rank] = least[rank];
+  const Residencies chosen = chooseResidencies(problem, tasks);
+  ASSERT_EQ(chosen.size(), 4u);
+  EXPECT_EQ(chosen[0], (Residency{1, 1}));
+  EXPECT_GT(chosen[2].weights, 1);
+  const Schedule placed = placeGathersByRank(problem, tasks, chosen);
+  EXPECT_EQ(judge(problem, placed), "");
+  EXPECT_LT(run(chosen).makespanNs, bestOfSame());
+}
+
+/// The ranks of a group gather together, though only one lacks memory.
+TEST_F(ResidenciesTest, RanksThatShareStateHaveTheSame) {
+  problem.memoryCaps[1] = run({{1, 1}}).peakBytes[1];
+  const Residencies chosen = chooseResidencies(problem, tasks);
+  ASSERT_EQ(chosen.size(), 4u);
+  EXPECT_EQ(chosen[0], chosen[1]);
+  EXPECT_EQ(chosen[2], chosen[3]);
+  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, chosen)), "");
+  EXPECT_LT(run(chosen).makespanNs, bestOfSame());
+}
+
+/// What does not fit with any numbers is that with the least memory.
+TEST_F(ResidenciesTest, NothingFits) {
+  problem.memoryCaps.assign(4, 1);
+  const Residencies chosen = chooseResidencies(problem, tasks);
+  for (const Residency &one : chosen)
+    EXPECT_EQ(one, (Residency{1, 1}));
+}
+
+} // namespace
