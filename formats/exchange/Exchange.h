@@ -48,6 +48,8 @@ struct ExchangedSchedule {
   /// The problem's costs are stated; otherwise every F, I and W takes 1 ns.
   bool hasTimes = false;
   Overlap overlap;
+  /// Of iterations that overlap: steps clip by the norm of all gradients.
+  bool clipsByNorm = false;
   /// How it was made, such as `kfkb:k=2`; empty if unknown.
   std::string family;
   /// By stage; empty where the stages are not those of a transformer.

@@ -13,7 +13,8 @@ static llvm::Error write(const ExchangedSchedule &schedule,
   json::writeSchedule(os, schedule.problem, schedule.schedule,
                       simulate(schedule.problem, schedule.schedule),
                       schedule.family, /*search=*/nullptr,
-                      /*comparison=*/nullptr, schedule.overlap);
+                      /*comparison=*/nullptr, schedule.overlap,
+                      schedule.clipsByNorm);
   os << "\n";
   return llvm::Error::success();
 }

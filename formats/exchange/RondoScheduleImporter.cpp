@@ -79,7 +79,9 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
       return assembled.takeError();
     result.problem = std::move(assembled->problem);
   }
-  auto fault = schedule.readRanks(result.problem, result.schedule);
+  auto fault = schedule.checkClip(result.problem);
+  if (!fault)
+    fault = schedule.readRanks(result.problem, result.schedule);
   if (!fault)
     fault = schedule.readLinkOrders(result.problem, result.schedule);
   if (fault)
@@ -91,6 +93,7 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
     return fail(fault->message);
   if (const json::Value *family = schedule.find("family"))
     result.family = family->string().value_or("");
+  result.clipsByNorm = schedule.clipsByNorm();
   return result;
 }
 

@@ -50,6 +50,9 @@ std::optional<TextFault> checkMetadata(const Fields &schedule,
     if (const Value *text = schedule.find(key))
       if (!text->isString())
         return key.str() + " is " + text->excerpt() + ", not a string";
+  if (const Value *clip = schedule.find("clip"))
+    if (clip->string() != "stage" && clip->string() != "global")
+      return "clip is " + clip->excerpt() + ", not \"stage\" or \"global\"";
   const Value *provenance = schedule.find("provenance");
   return provenance ? readAnyObject(*provenance, "provenance")
                     : std::optional<TextFault>();

@@ -8,7 +8,7 @@
 
 namespace rondo::json {
 
-/// Checks the members that no rule judges: `family`, `bound`, `search`,
+/// Checks the members that no rule judges: `family`, `bound`, `search`, `clip`,
 /// `provenance` and `infeasible`, as far as they are present. Version 1 leaves
 /// their types open, so only the keys of `search` are checked there.
 std::optional<TextFault> checkMetadata(const Fields &schedule, bool isVersion2);

@@ -22,11 +22,12 @@ constexpr StringRef optionalKeys[] = {
     "link_order",        "family",         "objective",  "makespan_ns",
     "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
     "peak_memory_bytes", "search",         "provenance", "overlap",
-    "weight_copies",     "delay"};
+    "weight_copies",     "delay",          "clip",       "norm_delay"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
-constexpr StringRef version2Keys[] = {"weight_copies", "delay"};
+constexpr StringRef version2Keys[] = {"weight_copies", "delay", "clip",
+                                      "norm_delay"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -180,6 +181,20 @@ std::optional<TextFault> ScheduleText::readKeys() {
       return key.str() + " is part of rondo-schedule/2, but this is "
                          "rondo-schedule/1";
   return checkMetadata(fields, isVersion2);
+}
+
+bool ScheduleText::clipsByNorm() const {
+  const Value *clip = fields.find("clip");
+  return clip && clip->string() == "global";
+}
+
+std::optional<TextFault> ScheduleText::checkClip(const Problem &problem) const {
+  for (StringRef key : {"clip", "norm_delay"})
+    if (problem.iterations == 1 && fields.find(key))
+      return key.str() + " is for iterations that overlap, but problem " +
+             quoted(problem.name) +
+             " has one; others clip by the norm of all gradients anyway";
+  return {};
 }
 
 std::optional<std::string> ScheduleText::problemName() const {

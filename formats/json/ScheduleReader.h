@@ -36,6 +36,12 @@ public:
   /// The value of `problem`, for messages.
   std::string problemExcerpt() const;
 
+  /// Whether steps clip gradients by the norm of all of them.
+  bool clipsByNorm() const;
+  /// `clip` and `norm_delay` are for several iterations; a fault where the
+  /// problem has one.
+  std::optional<TextFault> checkClip(const Problem &problem) const;
+
   /// Why there is no schedule, if the object says so.
   std::optional<std::string> infeasible() const;
 

@@ -84,7 +84,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search,
                    const ComparisonRecord *comparison,
-                   llvm::ArrayRef<std::pair<Action, Action>> overlap) {
+                   llvm::ArrayRef<std::pair<Action, Action>> overlap,
+                   bool clipsByNorm) {
   // Only orders of links need the edges by stage.
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
@@ -131,6 +132,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       const auto versions = analyzeVersions(problem, schedule, simulation);
       if (const auto *found = std::get_if<VersionAnalysis>(&versions))
         writeVersionClaims(json, problem, *found);
+    }
+    if (clipsByNorm) {
+      json.attribute("clip", "global");
+      if (auto delay = programNormDelay(problem, schedule))
+        json.attribute("norm_delay", *delay);
     }
     if (search)
       json.attributeObject("search", [&] {

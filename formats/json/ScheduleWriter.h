@@ -71,11 +71,14 @@ struct ComparisonRecord {
 /// `family` says how the schedule was made, such as `kfkb:k=2`; left out if
 /// empty. `search` and `comparison` are left out if null; the search's bound
 /// takes precedence. `overlap` has pairs of tasks that follow each other.
+/// `clipsByNorm`: steps of iterations that overlap clip by the norm of all
+/// gradients.
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search = nullptr,
                    const ComparisonRecord *comparison = nullptr,
-                   llvm::ArrayRef<std::pair<Action, Action>> overlap = {});
+                   llvm::ArrayRef<std::pair<Action, Action>> overlap = {},
+                   bool clipsByNorm = false);
 
 /// Writes that a problem has no schedule, and why.
 void writeInfeasible(llvm::raw_ostream &os, const Problem &problem,

@@ -151,6 +151,8 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
                                      const Problem &problem,
                                      Simulation &simulation) {
   Schedule schedule;
+  if (std::optional<TextFault> fault = text.checkClip(problem))
+    return fault;
   if (std::optional<TextFault> fault = judgeRanks(text, problem, schedule))
     return fault;
   if (std::optional<TextFault> fault = text.readOverlap(problem, schedule))
@@ -178,6 +180,9 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
       return toText(*fault, problem);
     if (std::optional<TextFault> fault = judgeVersionClaims(
             text, problem, std::get<VersionAnalysis>(versions)))
+      return fault;
+    if (std::optional<TextFault> fault =
+            judgeNormDelay(text, problem, schedule))
       return fault;
   }
   if (std::optional<TextFault> fault = judgeFigures(text, simulation))

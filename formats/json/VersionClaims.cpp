@@ -3,6 +3,9 @@
 
 #include "formats/json/VersionClaims.h"
 
+#include "schedule/NormDelay.h"
+#include "schedule/Repeating.h"
+
 #include <algorithm>
 
 namespace rondo::json {
@@ -69,6 +72,31 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
               return claimFault(where + "." + kind, delay, *claimed);
         return {};
       });
+}
+
+std::optional<int64_t> programNormDelay(const Problem &problem,
+                                        const Schedule &schedule) {
+  const Schedule order =
+      schedule.hasCounts() ? withSingleBackwards(schedule) : schedule;
+  return normDelay(problem, order,
+                   simulate(problem, order, /*keepTimes=*/true));
+}
+
+std::optional<TextFault> judgeNormDelay(const ScheduleText &text,
+                                        const Problem &problem,
+                                        const Schedule &schedule) {
+  const Value *claimed = text.find("norm_delay");
+  if (!claimed)
+    return {};
+  const std::optional<int64_t> delay = programNormDelay(problem, schedule);
+  if (!delay)
+    return TextFault("claim", "norm_delay is " + claimed->excerpt() + ", but " +
+                                  std::to_string(problem.iterations) +
+                                  " iterations are too few to tell; a longer "
+                                  "window would do");
+  return claimed->integer() == *delay
+             ? std::optional<TextFault>()
+             : claimFault("norm_delay", *delay, *claimed);
 }
 
 void writeVersionClaims(llvm::json::OStream &json, const Problem &problem,

@@ -25,7 +25,9 @@ static LogicalResult exportSchedule(pipe::ScheduleOp op,
   if (std::optional<Fault> fault =
           checkSchedule(*problem, expanded->schedule, &simulation))
     return pipe::emitFault(*fault, *expanded, *problem, op);
-  json::writeSchedule(os, *problem, expanded->schedule, simulation, *family);
+  json::writeSchedule(os, *problem, expanded->schedule, simulation, *family,
+                      /*search=*/nullptr, /*comparison=*/nullptr,
+                      /*overlap=*/{}, op.getClip() == pipe::Clip::Global);
   os << "\n";
   return success();
 }

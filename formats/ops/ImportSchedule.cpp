@@ -39,7 +39,9 @@ Expected<Schedule> readOrders(const json::Document &document,
   if (std::optional<std::string> why = text.infeasible())
     return faultIn(document, "it says that there is no schedule: " + *why);
   Schedule schedule;
-  std::optional<json::TextFault> fault = text.readRanks(problem, schedule);
+  std::optional<json::TextFault> fault = text.checkClip(problem);
+  if (!fault)
+    fault = text.readRanks(problem, schedule);
   if (!fault)
     fault = text.readLinkOrders(problem, schedule);
   if (fault)

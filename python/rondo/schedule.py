@@ -65,6 +65,8 @@ class Schedule:
     exit: dict[str, Any] | None = field(mapping, default=None)
     weight_copies: Any = field(anything, default=None)
     delay: Any = field(anything, default=None)
+    clip: str | None = field(text, default=None)
+    norm_delay: int | None = field(whole, default=None)
     search: SearchRecord | None = field(objects(SearchRecord), default=None)
     provenance: Any = field(anything, default=None)
     infeasible: Any = field(anything, default=None)
@@ -144,7 +146,7 @@ class Timeline:
         return f'<iframe srcdoc="{quoted}" style="width:100%;height:480px;border:0"></iframe>'
 
 
-_version_2_only = frozenset(["name", "entry", "exit", "weight_copies", "delay"])
+_version_2_only = frozenset(["name", "entry", "exit", "weight_copies", "delay", "clip", "norm_delay"])
 
 
 def read_schedules(path: str | os.PathLike[str]) -> list[Schedule]:

@@ -25,11 +25,24 @@ std::string DepthOrder::text() const {
   case BackwardStyle::Split:
     return text + ", W behind I";
   case BackwardStyle::LateWeights:
-    return text + ", W behind the next F";
+    text += ", W behind the next F";
+    if (lateStages < int32_t(depths.size()))
+      text += " on " + std::to_string(lateStages) +
+              (lateStages == 1 ? " stage" : " stages") + ", behind I on " +
+              std::to_string(depths.size() - size_t(lateStages));
+    return text;
   case BackwardStyle::Whole:
     return text + ", one backward an iteration";
   }
   return text;
+}
+
+/// Where a stage's own W comes.
+static BackwardStyle styleOf(BackwardStyle style, int32_t lateStages,
+                             int32_t stage) {
+  return style == BackwardStyle::LateWeights && stage >= lateStages
+             ? BackwardStyle::Split
+             : style;
 }
 
 int32_t rondo::leastDepth(const Problem &problem, BackwardStyle style) {
@@ -90,7 +103,8 @@ Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
   schedule.reserve((int64_t(3) * problem.microbatches + problem.iterations) *
                    problem.numStages());
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    appendStage(schedule, problem, order.style, s, order.depths[s]);
+    appendStage(schedule, problem, styleOf(order.style, order.lateStages, s), s,
+                order.depths[s]);
     schedule.endRank();
   }
   return schedule;
@@ -109,7 +123,8 @@ struct Legs {
 };
 } // namespace
 
-static Legs legsOf(const Problem &problem, BackwardStyle style) {
+static Legs legsOf(const Problem &problem, BackwardStyle style,
+                   int32_t lateStages) {
   const bool isFused =
       style == BackwardStyle::Fused || style == BackwardStyle::Whole;
   const int64_t served = style == BackwardStyle::Whole && !problem.countsOnce
@@ -122,8 +137,9 @@ static Legs legsOf(const Problem &problem, BackwardStyle style) {
     legs.work.push_back(double(problem.cost(s, ActionKind::Forward).ns +
                                problem.cost(s, back).ns * served));
     const auto weights = double(problem.cost(s, ActionKind::WeightGrad).ns);
-    legs.behind.push_back(style == BackwardStyle::Split ? weights : 0);
-    legs.between.push_back(style == BackwardStyle::LateWeights ? weights : 0);
+    const BackwardStyle own = styleOf(style, lateStages, s);
+    legs.behind.push_back(own == BackwardStyle::Split ? weights : 0);
+    legs.between.push_back(own == BackwardStyle::LateWeights ? weights : 0);
   }
   legs.messages.assign(problem.numStages(), 0);
   for (const Edge &edge : problem.edges) {
@@ -139,13 +155,13 @@ static Legs legsOf(const Problem &problem, BackwardStyle style) {
 }
 
 std::vector<int32_t> rondo::leastDepths(const Problem &problem,
-                                        BackwardStyle style,
-                                        double iterationNs) {
+                                        BackwardStyle style, double iterationNs,
+                                        int32_t lateStages) {
   // A window of so many micro-batches would hold no steady run anyway.
   constexpr double limit = 1 << 16;
   const int32_t stages = problem.numStages();
   const double each = problem.microbatchesEach();
-  const Legs legs = legsOf(problem, style);
+  const Legs legs = legsOf(problem, style, lateStages);
   std::vector<int32_t> depths(stages, leastDepth(problem, style));
   for (int32_t s = stages - 2; s >= 0; --s) {
     // Steps take their share of the pace.

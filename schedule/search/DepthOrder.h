@@ -18,6 +18,7 @@
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,11 +36,19 @@ enum class BackwardStyle : uint8_t {
   Whole,
 };
 
+inline constexpr int32_t everyStage = std::numeric_limits<int32_t>::max();
+
 struct DepthOrder {
   BackwardStyle style = BackwardStyle::Fused;
   /// By stage: leastDepth() or more. Not rising from stage to stage: a stage
   /// that waited for more forwards than are let in would wait for ever.
   std::vector<int32_t> depths;
+  /// Of BackwardStyle::LateWeights: so many of the first stages have it, 1 at
+  /// least, and the others are as Split. A cycle of waits between two stages
+  /// has W behind I of its first one and W in front of I of its last one, so
+  /// this leaves out most: those of the first stages come behind the next F,
+  /// those of the last ones behind I.
+  int32_t lateStages = everyStage;
 
   /// `depths 4,3,2,1`, with what the style does.
   std::string text() const;
@@ -65,9 +74,11 @@ Schedule scheduleOf(const Problem &problem, const DepthOrder &order);
 /// depths have a least solution, which is the least for every stage at once:
 /// least activations and least delay. Steps are counted as evenly spread, and
 /// for BackwardStyle::Whole the bound is an estimate, as is everything where
-/// links carry several messages at once. O(stages^2).
+/// links carry several messages at once. `lateStages` as in DepthOrder.
+/// O(stages^2).
 std::vector<int32_t> leastDepths(const Problem &ofDepths, BackwardStyle style,
-                                 double iterationNs);
+                                 double iterationNs,
+                                 int32_t lateStages = everyStage);
 
 } // namespace rondo
 

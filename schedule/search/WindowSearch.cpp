@@ -28,6 +28,9 @@ using namespace rondo;
 static constexpr int64_t fewVectors = 400;
 /// Steps of a bisection of a time: to a millionth.
 static constexpr int numBisections = 24;
+/// Numbers of first stages whose W come later than those of the others that
+/// are looked at.
+static constexpr int32_t mostMixed = 7;
 /// Restarts of the descent from changed depths.
 static constexpr int numRestarts = 4;
 
@@ -140,13 +143,20 @@ private:
     for (const VersionPolicy &of : judge.window().versions)
       isWhole |= of.backward == BackwardWeights::Committed &&
                  window.microbatchesEach() > 1;
-    std::vector<BackwardStyle> styles = {BackwardStyle::Fused,
-                                         BackwardStyle::Split};
+    std::vector<DepthOrder> styles = {{BackwardStyle::Fused, {}},
+                                      {BackwardStyle::Split, {}}};
     if (window.microbatchesEach() > 1)
-      styles.push_back(BackwardStyle::LateWeights);
+      styles.push_back({BackwardStyle::LateWeights, {}});
     if (isWhole && window.microbatchesEach() <= maxCount)
-      styles.push_back(BackwardStyle::Whole);
-    for (BackwardStyle style : styles)
+      styles.push_back({BackwardStyle::Whole, {}});
+    if (window.microbatchesEach() > 1) {
+      const int32_t mixed = chain.numStages() - 1;
+      const int32_t count = std::min(mixed, mostMixed);
+      for (int32_t i = 0; i < count; ++i)
+        styles.push_back(
+            {BackwardStyle::LateWeights, {}, 1 + i * mixed / count});
+    }
+    for (const DepthOrder &style : styles)
       searchStyle(judge, policy, chain, style);
   }
 
@@ -156,18 +166,22 @@ private:
     std::vector<int32_t> best;
   };
 
+  /// `like` has no depths.
   void searchStyle(const WindowJudge &judge, const PolicyChoice &policy,
-                   const Problem &chain, BackwardStyle style) {
+                   const Problem &chain, const DepthOrder &like) {
     Known known;
     auto look = [&](const std::vector<int32_t> &depths) {
-      return lookAt(judge, policy, style, known, depths);
+      return lookAt(judge, policy, like, known, depths);
     };
-    const int32_t least = leastDepth(chain, style);
+    auto leastFor = [&](double ns) {
+      return leastDepths(chain, like.style, ns, like.lateStages);
+    };
+    const int32_t least = leastDepth(chain, like.style);
     const std::vector<int32_t> shallow(chain.numStages(), least);
-    const auto deepest = leastDepths(chain, style, double(result.boundNs));
+    const auto deepest = leastFor(double(result.boundNs));
     look(shallow);
     if (!look(deepest))
-      bisect(chain, style, look);
+      bisect(chain, leastFor, look);
     noteUnlimited(judge, known, deepest);
     if (known.best.empty())
       return;
@@ -192,13 +206,13 @@ private:
 
   /// Measures depths once; true if they fit.
   bool lookAt(const WindowJudge &judge, const PolicyChoice &policy,
-              BackwardStyle style, Known &known,
+              const DepthOrder &like, Known &known,
               const std::vector<int32_t> &depths) {
+    DepthOrder order = like;
+    order.depths = depths;
     auto [at, isNew] = known.figures.try_emplace(depths);
     std::optional<WindowFigures> &figures = at->second;
-    auto write = [&](const Problem &over) {
-      return scheduleOf(over, DepthOrder{style, depths});
-    };
+    auto write = [&](const Problem &over) { return scheduleOf(over, order); };
     if (isNew) {
       // One look in any case, so that there is an answer.
       if (result.schedule && budget.isSpent())
@@ -207,7 +221,7 @@ private:
       figures = judge.measure(write, cost);
       budget.use(cost);
       if (figures && judge.fits(*figures))
-        offer(judge, policy, *figures, write, DepthOrder{style, depths}.text());
+        offer(judge, policy, *figures, write, order.text());
     }
     if (!figures || !judge.fits(*figures))
       return false;
@@ -218,8 +232,8 @@ private:
   }
 
   /// The least time whose least depths fit.
-  template <typename Look>
-  void bisect(const Problem &chain, BackwardStyle style, const Look &look) {
+  template <typename Least, typename Look>
+  void bisect(const Problem &chain, const Least &leastFor, const Look &look) {
     double low = double(result.boundNs), high = low;
     for (int32_t s = 0; s < chain.numStages(); ++s)
       high += double(chain.microbatchesEach()) *
@@ -228,7 +242,7 @@ private:
                      chain.cost(s, ActionKind::InputGrad).ns);
     for (int i = 0; i < numBisections && !budget.isSpent(); ++i) {
       const double middle = (low + high) / 2;
-      (look(leastDepths(chain, style, middle)) ? high : low) = middle;
+      (look(leastFor(middle)) ? high : low) = middle;
     }
   }
 

@@ -45,6 +45,18 @@ class RoundTrip(unittest.TestCase):
                     seen[form] = seen.get(form, 0) + 1
         self.assertTrue(all(seen.values()), seen)
 
+    def test_windows_that_clip(self):
+        plan = ROOT / "test/runtime/Inputs/asynchronous.mlir"
+        command = [find_rondo(), "simulate", plan, "--iterations", "12", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        clips = []
+        for line in done.stdout.splitlines():
+            schedule = rondo.Schedule.from_json(line)
+            self.assertEqual(schedule.to_json(), line)
+            clips.append(schedule.clip)
+        self.assertIn("global", clips)
+        self.assertIn(None, clips)
+
     def test_a_search(self):
         with tempfile.TemporaryDirectory() as folder:
             problem, schedule = (pathlib.Path(folder, n) for n in ("p.json", "s.json"))

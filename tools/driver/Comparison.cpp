@@ -158,7 +158,8 @@ void Comparison::add(const Candidate &candidate) {
   if (candidate.schedule) {
     isSearchBeaten |= searchedNs > objectiveOf(problem, candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
-                candidate.simulation, candidate.arenaBytes, nullptr);
+                candidate.simulation, candidate.arenaBytes, nullptr,
+                candidate.clipsByNorm);
     return;
   }
   const std::string why =
@@ -176,7 +177,8 @@ void Comparison::add(const Candidate &candidate) {
 void Comparison::addSchedule(const std::string &name, const std::string &family,
                              const Schedule &schedule, const Simulation &run,
                              const std::vector<int64_t> &arenaBytes,
-                             const json::SearchRecord *record) {
+                             const json::SearchRecord *record,
+                             bool clipsByNorm) {
   const curves::Origin origin = record                ? curves::Origin::Search
                                 : name.front() == '@' ? curves::Origin::File
                                                       : curves::Origin::Family;
@@ -201,7 +203,8 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
       comparison.exposedInOneQueueNs = exposed(row.communication->perRankNs);
     }
     json::writeSchedule(outs(), problem, schedule, run, family, record,
-                        bound ? &comparison : nullptr);
+                        bound ? &comparison : nullptr, /*overlap=*/{},
+                        clipsByNorm);
     outs() << "\n";
   }
   if (style == Style::ExplainedJson)

@@ -82,7 +82,7 @@ private:
   void addSchedule(const std::string &name, const std::string &family,
                    const Schedule &schedule, const Simulation &simulation,
                    const std::vector<int64_t> &arenaBytes,
-                   const json::SearchRecord *record);
+                   const json::SearchRecord *record, bool clipsByNorm = false);
   void noteOthers() const;
   void writeTable() const;
   void writeCsv() const;

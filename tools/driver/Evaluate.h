@@ -26,6 +26,8 @@ struct Candidate {
   std::string reason;
   /// The fault of the schedule, if a broken rule is the reason.
   std::optional<Fault> fault;
+  /// Of iterations that overlap: steps clip by the norm of all gradients.
+  bool clipsByNorm = false;
   /// What its programs allocate, by rank; empty if they were not planned.
   std::vector<int64_t> arenaBytes;
   /// An arena is larger than its device's memory.

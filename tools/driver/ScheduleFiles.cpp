@@ -40,7 +40,8 @@ int readSchedulesFor(const Problem &problem, const std::string &path,
         read->family.empty()
             ? "schedule " + std::to_string(schedules.size() - before)
             : read->family;
-    schedules.push_back({name, where, std::move(read->schedule)});
+    schedules.push_back(
+        {name, where, std::move(read->schedule), read->clipsByNorm});
   }
   if (schedules.size() == before)
     return reportError(path + ": no schedule is for problem '" + problem.name +

@@ -18,6 +18,8 @@ struct FileSchedule {
   /// `file: line 3: `, for messages.
   std::string where;
   Schedule schedule;
+  /// Steps clip by the norm of all gradients.
+  bool clipsByNorm = false;
 };
 
 /// The schedules of a rondo-schedule file that name the problem; whether they

@@ -61,9 +61,22 @@ void setFault(Line &line, const Problem &problem, const Fault &fault) {
   json::writeInfeasible(os, problem, line.reason);
 }
 
-Line searchOneWindow(const Problem &window, const Request &request) {
+/// `plan` is that of the window; null: a file of problems has it.
+Line searchOneWindow(const Problem &window, const Request &request,
+                     const PlanFigures *plan) {
   const SearchOptions &options = request.search.options;
-  WindowSearchResult result = runWindowSearch(window, request.windows, options);
+  bool isTold = true;
+  auto arenasOf = [&](const WindowSearchResult &found) {
+    auto arenas = arenasOfWindow(request.input, request.costs, found.problem,
+                                 *found.schedule);
+    isTold = arenas.has_value();
+    return arenas;
+  };
+  // Without weights only activations are known.
+  const bool limitsArenas = plan && plan->declaresWeights;
+  WindowSearchResult result =
+      runWindowSearch(window, request.windows, options,
+                      limitsArenas ? ArenasOfOrder(arenasOf) : nullptr);
   Line line;
   if (!result.schedule) {
     setFault(line, window, *result.fault);
@@ -74,6 +87,12 @@ Line searchOneWindow(const Problem &window, const Request &request) {
                ": only orders that drain in each iteration were "
                "tried: " +
                describe(*result.onlyDrained));
+  if (!isTold)
+    reportNote(window.name +
+               ": what messages take was not checked: no program was made of "
+               "this order, which may not repeat within " +
+               countOf(window.iterations, "iteration") +
+               "; a larger --iterations may help");
   line.figures = figuresOf(result);
   json::SearchRecord record = recordOf(result, options);
   raw_string_ostream os(line.text);
@@ -111,7 +130,8 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems,
   Progress progress(problems.size());
   forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
     lines[i] = problems[i].iterations > 1
-                   ? searchOneWindow(problems[i], request)
+                   ? searchOneWindow(problems[i], request,
+                                     plans.empty() ? nullptr : &plans[i])
                    : searchOne(problems[i], request.search,
                                plans.empty() ? nullptr : &plans[i], progress);
     if (problems[i].iterations > 1)

@@ -139,13 +139,15 @@ policiesFor(const Problem &window, const WindowSearchRequest &request) {
 
 WindowSearchResult runWindowSearch(const Problem &window,
                                    const WindowSearchRequest &request,
-                                   const SearchOptions &options) {
+                                   const SearchOptions &options,
+                                   const ArenasOfOrder &arenasOf) {
   WindowSearchOptions asked;
   asked.search = options;
   asked.policies = policiesFor(window, request);
   asked.mostDelay = request.mostDelay;
   if (request.microbatches.empty())
-    return searchWindow(window, asked);
+    return arenasOf ? searchFittingWindow(window, asked, arenasOf)
+                    : searchWindow(window, asked);
   const auto count = static_cast<int64_t>(request.microbatches.size());
   asked.search.timeLimitMs = (options.timeLimitMs + count - 1) / count;
   asked.search.effort = (options.effort + count - 1) / count;
@@ -205,10 +207,11 @@ std::string figuresOf(const WindowSearchResult &result) {
   text += "; " + textOf(unlimited.time) + " would take ";
   if (result.shortRank >= 0) {
     const int32_t rank = result.shortRank;
-    const int64_t cap = result.problem.memoryCaps[rank];
-    text += formatBytes(unlimited.heldBytes[rank]) + " on rank " +
-            std::to_string(rank) + ", " +
-            formatBytes(unlimited.heldBytes[rank] - cap) + " more than it has";
+    const int64_t held = unlimited.heldBytes[rank];
+    const int64_t missing = held - result.problem.memoryCaps[rank];
+    text += formatBytes(held) + " on rank " + std::to_string(rank) +
+            (missing > 0 ? ", " + formatBytes(missing) + " more than it has"
+                         : ", which its program's messages do not leave");
   }
   text += (result.shortRank >= 0 ? ", and " : "") + std::string("a delay of ") +
           countOf(unlimited.delay, "update");

@@ -4,7 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_SEARCHWINDOWS_H
 #define RONDO_TOOLS_DRIVER_SEARCHWINDOWS_H
 
-#include "schedule/WindowSearch.h"
+#include "planning/FittingWindows.h"
 #include "tools/driver/Arguments.h"
 #include "tools/driver/SearchRun.h"
 
@@ -33,10 +33,12 @@ int readWindowRequest(const Arguments &arguments, WindowSearchRequest &request);
 int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
                 std::vector<Problem> &problems);
 
-/// Searches one window: the best of its numbers of micro-batches.
+/// Searches one window: the best of its numbers of micro-batches. With
+/// `arenasOf`, of a plan, which has one number, as searchFittingWindow() does.
 WindowSearchResult runWindowSearch(const Problem &window,
                                    const WindowSearchRequest &request,
-                                   const SearchOptions &options);
+                                   const SearchOptions &options,
+                                   const ArenasOfOrder &arenasOf = nullptr);
 
 /// `iteration 90 ns, optimal; pipedream, depths 3,2,1, ...`.
 std::string figuresOf(const WindowSearchResult &result);

@@ -46,6 +46,9 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
                                  comparison.needsTimes());
   if (candidate.fault && !candidate.isOverCap())
     return pipe::emitFault(*candidate.fault, *expanded, problem, op);
+  // Of one iteration there is no earlier norm.
+  candidate.clipsByNorm =
+      problem.iterations > 1 && op.getClip() == pipe::Clip::Global;
   if (problem.iterations == 1 && !op.overlaps())
     addArena(candidate, problem, figures);
   comparison.add(candidate);

@@ -189,6 +189,7 @@ public:
     }
     if (!sums) {
       sums.emplace();
+      sums->clipsByNorm = candidate.clipsByNorm;
       if (problem.iterations > 1)
         sums->normDelay =
             normDelay(problem, *candidate.schedule, candidate.simulation);
@@ -314,10 +315,13 @@ int run(const Arguments &arguments) {
       if (int code =
               readSchedulesFor(problem, arguments.text("schedules"), schedules))
         return code;
-      for (FileSchedule &of : schedules)
-        printer.add(problem,
-                    evaluate(of.name, of.name, problem, std::move(of.schedule),
-                             /*keepTimes=*/true));
+      for (FileSchedule &of : schedules) {
+        Candidate candidate =
+            evaluate(of.name, of.name, problem, std::move(of.schedule),
+                     /*keepTimes=*/true);
+        candidate.clipsByNorm = of.clipsByNorm;
+        printer.add(problem, candidate);
+      }
     }
     for (const FamilyChoice &choice : choices)
       printer.add(withPolicyOf(choice, problem),

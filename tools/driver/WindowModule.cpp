@@ -4,6 +4,7 @@
 #include "tools/driver/WindowModule.h"
 
 #include "dialect/Bridge.h"
+#include "passes/PlanFigures.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
@@ -44,6 +45,48 @@ static mlir::ArrayAttr versionsOf(mlir::Builder &builder,
       })));
 }
 
+/// The order as a schedule behind its plan.
+static mlir::FailureOr<pipe::ScheduleOp>
+addWindow(pipe::PlanOp plan, const Problem &window, const Schedule &schedule) {
+  mlir::OpBuilder builder(plan);
+  builder.setInsertionPointAfter(plan);
+  auto op = pipe::ScheduleOp::create(
+      builder, plan.getLoc(), "searched", plan.getSymName(), pipe::FamilyAttr(),
+      pipe::SearchAttr(), pipe::FoundAttr(), versionsOf(builder, window),
+      pipe::GathersAttr(), pipe::ClaimsAttr(), pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
+  if (failed(pipe::foldSchedule(schedule, op)))
+    return mlir::failure();
+  return op;
+}
+
+std::optional<std::vector<int64_t>> arenasOfWindow(const std::string &input,
+                                                   const std::string &costs,
+                                                   const Problem &window,
+                                                   const Schedule &schedule) {
+  ModuleFile file;
+  std::vector<Problem> problems;
+  std::vector<PlanFigures> figures;
+  if (readPlans(file, input, costs, problems, figures) != Success)
+    return std::nullopt;
+  auto plan = file.module().lookupSymbol<pipe::PlanOp>(window.name);
+  if (!plan)
+    return std::nullopt;
+  mlir::ScopedDiagnosticHandler silent(
+      plan.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::FailureOr<pipe::ScheduleOp> op = addWindow(plan, window, schedule);
+  if (failed(op))
+    return std::nullopt;
+  mlir::FailureOr<Problem> proof = pipe::buildProblem(*op);
+  if (failed(proof))
+    return std::nullopt;
+  mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(*op, *proof);
+  if (failed(expanded))
+    return std::nullopt;
+  return arenaOf(pipe::figuresOf(*op), *proof, expanded->schedule);
+}
+
 int writeWindowModule(const std::string &input, const Problem &window,
                       const Schedule &schedule, const std::string &output) {
   ModuleFile file;
@@ -54,14 +97,7 @@ int writeWindowModule(const std::string &input, const Problem &window,
     return reportError(input + ": has no plan @" + window.name);
   auto [module, plan] =
       moduleOfPlan(chosen, chosen.getSymName(), chosen.getModel());
-  mlir::OpBuilder builder(plan);
-  builder.setInsertionPointAfter(plan);
-  auto op = pipe::ScheduleOp::create(
-      builder, plan.getLoc(), "searched", chosen.getSymName(),
-      pipe::FamilyAttr(), pipe::SearchAttr(), pipe::FoundAttr(),
-      versionsOf(builder, window), pipe::GathersAttr(), pipe::ClaimsAttr(),
-      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
-  if (failed(pipe::foldSchedule(schedule, op)))
+  if (failed(addWindow(plan, window, schedule)))
     return Failure;
   Error error = writeFile(output, [&](raw_ostream &os) -> Error {
     module->print(os);

@@ -8,6 +8,7 @@
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,16 @@ namespace rondo::driver {
 /// Lets a plan's problem count the bytes of its stages' weights, of which a
 /// window may keep several versions.
 void countWeights(const PlanFigures &figures, Problem &problem);
+
+/// The arenas of the program that compiling makes of a window's order, in bytes
+/// by rank. The window is of a plan of that name in `input`, with costs from
+/// `costs` unless that is empty. Nothing where there is no such program, for
+/// example because the order does not repeat within the window. Prints nothing
+/// of that.
+std::optional<std::vector<int64_t>> arenasOfWindow(const std::string &input,
+                                                   const std::string &costs,
+                                                   const Problem &window,
+                                                   const Schedule &schedule);
 
 /// Writes a module with the plan of a file that the window is of, its model and
 /// cluster, and the schedule as what begins a run and what repeats. Every

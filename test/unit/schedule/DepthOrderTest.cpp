@@ -111,6 +111,37 @@ TEST(DepthOrder, AlternatesBehindItsDepth) {
             "0F0 0F1 0F2 0F3 0B0 0B1 0STEP0 0B2 0B3 0STEP1");
 }
 
+TEST(DepthOrder, HasWeightGradientsInTwoPositions) {
+  const Problem problem = windowOf(2, 4, 8);
+  const auto lateOn = [](int32_t stages) {
+    return DepthOrder{BackwardStyle::LateWeights, {1, 1}, stages};
+  };
+  const Problem two = windowOf(2, 2, 1);
+  EXPECT_EQ(ordersOf(scheduleOf(two, lateOn(1)), two),
+            "0F0 0I0 0F1 0W0 0I1 0W1 0STEP0 | 1F0 1I0 1W0 1F1 1I1 1W1 1STEP0");
+  // F and I of both stages, and a W of stage 0 in front of each iteration.
+  EXPECT_EQ(timeOf(problem, lateOn(1)).each(), 17);
+  // A W of one stage or of the other in every micro-batch.
+  EXPECT_EQ(timeOf(problem, {BackwardStyle::Split, {1, 1}}).each(), 20);
+  EXPECT_EQ(timeOf(problem, lateOn(everyStage)).each(), 20);
+  EXPECT_EQ(lateOn(1).text(),
+            "depths 1,1, W behind the next F on 1 stage, behind I on 1");
+  EXPECT_EQ(lateOn(everyStage).text(), "depths 1,1, W behind the next F");
+}
+
+TEST(LeastDepths, AreLessWithWeightGradientsInTwoPositions) {
+  const Problem problem = windowOf(2, 4, 8);
+  const auto depths = [&](BackwardStyle style, int32_t lateStages) {
+    return leastDepths(problem, style, 16, lateStages);
+  };
+  EXPECT_EQ(depths(BackwardStyle::LateWeights, 1),
+            (std::vector<int32_t>{1, 1}));
+  EXPECT_EQ(depths(BackwardStyle::Split, everyStage),
+            (std::vector<int32_t>{2, 1}));
+  EXPECT_EQ(depths(BackwardStyle::LateWeights, everyStage),
+            (std::vector<int32_t>{2, 1}));
+}
+
 TEST(SettledTime, TakesTurns) {
   // Two micro-batches are in a cycle of 15 ns: iterations of one take 7 and 8.
   Problem problem = windowOf(2, 1, 8);

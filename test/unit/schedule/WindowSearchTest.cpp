@@ -93,26 +93,27 @@ public:
     longer.versions.assign(problem.numStages(), policy);
   }
 
-  Best best(BackwardStyle style, int32_t most) {
-    depths.assign(problem.numStages(), 0);
-    visit(style, 0, most);
+  Best best(BackwardStyle style, int32_t most,
+            int32_t lateStages = everyStage) {
+    order = {style, std::vector<int32_t>(problem.numStages(), 0), lateStages};
+    visit(0, most);
     return found;
   }
 
 private:
-  void visit(BackwardStyle style, size_t stage, int32_t most) {
-    if (stage == depths.size()) {
-      judge(style);
+  void visit(size_t stage, int32_t most) {
+    if (stage == order.depths.size()) {
+      judge();
       return;
     }
-    for (int32_t d = leastDepth(problem, style); d <= most; ++d) {
-      depths[stage] = d;
-      visit(style, stage + 1, d);
+    for (int32_t d = leastDepth(problem, order.style); d <= most; ++d) {
+      order.depths[stage] = d;
+      visit(stage + 1, d);
     }
   }
 
-  void judge(BackwardStyle style) {
-    const Schedule schedule = scheduleOf(longer, {style, depths});
+  void judge() {
+    const Schedule schedule = scheduleOf(longer, order);
     Simulation run = simulate(longer, schedule, /*keepTimes=*/true);
     ASSERT_TRUE(run.complete);
     auto versions = analyzeVersions(longer, schedule, run);
@@ -148,13 +149,13 @@ private:
   const Problem &problem;
   const int64_t mostDelay;
   Problem longer;
-  std::vector<int32_t> depths;
+  DepthOrder order;
   Best found;
 };
 
 TEST(WindowSearch, IsNoWorseThanAnyDepths) {
   Engine random(7);
-  int numCapped = 0, numOptimal = 0;
+  int numCapped = 0, numOptimal = 0, numMixed = 0;
   for (int trial = 0; trial < 62; ++trial) {
     // The last ones are too many to look at all.
     const auto stages = trial < 60 ? int32_t(pick(random, 1, 3)) : 5;
@@ -175,6 +176,10 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
       if (each == 1 && style == BackwardStyle::Split)
         break;
     }
+    const Best alike = best;
+    for (int32_t late = 1; late < stages && each > 1 && trial < 60; ++late)
+      best = all.best(BackwardStyle::LateWeights, 6, late);
+    numMixed += best.ns < alike.ns - 1e-6;
     if (name == "timeprest" && each > 1)
       best = all.best(BackwardStyle::Whole, 3 * each + 3);
     if (!found.schedule) {
@@ -194,7 +199,8 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
     numCapped += ns > double(found.boundNs) + 1e-6;
     numOptimal += found.isOptimal;
   }
-  // Both kinds occur.
+  // All kinds occur.
+  EXPECT_GT(numMixed, 0);
   EXPECT_GT(numCapped, 10);
   EXPECT_GT(numOptimal, 10);
 }
