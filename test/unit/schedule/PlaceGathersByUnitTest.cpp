@@ -38,8 +38,9 @@ TEST(PlaceGathersByUnit, CountsOfAUnit) {
         placeGathersByUnit(longer, tasksOf(longer, "blockwise:u=4"), 4));
     EXPECT_LE(two.gathers, int64_t(ranks) * 2 * (2 * chunks - 1));
     // With two chunks that holds for both.
-    if (chunks > 2)
+    if (chunks > 2) {
       EXPECT_GT(two.gathers, one.gathers);
+    }
     EXPECT_EQ(two.reductions, int64_t(ranks) * 2 * chunks);
   }
 }
