@@ -10,7 +10,12 @@
 #include "mlir/Pass/Pass.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
+
+namespace rondo {
+struct Fault;
+} // namespace rondo
 
 namespace rondo::pipe {
 
@@ -18,9 +23,12 @@ namespace rondo::pipe {
 #include "passes/Passes.h.inc"
 
 /// `pipe-search-schedules` that ends its searches with the best result so far
-/// when `interrupt`, which may be null, becomes true.
-std::unique_ptr<mlir::Pass>
-createSearchSchedules(const std::atomic<bool> *interrupt);
+/// when `interrupt`, which may be null, becomes true. With `onNone`, which gets
+/// each schedule for which nothing was found, and why, that is no error: the
+/// schedule stays without a body.
+std::unique_ptr<mlir::Pass> createSearchSchedules(
+    const std::atomic<bool> *interrupt,
+    std::function<void(ScheduleOp, const Fault &)> onNone = nullptr);
 /// The same of `pipe-choose-candidates`.
 std::unique_ptr<mlir::Pass>
 createChooseCandidates(const std::atomic<bool> *interrupt);

@@ -159,7 +159,7 @@ static bool hasPlacing(PlanOp plan, const ShapeGroups &groups,
 /// Cuts the layers of `plan`, a copy of `base`; what is wrong, if anything.
 static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
                                       const ShapeGroups &groups,
-                                      const PlanShape &shape) {
+                                      const PlanShape &shape, double &gap) {
   if (!plan.isChain())
     return makeFault<FaultKind::NotAChain>(base.getSymName().str());
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
@@ -184,15 +184,18 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
   const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
   if (auto *fault = std::get_if<Fault>(&partition))
     return *fault;
-  writeStages(plan, groups, input.rankOfStage,
-              std::get<Partition>(partition).begins);
+  const auto &cut = std::get<Partition>(partition);
+  writeStages(plan, groups, input.rankOfStage, cut.begins);
+  gap = double(cut.busiestNs - cut.leastNs) /
+        double(std::max<int64_t>(cut.leastNs, 1));
   return std::nullopt;
 }
 
-/// Gives `plan`, a copy of `base`, the shape; what is wrong, if anything.
+/// Gives `plan`, a copy of `base`, the shape; what is wrong, if anything. `gap`
+/// becomes ShapedPlan::cutGap.
 static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
                                     const ShapeGroups &groups,
-                                    const PlanShape &shape) {
+                                    const PlanShape &shape, double &gap) {
   std::optional<Fault> why = resizeMicrobatches(plan, shape.microbatches);
   if (why)
     return why;
@@ -205,7 +208,7 @@ static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
   if (failed(checkLayerSizes(plan.lookupModel(), plan)))
     return why;
   if (shape.placing != Placing::AsWritten)
-    if (std::optional<Fault> fault = cutLayers(plan, base, groups, shape))
+    if (std::optional<Fault> fault = cutLayers(plan, base, groups, shape, gap))
       return fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
@@ -291,11 +294,13 @@ Result<ShapedPlan> PlanShapes::make(const PlanShape &shape) {
   auto plan = cast<PlanOp>(builder.clone(*base));
   plan.setSymNameAttr(
       freeName(base->getParentOp(), base.getSymName() + "_shaped"));
-  if (std::optional<Fault> why = reshape(plan, base, groups, shape)) {
+  double gap = 0;
+  if (std::optional<Fault> why = reshape(plan, base, groups, shape, gap)) {
     plan.erase();
     return *why;
   }
   ShapedPlan shaped = valueOf(plan, base.getSymName());
+  shaped.cutGap = gap;
   shaped.id = made.size();
   made.push_back(plan);
   return shaped;

@@ -43,6 +43,7 @@ struct SearchSchedules : impl::SearchSchedulesBase<SearchSchedules> {
   SearchOptions optionsOf(SearchAttr search) const;
 
   const std::atomic<bool> *interrupt = nullptr;
+  std::function<void(ScheduleOp, const Fault &)> onNone;
 };
 
 /// What the op says, unless the pass was told otherwise.
@@ -71,6 +72,10 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   options.inIndexOrder = schedule.accumulatesInIndexOrder();
   SearchResult result =
       searchPlan(figuresOf(plan), *problem, options, rondo::search);
+  if (!result.schedule && onNone) {
+    onNone(schedule, *result.fault);
+    return success();
+  }
   if (!result.schedule) {
     InFlightDiagnostic error = schedule.emitError() << describe(*result.fault);
     if (isShortfall(*result.fault)) {
@@ -94,9 +99,11 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
 } // namespace
 
 std::unique_ptr<Pass>
-createSearchSchedules(const std::atomic<bool> *interrupt) {
+createSearchSchedules(const std::atomic<bool> *interrupt,
+                      std::function<void(ScheduleOp, const Fault &)> onNone) {
   auto pass = std::make_unique<SearchSchedules>();
   pass->interrupt = interrupt;
+  pass->onNone = std::move(onNone);
   return pass;
 }
 

@@ -31,6 +31,9 @@ struct ShapedPlan {
   /// Stage s has the layers begins[s] to begins[s + 1] of the model; one more
   /// than stages.
   std::vector<int32_t> begins;
+  /// How much more work the busiest rank may have than that of the best cut, as
+  /// a part of the latter; 0 if this is the best cut, or the file's own.
+  double cutGap = 0;
 };
 
 /// The plans of one model on one cluster.

@@ -42,7 +42,7 @@ std::vector<PlanShape> rondo::shapesOf(const ShapeChoice &choice, int64_t ranks,
                 Placing::Wave};
   std::vector<int32_t> counts = choice.chunks;
   if (counts.empty())
-    counts = {1, 2, 4};
+    counts = {1, 2, 3, 4};
   std::vector<int64_t> sizes = choice.microbatches;
   if (sizes.empty())
     sizes = {microbatches};

@@ -34,7 +34,7 @@ struct PlanShape {
 struct ShapeChoice {
   /// Empty: every placing, and the plan as written.
   std::vector<Placing> placings;
-  /// Stages per rank; empty: 1, 2 and 4.
+  /// Stages per rank; empty: 1 to 4.
   std::vector<int32_t> chunks;
   /// Empty: the plan's number.
   std::vector<int64_t> microbatches;

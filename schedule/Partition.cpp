@@ -30,7 +30,7 @@ public:
   Cutter(const PartitionInput &input, int64_t maxLabels)
       : layers(input), labels(input, layers),
         twoChunks(TwoChunks::of(input, layers)), maxLabels(maxLabels),
-        least(layers.leastBusiest()) {}
+        least(layers.leastBusiest()), floor(least) {}
 
   std::optional<Partition> run() {
     // What is promising depends on the limit; without one it is hard to say.
@@ -52,8 +52,10 @@ private:
   bool isProved() const { return best->isExact || best->busiestNs <= least; }
 
   std::optional<Partition> finish() {
-    if (best)
+    if (best) {
       best->isExact = isProved();
+      best->leastNs = best->isExact ? best->busiestNs : floor;
+    }
     return best;
   }
 
@@ -84,6 +86,7 @@ private:
       }
       if (limit == most)
         return true;
+      floor = std::max(floor, limit + 1);
     }
   }
 
@@ -111,6 +114,8 @@ private:
       }
       isCertain &= answer.isExact;
       below = limit + 1;
+      if (isCertain)
+        floor = std::max(floor, below);
       if (!isCertain && best->busiestNs - below < least / precision)
         return;
     }
@@ -124,6 +129,8 @@ private:
   const int64_t maxLabels;
   /// No cut has a busiest rank below this.
   const int64_t least;
+  /// The same, raised by limits under which nothing was found.
+  int64_t floor;
   std::optional<Partition> best;
 };
 

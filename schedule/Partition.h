@@ -34,6 +34,8 @@ struct Partition {
   /// No other cut has a less busy busiest rank; false if `maxLabels` cut off
   /// what could have been better.
   bool isExact = false;
+  /// The busiest rank of no cut has less work; busiestNs if it is exact.
+  int64_t leastNs = 0;
 };
 
 /// Consecutive stages of at least one layer each, so that the busiest rank has

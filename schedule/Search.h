@@ -35,10 +35,14 @@ struct SearchOptions {
   /// problem. The same seed and effort give the same schedule unless time runs
   /// out first.
   int64_t effort = 0;
+  /// Threads that work on the problem, this one among them; at least 1. If only
+  /// the effort ends the search, they change nothing but the time.
+  int64_t threads = 1;
   /// Only schedules that also keep rule S7.
   bool inIndexOrder = false;
   /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
-  /// time. Measurements on a busy machine use the thread's own.
+  /// time. Measurements on a busy machine use the thread's own, with one
+  /// thread.
   double (*clock)() = nullptr;
   /// Set by a signal handler to end the search with the best result so far.
   const std::atomic<bool> *interrupt = nullptr;

@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
-//          [--only=PART,...] [--clock=wall|cpu] [--show=N] [--match=TEXT]
+//          [--only=PART,...] [--clock=wall|cpu] [--threads=N] [--show=N]
+//          [--match=TEXT]
 //
-// PART is small, mixed, makespan, span, neighbours, tight or growth. FOLDER
+// PART is small, mixed, makespan, span, neighbours, tight, growth or, with
+// --threads, threads. FOLDER
 // holds small.problems.jsonl, small.optima.json, the same for mixed,
 // peers.problems.jsonl and peers.best.json, by default ../shared/oracles if it
 // exists. Takes every N-th problem or case (default 9), starting at number
 // --from, whose name contains TEXT. --clock=cpu limits the processor time of
-// the search, so that figures are valid on a busy machine. --show prints the
-// names of the N worst cases.
+// the search, so that figures are valid on a busy machine. --threads is how
+// many work on a problem, by wall time. --show prints the names of the N worst
+// cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +48,8 @@ static Settings readArgumentsOrExit(int argc, char **argv) {
       number(settings.from, 0);
     } else if (key == "--show") {
       number(settings.show, 0);
+    } else if (key == "--threads") {
+      number(settings.threads, 1);
     } else if (key == "--only") {
       settings.only = value.str();
     } else if (key == "--match") {
@@ -61,6 +66,10 @@ static Settings readArgumentsOrExit(int argc, char **argv) {
               argv[i]);
       exit(2);
     }
+  }
+  if (settings.isProcessorClock && settings.threads > 1) {
+    fprintf(stderr, "--clock=cpu is the time of one thread\n");
+    exit(2);
   }
   return settings;
 }
@@ -83,5 +92,7 @@ int main(int argc, char **argv) {
     measureTight(settings);
   if (settings.takes("growth"))
     measureGrowth(settings);
+  if (settings.threads > 1 && settings.takes("threads"))
+    measureThreads(settings);
   return 0;
 }

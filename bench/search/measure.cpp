@@ -36,6 +36,7 @@ Run searchIfFeasible(const Problem &problem, const Settings &settings,
                      int64_t limitMs) {
   SearchOptions options;
   options.timeLimitMs = limitMs;
+  options.threads = settings.threads;
   if (settings.isProcessorClock)
     options.clock = processorSeconds;
   const double begin = processorSeconds();

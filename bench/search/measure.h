@@ -14,6 +14,8 @@ struct Settings {
   std::string oracles = "../shared/oracles";
   bool isGiven = false;
   int64_t limitMs = 1000;
+  /// Of one search.
+  int64_t threads = 1;
   size_t every = 9, from = 0, show = 0;
   std::string only, match;
   bool isProcessorClock = false;
@@ -44,5 +46,6 @@ void measurePeers(const Settings &settings, rondo::Objective objective);
 void measureNeighbours(const Settings &settings);
 void measureTight(const Settings &settings);
 void measureGrowth(const Settings &settings);
+void measureThreads(const Settings &settings);
 
 #endif // RONDO_BENCH_SEARCH_MEASURE_H

@@ -1,19 +1,13 @@
 //===- Beam.cpp - Partial schedules, layer by layer -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Active schedules (Giffler and Thompson, 1960) of ranks and contended links:
-// of all tasks and messages that could be next, the one that would end first
-// determines a rank or link, which takes any of its own that could start before
-// that end. Consider a schedule that continues differently. The one that would
-// end first fits before what comes next there, and nothing gets later: I and W
-// only give memory back, and F only moves before tasks of these letters, unless
-// another stage's F of its rank comes first. For that case F is also banned
-// until one has run there. So these choices reach the best schedule if the
-// objective never gains from a later end.
+// A layer is expanded a few states at a time. Then the made states of equal
+// counts are judged in the order in which they were made; those of other counts
+// do not matter to them, so that threads share the work without a difference.
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/search/ActiveChoices.h"
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
@@ -33,28 +27,35 @@ struct Node {
 struct Item {
   PartialState state;
   Estimate estimate;
-  int32_t node;
-  bool isBeaten;
+  int32_t node = -1;
+  bool isBeaten = false;
+};
+
+/// What one thread needs of its own.
+struct Desk {
+  explicit Desk(const FlatProblem &flat) : propagation(flat, true) {}
+
+  Propagation propagation;
+  ActiveChoices::Scratch scratch;
+};
+
+/// States of the next layer with equal counts: those that are kept, by number,
+/// and those to be judged.
+struct Group {
+  std::vector<int32_t> kept;
+  std::vector<Child *> fresh;
 };
 
 class Beam {
 public:
-  Beam(const FlatProblem &flat, int64_t width, Incumbent &best, Budget &budget)
-      : flat(flat), width(width), best(best), budget(budget),
-        propagation(flat, true), child(flat, true) {
-    for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-      const auto &stages = flat.stagesOf[rank];
-      int64_t all = 0;
-      bool areEqual = true;
-      for (int32_t s : stages) {
-        all += flat.takes[s] * flat.microbatches;
-        areEqual &=
-            flat.ns[2][s] == flat.ns[2][stages.front()] &&
-            flat.weightGradFrees[s] == flat.weightGradFrees[stages.front()];
-      }
-      mayBan.push_back(stages.size() > 1 && all > flat.caps[rank]);
-      hasEqualWeightGrads.push_back(areEqual);
-    }
+  Beam(const FlatProblem &flat, int64_t width, Incumbent &best, Budget &budget,
+       Workers *workers)
+      : flat(flat), width(width), best(best), budget(budget), workers(workers),
+        choices(flat) {
+    desks.emplace_back(flat);
+    if (workers && width >= sharedWidth)
+      for (int32_t i = 1; i < workers->count(); ++i)
+        desks.emplace_back(flat);
     depths = flat.tasks();
     for (const FlatProblem::Message &message : flat.messages)
       if (message.isContended && message.beginsBurst())
@@ -62,14 +63,17 @@ public:
   }
 
   bool run() {
-    std::vector<Item> layer;
-    layer.push_back({PartialState(flat, true), {}, -1, false});
+    std::vector<Item> layer(1);
+    layer[0].state = PartialState(flat, true);
     for (int64_t depth = 0; depth < depths; ++depth) {
       used = 0;
-      groups.clear();
+      clearGroups();
       left = (flat.tasks() * (depths - depth)) / depths;
-      for (Item &item : layer) {
-        expand(item.state, item.node);
+      // As many at a time as take about a millisecond.
+      const auto part = size_t(
+          std::max<int64_t>(4, std::min<int64_t>(64, 5000 / (8 + left / 2))));
+      for (size_t from = 0; from < layer.size(); from += part) {
+        expandAll(&layer[from], std::min(part, layer.size() - from));
         if (budget.isSpent())
           return false;
       }
@@ -98,114 +102,120 @@ private:
     return !wasCut;
   }
 
-  /// A task or, if `string` is a link's, the burst that begins with `edge`.
-  struct Choice {
-    int32_t string;
-    int letter;
-    int32_t stage, edge;
-    int64_t start, end;
-  };
+  void clearGroups() {
+    for (size_t i = 0; i < numGroups; ++i)
+      groups[i].kept.clear();
+    numGroups = 0;
+    groupOf.clear();
+  }
 
-  void listChoices(const PartialState &state) {
-    choices.clear();
-    for (int32_t r = 0; r < flat.ranks; ++r) {
-      bool hasWeightGrad = false;
-      for (int32_t s : flat.stagesOf[r])
-        for (int letter : {0, 1, 2}) {
-          const int64_t start = state.earliest(flat, letter, s);
-          if (start >= never ||
-              (letter == 0 && (state.banned(s) || !state.fits(flat, s))))
-            continue;
-          // W of stages with equal times and bytes are interchangeable.
-          if (letter == 2) {
-            if (hasWeightGrad && hasEqualWeightGrads[r])
-              continue;
-            hasWeightGrad = true;
-          }
-          choices.push_back(
-              {r, letter, s, -1, start, start + flat.ns[letter][s]});
-        }
-    }
-    if (!flat.hasContendedLinks)
+  int32_t groupOfKey(uint64_t key) {
+    const auto [entry, isNew] = groupOf.try_emplace(key, int32_t(numGroups));
+    if (isNew && numGroups++ == groups.size())
+      groups.emplace_back();
+    return entry->second;
+  }
+
+  /// Calls work(desk, i) for every i below `count`, on several threads if that
+  /// takes long enough.
+  template <typename Work>
+  void forEach(size_t count, int64_t tasks, const Work &work) {
+    if (desks.size() == 1 || tasks < sharedTasks) {
+      for (size_t i = 0; i < count; ++i)
+        work(desks[0], i);
       return;
-    for (size_t e = 0; e < flat.messages.size(); ++e) {
-      const FlatProblem::Message &message = flat.messages[e];
-      if (!message.isContended || !message.beginsBurst())
+    }
+    const double begin = budget.seconds();
+    workers->forEach(int64_t(count), [&](int32_t worker, int64_t i) {
+      work(desks[worker], size_t(i));
+    });
+    budget.addSeconds(double(desks.size() - 1) * (budget.seconds() - begin));
+  }
+
+  /// Makes the children of some items of a layer.
+  void expandAll(const Item *items, size_t count) {
+    if (broods.size() < count)
+      broods.resize(count);
+    forEach(count, 8 * 4 * int64_t(count), [&](Desk &desk, size_t i) {
+      broods[i].count = 0;
+      choices.expand(items[i].state, desk.scratch, broods[i]);
+    });
+    touched.clear();
+    int64_t numMade = 0;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t n = 0; n < broods[i].count; ++n) {
+        Child &child = broods[i].children[n];
+        child.group = groupOfKey(child.state.key());
+        if (groups[child.group].fresh.empty())
+          touched.push_back(child.group);
+        groups[child.group].fresh.push_back(&child);
+        ++numMade;
+      }
+    budget.use(8 * numMade);
+    forEach(touched.size(), numMade * (left / 2 + 1),
+            [&](Desk &desk, size_t i) { judge(desk, groups[touched[i]]); });
+    for (size_t i = 0; i < count; ++i)
+      for (size_t n = 0; n < broods[i].count; ++n)
+        keep(broods[i].children[n], items[i].node);
+    for (int32_t group : touched)
+      groups[group].fresh.clear();
+  }
+
+  void judge(Desk &desk, Group &group) {
+    for (size_t i = 0; i < group.fresh.size(); ++i) {
+      Child &child = *group.fresh[i];
+      if (isBeaten(group, i))
         continue;
-      const int64_t start = state.earliestSend(flat, int32_t(e));
-      if (start < never)
-        choices.push_back({flat.ranks + message.link, message.letter,
-                           message.from, int32_t(e), start,
-                           start + message.occupancyNs});
+      child.estimate = desk.propagation.estimate(child.state, best.objective);
+      child.isEstimated = true;
+      if (child.estimate.bound >= best.objective)
+        continue;
+      desk.propagation.tighten(child.state);
+      if (isBeaten(group, i))
+        continue;
+      child.isKept = true;
+      for (int32_t other : group.kept)
+        if (!made[other].isBeaten &&
+            child.state.dominates(flat, made[other].state))
+          made[other].isBeaten = true;
+      for (size_t other = 0; other < i; ++other)
+        if (Child &before = *group.fresh[other];
+            before.isKept && !before.isBeaten &&
+            child.state.dominates(flat, before.state))
+          before.isBeaten = true;
     }
   }
 
-  void expand(const PartialState &state, int32_t node) {
-    listChoices(state);
-    if (choices.empty())
-      return;
-    const Choice first = *std::min_element(
-        choices.begin(), choices.end(),
-        [](const Choice &a, const Choice &b) { return a.end < b.end; });
-    for (const Choice &choice : choices)
-      if (choice.string == first.string &&
-          (choice.start < first.end || choice.end == first.end))
-        make(state, choice, node);
-    if (first.string >= flat.ranks || first.letter != 0 ||
-        !mayBan[first.string] || !canWait(state, first.stage))
-      return;
-    PartialState held = state;
-    held.banned(first.stage) = 1;
-    expand(held, node);
-  }
-
-  /// Another stage of this rank still has an F that is not banned.
-  bool canWait(const PartialState &state, int32_t stage) const {
-    for (int32_t s : flat.stagesOf[flat.rankOf[stage]])
-      if (s != stage && !state.banned(s) &&
-          state.done(0, s) < flat.microbatches)
+  /// Whether some state of this layer is at least as good in every respect as
+  /// one to be judged. Those in front of that have been judged.
+  bool isBeaten(const Group &group, size_t number) const {
+    const PartialState &state = group.fresh[number]->state;
+    for (int32_t other : group.kept)
+      if (!made[other].isBeaten && made[other].state.dominates(flat, state))
+        return true;
+    for (size_t i = 0; i < number; ++i)
+      if (const Child &before = *group.fresh[i];
+          before.isKept && !before.isBeaten &&
+          before.state.dominates(flat, state))
         return true;
     return false;
   }
 
-  void make(const PartialState &state, const Choice &choice, int32_t node) {
-    child.data = state.data;
-    if (choice.string < flat.ranks)
-      child.run(flat, choice.letter, choice.stage, choice.start);
-    else
-      child.send(flat, choice.edge);
-    std::vector<int32_t> &group = groups[child.key()];
-    budget.use(8);
-    if (isBeaten(group))
+  void keep(Child &child, int32_t parent) {
+    if (child.isEstimated)
+      budget.use(left / 2 + 1);
+    if (!child.isKept)
       return;
-    Estimate estimate = propagation.estimate(child, best.objective);
-    budget.use(left / 2 + 1);
-    if (estimate.bound >= best.objective)
-      return;
-    propagation.tighten(child);
-    if (isBeaten(group))
-      return;
-    for (int32_t other : group)
-      if (!made[other].isBeaten && child.dominates(flat, made[other].state))
-        made[other].isBeaten = true;
     if (used == made.size())
       made.emplace_back();
-    group.push_back(int32_t(used));
+    groups[child.group].kept.push_back(int32_t(used));
     Item &item = made[used++];
-    item.state = child;
-    item.estimate = estimate;
-    item.isBeaten = false;
-    nodes.push_back({node, choice.string, codeOf(choice.letter, choice.stage)});
+    std::swap(item.state, child.state);
+    item.estimate = child.estimate;
+    item.isBeaten = child.isBeaten;
+    nodes.push_back({parent, child.choice.string,
+                     codeOf(child.choice.letter, child.choice.stage)});
     item.node = int32_t(nodes.size()) - 1;
-  }
-
-  /// Whether some state of this layer is at least as good as `child` in every
-  /// respect.
-  bool isBeaten(const std::vector<int32_t> &group) const {
-    for (int32_t other : group)
-      if (!made[other].isBeaten && made[other].state.dominates(flat, child))
-        return true;
-    return false;
   }
 
   void keepBest(std::vector<Item> &layer) {
@@ -244,24 +254,31 @@ private:
   const int64_t width;
   Incumbent &best;
   Budget &budget;
-  Propagation propagation;
-  PartialState child;
-  /// By rank: whether an F may gain from waiting, and whether all W are alike.
-  std::vector<bool> mayBan, hasEqualWeightGrads;
+  Workers *const workers;
+  std::vector<Desk> desks;
+  const ActiveChoices choices;
   bool wasCut = false;
   int64_t depths = 0, left = 0;
-  std::vector<Choice> choices;
+  std::vector<Brood> broods;
   /// The next layer; only the first `used` states count.
   std::vector<Item> made;
   size_t used = 0;
   std::vector<Node> nodes;
   std::vector<int32_t> order;
-  std::unordered_map<uint64_t, std::vector<int32_t>> groups;
+  /// Only the first `numGroups` are used.
+  std::vector<Group> groups;
+  size_t numGroups = 0;
+  /// By key; and those with states to be judged.
+  std::unordered_map<uint64_t, int32_t> groupOf;
+  std::vector<int32_t> touched;
+  /// Narrower beams have too little to do for several threads, and so have
+  /// steps of fewer tasks.
+  static constexpr int64_t sharedWidth = 16, sharedTasks = 2000;
 };
 
 } // namespace
 
 bool rondo::beam(const FlatProblem &flat, int64_t width, Incumbent &best,
-                 Budget &budget) {
-  return Beam(flat, width, best, budget).run();
+                 Budget &budget, Workers *workers) {
+  return Beam(flat, width, best, budget, workers).run();
 }

@@ -6,6 +6,8 @@
 
 #include "schedule/Search.h"
 #include "schedule/bounds/FlatProblem.h"
+#include "schedule/search/Budget.h"
+#include "schedule/search/Workers.h"
 
 #include <memory>
 #include <vector>
@@ -95,47 +97,6 @@ private:
   std::vector<int64_t> asked, turnNs;
 };
 
-/// The remaining time and work.
-class Budget {
-public:
-  explicit Budget(const SearchOptions &options);
-
-  /// Adds tasks that were placed or timed.
-  void use(int64_t tasks) { used += tasks; }
-  /// True if the search must end, or if the next part, with this many tasks,
-  /// would exceed the time limit. Reads the clock rarely.
-  bool isSpent(int64_t next = 0);
-  /// Whether this many tasks would end within the time limit. A smaller number
-  /// may still fit.
-  bool hasTimeFor(int64_t tasks) const { return tasks < tasksInTime(); }
-  /// How many tasks fit in the remaining time, at the pace so far; `never` if
-  /// there is no time limit.
-  int64_t tasksInTime() const;
-  void limitEffort(int64_t tasks) { limit = tasks; }
-  /// Reserves this many tasks for what follows.
-  void keepBack(int64_t tasks) { kept = tasks; }
-  /// Reserves one of so many parts of time and effort; 0 gives the reserve out,
-  /// also if all else is spent.
-  void reserve(int64_t parts) {
-    reserved = parts;
-    spent = why == SearchStop::Interrupted;
-  }
-  int64_t tasksUsed() const { return used; }
-  int64_t tasksLeft() const {
-    return limit - (reserved > 0 ? limit / reserved : 0) - used;
-  }
-  double seconds() const;
-  SearchStop stop() const { return why; }
-
-private:
-  const SearchOptions &options;
-  double (*clock)();
-  double begin;
-  int64_t used = 0, limit = never, nextLook = 0, kept = 0, reserved = 0;
-  bool spent = false;
-  SearchStop why = SearchStop::Exhausted;
-};
-
 /// The best schedule so far. Only the objective decides what is better.
 struct Incumbent {
   Orders orders;
@@ -165,9 +126,9 @@ struct Incumbent {
 /// Layered search over partial schedules, guided by the propagated bound; at
 /// most `width` states per layer. True if only what a bound or dominance
 /// excludes was cut off: then no schedule is better than the incumbent's
-/// `exhaustedNs`.
+/// `exhaustedNs`. Workers, if there are any, change nothing but the time.
 bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
-          Budget &budget);
+          Budget &budget, Workers *workers = nullptr);
 
 /// A part of the search that keeps what it has learnt between its turns.
 class Part {
@@ -197,9 +158,10 @@ std::unique_ptr<Part> moveStretches(const FlatProblem &flat, uint64_t seed,
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 
-/// Moves tasks on the critical path of the incumbent.
-void polish(const FlatProblem &flat, uint64_t seed, int64_t tasks,
-            Incumbent &best, Budget &budget);
+/// Moves tasks on the critical path of the incumbent; starts there in each
+/// turn.
+std::unique_ptr<Part> polish(const FlatProblem &flat, uint64_t seed,
+                             Incumbent &best, Budget &budget);
 
 /// A small generator that is the same on all machines.
 class Random {

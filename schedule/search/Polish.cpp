@@ -15,14 +15,16 @@ using namespace rondo;
 
 namespace {
 
-class Polisher {
+class Polisher : public Part {
 public:
   Polisher(const FlatProblem &flat, uint64_t seed, Incumbent &best,
            Budget &budget)
       : flat(flat), best(best), budget(budget), timer(flat), random(seed),
         carried(flat.links) {}
 
-  void run(int64_t tasks) {
+  void run(int64_t tasks) override {
+    if (best.objective >= never || best.orders.empty())
+      return;
     const int64_t begin = budget.tasksUsed();
     const int64_t end = begin + tasks;
     if (budget.isSpent(3 * flat.tasks()))
@@ -71,6 +73,8 @@ public:
       }
     }
   }
+
+  int64_t value() const override { return best.objective; }
 
 private:
   struct Move {
@@ -156,8 +160,7 @@ private:
 
 } // namespace
 
-void rondo::polish(const FlatProblem &flat, uint64_t seed, int64_t tasks,
-                   Incumbent &best, Budget &budget) {
-  if (best.objective < never && !best.orders.empty())
-    Polisher(flat, seed, best, budget).run(tasks);
+std::unique_ptr<Part> rondo::polish(const FlatProblem &flat, uint64_t seed,
+                                    Incumbent &best, Budget &budget) {
+  return std::make_unique<Polisher>(flat, seed, best, budget);
 }

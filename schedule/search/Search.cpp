@@ -9,8 +9,7 @@
 #include "schedule/search/DealtSearch.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Orders.h"
-#include "schedule/search/WideningBeam.h"
+#include "schedule/search/OrderSearch.h"
 
 #include <algorithm>
 
@@ -18,24 +17,18 @@ using namespace rondo;
 
 namespace {
 
-/// Up to this many tasks the beam searches whole layers.
-constexpr int64_t smallTasks = 200;
-/// Up to this many a beam is worth its quadratic time.
-constexpr int64_t guidedTasks = 1600;
 /// The most that bounds cost per task, in tasks placed or timed.
 constexpr int64_t stepsOfBound = 12;
 /// The cost per task of making and judging a schedule of orders.
 constexpr int64_t stepsOfOffer = 3;
-/// Up to this many, the families are also priorities for orders within the
-/// caps.
-constexpr int64_t replayedTasks = 200000;
 /// Of how many parts of time and effort one is for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 
 class Searcher {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options) {}
+      : problem(problem), options(options), budget(options),
+        workers(options.threads) {}
 
   SearchResult run() {
     result.fault = findShortfall(problem);
@@ -238,41 +231,21 @@ private:
               best.origin);
     };
     budget.keepBack(stepsOfOffer * tasks());
-    if (flat->tasks() <= smallTasks)
-      searchSmall(*flat, costs, best, keep);
-    else
-      searchLarge(*flat, costs, best, keep);
+    OrderSearch{*flat,
+                options.seed,
+                seeds,
+                best,
+                budget,
+                workers,
+                keep,
+                [&] {
+                  improveBound();
+                  best.bound = result.bound.ns;
+                },
+                [&] { return endsSearch(*flat, costs, best); }}
+        .run();
     budget.keepBack(0);
     keep();
-  }
-
-  template <typename Keep>
-  void searchSmall(const FlatProblem &flat, BackwardCosts costs,
-                   Incumbent &best, const Keep &keep) {
-    auto kernel = tuneKernel(flat, options.seed, best, budget);
-    auto stretches = moveStretches(flat, options.seed, best, budget);
-    kernel->run(60 * flat.tasks());
-    beam(flat, 1, best, budget);
-    keep();
-    improveBound();
-    best.bound = result.bound.ns;
-    for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
-      if (best.isOptimal() || budget.isSpent())
-        return;
-      const int64_t before = budget.tasksUsed();
-      bool isExhausted = beam(flat, width, best, budget);
-      if (isExhausted && endsSearch(flat, costs, best))
-        return;
-      // The other methods get as much time as the beam has taken.
-      const int64_t turn = budget.tasksUsed() - before;
-      const uint64_t seed = options.seed + uint64_t(width);
-      if (width >= 48)
-        kernel->run(turn / 2);
-      if (width >= 16) {
-        stretches->run(turn / 2);
-        polish(flat, seed, turn / 4, best, budget);
-      }
-    }
   }
 
   /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
@@ -282,76 +255,6 @@ private:
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
            !flat.hasLongBursts && !hasCheaperBackward(problem) &&
            !flat.hasRecomputation;
-  }
-
-  template <typename Keep>
-  void searchLarge(const FlatProblem &flat, BackwardCosts costs,
-                   Incumbent &best, const Keep &keep) {
-    std::unique_ptr<Part> kernel = tuneKernel(flat, options.seed, best, budget);
-    std::vector<std::unique_ptr<Part>> islands = islandsOf(flat, best);
-    auto isOver = [&] {
-      return best.isOptimal() || budget.isSpent(4 * flat.tasks());
-    };
-    // All start; the best seed runs before the kernel, which makes many trials.
-    for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
-      islands[i]->run(30 * flat.tasks());
-      if (i == 0)
-        kernel->run(100 * flat.tasks());
-    }
-    if (islands.empty())
-      kernel->run(150 * flat.tasks());
-    else if (best.orders.empty())
-      kernel->run(0);
-    auto stretches = moveStretches(flat, options.seed, best, budget);
-    WideningBeam guided(flat, best, budget);
-    if (flat.tasks() <= guidedTasks && !isOver())
-      guided.run();
-    keep();
-    improveBound();
-    best.bound = result.bound.ns;
-    // Turns grow, so that a long search has long ones; after each round the
-    // worse half of the islands stops.
-    int64_t turn = 60 * flat.tasks();
-    for (uint64_t round = 1; !isOver(); ++round) {
-      const uint64_t seed = options.seed + round * 1000003;
-      std::stable_sort(
-          islands.begin(), islands.end(),
-          [](const auto &a, const auto &b) { return a->value() < b->value(); });
-      islands.resize((islands.size() + 1) / 2);
-      if (islands.empty() || islands[0]->value() > best.objective)
-        islands.insert(islands.begin(),
-                       replay(flat, seed, best.orders, best, budget));
-      for (auto &island : islands)
-        island->run(turn);
-      kernel->run(turn);
-      polish(flat, seed, turn, best, budget);
-      stretches->run(turn);
-      turn += turn / 4;
-      if (!isOver() && guided.isDue() && guided.run() &&
-          endsSearch(flat, costs, best))
-        return;
-    }
-  }
-
-  /// One for each seed, the best first: orders that keep the caps before those
-  /// that do not. Large problems only have the incumbent's.
-  std::vector<std::unique_ptr<Part>> islandsOf(const FlatProblem &flat,
-                                               Incumbent &best) {
-    std::vector<std::unique_ptr<Part>> islands;
-    if (flat.tasks() > replayedTasks) {
-      if (!best.orders.empty())
-        islands.push_back(
-            replay(flat, options.seed, best.orders, best, budget));
-      return islands;
-    }
-    std::stable_sort(
-        seeds.begin(), seeds.end(),
-        [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
-    for (size_t i = 0; i < seeds.size(); ++i)
-      if (auto orders = toOrders(flat, seeds[i].schedule))
-        islands.push_back(
-            replay(flat, options.seed + i, std::move(*orders), best, budget));
-    return islands;
   }
 
   void finish() {
@@ -369,11 +272,7 @@ private:
   const SearchOptions &options;
   Budget budget;
   SearchResult result;
-  /// What the families wrote, including schedules that break a cap.
-  struct Seed {
-    Schedule schedule;
-    int64_t objective = never;
-  };
+  Workers workers;
   std::vector<Seed> seeds;
   /// The beam left out nothing that could be better than this; 0: it did.
   int64_t provenNs = 0;

@@ -7,19 +7,24 @@
 
 using namespace rondo;
 
+/// How many times the pace of one thread a beam has, cautiously.
+double WideningBeam::speed() const {
+  return 1 + 0.6 * double(workers.count() - 1);
+}
+
 bool WideningBeam::isDue() {
   if (flat.tasks() <= fewTasks && cost < never && isLast())
     return true;
   const int64_t parts = hasFound || flat.tasks() <= fewTasks ? 1 : 4;
   return cost < budget.tasksUsed() / parts && cost < budget.tasksLeft() &&
-         budget.hasTimeFor(cost);
+         budget.hasTimeFor(int64_t(double(cost) / speed()));
 }
 
 /// If no two more beams fit what is left, the next one is as wide as fits. A
 /// beam finds nothing before it ends, so some time is kept.
 bool WideningBeam::isLast() {
-  const double left =
-      0.75 * double(std::min(budget.tasksLeft(), budget.tasksInTime()));
+  const double left = 0.75 * std::min(double(budget.tasksLeft()),
+                                      double(budget.tasksInTime()) * speed());
   const double before = double(width) / widening;
   if (double(cost) * (1 + widening) <= left || last <= 0)
     return false;
@@ -33,7 +38,7 @@ bool WideningBeam::isLast() {
 
 bool WideningBeam::run() {
   const int64_t before = budget.tasksUsed(), known = best.objective;
-  const bool wentThrough = beam(flat, width, best, budget);
+  const bool wentThrough = beam(flat, width, best, budget, &workers);
   hasFound = best.objective < known;
   width *= int64_t(widening);
   // If wider beams do not take longer, little is left to search.

@@ -12,8 +12,9 @@ namespace rondo {
 /// choices, so a beam gets far where the other methods do not.
 class WideningBeam {
 public:
-  WideningBeam(const FlatProblem &flat, Incumbent &best, Budget &budget)
-      : flat(flat), best(best), budget(budget) {}
+  WideningBeam(const FlatProblem &flat, Incumbent &best, Budget &budget,
+               Workers &workers)
+      : flat(flat), best(best), budget(budget), workers(workers) {}
 
   /// Whether the next beam is worth its cost: as much as all before it or, if
   /// there are many tasks and the last one found nothing, a quarter of that. If
@@ -25,6 +26,7 @@ public:
 
 private:
   bool isLast();
+  double speed() const;
   static constexpr double widening = 4;
   /// Up to this many, wide beams pay more often than they do not.
   static constexpr int64_t fewTasks = 400;
@@ -33,6 +35,7 @@ private:
   const FlatProblem &flat;
   Incumbent &best;
   Budget &budget;
+  Workers &workers;
   int64_t width = 1;
   bool hasFound = true;
   double last = 0;

@@ -89,8 +89,11 @@ bool Comparison::needsTimes() const {
 /// `[6, 4, 2]` for few ranks, the extremes for many.
 std::string Comparison::peakText(const std::vector<int64_t> &peaks) const {
   auto [least, most] = std::minmax_element(peaks.begin(), peaks.end());
-  if (!allRanks && bound)
-    return formatBytes(*most);
+  if (!allRanks && bound) {
+    auto first = std::max_element(peaks.begin(), peaks.end());
+    return formatBytes(*first) + " (rank " +
+           std::to_string(first - peaks.begin()) + ")";
+  }
   if (allRanks || peaks.size() <= 8) {
     std::string text;
     for (int64_t bytes : peaks)

@@ -19,6 +19,9 @@
 #include "tools/driver/Table.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
 
 using namespace llvm;
 
@@ -111,6 +114,20 @@ std::string PlanSearchRun::nearest() const {
                      : "or other placements (--placement auto)");
 }
 
+/// Of a cut that may not be the best for its busiest rank; empty if it is.
+static std::string cutGapText(const PlanCandidate &candidate) {
+  // Hundredths of a percent, rounded up.
+  const auto gap =
+      static_cast<int64_t>(std::ceil(10000 * candidate.plan->cutGap));
+  std::string text;
+  if (gap > 0)
+    raw_string_ostream(text)
+        << "its busiest rank has at most " << gap / 100 << "."
+        << format("%02lld", static_cast<long long>(gap % 100))
+        << " % more work than in the best cut";
+  return text;
+}
+
 void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
   // Considers only candidates with a plan.
   const bool isSpan = any_of(candidates(), [](const PlanCandidate &candidate) {
@@ -132,8 +149,11 @@ void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
                         ? "-"
                         : formatNs(candidate.objective()));
       row.push_back(formatNs(candidate.knownBound()));
-      row.push_back(&candidate == best ? "chosen"
-                                       : reasonOf(candidate, candidates()));
+      std::string said =
+          &candidate == best ? "chosen" : reasonOf(candidate, candidates());
+      if (const std::string gap = cutGapText(candidate); !gap.empty())
+        said += (said.empty() ? "" : "; ") + gap;
+      row.push_back(std::move(said));
     }
     table.add(std::move(row));
   }

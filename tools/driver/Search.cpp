@@ -3,6 +3,7 @@
 
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Evaluate.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Outputs.h"
@@ -31,7 +32,6 @@ struct Request {
   WindowSearchRequest windows;
   CurveRequest curve;
   std::string input, problems, costs, output, problemOutput;
-  int64_t threads = 1;
 
   /// Whether the plan may change its shape.
   bool isAmongPlans() const {
@@ -48,6 +48,8 @@ struct Line {
   bool noOrderFits = false;
   /// The schedule's figures, for a message.
   std::string figures;
+  /// What `rondo compile` would refuse of it; empty if nothing.
+  std::string refusal;
   /// Of a window, the problem that its schedule is for, and that.
   std::optional<Problem> chosen;
   std::optional<Schedule> order;
@@ -103,6 +105,18 @@ Line searchOneWindow(const Problem &window, const Request &request,
   return line;
 }
 
+/// Why programs of the schedule do not fit a plan that is searched by
+/// activations alone, as its model declares no weights; empty if they do.
+std::string refusalOf(const Problem &problem, const PlanFigures &plan,
+                      const Schedule &schedule) {
+  if (plan.declaresWeights || problem.homes.areSharded())
+    return "";
+  Candidate found;
+  found.schedule = schedule;
+  addArena(found, problem, plan);
+  return found.schedule ? "" : found.reason;
+}
+
 Line searchOne(const Problem &problem, const SearchRequest &request,
                const PlanFigures *plan, Progress &progress) {
   SearchResult result = runSearch(problem, request, progress, plan);
@@ -111,6 +125,8 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
     setFault(line, problem, *result.fault);
     return line;
   }
+  if (plan)
+    line.refusal = refusalOf(problem, *plan, *result.schedule);
   line.figures = figuresOf(problem, result);
   if (result.robustNs)
     line.figures += "; " + request.robust + " " + formatNs(*result.robustNs) +
@@ -122,13 +138,18 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
   return line;
 }
 
-/// `plans` are those of the problems, or empty.
+/// `plans` are those of the problems, or empty. Problems share the threads
+/// first, as that costs nothing; what is left over helps inside of each.
 std::vector<Line> searchAll(const std::vector<Problem> &problems,
                             const std::vector<PlanFigures> &plans,
-                            const Request &request) {
+                            Request request) {
   std::vector<Line> lines(problems.size());
   Progress progress(problems.size());
-  forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
+  int64_t &inside = request.search.options.threads;
+  const int64_t beside =
+      std::clamp<int64_t>(int64_t(problems.size()), 1, inside);
+  inside /= beside;
+  forEachOnThreads(problems.size(), beside, [&](size_t i) {
     lines[i] = problems[i].iterations > 1
                    ? searchOneWindow(problems[i], request,
                                      plans.empty() ? nullptr : &plans[i])
@@ -195,10 +216,6 @@ int readRequest(const Arguments &arguments, Request &request) {
   request.search = searchRequest(arguments);
   if (int code = readRobustness(arguments, request.search))
     return code;
-  request.threads = arguments.number("threads", 1);
-  if (request.threads < 1)
-    return reportUsage("--threads is " + Twine(request.threads) +
-                       "; it must be 1 or more");
   if (int code = readWindowRequest(arguments, request.windows))
     return code;
   if (int code = readCurveRequest(arguments, request.curve))
@@ -290,6 +307,12 @@ int run(const Arguments &arguments) {
   if (error)
     return reportError(toString(std::move(error)));
   reportWritten(lines, request.output);
+  for (auto [problem, line] : zip(problems, lines))
+    if (!line.refusal.empty())
+      reportNote(problem.name +
+                 ": the model declares no weights, so the search counted "
+                 "activations alone; `rondo compile` refuses this order: " +
+                 line.refusal + "; declare the weights (`parameters`)");
   if (Interrupt::happened())
     return Interrupted;
   // A batch continues; for a single problem, having no schedule is the result.

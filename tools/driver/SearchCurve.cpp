@@ -29,7 +29,7 @@ int readCurveRequest(const Arguments &arguments, CurveRequest &request) {
   }
   for (const char *option :
        {"robust", "placement", "chunks", "microbatches", "iterations", "policy",
-        "most-delay", "problem-output", "threads"})
+        "most-delay", "problem-output"})
     if (arguments.has(option))
       return reportUsage("--pareto and --" + Twine(option) +
                          " cannot be combined: the curve is of one problem as "

@@ -22,6 +22,7 @@ SearchRequest searchRequest(const Arguments &arguments) {
   options.effort = arguments.number("effort", 0);
   options.timeLimitMs = arguments.number(
       "time-limit-ms", options.effort > 0 ? 0 : SearchOptions().timeLimitMs);
+  options.threads = arguments.number("threads", 1);
   options.interrupt = Interrupt::flag();
   if (std::string objective = arguments.text("objective"); !objective.empty())
     request.objective =

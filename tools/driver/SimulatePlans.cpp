@@ -24,10 +24,31 @@ namespace rondo::driver {
 
 namespace {
 
+/// Schedules for which a search found nothing, and why.
+using Unfound = DenseMap<mlir::Operation *, Fault>;
+
+std::string nameOf(pipe::ScheduleOp op, StringRef family) {
+  std::string name = "@" + op.getSymName().str();
+  if (op.getSearchAttr())
+    name += " search";
+  else if (!family.empty())
+    name += " " + family.str();
+  return name;
+}
+
 /// Breaking a rule other than the cap is an error, reported at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
                                 const PlanFigures &figures,
+                                const Unfound &unfound,
                                 Comparison &comparison) {
+  if (auto found = unfound.find(op); found != unfound.end()) {
+    Candidate none;
+    none.name = nameOf(op, "");
+    none.reason = describe(found->second);
+    none.fault = found->second;
+    comparison.add(none);
+    return mlir::success();
+  }
   mlir::FailureOr<Problem> own = pipe::withPoliciesOf(op, plain);
   if (failed(own))
     return mlir::failure();
@@ -37,13 +58,8 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
   mlir::FailureOr<std::string> family = pipe::familyText(op);
   if (failed(expanded) || failed(family))
     return mlir::failure();
-  std::string name = "@" + op.getSymName().str();
-  if (op.getSearchAttr())
-    name += " search";
-  else if (!family->empty())
-    name += " " + *family;
-  Candidate candidate = evaluate(name, *family, problem, expanded->schedule,
-                                 comparison.needsTimes());
+  Candidate candidate = evaluate(nameOf(op, *family), *family, problem,
+                                 expanded->schedule, comparison.needsTimes());
   if (candidate.fault && !candidate.isOverCap())
     return pipe::emitFault(*candidate.fault, *expanded, problem, op);
   // Of one iteration there is no earlier norm.
@@ -78,6 +94,7 @@ SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
                                      const PlanFigures &figures,
+                                     const Unfound &unfound,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
   // Programs are lowered for one iteration, or for any number of them.
@@ -102,7 +119,7 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
       if (schedule.lookupPlan() != plan)
         continue;
       hasSchedule = true;
-      if (failed(addSchedule(schedule, problem, figures, comparison)))
+      if (failed(addSchedule(schedule, problem, figures, unfound, comparison)))
         return mlir::failure();
     }
     if (!hasSchedule && choices.empty())
@@ -142,11 +159,15 @@ int simulatePlans(const SimulateRequest &request) {
     request.search->applyObjective(problems);
   // An earlier run's search result holds only for the costs of that time.
   SmallVector<pipe::ScheduleOp> searched;
+  Unfound unfound;
   if (request.choices.empty() || request.search) {
     searched = unsearched(module);
-    if (failed(file.run([](mlir::OpPassManager &passes) {
+    if (failed(file.run([&](mlir::OpPassManager &passes) {
           passes.addPass(pipe::createGenerateSchedules());
-          passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+          passes.addPass(pipe::createSearchSchedules(
+              Interrupt::flag(), [&](pipe::ScheduleOp op, const Fault &why) {
+                unfound.try_emplace(op, why);
+              }));
           passes.addPass(pipe::createPlaceGathers());
         })))
       return file.exitCode();
@@ -156,7 +177,7 @@ int simulatePlans(const SimulateRequest &request) {
   std::vector<Outcome> outcomes;
   for (auto [number, plan] : enumerate(module.getOps<pipe::PlanOp>())) {
     mlir::FailureOr<Outcome> outcome =
-        comparePlan(plan, problems[number], figures[number], request);
+        comparePlan(plan, problems[number], figures[number], unfound, request);
     if (failed(outcome))
       return Failure;
     outcomes.push_back(*outcome);
@@ -164,7 +185,7 @@ int simulatePlans(const SimulateRequest &request) {
     if (!request.search && request.style != Style::Json &&
         request.style != Style::ExplainedJson)
       for (pipe::ScheduleOp schedule : searched)
-        if (schedule.lookupPlan() == plan)
+        if (schedule.lookupPlan() == plan && schedule.getFoundAttr())
           printGap(schedule);
     if (Interrupt::happened())
       return Interrupt::exitCode(Success);

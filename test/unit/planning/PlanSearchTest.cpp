@@ -218,7 +218,8 @@ TEST(PlanShape, OfAChoiceOnlyThoseThatMakeSense) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(texts({}, 4),
             (Texts{"as written m=8", "linear m=8", "interleaved v=2 m=8",
-                   "interleaved v=4 m=8", "v m=8", "wave v=4 m=8"}));
+                   "interleaved v=3 m=8", "interleaved v=4 m=8", "v m=8",
+                   "wave v=4 m=8"}));
   EXPECT_EQ(texts({}, 1), (Texts{"as written m=8", "linear m=8"}));
   ShapeChoice onlySizes;
   onlySizes.onlyAsWritten = true;

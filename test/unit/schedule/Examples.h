@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace rondo::test {
@@ -127,6 +128,17 @@ inline std::string textOf(ActionRange order) {
 inline std::string verdict(const Problem &problem, const Schedule &schedule) {
   auto fault = checkSchedule(problem, schedule);
   return fault ? describe(*fault, problem) : "";
+}
+
+/// Whether the orders of all ranks are the same.
+inline bool areEqual(const Schedule &a, const Schedule &b) {
+  if (a.numActions() != b.numActions() || a.numRanks() != b.numRanks())
+    return false;
+  for (int32_t r = 0; r < a.numRanks(); ++r)
+    if (!std::equal(a.rank(r).begin(), a.rank(r).end(), b.rank(r).begin(),
+                    b.rank(r).end()))
+      return false;
+  return true;
 }
 
 } // namespace rondo::test

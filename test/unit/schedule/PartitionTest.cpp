@@ -80,6 +80,7 @@ TEST(Partition, FindsTheBestOfAllCuts) {
     ++fitting;
     EXPECT_TRUE(found->isExact);
     EXPECT_EQ(found->busiestNs, best) << k;
+    EXPECT_EQ(found->leastNs, best) << k;
     EXPECT_EQ(found->begins.front(), 0);
     EXPECT_EQ(found->begins.back(), layers);
     for (size_t s = 0; s + 1 < found->begins.size(); ++s)
@@ -197,11 +198,28 @@ TEST(Partition, SaysWhereLabelsWereCutOff) {
   EXPECT_FALSE(few->isExact);
   std::optional<Partition> many = cut(input);
   EXPECT_LE(many->busiestNs, few->busiestNs);
+  EXPECT_LT(few->leastNs, few->busiestNs);
+  EXPECT_LE(few->leastNs, many->busiestNs);
   // No rank can have less than its share.
   int64_t all = 0;
   for (int64_t ns : input.workNs[0])
     all += ns;
   EXPECT_LE(many->busiestNs, all / 4 * 103 / 100);
+}
+
+TEST(Partition, KnowsAnIntervalForTheBestCutWithFewLabels) {
+  int open = 0;
+  for (uint32_t seed = 1; seed <= 40; ++seed) {
+    PartitionInput input = inputOf(waveRanks(3, 4), 3, unevenWork(16, seed));
+    const int64_t best = bestOfAll(input, {0});
+    std::optional<Partition> few = cut(input, 2);
+    if (!few)
+      continue;
+    EXPECT_LE(few->leastNs, best) << seed;
+    EXPECT_GE(few->busiestNs, best) << seed;
+    open += few->leastNs < few->busiestNs;
+  }
+  EXPECT_GT(open, 0);
 }
 
 TEST(Partition, NeedsALayerForEachStage) {

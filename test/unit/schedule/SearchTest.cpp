@@ -207,16 +207,6 @@ TEST(Search, TellsAnObserverWhatItKnows) {
             observed.simulation.makespanNs);
 }
 
-bool areEqual(const Schedule &a, const Schedule &b) {
-  if (a.numActions() != b.numActions() || a.numRanks() != b.numRanks())
-    return false;
-  for (int32_t r = 0; r < a.numRanks(); ++r)
-    if (!std::equal(a.rank(r).begin(), a.rank(r).end(), b.rank(r).begin(),
-                    b.rank(r).end()))
-      return false;
-  return true;
-}
-
 TEST(Search, OfALargeProblemIsTheSameOnAnyThread) {
   std::vector<int32_t> rankOfStage;
   for (int32_t s = 0; s < 24; ++s)

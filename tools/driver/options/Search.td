@@ -19,8 +19,6 @@ defm output : Value<"output", "FILE",
   ".mlir file gets the chosen plan and its schedule (default: standard "
   "output)">;
 defm o : ShortOutput<"FILE">;
-defm threads : Value<"threads", "N",
-  "problems searched at the same time (default 1)", [Number]>;
 def pareto : Switch<"pareto",
   "the best objective for every cap, instead of one schedule">;
 defm points : Value<"points", "N",

@@ -12,6 +12,9 @@ defm effort : Value<"effort", "N",
   "its size)", [Positive]>;
 defm seed : Value<"seed", "N", "seed of the random choices (default 0)",
   [Number]>;
+defm threads : Value<"threads", "N",
+  "threads, for several problems at the same time or together for one (default "
+  "1); with --effort they change no result", [Positive]>;
 defm objective : Choice<"objective", "makespan,span",
   "what to minimize (default: what the problem says)">;
 defm placement : List<"placement", "auto,linear,interleaved,v,wave",

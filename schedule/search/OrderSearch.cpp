@@ -1,0 +1,144 @@
+//===- OrderSearch.cpp - Beam, kernel, replay and moves in turn -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/OrderSearch.h"
+#include "schedule/search/WideningBeam.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// Up to this many a beam is worth its quadratic time.
+static constexpr int64_t guidedTasks = 1600;
+
+namespace {
+
+/// The parts that there is one of.
+struct Parts {
+  Parts(const Rounds &rounds, const FlatProblem &flat, uint64_t seed)
+      : kernel(rounds.runner([&](Incumbent &best, Budget &budget) {
+          return tuneKernel(flat, seed, best, budget);
+        })),
+        stretches(rounds.runner([&](Incumbent &best, Budget &budget) {
+          return moveStretches(flat, seed, best, budget);
+        })),
+        polisher(rounds.runner([&](Incumbent &best, Budget &budget) {
+          return polish(flat, seed + 1, best, budget);
+        })) {}
+
+  std::unique_ptr<Runner> kernel, stretches, polisher;
+};
+
+} // namespace
+
+static std::unique_ptr<Runner> replayRunner(const Rounds &rounds,
+                                            const FlatProblem &flat,
+                                            uint64_t seed, Orders orders) {
+  return rounds.runner([&](Incumbent &best, Budget &budget) {
+    return replay(flat, seed, std::move(orders), best, budget);
+  });
+}
+
+void OrderSearch::run() {
+  if (flat.tasks() <= smallTasks)
+    searchSmall();
+  else
+    searchLarge();
+}
+
+void OrderSearch::searchSmall() {
+  Rounds rounds(flat, best, budget, workers);
+  Parts parts(rounds, flat, seed);
+  rounds.run({{parts.kernel.get(), 60 * flat.tasks()}});
+  beam(flat, 1, best, budget, &workers);
+  keep();
+  improveBound();
+  for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
+    if (best.isOptimal() || budget.isSpent())
+      return;
+    const int64_t before = budget.tasksUsed();
+    if (beam(flat, width, best, budget, &workers) && isProof())
+      return;
+    // The other methods get as much time as the beam has taken.
+    const int64_t turn = budget.tasksUsed() - before;
+    std::vector<Rounds::Turn> turns;
+    if (width >= 48)
+      turns.push_back({parts.kernel.get(), turn / 2});
+    if (width >= 16) {
+      turns.push_back({parts.stretches.get(), turn / 2});
+      turns.push_back({parts.polisher.get(), turn / 4});
+    }
+    rounds.run(turns);
+  }
+}
+
+void OrderSearch::searchLarge() {
+  Rounds rounds(flat, best, budget, workers);
+  Parts parts(rounds, flat, seed);
+  std::vector<std::unique_ptr<Runner>> islands = islandsOf(rounds);
+  auto isOver = [&] {
+    return best.isOptimal() || budget.isSpent(4 * flat.tasks());
+  };
+  // All start; the best seed goes before the kernel, which makes many trials.
+  std::vector<Rounds::Turn> turns;
+  if (isOver()) {
+    if (best.orders.empty())
+      turns.push_back({parts.kernel.get(), 0});
+  } else {
+    for (auto &island : islands)
+      turns.push_back({island.get(), 30 * flat.tasks()});
+    turns.insert(
+        turns.begin() + (islands.empty() ? 0 : 1),
+        {parts.kernel.get(), (islands.empty() ? 150 : 100) * flat.tasks()});
+  }
+  rounds.run(turns);
+  WideningBeam guided(flat, best, budget, workers);
+  if (flat.tasks() <= guidedTasks && !isOver())
+    guided.run();
+  keep();
+  improveBound();
+  // Turns grow, so that a long search has long ones; after each round the
+  // worse half of the islands stops.
+  int64_t turn = 60 * flat.tasks();
+  for (uint64_t round = 1; !isOver(); ++round) {
+    std::stable_sort(islands.begin(), islands.end(),
+                     [](const auto &a, const auto &b) {
+                       return a->part->value() < b->part->value();
+                     });
+    islands.resize((islands.size() + 1) / 2);
+    if (islands.empty() || islands[0]->part->value() > best.objective)
+      islands.insert(
+          islands.begin(),
+          replayRunner(rounds, flat, seed + round * 1000003, best.orders));
+    turns.clear();
+    for (auto &island : islands)
+      turns.push_back({island.get(), turn});
+    for (Runner *runner :
+         {parts.kernel.get(), parts.polisher.get(), parts.stretches.get()})
+      turns.push_back({runner, turn});
+    rounds.run(turns);
+    turn += turn / 4;
+    if (!isOver() && guided.isDue() && guided.run() && isProof())
+      return;
+  }
+}
+
+/// One for each seed, the best first: orders that keep the caps before those
+/// that do not. Large problems only have the incumbent's.
+std::vector<std::unique_ptr<Runner>>
+OrderSearch::islandsOf(const Rounds &rounds) {
+  std::vector<std::unique_ptr<Runner>> islands;
+  if (flat.tasks() > replayedTasks) {
+    if (!best.orders.empty())
+      islands.push_back(replayRunner(rounds, flat, seed, best.orders));
+    return islands;
+  }
+  std::stable_sort(
+      seeds.begin(), seeds.end(),
+      [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
+  for (size_t i = 0; i < seeds.size(); ++i)
+    if (auto orders = toOrders(flat, seeds[i].schedule))
+      islands.push_back(
+          replayRunner(rounds, flat, seed + i, std::move(*orders)));
+  return islands;
+}

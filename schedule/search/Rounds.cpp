@@ -1,0 +1,76 @@
+//===- Rounds.cpp - Parts of the search beside each other -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/Rounds.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// A runner whose own orders are as good keeps them.
+void Rounds::learn(Runner &runner) const {
+  runner.best.bound = best.bound;
+  if (best.objective >= runner.best.objective)
+    return;
+  runner.best.orders = best.orders;
+  runner.best.objective = best.objective;
+  runner.best.origin = best.origin;
+}
+
+void Rounds::run(const std::vector<Turn> &turns) {
+  const auto count = int64_t(turns.size());
+  int64_t asked = 0;
+  for (const Turn &turn : turns)
+    asked += turn.tasks;
+  const int64_t left = std::max<int64_t>(0, budget.tasksLeft());
+  auto share = [&](int64_t tasks) {
+    return asked <= left
+               ? tasks
+               : int64_t(double(left) / double(asked) * double(tasks));
+  };
+  // The first runner that has an optimum.
+  std::atomic<int64_t> first{count};
+  for (int64_t i = 0; i < count; ++i) {
+    Runner &runner = *turns[i].runner;
+    learn(runner);
+    runner.budget = budget.part(share(turns[i].tasks));
+    runner.budget.cutWhen([&first, i] { return first.load() < i; });
+  }
+  // A clock is only read for what several threads take.
+  const bool isShared = workers.count() > 1 && count > 1;
+  auto now = [&](const Budget &of) { return isShared ? of.seconds() : 0; };
+  std::atomic<bool> isTimeUp{false};
+  std::vector<double> seconds(turns.size());
+  const double begin = now(budget);
+  workers.forEach(count, [&](int32_t, int64_t i) {
+    if (first < i)
+      return;
+    Runner &runner = *turns[i].runner;
+    const double start = now(runner.budget);
+    // Some parts need that long for a first step. A first schedule is made in
+    // any case.
+    if (runner.best.objective >= never ||
+        (!isTimeUp && !runner.budget.isSpent(4 * flat.tasks())))
+      runner.part->run(share(turns[i].tasks));
+    seconds[i] = now(runner.budget) - start;
+    if (runner.budget.stop() != SearchStop::Exhausted)
+      isTimeUp = true;
+    if (!runner.best.isOptimal())
+      return;
+    for (int64_t known = first; i < known;)
+      if (first.compare_exchange_weak(known, i))
+        return;
+  });
+  double together = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Runner &runner = *turns[i].runner;
+    runner.budget.cutWhen(nullptr);
+    together += seconds[i];
+    if (i > first)
+      continue;
+    budget.join(runner.budget);
+    best.offer(runner.best.orders, runner.best.objective,
+               runner.best.origin.c_str());
+  }
+  budget.addSeconds(std::max(0.0, together - (now(budget) - begin)));
+}

@@ -1,0 +1,60 @@
+//===- Rounds.h - Parts of the search beside each other ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SEARCH_ROUNDS_H
+#define RONDO_SCHEDULE_SEARCH_ROUNDS_H
+
+#include "schedule/search/Orders.h"
+
+namespace rondo {
+
+/// A part of the search, with its own copy of what it may change.
+struct Runner {
+  explicit Runner(const Budget &budget) : budget(budget) {}
+  Runner(const Runner &) = delete;
+
+  Incumbent best;
+  Budget budget;
+  std::unique_ptr<Part> part;
+};
+
+/// Runs runners in rounds. In a round each runner sees what was known before
+/// it, not what the others find meanwhile; at its end, the best of all becomes
+/// the incumbent, the first runner's of equals. So a round finds the same in
+/// any number of threads, as long as the effort and not the time ends it.
+class Rounds {
+public:
+  Rounds(const FlatProblem &flat, Incumbent &best, Budget &budget,
+         Workers &workers)
+      : flat(flat), best(best), budget(budget), workers(workers) {}
+
+  /// `make` gets the runner's incumbent and budget.
+  template <typename Make>
+  std::unique_ptr<Runner> runner(const Make &make) const {
+    auto made = std::make_unique<Runner>(budget);
+    made->part = make(made->best, made->budget);
+    return made;
+  }
+
+  /// A runner and how many tasks it gets.
+  struct Turn {
+    Runner *runner;
+    int64_t tasks;
+  };
+  /// Turns become shorter in proportion if less effort is left. Once a runner
+  /// has an optimum, those behind it do not count, whether they have run or
+  /// not.
+  void run(const std::vector<Turn> &turns);
+
+private:
+  void learn(Runner &runner) const;
+
+  const FlatProblem &flat;
+  Incumbent &best;
+  Budget &budget;
+  Workers &workers;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_ROUNDS_H

@@ -1,0 +1,178 @@
+//===- SearchThreadsTest.cpp - One search on several threads --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Examples.h"
+#include "RandomProblem.h"
+
+#include "schedule/Objective.h"
+#include "schedule/Search.h"
+#include "schedule/search/Orders.h"
+#include "schedule/search/Workers.h"
+
+#include <chrono>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+TEST(Workers, DoEverythingOnce) {
+  for (int64_t threads : {1, 2, 5}) {
+    Workers workers(threads);
+    EXPECT_EQ(workers.count(), threads);
+    for (int64_t count : {0, 1, 2, 3, 100, 1000, 7}) {
+      std::vector<std::atomic<int32_t>> done(static_cast<size_t>(count));
+      std::vector<std::atomic<bool>> isBusy(static_cast<size_t>(threads));
+      workers.forEach(count, [&](int32_t worker, int64_t i) {
+        EXPECT_FALSE(isBusy[worker].exchange(true));
+        ++done[i];
+        isBusy[worker] = false;
+      });
+      for (const std::atomic<int32_t> &times : done)
+        EXPECT_EQ(times.load(), 1);
+    }
+  }
+}
+
+TEST(Workers, RunBesideEachOther) {
+  Workers workers(3);
+  std::atomic<int32_t> inside{0};
+  std::atomic<bool> hasMet{true};
+  workers.forEach(3, [&](int32_t, int64_t) {
+    ++inside;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (inside < 3 && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    if (inside < 3)
+      hasMet = false;
+  });
+  EXPECT_TRUE(hasMet);
+}
+
+SearchResult searchOn(const Problem &problem, int64_t threads, int64_t effort,
+                      uint64_t seed) {
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = effort;
+  options.threads = threads;
+  options.seed = seed;
+  return search(problem, options);
+}
+
+/// Searches on 1, 2 and 4 threads; returns whether the optimum was proven.
+bool searchesAlike(const Problem &problem, int64_t effort, uint64_t seed) {
+  const SearchResult one = searchOn(problem, 1, effort, seed);
+  for (int64_t threads : {2, 4}) {
+    const SearchResult other = searchOn(problem, threads, effort, seed);
+    EXPECT_EQ(one.schedule.has_value(), other.schedule.has_value());
+    if (!one.schedule || !other.schedule)
+      continue;
+    EXPECT_TRUE(areEqual(*one.schedule, *other.schedule))
+        << threads << " threads, effort " << effort;
+    EXPECT_EQ(one.schedule->linkOrders.size(),
+              other.schedule->linkOrders.size());
+    EXPECT_EQ(one.bound.ns, other.bound.ns);
+    EXPECT_STREQ(one.bound.name, other.bound.name);
+    EXPECT_EQ(one.provenOptimal, other.provenOptimal);
+    EXPECT_EQ(one.effort, other.effort);
+    EXPECT_EQ(one.origin, other.origin);
+    EXPECT_EQ(one.stop, other.stop);
+  }
+  return one.provenOptimal;
+}
+
+TEST(SearchThreads, ChangeNoResultOfASmallProblem) {
+  Engine random(31);
+  int64_t open = 0, all = 0;
+  for (int n = 0; n < 60; ++n) {
+    Problem problem = n % 3 ? drawChain(random) : drawGraph(random);
+    if (problem.check())
+      continue;
+    SCOPED_TRACE(n);
+    ++all;
+    open += !searchesAlike(problem, pick(random, 1, 600), uint64_t(n));
+  }
+  EXPECT_GT(all, 40);
+  // Of one that ends at once there would be little to compare.
+  EXPECT_GT(open, 5);
+}
+
+/// A wave or V of uneven stages under caps.
+Problem drawLooped(Engine &random) {
+  const auto ranks = int32_t(pick(random, 2, 6)),
+             chunks = int32_t(pick(random, 1, 3));
+  Problem problem = problemOn(pick(random, 0, 1) ? waveRanks(ranks, chunks)
+                                                 : loopedRanks(ranks, chunks),
+                              ranks, int32_t(pick(random, 12, 24)));
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    problem.setStageCost(s, pick(random, 20, 60), pick(random, 20, 60),
+                         pick(random, 10, 50), 4, pick(random, 0, 4));
+  problem.memoryCaps.assign(ranks, 4 * chunks * pick(random, 2, ranks + 1));
+  problem.link.latencyNs = pick(random, 0, 9);
+  if (pick(random, 0, 2) == 0) {
+    problem.makeChain(std::vector<int64_t>(problem.numStages(), 9));
+    problem.link.bytesPerUs = 1000;
+  }
+  return problem;
+}
+
+TEST(SearchThreads, ChangeNoResultOfALargeProblem) {
+  Engine random(32);
+  int64_t large = 0;
+  for (int n = 0; n < 12; ++n) {
+    const Problem problem = drawLooped(random);
+    ASSERT_FALSE(problem.check());
+    SCOPED_TRACE(n);
+    searchesAlike(problem, pick(random, 200, 1000), uint64_t(n));
+    large += problem.numStages() * problem.microbatches * 3 > 200;
+  }
+  EXPECT_GT(large, 4);
+}
+
+/// What a beam reports of itself.
+struct BeamRun {
+  Incumbent best;
+  bool isExhausted = false;
+  int64_t tasks = 0;
+};
+
+BeamRun runBeam(const FlatProblem &flat, int64_t width, int64_t effort,
+                Workers *workers) {
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  Budget budget(options);
+  budget.limitEffort(effort);
+  BeamRun run;
+  run.isExhausted = beam(flat, width, run.best, budget, workers);
+  run.tasks = budget.tasksUsed();
+  return run;
+}
+
+TEST(SearchThreads, ChangeNothingInABeam) {
+  Engine random(33);
+  Workers workers(4);
+  int64_t found = 0;
+  for (int n = 0; n < 40; ++n) {
+    const Problem problem = n % 4 ? drawLooped(random) : drawChain(random);
+    if (problem.check())
+      continue;
+    const auto flat = FlatProblem::of(problem, BackwardCosts::Split);
+    ASSERT_TRUE(flat);
+    // A beam takes quadratic time.
+    if (flat->tasks() > 450)
+      continue;
+    const int64_t width = pick(random, 16, 40);
+    const int64_t effort = n % 8 == 7 ? 400000 : never;
+    const BeamRun one = runBeam(*flat, width, effort, nullptr);
+    const BeamRun four = runBeam(*flat, width, effort, &workers);
+    EXPECT_EQ(one.best.objective, four.best.objective) << n;
+    EXPECT_EQ(one.best.orders, four.best.orders) << n;
+    EXPECT_EQ(one.best.exhaustedNs, four.best.exhaustedNs) << n;
+    EXPECT_EQ(one.isExhausted, four.isExhausted) << n;
+    EXPECT_EQ(one.tasks, four.tasks) << n;
+    found += one.best.objective < never;
+  }
+  EXPECT_GT(found, 10);
+}
+
+} // namespace
