@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 9
-#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 10
+#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -130,8 +130,7 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
@@ -143,26 +142,18 @@ constexpr PoolDesc pools[] = {
     {0, 7473718848, 14188544, 1},
     {0, 7487907392, 7300816896, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {-1, 1, nullptr}, // home 0 output
-    {-1, 1, nullptr}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -191,8 +182,7 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
@@ -204,26 +194,18 @@ constexpr PoolDesc pools[] = {
     {0, 7473718848, 14188544, 1},
     {0, 7487907392, 7300816896, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {-1, 1, nullptr}, // home 0 output
-    {-1, 1, nullptr}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -252,8 +234,7 @@ static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
@@ -265,26 +246,18 @@ constexpr PoolDesc pools[] = {
     {0, 7473718848, 14188544, 1},
     {0, 7487907392, 7300816896, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {-1, 1, nullptr}, // home 0 output
-    {-1, 1, nullptr}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 9
-#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 10
+#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -102,8 +102,7 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 1224000, 1},
@@ -141,80 +140,52 @@ constexpr PoolDesc pools[] = {
     {3, 25436480, 294912, 1},
     {3, 25731392, 5542400, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {23, 1, slots_0}, // home 0 output
+    {}, {23, 1, slots_0}, // home 0 output
     {26, 1, slots_0}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {22, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {-1, 1, nullptr}, // home 1 data
-    {19, 1, slots_0}, // home 1 workspace
+    {}, {8, 1, slots_0}, // home 1 control
+    {}, {19, 1, slots_0}, // home 1 workspace
     {23, 1, slots_0}, // home 1 input
     {26, 1, slots_0}, // home 1 output
     {29, 1, slots_0}, // home 1 output_grad
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
-    {9, 1, slots_0}, // home 2 weights
+    {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
-    {-1, 1, nullptr}, // home 2 weight_changes
-    {12, 1, slots_0}, // home 2 control
-    {-1, 1, nullptr}, // home 2 data
-    {20, 1, slots_0}, // home 2 workspace
+    {}, {12, 1, slots_0}, // home 2 control
+    {}, {20, 1, slots_0}, // home 2 workspace
     {26, 1, slots_0}, // home 2 input
     {29, 1, slots_0}, // home 2 output
     {32, 1, slots_0}, // home 2 output_grad
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 2 checkpoints
-    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 2 gathered_weights
-    {-1, 1, nullptr}, // home 2 unreduced_gradients
-    {13, 1, slots_0}, // home 3 weights
+    {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
-    {-1, 1, nullptr}, // home 3 weight_changes
-    {16, 1, slots_0}, // home 3 control
-    {17, 8, slots_1}, // home 3 data
+    {}, {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_0}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
     {29, 1, slots_0}, // home 3 input
-    {-1, 1, nullptr}, // home 3 output
-    {-1, 1, nullptr}, // home 3 output_grad
-    {32, 1, slots_0}, // home 3 input_grad
+    {}, {}, {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 3 checkpoints
-    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 3 gathered_weights
-    {-1, 1, nullptr}, // home 3 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -318,21 +289,11 @@ static void rank_3(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr uint16_t slots_2[] = {0, 1, 0, 1, 1, 1, 1, 1};
-constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 1, 0, 1};
-constexpr uint16_t slots_4[] = {0, 1, 2, 3};
-constexpr uint16_t slots_5[] = {0, 1};
-constexpr uint16_t slots_6[] = {2, 3, 2, 2, 2, 2, 2};
-constexpr uint16_t slots_7[] = {0, 1, 0, 1, 0, 0, 3};
-constexpr uint16_t slots_8[] = {3, 3, 3, 3, 3, 1, 2, 1};
-constexpr uint16_t slots_9[] = {0, 1, 2};
-constexpr uint16_t slots_10[] = {2, 3, 3, 3, 3, 3, 3, 3};
-constexpr uint16_t slots_11[] = {1, 0, 1, 0, 1, 0, 0, 2};
-constexpr uint16_t slots_12[] = {2, 2, 2, 2, 2, 2, 1, 3};
-constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
-constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
+constexpr uint16_t slots_0[] = {3};
+constexpr uint16_t slots_1[] = {2, 3, 2, 2, 2, 2, 2};
+constexpr uint16_t slots_2[] = {1, 0};
+constexpr uint16_t slots_3[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr SlotPartDesc later_0[] = {{1, 1, slots_0}};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 1224000, 1},
@@ -374,80 +335,52 @@ constexpr PoolDesc pools[] = {
     {3, 25510208, 294912, 2},
     {3, 26100032, 5542400, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
-    {22, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {27, 8, slots_2}, // home 0 output
-    {27, 8, slots_3}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {26, 4, slots_4}, // home 0 saved_for_input_grad
-    {28, 4, slots_4}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {-1, 1, nullptr}, // home 1 data
-    {23, 1, slots_0}, // home 1 workspace
-    {30, 2, slots_5}, // home 1 input
-    {30, 7, slots_6}, // home 1 output
-    {30, 7, slots_7}, // home 1 output_grad
-    {30, 8, slots_8}, // home 1 input_grad
-    {29, 3, slots_9}, // home 1 saved_for_input_grad
-    {31, 3, slots_9}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
-    {9, 1, slots_0}, // home 2 weights
-    {10, 1, slots_0}, // home 2 gradients
-    {11, 1, slots_0}, // home 2 moments
-    {-1, 1, nullptr}, // home 2 weight_changes
-    {12, 1, slots_0}, // home 2 control
-    {-1, 1, nullptr}, // home 2 data
-    {24, 1, slots_0}, // home 2 workspace
-    {33, 2, slots_5}, // home 2 input
-    {33, 8, slots_10}, // home 2 output
-    {33, 8, slots_11}, // home 2 output_grad
-    {33, 8, slots_12}, // home 2 input_grad
-    {32, 2, slots_5}, // home 2 saved_for_input_grad
-    {34, 2, slots_5}, // home 2 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 2 checkpoints
-    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 2 gathered_weights
-    {-1, 1, nullptr}, // home 2 unreduced_gradients
-    {13, 1, slots_0}, // home 3 weights
-    {14, 1, slots_0}, // home 3 gradients
-    {15, 1, slots_0}, // home 3 moments
-    {-1, 1, nullptr}, // home 3 weight_changes
-    {16, 1, slots_0}, // home 3 control
-    {17, 8, slots_1}, // home 3 data
-    {25, 1, slots_0}, // home 3 workspace
-    {36, 8, slots_13}, // home 3 input
-    {-1, 1, nullptr}, // home 3 output
-    {-1, 1, nullptr}, // home 3 output_grad
-    {36, 8, slots_14}, // home 3 input_grad
-    {35, 1, slots_0}, // home 3 saved_for_input_grad
-    {37, 1, slots_0}, // home 3 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 3 checkpoints
-    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 3 gathered_weights
-    {-1, 1, nullptr}, // home 3 unreduced_gradients
+    {0, 1, slots_3}, // home 0 weights
+    {1, 1, slots_3}, // home 0 gradients
+    {2, 1, slots_3}, // home 0 moments
+    {}, {3, 1, slots_3}, // home 0 control
+    {4, 8, slots_3}, // home 0 data
+    {22, 1, slots_3}, // home 0 workspace
+    {}, {27, 2, slots_3}, // home 0 output
+    {27, 2, slots_3}, // home 0 output_grad
+    {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
+    {28, 4, slots_3}, // home 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
+    {6, 1, slots_3}, // home 1 gradients
+    {7, 1, slots_3}, // home 1 moments
+    {}, {8, 1, slots_3}, // home 1 control
+    {}, {23, 1, slots_3}, // home 1 workspace
+    {30, 2, slots_3}, // home 1 input
+    {30, 7, slots_1}, // home 1 output
+    {30, 2, slots_3}, // home 1 output_grad
+    {30, 1, slots_0}, // home 1 input_grad
+    {29, 3, slots_3}, // home 1 saved_for_input_grad
+    {31, 3, slots_3}, // home 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
+    {10, 1, slots_3}, // home 2 gradients
+    {11, 1, slots_3}, // home 2 moments
+    {}, {12, 1, slots_3}, // home 2 control
+    {}, {24, 1, slots_3}, // home 2 workspace
+    {33, 2, slots_3}, // home 2 input
+    {33, 1, slots_1, 1, later_0}, // home 2 output
+    {33, 2, slots_2}, // home 2 output_grad
+    {33, 1, slots_1}, // home 2 input_grad
+    {32, 2, slots_3}, // home 2 saved_for_input_grad
+    {34, 2, slots_3}, // home 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
+    {14, 1, slots_3}, // home 3 gradients
+    {15, 1, slots_3}, // home 3 moments
+    {}, {16, 1, slots_3}, // home 3 control
+    {17, 8, slots_3}, // home 3 data
+    {25, 1, slots_3}, // home 3 workspace
+    {36, 2, slots_3}, // home 3 input
+    {}, {}, {36, 2, slots_3}, // home 3 input_grad
+    {35, 1, slots_3}, // home 3 saved_for_input_grad
+    {37, 1, slots_3}, // home 3 saved_for_weight_grad
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -513,10 +446,8 @@ static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_0[] = {2, 3};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr uint16_t slots_2[] = {0, 1};
-constexpr uint16_t slots_3[] = {2, 3, 2, 3, 2, 3, 2, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 1224000, 1},
@@ -554,80 +485,46 @@ constexpr PoolDesc pools[] = {
     {3, 25436480, 294912, 2},
     {3, 26026304, 5542400, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
+    {0, 1, slots_1}, // home 0 weights
+    {1, 1, slots_1}, // home 0 gradients
+    {2, 1, slots_1}, // home 0 moments
+    {}, {3, 1, slots_1}, // home 0 control
     {4, 8, slots_1}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {23, 2, slots_2}, // home 0 output
-    {-1, 1, nullptr}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {22, 1, slots_0}, // home 0 saved_for_input_grad
-    {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {-1, 1, nullptr}, // home 1 data
-    {19, 1, slots_0}, // home 1 workspace
-    {26, 2, slots_2}, // home 1 input
-    {26, 8, slots_3}, // home 1 output
-    {-1, 1, nullptr}, // home 1 output_grad
-    {-1, 1, nullptr}, // home 1 input_grad
-    {25, 1, slots_0}, // home 1 saved_for_input_grad
-    {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
-    {9, 1, slots_0}, // home 2 weights
-    {10, 1, slots_0}, // home 2 gradients
-    {11, 1, slots_0}, // home 2 moments
-    {-1, 1, nullptr}, // home 2 weight_changes
-    {12, 1, slots_0}, // home 2 control
-    {-1, 1, nullptr}, // home 2 data
-    {20, 1, slots_0}, // home 2 workspace
-    {29, 2, slots_2}, // home 2 input
-    {29, 8, slots_3}, // home 2 output
-    {-1, 1, nullptr}, // home 2 output_grad
-    {-1, 1, nullptr}, // home 2 input_grad
-    {28, 1, slots_0}, // home 2 saved_for_input_grad
-    {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 2 checkpoints
-    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 2 gathered_weights
-    {-1, 1, nullptr}, // home 2 unreduced_gradients
-    {13, 1, slots_0}, // home 3 weights
-    {14, 1, slots_0}, // home 3 gradients
-    {15, 1, slots_0}, // home 3 moments
-    {-1, 1, nullptr}, // home 3 weight_changes
-    {16, 1, slots_0}, // home 3 control
+    {18, 1, slots_1}, // home 0 workspace
+    {}, {23, 2, slots_1}, // home 0 output
+    {}, {}, {22, 1, slots_1}, // home 0 saved_for_input_grad
+    {24, 1, slots_1}, // home 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
+    {6, 1, slots_1}, // home 1 gradients
+    {7, 1, slots_1}, // home 1 moments
+    {}, {8, 1, slots_1}, // home 1 control
+    {}, {19, 1, slots_1}, // home 1 workspace
+    {26, 2, slots_1}, // home 1 input
+    {26, 2, slots_0}, // home 1 output
+    {}, {}, {25, 1, slots_1}, // home 1 saved_for_input_grad
+    {27, 1, slots_1}, // home 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
+    {10, 1, slots_1}, // home 2 gradients
+    {11, 1, slots_1}, // home 2 moments
+    {}, {12, 1, slots_1}, // home 2 control
+    {}, {20, 1, slots_1}, // home 2 workspace
+    {29, 2, slots_1}, // home 2 input
+    {29, 2, slots_0}, // home 2 output
+    {}, {}, {28, 1, slots_1}, // home 2 saved_for_input_grad
+    {30, 1, slots_1}, // home 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
+    {14, 1, slots_1}, // home 3 gradients
+    {15, 1, slots_1}, // home 3 moments
+    {}, {16, 1, slots_1}, // home 3 control
     {17, 8, slots_1}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {32, 2, slots_2}, // home 3 input
-    {-1, 1, nullptr}, // home 3 output
-    {-1, 1, nullptr}, // home 3 output_grad
-    {-1, 1, nullptr}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 3 checkpoints
-    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 3 gathered_weights
-    {-1, 1, nullptr}, // home 3 unreduced_gradients
+    {21, 1, slots_1}, // home 3 workspace
+    {32, 2, slots_1}, // home 3 input
+    {}, {}, {}, {31, 1, slots_1}, // home 3 saved_for_input_grad
+    {33, 1, slots_1}, // home 3 saved_for_weight_grad
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {

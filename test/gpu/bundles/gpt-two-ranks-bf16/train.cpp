@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 9
-#error "another version of rondo wrote this program (tables of version 9): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 10
+#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -84,8 +84,7 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 3340288, 1},
@@ -107,44 +106,30 @@ constexpr PoolDesc pools[] = {
     {1, 29800064, 147456, 1},
     {1, 29947520, 5136256, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {13, 1, slots_0}, // home 0 output
+    {}, {13, 1, slots_0}, // home 0 output
     {16, 1, slots_0}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {12, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_1}, // home 1 data
+    {}, {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_0}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
     {13, 1, slots_0}, // home 1 input
-    {-1, 1, nullptr}, // home 1 output
-    {-1, 1, nullptr}, // home 1 output_grad
-    {16, 1, slots_0}, // home 1 input_grad
+    {}, {}, {16, 1, slots_0}, // home 1 input_grad
     {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -207,11 +192,7 @@ static void rank_1(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr uint16_t slots_2[] = {0, 1, 1, 1, 1, 1, 1, 1};
-constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 0, 0, 1};
-constexpr uint16_t slots_4[] = {0, 1};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 3340288, 1},
@@ -235,44 +216,30 @@ constexpr PoolDesc pools[] = {
     {1, 29873792, 147456, 2},
     {1, 30168704, 5136256, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {12, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {15, 8, slots_2}, // home 0 output
-    {15, 8, slots_3}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {14, 2, slots_4}, // home 0 saved_for_input_grad
-    {16, 2, slots_4}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
+    {}, {15, 2, slots_0}, // home 0 output
+    {15, 2, slots_0}, // home 0 output_grad
+    {}, {14, 2, slots_0}, // home 0 saved_for_input_grad
+    {16, 2, slots_0}, // home 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_1}, // home 1 data
+    {}, {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_0}, // home 1 data
     {13, 1, slots_0}, // home 1 workspace
-    {18, 8, slots_2}, // home 1 input
-    {-1, 1, nullptr}, // home 1 output
-    {-1, 1, nullptr}, // home 1 output_grad
-    {18, 8, slots_3}, // home 1 input_grad
+    {18, 2, slots_0}, // home 1 input
+    {}, {}, {18, 2, slots_0}, // home 1 input_grad
     {17, 1, slots_0}, // home 1 saved_for_input_grad
     {19, 1, slots_0}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -318,9 +285,7 @@ static void evaluation_rank_1(Rank & v1, const int64_t* v2) {
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
-constexpr uint16_t slots_0[] = {0};
-constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr uint16_t slots_2[] = {0, 1};
+constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 3340288, 1},
@@ -342,44 +307,28 @@ constexpr PoolDesc pools[] = {
     {1, 29800064, 147456, 2},
     {1, 30094976, 5136256, 1},
 };
-// pool, period, slots; by home and buffer
+// pool, period, slots; parts from a later micro-batch on: how many, which;
+// by home and buffer
 constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
-    {-1, 1, nullptr}, // home 0 weight_changes
-    {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
+    {}, {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_0}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
-    {-1, 1, nullptr}, // home 0 input
-    {13, 2, slots_2}, // home 0 output
-    {-1, 1, nullptr}, // home 0 output_grad
-    {-1, 1, nullptr}, // home 0 input_grad
-    {12, 1, slots_0}, // home 0 saved_for_input_grad
+    {}, {13, 2, slots_0}, // home 0 output
+    {}, {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 0 checkpoints
-    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 0 gathered_weights
-    {-1, 1, nullptr}, // home 0 unreduced_gradients
-    {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
-    {-1, 1, nullptr}, // home 1 weight_changes
-    {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_1}, // home 1 data
+    {}, {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_0}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
-    {16, 2, slots_2}, // home 1 input
-    {-1, 1, nullptr}, // home 1 output
-    {-1, 1, nullptr}, // home 1 output_grad
-    {-1, 1, nullptr}, // home 1 input_grad
-    {15, 1, slots_0}, // home 1 saved_for_input_grad
+    {16, 2, slots_0}, // home 1 input
+    {}, {}, {}, {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
-    {-1, 1, nullptr}, // home 1 checkpoints
-    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
-    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
-    {-1, 1, nullptr}, // home 1 gathered_weights
-    {-1, 1, nullptr}, // home 1 unreduced_gradients
+    {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr RankDesc ranks[] = {
