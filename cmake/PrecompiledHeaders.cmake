@@ -2,7 +2,7 @@
 # Large headers are compiled once and read back: MLIR's take half the time of a
 # file that includes them, GoogleTest's half that of a test, the standard
 # library's a quarter of a file of the core. No file may rely on
-# this: builds with a compiler cache or with sanitizers do without, so each file
+# this: builds with a compiler cache or of preset asan do without, so each file
 # includes what it uses. A cache's keys include the whole precompiled file,
 # which differs in every folder.
 set(default ON)
