@@ -27,18 +27,27 @@ import rondo
 import rondo.torch
 
 SECONDS = {"F": 0.008, "I": 0.008, "W": 0.006}
-MICROBATCHES, REPEATS = 8, 7
+MICROBATCHES, REPEATS = 8, 15
+
+
+def take(seconds):
+    """Sleeps, and looks at the clock for the last half of a millisecond: a sleep alone
+    takes longer than asked for, by times that differ from run to run."""
+    end = time.perf_counter() + seconds
+    time.sleep(seconds - 0.0005)
+    while time.perf_counter() < end:
+        pass
 
 
 class SleepInput(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        time.sleep(SECONDS["F"])
+        take(SECONDS["F"])
         return x.clone()
 
     @staticmethod
     def backward(ctx, grad):
-        time.sleep(SECONDS["I"])
+        take(SECONDS["I"])
         return grad
 
 
@@ -49,7 +58,7 @@ class SleepWeight(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        time.sleep(SECONDS["W"])
+        take(SECONDS["W"])
         return grad
 
 
@@ -77,7 +86,7 @@ def measure(case, folder, rank):
     # The link: a message there and back, sent some time after others as in a run.
     data = torch.zeros(floats)
     trips = []
-    for _ in range(15):
+    for _ in range(30):
         dist.barrier()
         time.sleep(0.005)
         begin = time.perf_counter_ns()
