@@ -18,10 +18,6 @@ using llvm::Error;
 using llvm::StringRef;
 using llvm::Twine;
 
-static Error failure(const Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 static constexpr StringRef prefix = "rondo_body_";
 
 namespace {
@@ -92,11 +88,12 @@ Error DefinedBodies::addSymbols(StringRef file, const Binary &binary) {
 Error DefinedBodies::add(StringRef file) {
   auto cannot = [&](Error error) {
     const std::string why = toString(std::move(error));
-    return failure("cannot take '" + file + "' as a library of bodies: " +
-                   llvm::StringRef(why).take_front(1).lower() +
-                   llvm::StringRef(why).drop_front(why.empty() ? 0 : 1).str() +
-                   "; it takes an object file (.o), an archive (.a) or a "
-                   "shared library (.so): compile a source first, with cc -c");
+    return llvm::createStringError(
+        "cannot take '" + file + "' as a library of bodies: " +
+        llvm::StringRef(why).take_front(1).lower() +
+        llvm::StringRef(why).drop_front(why.empty() ? 0 : 1).str() +
+        "; it takes an object file (.o), an archive (.a) or a "
+        "shared library (.so): compile a source first, with cc -c");
   };
   llvm::Expected<OwningBinary<Binary>> opened = createBinary(file);
   if (!opened)
@@ -131,10 +128,11 @@ Error rondo::codegen::checkBodies(llvm::ArrayRef<std::string> bodies,
     if (files.size() == 1 || (files.empty() && defined.isIncomplete()))
       continue;
     if (!files.empty())
-      return failure("body '" + body + "' is defined twice: in '" + files[0] +
-                     "' and in '" + files[1] + "'");
+      return llvm::createStringError("body '" + body +
+                                     "' is defined twice: in '" + files[0] +
+                                     "' and in '" + files[1] + "'");
     const std::string names = defined.names();
-    return failure(
+    return llvm::createStringError(
         "no library defines body '" + body + "': '" +
         llvm::join(libraries, "', '") +
         (libraries.size() == 1 ? "' defines " : "' define ") +

@@ -22,10 +22,6 @@ using llvm::Twine;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-static llvm::Error failure(const Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 static std::string in(StringRef folder, StringRef name) {
   llvm::SmallString<128> result(folder);
   path::append(result, name);
@@ -144,7 +140,8 @@ static llvm::Error addRoom(StringRef root, StringRef room,
     if (it->type() == fs::file_type::regular_file &&
         !llvm::is_contained(without, path::filename(it->path())))
       files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
-  return ec ? failure("cannot read '" + folder + "': " + ec.message())
+  return ec ? llvm::createStringError("cannot read '" + folder +
+                                      "': " + ec.message())
             : llvm::Error::success();
 }
 
@@ -193,14 +190,16 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
     files.push_back(file.drop_front(root.size() + 1).str());
   }
   if (ec)
-    return failure("cannot read '" + runtime + "': " + ec.message());
+    return llvm::createStringError("cannot read '" + runtime +
+                                   "': " + ec.message());
   if (needsCuda)
     files.push_back("cmake/Cuda.cmake");
   llvm::sort(files);
   if (!llvm::is_contained(files, "runtime/rondo_runtime.h"))
-    return failure("'" + runtime +
-                   "' has no sources of the runtime: set RONDO_RUNTIME_DIR "
-                   "to an installation");
+    return llvm::createStringError(
+        "'" + runtime +
+        "' has no sources of the runtime: set RONDO_RUNTIME_DIR "
+        "to an installation");
   return files;
 }
 
@@ -214,7 +213,8 @@ static llvm::Error write(StringRef folder, StringRef name, StringRef text) {
     ec = os.error();
     os.clear_error();
   }
-  return ec ? failure("cannot write '" + file + "': " + ec.message())
+  return ec ? llvm::createStringError("cannot write '" + file +
+                                      "': " + ec.message())
             : llvm::Error::success();
 }
 
@@ -232,8 +232,8 @@ static llvm::Error writeContents(const BundleContents &contents,
     if (!ec)
       ec = fs::copy_file(in(root, file), to);
     if (ec)
-      return failure("cannot copy '" + in(root, file) + "' to '" + to +
-                     "': " + ec.message());
+      return llvm::createStringError("cannot copy '" + in(root, file) +
+                                     "' to '" + to + "': " + ec.message());
   }
   if (llvm::Error error = write(folder, "train.cpp", contents.program))
     return error;
@@ -248,22 +248,24 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
   std::error_code ec;
   bool exists = fs::exists(place);
   if (exists && !fs::is_directory(place))
-    return failure("'" + place + "' is a file: name a folder");
+    return llvm::createStringError("'" + place + "' is a file: name a folder");
   if (exists && fs::directory_iterator(place, ec) != fs::directory_iterator())
-    return failure("folder '" + place +
-                   "' is not empty: remove it, or name another");
+    return llvm::createStringError(
+        "folder '" + place + "' is not empty: remove it, or name another");
 
   const std::string temporary = temporaryBeside(place);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
   // As with files, the umask decides who may read it.
   ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);
   if (ec)
-    return failure("cannot write beside '" + place + "': " + ec.message());
+    return llvm::createStringError("cannot write beside '" + place +
+                                   "': " + ec.message());
   if (llvm::Error error = writeContents(contents, temporary))
     return error;
   // A rename replaces an empty folder.
   ec = fs::rename(temporary, place);
   if (ec)
-    return failure("cannot write '" + place + "': " + ec.message());
+    return llvm::createStringError("cannot write '" + place +
+                                   "': " + ec.message());
   return llvm::Error::success();
 }

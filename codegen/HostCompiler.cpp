@@ -86,10 +86,6 @@ HostCompiler HostCompiler::forThisTool() {
   return host;
 }
 
-static llvm::Error failure(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 static std::string contents(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
@@ -101,10 +97,10 @@ HostCompiler::build(StringRef source, StringRef output,
                     llvm::ArrayRef<std::string> bodyLibraries) const {
   auto found = llvm::sys::findProgramByName(compiler);
   if (!found)
-    return failure("no C++ compiler '" + compiler +
-                   "' on PATH: install g++ or set CXX");
+    return llvm::createStringError("no C++ compiler '" + compiler +
+                                   "' on PATH: install g++ or set CXX");
   auto missing = [](const llvm::Twine &path, StringRef target) {
-    return failure(
+    return llvm::createStringError(
         "'" + path + "' is missing: build the target " + target +
         " (make build does), or set RONDO_RUNTIME_DIR to an installation");
   };
@@ -128,7 +124,7 @@ HostCompiler::build(StringRef source, StringRef output,
     if (!llvm::is_contained(wantedParts, part.name))
       continue;
     if (part.arguments.empty() && !part.whereWithout.empty())
-      return failure(part.whereWithout);
+      return llvm::createStringError(part.whereWithout);
     inputs.push_back(libraryDir + "/" + part.file.str());
     if (!llvm::sys::fs::exists(inputs.back()))
       return missing(inputs.back(), part.target);
@@ -139,12 +135,13 @@ HostCompiler::build(StringRef source, StringRef output,
 
   const StringRef folder = llvm::sys::path::parent_path(output);
   if (!folder.empty() && !llvm::sys::fs::exists(folder))
-    return failure("cannot write '" + output + "': folder '" + folder +
-                   "' does not exist");
+    return llvm::createStringError("cannot write '" + output + "': folder '" +
+                                   folder + "' does not exist");
   const std::string program = temporaryBeside(output);
   int descriptor = -1;
   if (std::error_code ec = openExclusive(program, descriptor))
-    return failure("cannot write beside '" + output + "': " + ec.message());
+    return llvm::createStringError("cannot write beside '" + output +
+                                   "': " + ec.message());
   llvm::sys::RemoveFileOnSignal(program);
   (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
   SmallString<128> log;
@@ -152,7 +149,8 @@ HostCompiler::build(StringRef source, StringRef output,
           llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
     (void)llvm::sys::fs::remove(program);
     llvm::sys::DontRemoveFileOnSignal(program);
-    return failure("cannot write a temporary file: " + ec.message());
+    return llvm::createStringError("cannot write a temporary file: " +
+                                   ec.message());
   }
   llvm::sys::RemoveFileOnSignal(log);
   llvm::scope_exit cleanUp([&] {
@@ -173,15 +171,18 @@ HostCompiler::build(StringRef source, StringRef output,
   std::string message;
   int status = runChild(*found, words, redirects, message);
   if (status != 0)
-    return failure("the C++ compiler failed with status " +
-                   llvm::Twine(status) + "\ncommand: " +
-                   llvm::join(command, " ") + "\n" + contents(log) + message);
+    return llvm::createStringError("the C++ compiler failed with status " +
+                                   llvm::Twine(status) +
+                                   "\ncommand: " + llvm::join(command, " ") +
+                                   "\n" + contents(log) + message);
   // Some linkers keep the permissions of the file that was there.
   if (std::error_code ec = llvm::sys::fs::setPermissions(
           program, static_cast<llvm::sys::fs::perms>(
                        llvm::sys::fs::all_all & ~llvm::sys::fs::getUmask())))
-    return failure("cannot write '" + output + "': " + ec.message());
+    return llvm::createStringError("cannot write '" + output +
+                                   "': " + ec.message());
   if (std::error_code ec = llvm::sys::fs::rename(program, output))
-    return failure("cannot write '" + output + "': " + ec.message());
+    return llvm::createStringError("cannot write '" + output +
+                                   "': " + ec.message());
   return llvm::Error::success();
 }

@@ -18,7 +18,7 @@ static_assert(getMaxEnumValForBuffer() + 1 == rondo::numBufferKinds,
               "PipeEnums.td lists other buffers than kinds/Buffers.h");
 
 #define RONDO_SAME(name, ...)                                                  \
-  static_assert(static_cast<int>(CollectiveKind::name) ==                      \
+  static_assert(static_cast<int>(rondo::pipe::CollectiveKind::name) ==         \
                     static_cast<int>(rondo::CollectiveKind::name),             \
                 "PipeEnums.td has another number for " #name);
 RONDO_COLLECTIVE_KINDS(RONDO_SAME)

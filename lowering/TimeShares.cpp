@@ -10,7 +10,7 @@
 
 using namespace rondo;
 
-const char *rondo::nameOf(TimeUse use) {
+const char *rondo::nameOf(TimeShare use) {
   static constexpr const char *names[numTimeUses] = {
       "compute", "imbalance", "bubble", "messages", "all-reduce"};
   return names[static_cast<int>(use)];
@@ -43,20 +43,20 @@ TimeShares rondo::timeShares(const PlanFigures &plan, const Problem &problem,
       working == 0
           ? 0
           : std::accumulate(work.begin(), work.end(), int64_t(0)) / working;
-  auto put = [&](TimeUse use, int64_t ns) {
+  auto put = [&](TimeShare use, int64_t ns) {
     shares[static_cast<int>(use)] = ns;
   };
-  put(TimeUse::Compute, mean);
-  put(TimeUse::Imbalance, busiest - mean);
-  put(TimeUse::Bubble, withoutMessages - busiest);
-  put(TimeUse::Messages, withoutSums - withoutMessages);
-  put(TimeUse::Sums, all - withoutSums);
+  put(TimeShare::Compute, mean);
+  put(TimeShare::Imbalance, busiest - mean);
+  put(TimeShare::Bubble, withoutMessages - busiest);
+  put(TimeShare::Messages, withoutSums - withoutMessages);
+  put(TimeShare::Sums, all - withoutSums);
   return shares;
 }
 
-TimeUse rondo::bindingUse(const TimeShares &shares) {
+TimeShare rondo::bindingShare(const TimeShares &shares) {
   const auto largest = std::max_element(shares.begin() + 1, shares.end());
   const int64_t all = std::accumulate(shares.begin(), shares.end(), int64_t(0));
-  return *largest < all / 10 ? TimeUse::Compute
-                             : static_cast<TimeUse>(largest - shares.begin());
+  return *largest < all / 10 ? TimeShare::Compute
+                             : static_cast<TimeShare>(largest - shares.begin());
 }

@@ -11,7 +11,7 @@
 namespace rondo {
 
 /// What the time of an iteration goes to.
-enum class TimeUse : uint8_t {
+enum class TimeShare : uint8_t {
   /// Work of a rank, on average over those that have any.
   Compute,
   /// What the busiest rank works beyond that.
@@ -26,9 +26,9 @@ enum class TimeUse : uint8_t {
 };
 inline constexpr int numTimeUses = 5;
 /// `compute`, `imbalance`, `bubble`, `messages`, `all-reduce`.
-const char *nameOf(TimeUse use);
+const char *nameOf(TimeShare use);
 
-/// In ns, by TimeUse; they sum to the program's time.
+/// In ns, by TimeShare; they sum to the program's time.
 using TimeShares = std::array<int64_t, numTimeUses>;
 
 /// Runs the pipeline of a schedule whose programs keep all rules with and
@@ -37,7 +37,7 @@ TimeShares timeShares(const PlanFigures &plan, const Problem &problem,
                       const Schedule &schedule);
 
 /// The largest use other than compute; Compute where that is below a tenth.
-TimeUse bindingUse(const TimeShares &shares);
+TimeShare bindingShare(const TimeShares &shares);
 
 } // namespace rondo
 

@@ -18,6 +18,10 @@
 
 namespace rondo {
 
+/// Steps that a family may take to write a plan's schedule, beyond a few a
+/// task.
+inline constexpr int64_t mostFamilySteps = 2'000'000;
+
 /// A plan of some shape.
 struct ShapedPlan {
   /// The name that its maker knows it by.

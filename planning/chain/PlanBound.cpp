@@ -7,8 +7,6 @@
 
 using namespace rondo;
 
-static constexpr int64_t never = PlanTimer::never;
-
 PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
                      const LeastRest &rest)
     : problem(problem), evaluator(evaluator), costs(problem), rest(rest),
@@ -28,7 +26,7 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
     return false;
   const int64_t below = rest.wayNs(stage.end, stage.range);
   // No plan continues with so many devices in use.
-  if (below == never)
+  if (below == PlanTimer::never)
     return false;
   if (before.both + F + below + M * B > ns)
     return false;
@@ -73,11 +71,11 @@ void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
                             int64_t ns) {
   const Way way = ways[at(layers, used, range)];
   const int64_t M = problem.microbatches;
-  if (way.both == never)
+  if (way.both == PlanTimer::never)
     return;
   for (int32_t k = 0; k < K && used + sizes.least(k) <= G; ++k) {
     const int64_t message = rest.messageNs(layers, range, k);
-    if (message == never)
+    if (message == PlanTimer::never)
       return;
     // What rounding adds to work on the fastest device.
     const int64_t fastest = rest.links().speedPercent(1),
@@ -113,7 +111,7 @@ bool PlanBound::mayTake(int64_t ns, const std::function<bool()> &isOver) {
     }
   for (int32_t used = 0; used <= G; used += step)
     for (int32_t k = 0; k < K; ++k)
-      if (ways[at(L, used, k)].both < never)
+      if (ways[at(L, used, k)].both < PlanTimer::never)
         return true;
   return false;
 }

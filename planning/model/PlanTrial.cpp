@@ -3,6 +3,7 @@
 
 #include "planning/model/PlanTrial.h"
 
+#include "planning/PlanCandidates.h"
 #include "schedule/Simulator.h"
 #include "schedule/families/Replicas.h"
 
@@ -10,8 +11,6 @@
 
 using namespace rondo;
 
-/// Steps that a family may take to write a schedule, beyond a few a task.
-static constexpr int64_t mostFamilySteps = 2'000'000;
 /// How many fitting schedules are compared as programs; one if they are long.
 static constexpr int32_t mostProved = 3;
 static constexpr int64_t mostActionsOfSeveral = 50000;

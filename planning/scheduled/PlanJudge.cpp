@@ -3,6 +3,7 @@
 
 #include "planning/scheduled/PlanJudge.h"
 
+#include "planning/PlanCandidates.h"
 #include "schedule/Legality.h"
 #include "schedule/Simulator.h"
 
@@ -10,8 +11,6 @@
 
 using namespace rondo;
 
-/// Steps that a family may take to write an order, beyond a few a task.
-static constexpr int64_t mostFamilySteps = 2'000'000;
 /// Orders that are simulated on all devices of a plan, the best of those of one
 /// device a stage.
 static constexpr size_t mostSpreadOfFew = 1, mostSpreadOfAll = 3;

@@ -58,11 +58,6 @@ RunningRank::LocalHome &RunningRank::local(int64_t home, int64_t microbatch) {
   return homes[home];
 }
 
-/// Null if the buffer is.
-static char *at(char *buffer, int64_t offset) {
-  return buffer ? buffer + offset : nullptr;
-}
-
 /// F of a layer, also where R runs it again.
 static inline void runForward(const HomeBinding &binding,
                               const LayerBinding &layer, LayerArgs &args,

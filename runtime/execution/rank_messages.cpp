@@ -72,11 +72,6 @@ void RunningRank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
   }
 }
 
-/// Null if the buffer is.
-static char *at(char *buffer, int64_t offset) {
-  return buffer ? buffer + offset : nullptr;
-}
-
 /// The edge that a message belongs to.
 int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
                             int64_t microbatch) const {

@@ -8,6 +8,11 @@
 
 namespace rondo::runtime {
 
+/// Null if the buffer is.
+inline char *at(char *buffer, int64_t offset) {
+  return buffer ? buffer + offset : nullptr;
+}
+
 /// Records an action for the watchdog and the ring, and for the trace if there
 /// is one.
 class RunningRank::Action {

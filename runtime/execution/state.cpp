@@ -17,11 +17,6 @@ using namespace rondo::runtime;
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
 
-static const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
-                                Buffer buffer) {
-  return program.places[home * numBuffers + static_cast<int>(buffer)];
-}
-
 HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   const HomeDesc &home = exe.homes[h];
   const StageDesc &stage = exe.stages[home.stage];

@@ -72,6 +72,12 @@ inline int32_t samplesOf(const ProgramDesc &program) {
 /// scratch at the end of its workspace.
 int64_t movedBytes(const LayerDesc *layers, int32_t count);
 
+/// Where a home's buffer lies.
+inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
+                                Buffer buffer) {
+  return program.places[home * numBuffers + static_cast<int>(buffer)];
+}
+
 /// An executable's state: one arena per rank, allocated at start.
 class State {
 public:

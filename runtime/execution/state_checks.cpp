@@ -14,11 +14,6 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-static const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
-                                Buffer buffer) {
-  return program.places[home * numBuffers + static_cast<int>(buffer)];
-}
-
 void State::checkProgram(const ProgramDesc &program) const {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);

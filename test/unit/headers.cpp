@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Its precompiled headers are shared by the tests:
-// cmake/PrecompiledHeaders.cmake.
+// cmake/CompileTime.cmake.
 int main() {}

@@ -36,7 +36,7 @@ std::string onText(int32_t rank) {
   return rank < 0 ? std::string("nobody") : "rank " + std::to_string(rank);
 }
 
-void writeUse(json::OStream &json, StringRef key, const TimeUse &use) {
+void writeUse(llvm::json::OStream &json, StringRef key, const TimeUse &use) {
   json.attributeObject(key, [&] {
     for (const Part &part : before)
       json.attribute(part.key, use.*part.ns);
@@ -114,7 +114,7 @@ void DiffReport::writeText(raw_ostream &os) const {
 }
 
 void DiffReport::writeJson(raw_ostream &os) const {
-  json::OStream json(os, /*IndentSize=*/1);
+  llvm::json::OStream json(os, /*IndentSize=*/1);
   json.object([&] {
     json.attribute("format", "rondo-diff/1");
     json.attribute("problem", predicted.problem.name);

@@ -169,7 +169,7 @@ void Explanation::writeText(raw_ostream &os) const {
 }
 
 void Explanation::writeJson(raw_ostream &os) const {
-  json::OStream json(os);
+  llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format", "rondo-explanation/1");
     json.attribute("problem", problem.name);

@@ -108,7 +108,7 @@ void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
     const double seconds = double(trial.timeNs) / 1e9;
     const TimeShares shares =
         timeShares(trial.laid.figures, trial.laid.problem, *trial.schedule);
-    const TimeUse use = bindingUse(shares);
+    const TimeShare use = bindingShare(shares);
     const auto total = double(std::max<int64_t>(1, trial.timeNs));
     table.add(
         {std::to_string(plan.stages.size()), replicasOf(plan), chunksOf(plan),

@@ -71,7 +71,7 @@ void printSums(raw_ostream &os, const Problem &problem,
   }
 }
 
-void writeSums(json::OStream &json, const Problem &problem,
+void writeSums(llvm::json::OStream &json, const Problem &problem,
                const VersionedSums &sums) {
   if (sums.normDelay)
     json.attribute("norm_delay", *sums.normDelay);

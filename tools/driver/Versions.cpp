@@ -109,7 +109,8 @@ void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
     printTasks(os, of);
 }
 
-void writeDelays(json::OStream &json, const char *key, const Delays &delays) {
+void writeDelays(llvm::json::OStream &json, const char *key,
+                 const Delays &delays) {
   json.attributeObject(key, [&] {
     json.attribute("least", delays.least);
     json.attribute("most", delays.most);
@@ -119,7 +120,7 @@ void writeDelays(json::OStream &json, const char *key, const Delays &delays) {
 
 void writeJson(raw_ostream &os, const Versioned &of) {
   const Problem &problem = of.problem;
-  json::OStream json(os);
+  llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("problem", problem.name);
     json.attribute("schedule", of.name);

@@ -25,9 +25,9 @@ namespace {
 constexpr double step = 1.005;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-class Program {
+class AlpaProgram {
 public:
-  explicit Program(const ChainProblem &problem);
+  explicit AlpaProgram(const ChainProblem &problem);
   /// Whether a run takes seconds at most.
   bool isSmall() const {
     return static_cast<double>(latencyAt(L, L, meshes.size())) <= 2e7;
@@ -67,14 +67,14 @@ private:
   std::vector<double> latencies;
 };
 
-Program::Program(const ChainProblem &problem)
+AlpaProgram::AlpaProgram(const ChainProblem &problem)
     : costs(problem), L(problem.numLayers()), G(problem.numDevices()),
       M(problem.microbatches), row(baseline::devicesByServer(problem)),
       problem(problem) {
   listSizes(row.starts);
 }
 
-void Program::listSizes(const std::vector<int32_t> &starts) {
+void AlpaProgram::listSizes(const std::vector<int32_t> &starts) {
   const int32_t *devices = row.devices.data();
   for (int32_t place = 0; place < G; ++place) {
     meshesFrom.push_back(meshes.size());
@@ -100,7 +100,7 @@ void Program::listSizes(const std::vector<int32_t> &starts) {
   meshesFrom.push_back(meshes.size());
 }
 
-double Program::solve(double slowest) {
+double AlpaProgram::solve(double slowest) {
   states.assign(at(L, G) + 1, {});
   states[at(L, G)].sum = 0;
   for (int32_t first = L - 1; first >= 0; --first)
@@ -131,7 +131,7 @@ double Program::solve(double slowest) {
   return states[at(0, 0)].sum;
 }
 
-ChainPlan Program::plan() const {
+ChainPlan AlpaProgram::plan() const {
   ChainPlan plan;
   for (int32_t first = 0, place = 0; first < L;) {
     const State &state = states[at(first, place)];
@@ -145,7 +145,7 @@ ChainPlan Program::plan() const {
   return plan;
 }
 
-ChainPlan Program::run() {
+ChainPlan AlpaProgram::run() {
   latencies.resize(latencyAt(L, L, meshes.size()));
   for (int32_t first = 0; first < L; ++first)
     for (int32_t end = first + 1; end <= L; ++end)
@@ -182,7 +182,7 @@ ChainPlan Program::run() {
 } // namespace
 
 BaselinePlan baseline::alpa(const ChainProblem &problem, PlanEvaluator) {
-  Program program(problem);
+  AlpaProgram program(problem);
   if (!program.isSmall())
     return tooLarge(problem);
   return {program.run(), ""};

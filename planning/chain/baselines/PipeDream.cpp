@@ -17,9 +17,9 @@ using namespace rondo;
 
 namespace {
 
-class Program {
+class PipeDreamProgram {
 public:
-  Program(const ChainProblem &problem, bool sumsOnce);
+  PipeDreamProgram(const ChainProblem &problem, bool sumsOnce);
   ChainPlan plan(const std::vector<int32_t> &order) const;
 
 private:
@@ -44,7 +44,7 @@ private:
   std::vector<State> states;
 };
 
-Program::Program(const ChainProblem &problem, bool sumsOnce)
+PipeDreamProgram::PipeDreamProgram(const ChainProblem &problem, bool sumsOnce)
     : costs(problem), L(problem.numLayers()), G(problem.numDevices()),
       M(problem.microbatches), sumsOnce(sumsOnce) {
   for (int32_t u = 0; u < G; ++u)
@@ -69,7 +69,8 @@ Program::Program(const ChainProblem &problem, bool sumsOnce)
     }
 }
 
-double Program::stageNs(int32_t first, int32_t end, int32_t devices) const {
+double PipeDreamProgram::stageNs(int32_t first, int32_t end,
+                                 int32_t devices) const {
   const double work = static_cast<double>(costs.forwardNs(first, end) +
                                           costs.backwardNs(first, end)) /
                       devices;
@@ -81,7 +82,7 @@ double Program::stageNs(int32_t first, int32_t end, int32_t devices) const {
   return sumsOnce ? work + sum / M : std::max(work, sum);
 }
 
-ChainPlan Program::plan(const std::vector<int32_t> &order) const {
+ChainPlan PipeDreamProgram::plan(const std::vector<int32_t> &order) const {
   ChainPlan plan;
   for (int32_t end = L, used = G; end > 0;) {
     const State &state = states[at(end, used)];
@@ -101,8 +102,8 @@ BaselinePlan baseline::pipedream(const ChainProblem &problem,
   if (hasManySteps(problem))
     return tooLarge(problem);
   const ServerRow row = devicesByServer(problem);
-  ChainPlan always = Program(problem, false).plan(row.devices),
-            once = Program(problem, true).plan(row.devices);
+  ChainPlan always = PipeDreamProgram(problem, false).plan(row.devices),
+            once = PipeDreamProgram(problem, true).plan(row.devices);
   const bool isOnceFaster =
       timeOf(problem, evaluator, once) < timeOf(problem, evaluator, always);
   return {std::move(isOnceFaster ? once : always), ""};

@@ -14,7 +14,7 @@ using namespace rondo::test;
 
 namespace {
 
-int64_t shareOf(const TimeShares &shares, TimeUse use) {
+int64_t shareOf(const TimeShares &shares, TimeShare use) {
   return shares[static_cast<int>(use)];
 }
 
@@ -42,14 +42,14 @@ struct Case {
 TEST(TimeShares, EvenStagesHaveABubbleAlone) {
   const Case even(0);
   const TimeShares shares = even.shares();
-  EXPECT_EQ(shareOf(shares, TimeUse::Compute), 8 * 30);
-  EXPECT_EQ(shareOf(shares, TimeUse::Imbalance), 0);
+  EXPECT_EQ(shareOf(shares, TimeShare::Compute), 8 * 30);
+  EXPECT_EQ(shareOf(shares, TimeShare::Imbalance), 0);
   // (P - 1) (F + I + W), Qi et al.
-  EXPECT_EQ(shareOf(shares, TimeUse::Bubble), 3 * 30);
-  EXPECT_EQ(shareOf(shares, TimeUse::Messages), 0);
-  EXPECT_EQ(shareOf(shares, TimeUse::Sums), 0);
-  EXPECT_EQ(bindingUse(shares), TimeUse::Bubble);
-  EXPECT_STREQ(nameOf(bindingUse(shares)), "bubble");
+  EXPECT_EQ(shareOf(shares, TimeShare::Bubble), 3 * 30);
+  EXPECT_EQ(shareOf(shares, TimeShare::Messages), 0);
+  EXPECT_EQ(shareOf(shares, TimeShare::Sums), 0);
+  EXPECT_EQ(bindingShare(shares), TimeShare::Bubble);
+  EXPECT_STREQ(nameOf(bindingShare(shares)), "bubble");
 }
 
 TEST(TimeShares, SumToTheTimeOfThePrograms) {
@@ -59,15 +59,15 @@ TEST(TimeShares, SumToTheTimeOfThePrograms) {
   EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), int64_t(0)),
             uneven.iterationNs());
   // Ranks work 240, 240, 720 and 240.
-  EXPECT_EQ(shareOf(shares, TimeUse::Compute), 360);
-  EXPECT_EQ(shareOf(shares, TimeUse::Imbalance), 360);
-  EXPECT_GT(shareOf(shares, TimeUse::Messages), 0);
+  EXPECT_EQ(shareOf(shares, TimeShare::Compute), 360);
+  EXPECT_EQ(shareOf(shares, TimeShare::Imbalance), 360);
+  EXPECT_GT(shareOf(shares, TimeShare::Messages), 0);
 }
 
 TEST(TimeShares, NothingElseBindsWhereLittleIsLost) {
-  EXPECT_EQ(bindingUse({95, 1, 2, 1, 1}), TimeUse::Compute);
-  EXPECT_EQ(bindingUse({50, 10, 10, 20, 10}), TimeUse::Messages);
-  EXPECT_EQ(bindingUse({50, 10, 10, 10, 20}), TimeUse::Sums);
+  EXPECT_EQ(bindingShare({95, 1, 2, 1, 1}), TimeShare::Compute);
+  EXPECT_EQ(bindingShare({50, 10, 10, 20, 10}), TimeShare::Messages);
+  EXPECT_EQ(bindingShare({50, 10, 10, 10, 20}), TimeShare::Sums);
 }
 
 } // namespace
