@@ -4,12 +4,14 @@
 
     scripts/run-tests.py BUILD
 
-lit tests, gtest cases, Python's and all other ctest tests count as one each. The
+lit tests, gtest cases, Python's and all other ctest tests count as one each. Tests
+with the property RUN_SERIAL run alone, the others side by side, one per core. The
 last line, also in BUILD/test/summary.txt, is `N passed, N failed, N skipped`.
 Status 1 if anything failed or nothing ran.
 """
 
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -137,6 +139,42 @@ def is_gtest(executable):
         return b"gtest_list_tests" in file.read()
 
 
+def runs_alone(test):
+    return properties(test).get("RUN_SERIAL", False)
+
+
+def run_test(test, build, scratch):
+    """The cases of a test, and the seconds that it took."""
+    values = properties(test)
+    cwd = values.get("WORKING_DIRECTORY", str(build))
+    environment = dict(item.split("=", 1) for item in values.get("ENVIRONMENT", []))
+    executable = test["command"][0]
+    start = time.monotonic()
+    if test["name"] == "lit":
+        cases = run_lit(test["command"], cwd, scratch)
+    elif test["name"] == "python":
+        cases = run_python(test["command"], cwd, environment, scratch)
+    elif os.access(executable, os.X_OK) and is_gtest(executable):
+        # One executable may be several tests, with different environments.
+        cases = run_gtest(test["name"], executable, cwd, environment, scratch)
+    else:
+        cases = run_other(test, cwd, environment)
+    return cases, time.monotonic() - start
+
+
+def report(test, cases, seconds):
+    """Prints a test's results; its counts."""
+    counts = collections.Counter(case.result for case in cases)
+    print(f"{test['name']} ... {line_of(counts)} ({seconds:.1f} s)", flush=True)
+    for case in cases:
+        if case.result == "failed":
+            print(f"FAILED {case.name}\n{case.text}\n")
+        elif case.result == "skipped":
+            reason = case.text.splitlines()[-1] if case.text else "no reason given"
+            print(f"  skipped {case.name}: {reason}")
+    return counts
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -152,38 +190,19 @@ def main():
     tests = json.loads(listing.stdout)["tests"] if listing.returncode == 0 else []
 
     counts = collections.Counter()
+    built = [test for test in tests if "command" in test]
     for test in tests:
-        if "command" not in test:
+        if test not in built:
             counts["failed"] += 1
             print(f"FAILED {test['name']}: it was not built")
-            continue
-        values = properties(test)
-        cwd = values.get("WORKING_DIRECTORY", str(build))
-        environment = dict(
-            item.split("=", 1) for item in values.get("ENVIRONMENT", [])
-        )
-        executable = test["command"][0]
-
-        start = time.monotonic()
-        print(f"{test['name']} ...", end=" ", flush=True)
-        if test["name"] == "lit":
-            cases = run_lit(test["command"], cwd, scratch)
-        elif test["name"] == "python":
-            cases = run_python(test["command"], cwd, environment, scratch)
-        elif os.access(executable, os.X_OK) and is_gtest(executable):
-            # One executable may be several tests, with different environments.
-            cases = run_gtest(test["name"], executable, cwd, environment, scratch)
-        else:
-            cases = run_other(test, cwd, environment)
-        here = collections.Counter(case.result for case in cases)
-        print(line_of(here), f"({time.monotonic() - start:.1f} s)")
-        for case in cases:
-            if case.result == "failed":
-                print(f"FAILED {case.name}\n{case.text}\n")
-            elif case.result == "skipped":
-                reason = case.text.splitlines()[-1] if case.text else "no reason given"
-                print(f"  skipped {case.name}: {reason}")
-        counts += here
+    for test in (test for test in built if runs_alone(test)):
+        counts += report(test, *run_test(test, build, scratch))
+    others = [test for test in built if not runs_alone(test)]
+    cores = len(os.sched_getaffinity(0))
+    with concurrent.futures.ThreadPoolExecutor(max_workers=cores) as pool:
+        running = {pool.submit(run_test, test, build, scratch): test for test in others}
+        for done in concurrent.futures.as_completed(running):
+            counts += report(running[done], *done.result())
 
     if not counts["passed"] + counts["failed"]:
         print("no test ran")
