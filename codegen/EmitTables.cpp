@@ -113,17 +113,16 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
     // All of a buffer, with what rounds up its size.
     Piece piece{bytesOf(problem, numbers[sent], sizes.buffers)};
     if (!problem.isWhole(edge)) {
-      const bool isForward = edge.message() == MessageKind::Activation;
+      const bool isForward = edge.message() != MessageKind::Gradient;
       const StageText &producer = stages[isForward ? from.stage : to.stage];
       const int32_t last = producer.firstLayer + producer.numLayers - 1;
       piece = pieceOf(from, to, runtime::outputBytes(sizes.layers[last]),
                       std::max(sizes.samples, 1));
     }
-    os << "    {" << edge.from << ", " << edge.to << ", Message::"
-       << (edge.message() == MessageKind::Activation ? "Activation"
-                                                     : "Gradient")
-       << ", " << piece.bytes << ", " << sent << ", " << received << ", "
-       << piece.sentOffset << ", " << piece.receivedOffset << "},\n";
+    os << "    {" << edge.from << ", " << edge.to
+       << ", Message::" << traitsOf(edge.message()).name << ", " << piece.bytes
+       << ", " << sent << ", " << received << ", " << piece.sentOffset << ", "
+       << piece.receivedOffset << "},\n";
   }
   os << "};\n";
   return text;

@@ -33,16 +33,21 @@ std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
   for (size_t home = 0; home < homes; ++home) {
     const VersionPolicy &policy = overlap.policies[home];
     const size_t forward = list(overlap.delays.forward[home]),
-                 backward = list(overlap.delays.backward[home]);
-    row << "    {delays_" << forward << ", delays_" << backward << ", "
+                 backward = list(overlap.delays.backward[home]),
+                 recompute = list(overlap.delays.recompute[home]);
+    row << "    {delays_" << forward << ", delays_" << backward << ", delays_"
+        << recompute << ", "
         << llvm::format("%.17g", overlap.delays.meanForward(home)) << ", "
         << llvm::format("%.17g", overlap.delays.meanBackward(home)) << ", "
+        << llvm::format("%.17g", overlap.delays.meanRecompute(home)) << ", "
         << word(policy.backward == BackwardWeights::Extrapolated) << ", "
-        << word(policy.activations == BackwardActivations::Recompute) << "},\n";
+        << word(policy.activations == BackwardActivations::Extrapolated)
+        << "},\n";
   }
-  os << "// By home: delays of F, of I, W and B, their means; whether the "
-        "weights are\n// moved back, and whether R reads what the backward "
-        "reads.\nconstexpr VersionDesc versions[] = {\n"
+  os << "// By home: delays of F, of I, W and B, and of R, their means; "
+        "whether "
+        "the\n// weights of the backward are moved back, and those of R.\n"
+        "constexpr VersionDesc versions[] = {\n"
      << rows
      << "};\n// micro-batches with listed delays, how many repeat; "
         "iterations of a\n// repetition\nconstexpr OverlapDesc overlap = {"

@@ -15,8 +15,7 @@ using namespace rondo;
 using namespace rondo::codegen;
 
 static std::string messageOf(MessageKind message) {
-  return message == MessageKind::Activation ? "Message::Activation"
-                                            : "Message::Gradient";
+  return std::string("Message::") + traitsOf(message).name;
 }
 
 namespace {

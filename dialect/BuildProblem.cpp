@@ -92,6 +92,8 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
 /// What R begins with.
 static Recomputation recomputationOf(StageOp stage,
                                      const std::vector<int32_t> &inputs) {
+  if (stage.getAcross())
+    return Recomputation::FromStage;
   auto first = cast<FlatSymbolRefAttr>(stage.getLayers()[0]);
   return !inputs.empty() && stage.recomputes(first.getAttr())
              ? Recomputation::FromInput
@@ -213,6 +215,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   if (!problem.recomputation.empty())
     problem.recomputation.resize(problem.numHomes());
   problem.makeGraph(inputs, outputBytes);
+  problem.addRecomputedEdges();
   for (auto [number, stage] : llvm::enumerate(stages))
     if (auto sharded = stage.getSharded()) {
       const std::vector<HomeBuffers> buffers = stage.buffersByHome();

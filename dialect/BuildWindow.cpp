@@ -83,8 +83,7 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
   SmallVector<StageOp, 0> stages = op.lookupPlan().getStages();
   for (int32_t home = 0; home < result.numHomes(); ++home) {
     const int32_t stage = result.homes[home].stage;
-    if (result.policyOf(stage).activations !=
-            rondo::BackwardActivations::Recompute ||
+    if (!areMadeAnew(result.policyOf(stage).activations) ||
         result.recomputes(home))
       continue;
     return op.emitError()

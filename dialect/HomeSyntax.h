@@ -121,10 +121,20 @@ inline void printBuffersByHome(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer << ']';
 }
 
-/// `[@h1]`; all layers of the stage if there is no list.
+/// `[@h1]`, or `across`; all layers of the stage if there is no list.
 inline mlir::ParseResult parseRecompute(mlir::OpAsmParser &parser,
-                                        mlir::ArrayAttr &recompute) {
+                                        mlir::ArrayAttr &recompute,
+                                        mlir::UnitAttr &across) {
   llvm::SmallVector<mlir::Attribute> list;
+  if (mlir::succeeded(parser.parseOptionalKeyword("across"))) {
+    across = parser.getBuilder().getUnitAttr();
+    recompute = parser.getBuilder().getArrayAttr(list);
+    if (*parser.getCurrentLocation().getPointer() == '[')
+      return parser.emitError(parser.getCurrentLocation())
+             << "a stage that recomputes across stages recomputes all of its "
+                "layers; leave out the list";
+    return mlir::success();
+  }
   auto parseLayer = [&]() -> mlir::ParseResult {
     mlir::StringAttr name;
     if (parser.parseSymbolName(name))
@@ -140,8 +150,10 @@ inline mlir::ParseResult parseRecompute(mlir::OpAsmParser &parser,
 }
 
 inline void printRecompute(mlir::OpAsmPrinter &printer, mlir::Operation *,
-                           mlir::ArrayAttr recompute) {
-  if (!recompute.empty())
+                           mlir::ArrayAttr recompute, mlir::UnitAttr across) {
+  if (across)
+    printer << " across";
+  else if (!recompute.empty())
     printer << ' ' << recompute;
 }
 

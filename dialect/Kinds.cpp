@@ -38,6 +38,8 @@ static_assert(static_cast<int>(Message::Activation) ==
                       static_cast<int>(rondo::MessageKind::Activation) &&
                   static_cast<int>(Message::Gradient) ==
                       static_cast<int>(rondo::MessageKind::Gradient) &&
+                  static_cast<int>(Message::Recomputed) ==
+                      static_cast<int>(rondo::MessageKind::Recomputed) &&
                   getMaxEnumValForMessage() + 1 == rondo::numMessageKinds,
               "PipeEnums.td lists other messages than kinds/Actions.h");
 

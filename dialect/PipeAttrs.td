@@ -263,6 +263,7 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$checkpoints,
       Pipe_OrElse<"0">:$recomputed_for_input_grad,
       Pipe_OrElse<"0">:$recomputed_for_weight_grad,
+      Pipe_OrElse<"0">:$recomputed_input, Pipe_OrElse<"0">:$recomputed_output,
       Pipe_OrElse<"0">:$gathered_weights,
       Pipe_OrElse<"0">:$unreduced_gradients);
   let extraClassDeclaration = [{
@@ -298,7 +299,8 @@ def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
   let summary = "which weights the tasks of a stage read";
   let description = [{
     The policy of a published system, such as `<"pipedream">`, or what F reads,
-    what I, W and B read, and which activations these use. `most_delay` limits
+    what I, W and B read, and which activations these use, which says what R
+    reads. `most_delay` limits
     how many updates late any of them may be (default: no limit; 0 for
     `synchronous`). docs/asynchronous.md says what the words mean.
 

@@ -118,7 +118,8 @@ def Pipe_GatherRule : Pipe_Enum<"GatherRule", "which chunks are whole", [
 /// The list of kinds/Actions.h.
 def Pipe_Message : Pipe_Enum<"Message", "what a message carries", [
   I32EnumAttrCase<"Activation", 0, "activation">,
-  I32EnumAttrCase<"Gradient", 1, "gradient">
+  I32EnumAttrCase<"Gradient", 1, "gradient">,
+  I32EnumAttrCase<"Recomputed", 2, "recomputed">
 ]>;
 
 /// The list of kinds/Buffers.h.
@@ -139,8 +140,10 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"Checkpoints", 13, "checkpoints">,
   I32EnumAttrCase<"RecomputedForInputGrad", 14, "recomputed_for_input_grad">,
   I32EnumAttrCase<"RecomputedForWeightGrad", 15, "recomputed_for_weight_grad">,
-  I32EnumAttrCase<"GatheredWeights", 16, "gathered_weights">,
-  I32EnumAttrCase<"UnreducedGradients", 17, "unreduced_gradients">
+  I32EnumAttrCase<"RecomputedInput", 16, "recomputed_input">,
+  I32EnumAttrCase<"RecomputedOutput", 17, "recomputed_output">,
+  I32EnumAttrCase<"GatheredWeights", 18, "gathered_weights">,
+  I32EnumAttrCase<"UnreducedGradients", 19, "unreduced_gradients">
 ]>;
 
 /// The lists of schedule/VersionPolicy.h.
@@ -160,7 +163,9 @@ def Pipe_BackwardActivations
     : Pipe_Enum<"BackwardActivations", "which activations I, W and B use", [
   I32EnumAttrCase<"Graph", 0, "graph">,
   I32EnumAttrCase<"Recompute", 1, "recompute">,
-  I32EnumAttrCase<"Stashed", 2, "stashed">
+  I32EnumAttrCase<"Stashed", 2, "stashed">,
+  I32EnumAttrCase<"Live", 3, "live">,
+  I32EnumAttrCase<"Extrapolated", 4, "extrapolated">
 ]>;
 
 #endif // RONDO_DIALECT_PIPEENUMS_TD

@@ -79,7 +79,10 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
 
     `recompute` keeps no activations of the stage, or of the layers that it
     lists, from F to the backward: a `pipe.recompute` runs their forward again in
-    front of it.
+    front of it. It begins with the stage's input, which stays until then, or with
+    `recompute across` with what the `pipe.recompute` of the stages that feed it
+    have made; these recompute all of their layers. A segment of such stages
+    keeps the input of its first stage alone.
 
     `from` lists the stages that feed this one, in the order in which its first
     layer takes them (default: the stage before); `from []` is a source. Several
@@ -95,6 +98,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @join [@sum] on 2 from [@left, @right]
     pipe.stage @light [@h1, @h2] on 2 recompute
     pipe.stage @lighter [@h3, @h4] on 2 recompute [@h3]
+    pipe.stage @lightest [@h5, @h6] on 3 recompute across from [@light]
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     pipe.stage @dealt [@h0] on [2, 3] deal
@@ -108,6 +112,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
       UnitAttr:$deals, OptionalAttr<Pipe_ShardedAttr>:$sharded,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of layers">>:$recompute,
+      UnitAttr:$across,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
@@ -115,7 +120,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "buffers by home">>:$buffers);
   let assemblyFormat = [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`deal` $deals^)? (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`deal` $deals^)? (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;

@@ -56,6 +56,9 @@ mlir::LogicalResult verifyHomes(StageOp stage);
 /// The same in its plan, which must be of that model: the homes take all
 /// samples of a micro-batch, and its layers can run on a part of them.
 mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
+/// Stages that recompute across stages are fed by those that recompute all of
+/// their layers, and both have one home. The inputs are verified.
+mlir::LogicalResult verifyRecomputation(PlanOp plan);
 
 } // namespace rondo::pipe
 

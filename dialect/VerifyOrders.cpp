@@ -151,7 +151,7 @@ LogicalResult LinkOrderOp::verify() {
       return WalkResult::advance();
     op->emitError() << "'" << op->getName().getStringRef()
                     << "' makes no message; a link's order names forward, "
-                       "input_grad and backward tasks";
+                       "input_grad, backward and recompute tasks";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

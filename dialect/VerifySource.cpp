@@ -274,7 +274,9 @@ LogicalResult PlanOp::verifyRegions() {
   if (count > rondo::maxStages)
     return emitError() << "plan @" << getSymName() << " has " << count
                        << " stages; the maximum is " << rondo::maxStages;
-  return verifyInputs(*this);
+  if (failed(verifyInputs(*this)))
+    return failure();
+  return verifyRecomputation(*this);
 }
 
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -74,6 +74,8 @@ enum class MessageKind : uint8_t {
   Activation,
   /// The input gradient of I or B.
   Gradient,
+  /// The output of R.
+  Recomputed,
   /// No message.
   None,
 };
@@ -242,7 +244,10 @@ constexpr ActionTable makeActionTable() {
       // recomputes.
       row(K::Recompute, "recompute")
           .progress(forwardDone, recomputeDone)
-          .buffers({{B::RecomputedForInputGrad, B::RecomputedForWeightGrad}, 2},
+          .passes(MessageKind::Recomputed)
+          .buffers({{B::RecomputedOutput, B::RecomputedForInputGrad,
+                     B::RecomputedForWeightGrad},
+                    3},
                    {{B::Checkpoints}, 1})
           .implemented("R"),
       row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
@@ -359,8 +364,8 @@ static_assert(workNumber(ActionKind::ReduceGrad) == numWorkKinds - 1,
               "Unshard, Reshard and ReduceGrad follow each other");
 
 struct MessageTraits {
-  /// The keyword of the dialect.
-  const char *keyword;
+  /// The enumerator, and the keyword of the dialect.
+  const char *name, *keyword;
   /// What the producer has done when the message exists. Edges name the first
   /// kind that does this.
   Done made;
@@ -370,12 +375,17 @@ struct MessageTraits {
 };
 
 inline constexpr MessageTraits messageTable[] = {
-    {"activation", forwardDone, ActionKind::Forward, BufferKind::Output,
-     BufferKind::Input},
-    {"gradient", inputGradDone, ActionKind::InputGrad, BufferKind::InputGrad,
-     BufferKind::OutputGrad},
+    {"Activation", "activation", forwardDone, ActionKind::Forward,
+     BufferKind::Output, BufferKind::Input},
+    {"Gradient", "gradient", inputGradDone, ActionKind::InputGrad,
+     BufferKind::InputGrad, BufferKind::OutputGrad},
+    {"Recomputed", "recomputed", recomputeDone, ActionKind::Recompute,
+     BufferKind::RecomputedOutput, BufferKind::RecomputedInput},
 };
-inline constexpr int numMessageKinds = 2;
+inline constexpr int numMessageKinds =
+    sizeof messageTable / sizeof *messageTable;
+static_assert(numMessageKinds == static_cast<int>(MessageKind::None),
+              "every message has a row");
 
 constexpr const MessageTraits &traitsOf(MessageKind kind) {
   return messageTable[static_cast<int>(kind)];

@@ -80,6 +80,12 @@ enum class Owner : uint8_t {
     Microbatch, Stage)                                                         \
   X(RecomputedForWeightGrad, "recomputed_for_weight_grad", Transient,          \
     Microbatch, Stage)                                                         \
+  /* Of a stage that recomputes from what another has recomputed: from the     \
+   */                                                                          \
+  /* receive to the end of R. */                                               \
+  X(RecomputedInput, "recomputed_input", Transient, Microbatch, Edge)          \
+  /* What R makes for such a stage: from its start to the end of its send. */  \
+  X(RecomputedOutput, "recomputed_output", Transient, Microbatch, Edge)        \
   /* Of a home that has a piece of its weights: all of them, from unshard to   \
    */                                                                          \
   /* reshard. */                                                               \

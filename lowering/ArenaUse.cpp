@@ -60,6 +60,8 @@ ArenaUse::Part partOf(BufferKind kind) {
   case BufferKind::Output:
   case BufferKind::OutputGrad:
   case BufferKind::InputGrad:
+  case BufferKind::RecomputedInput:
+  case BufferKind::RecomputedOutput:
     break;
   }
   return ArenaUse::Messages;

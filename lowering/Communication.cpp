@@ -131,16 +131,15 @@ void Inserter::orderChannels() {
     auto it = schedule.linkOrders.find({channel.from, channel.to});
     if (it == schedule.linkOrders.end())
       continue;
-    // (home, is a forward, micro-batch) -> place in the order.
-    std::map<std::tuple<int32_t, bool, int64_t>, int64_t> places;
+    // (home, what it sends, micro-batch) -> place in the order.
+    std::map<std::tuple<int32_t, MessageKind, int64_t>, int64_t> places;
     for (Action a : it->second)
-      places.emplace(std::make_tuple(int32_t(a.subject),
-                                     a.kind() == ActionKind::Forward,
+      places.emplace(std::make_tuple(int32_t(a.subject), a.traits().produces,
                                      int64_t(a.index)),
                      places.size());
     auto placeOf = [&](const Message &m) {
       const Edge &edge = problem.edges[m.edge];
-      return places[{edge.from, edge.producer == ActionKind::Forward, m.index}];
+      return places[{edge.from, edge.message(), m.index}];
     };
     std::stable_sort(channel.messages.begin(), channel.messages.end(),
                      [&](const Message &a, const Message &b) {
@@ -335,6 +334,24 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
     if (isSharded)
       schedule.append(Action(ActionKind::Reshard, home, gathered[home]++));
   };
+  // Of a segment, R of its stages in their order, in front of the backward of
+  // the last. By home: the last micro-batch whose R is written so.
+  const EdgeTable edges(problem);
+  std::vector<int32_t> recomputed(homes, -1);
+  auto recomputeSegment = [&](int32_t last, int32_t i) {
+    if (!problem.recomputesAcross(last) || recomputed[last] == i)
+      return;
+    std::vector<bool> isIn(homes);
+    isIn[last] = true;
+    for (int32_t s = last; s >= 0; --s)
+      for (int32_t e : edges.inputs(s, ActionKind::Recompute))
+        isIn[problem.edges[e].from] = isIn[problem.edges[e].from] || isIn[s];
+    for (int32_t s = 0; s <= last; ++s)
+      if (isIn[s] && recomputed[s] < i) {
+        schedule.append(Action(ActionKind::Recompute, s, i));
+        recomputed[s] = i;
+      }
+  };
   for (int32_t i = 0; i < problem.microbatches; ++i) {
     for (int32_t s = 0; s < homes; ++s)
       if (problem.homes[s].takes(i))
@@ -342,8 +359,9 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
     for (int32_t s = homes - 1; s >= 0; --s) {
       if (!problem.homes[s].takes(i))
         continue;
+      recomputeSegment(s, i);
       whole(s, [&] {
-        if (problem.recomputes(s))
+        if (problem.recomputes(s) && recomputed[s] < i)
           schedule.append(Action(ActionKind::Recompute, s, i));
         schedule.append(Action(ActionKind::Backward, s, i));
       });

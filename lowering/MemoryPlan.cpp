@@ -184,8 +184,10 @@ void Planner::collectLives(int32_t rank) {
     const Edge &edge = problem.edges[e];
     if (problem.rankOf(edge.to) != rank)
       return int64_t(-1);
-    if (edge.producer != ActionKind::Forward)
+    if (edge.producer == ActionKind::InputGrad)
       return inputGrad.of(edge.to, i);
+    if (edge.producer == ActionKind::Recompute)
+      return recompute.of(edge.to, i);
     return problem.isWhole(edge) ? inputEnd(edge.to, i)
                                  : forward.of(edge.to, i);
   };
@@ -215,7 +217,9 @@ void Planner::collectLives(int32_t rank) {
     const EdgeRange inputs = edges.inputs(h, ActionKind::Forward),
                     outputs = edges.outputs(h, ActionKind::Forward),
                     gradsIn = edges.inputs(h, ActionKind::InputGrad),
-                    gradsOut = edges.outputs(h, ActionKind::InputGrad);
+                    gradsOut = edges.outputs(h, ActionKind::InputGrad),
+                    inputsAgain = edges.inputs(h, ActionKind::Recompute),
+                    outputsAgain = edges.outputs(h, ActionKind::Recompute);
     for (int64_t i = 0; i < problem.microbatches; ++i) {
       int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
               w = weightGrad.of(h, i);
@@ -230,6 +234,12 @@ void Planner::collectLives(int32_t rank) {
                   std::max(again, b));
           addLife(own(BufferKind::RecomputedForWeightGrad), i, again,
                   std::max(again, w));
+          addReceived(inputsAgain, i, again, again);
+          int64_t read = -1;
+          for (int32_t e : outputsAgain)
+            read = std::max(read, lastRead(e, i));
+          if (read >= 0)
+            addLife(own(BufferKind::RecomputedOutput), i, again, read);
         }
         int64_t last = -1;
         for (int32_t e : outputs)

@@ -69,6 +69,8 @@ private:
   std::vector<runtime::LayerDesc> layers;
   llvm::SmallVector<LayerOp, 0> ops;
   llvm::DenseMap<mlir::StringAttr, unsigned> places;
+  /// Stages whose R makes what R of others begins with.
+  llvm::DenseSet<mlir::StringAttr> readAgain;
   /// By rank.
   std::vector<int64_t> flopsPerUs;
 };

@@ -76,7 +76,7 @@ static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
                   builder.getArrayAttr(namesOf(layers)),
                   builder.getDenseI64ArrayAttr(homes), shares,
                   /*deals=*/false, ShardedAttr(),
-                  recomputed(layers, first, recomputes),
+                  recomputed(layers, first, recomputes), /*across=*/false,
                   /*inputs=*/ArrayAttr(), StageCostsAttr(),
                   /*buffers=*/ArrayAttr());
 }

@@ -124,7 +124,7 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
                     builder.getArrayAttr(names),
                     builder.getDenseI64ArrayAttr(groups.ranks[groupOfStage[s]]),
                     /*shares=*/DenseI64ArrayAttr(), /*deals=*/false,
-                    groups.sharded, /*recompute=*/ArrayAttr(),
+                    groups.sharded, /*recompute=*/ArrayAttr(), /*across=*/false,
                     /*inputs=*/ArrayAttr(), StageCostsAttr(),
                     /*buffers=*/ArrayAttr());
   }

@@ -107,6 +107,10 @@ StageFigures::StageFigures(PlanOp plan)
       flopsPerUs(flopsPerUsOf(plan)) {
   for (auto [place, op] : llvm::enumerate(ops))
     places[op.getSymNameAttr()] = place;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  for (auto [stage, inputs] : llvm::zip_equal(stages, plan.getInputs()))
+    for (int32_t input : stage.getAcross() ? inputs : std::vector<int32_t>())
+      readAgain.insert(stages[input].getSymNameAttr());
 }
 
 std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
@@ -168,6 +172,11 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
     std::array<int64_t, numBufferKinds> bytes;
     runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data(),
                         stage.getPieces(), moments);
+    auto at = [&](BufferKind kind) -> int64_t & { return bytes[int(kind)]; };
+    if (stage.getAcross())
+      at(BufferKind::RecomputedInput) = at(BufferKind::Input);
+    if (readAgain.contains(stage.getSymNameAttr()))
+      at(BufferKind::RecomputedOutput) = at(BufferKind::Output);
     result.push_back(BuffersAttr::fromBytes(stage.getContext(), bytes));
   }
   return result;

@@ -41,9 +41,9 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
     const Edge &edge = problem.edges[e];
     const MessageTraits &message = traitsOf(edge.message());
     const int32_t number = static_cast<int32_t>(e);
-    sentBy.push_back(message.sent == BufferKind::Output
-                         ? of(edge.from, message.sent)
-                         : add(edge.from, message.sent, number));
+    sentBy.push_back(message.sent == BufferKind::InputGrad
+                         ? add(edge.from, message.sent, number)
+                         : of(edge.from, message.sent));
     receivedBy.push_back(add(edge.to, message.received, number));
   }
 }

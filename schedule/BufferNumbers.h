@@ -12,10 +12,11 @@
 namespace rondo {
 
 /// The numbering that places use. Each home has a buffer of each kind.
-/// Input, OutputGrad and InputGrad belong to edges between stages: a home has
-/// one for each, which all parts of the edge share. The first takes the home's
-/// own number; the numbers of further ones follow those of all homes. All edges
-/// that leave a home share its Output.
+/// Input, OutputGrad, InputGrad and RecomputedInput belong to edges between
+/// stages: a home has one for each, which all parts of the edge share. The
+/// first takes the home's own number; the numbers of further ones follow those
+/// of all homes. All edges that leave a home share its Output, and its
+/// RecomputedOutput.
 class BufferNumbers {
 public:
   struct Buffer {

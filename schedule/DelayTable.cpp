@@ -67,13 +67,15 @@ DelayTable rondo::settledDelays(const Problem &window,
   const int64_t each = window.microbatchesEach();
   const int64_t length = (window.iterations - underWay) * each,
                 period = iterationsEach * each;
-  std::vector<Series> forward, backward;
+  std::vector<Series> forward, backward, recompute;
   int64_t settled = 0;
   for (const HomeVersions &home : versions.homes) {
     forward.emplace_back(home.forward, each, length, period);
     backward.emplace_back(home.backward, each, length, period);
-    settled = std::max(
-        {settled, forward.back().settledFrom(), backward.back().settledFrom()});
+    recompute.emplace_back(home.recompute, each, length, period);
+    for (const Series &series :
+         {forward.back(), backward.back(), recompute.back()})
+      settled = std::max(settled, series.settledFrom());
   }
   DelayTable table;
   table.period = period;
@@ -83,6 +85,7 @@ DelayTable rondo::settledDelays(const Problem &window,
   for (size_t home = 0; home < forward.size(); ++home) {
     table.forward.push_back(forward[home].list(listed));
     table.backward.push_back(backward[home].list(listed));
+    table.recompute.push_back(recompute[home].list(listed));
   }
   return table;
 }

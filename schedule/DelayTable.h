@@ -20,7 +20,7 @@ namespace rondo {
 struct DelayTable {
   /// By home and micro-batch, as many as are listed. From there on the last
   /// `period` ones repeat.
-  std::vector<std::vector<int32_t>> forward, backward;
+  std::vector<std::vector<int32_t>> forward, backward, recompute;
   int64_t period = 0;
 
   int64_t size() const {
@@ -35,6 +35,13 @@ struct DelayTable {
   /// Of the part that repeats.
   double meanForward(int32_t home) const { return meanOf(forward[home]); }
   double meanBackward(int32_t home) const { return meanOf(backward[home]); }
+  double meanRecompute(int32_t home) const { return meanOf(recompute[home]); }
+  /// Of tasks of a kind.
+  const std::vector<int32_t> &of(int32_t home, ActionKind kind) const {
+    return (kind == ActionKind::Forward     ? forward
+            : kind == ActionKind::Recompute ? recompute
+                                            : backward)[home];
+  }
 
 private:
   double meanOf(const std::vector<int32_t> &delays) const;

@@ -28,6 +28,10 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
         policy.backward != BackwardWeights::Stashed)
       return makeFault<FaultKind::StashedActivations>(stage,
                                                       wordOf(policy.backward));
+    if (policy.activations == BackwardActivations::Extrapolated &&
+        policy.backward != BackwardWeights::Extrapolated)
+      return makeFault<FaultKind::ExtrapolatedActivations>(
+          stage, wordOf(policy.backward));
     if (policy.mostDelay < 0) {
       Fault fault = makeFault<FaultKind::DelayBelowZero>(stage);
       fault.found = policy.mostDelay;

@@ -5,6 +5,7 @@
 
 #include "kinds/Shares.h"
 #include "schedule/Iterations.h"
+#include "schedule/Recomputed.h"
 #include "schedule/Shards.h"
 
 #include <algorithm>
@@ -329,10 +330,9 @@ Found checkEdges(const Problem &problem) {
       return makeFault<FaultKind::EdgeOfNoStages>(e, edge.from, edge.to,
                                                   problem.numHomes());
     const Home &from = problem.homes[edge.from], &to = problem.homes[edge.to];
-    if (edge.producer != ActionKind::Forward &&
-        edge.producer != ActionKind::InputGrad)
+    if (edge.message() == MessageKind::None)
       return makeFault<FaultKind::EdgeOfNoProducer>(e);
-    const bool isForward = edge.producer == ActionKind::Forward;
+    const bool isForward = edge.producer != ActionKind::InputGrad;
     if (isForward && from.stage >= to.stage)
       return edgeFault<FaultKind::ForwardEdgeBack>(problem, e);
     if (!isForward && from.stage <= to.stage)
@@ -387,8 +387,9 @@ Found checkSums(const Problem &problem) {
 } // namespace
 
 std::optional<Fault> Problem::check() const {
-  for (auto rule : {checkSizes, checkIterations, checkPlaces, checkShards,
-                    checkCosts, checkLinks, checkCards, checkEdges, checkSums})
+  for (auto rule :
+       {checkSizes, checkIterations, checkPlaces, checkShards, checkCosts,
+        checkLinks, checkCards, checkEdges, checkRecomputation, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

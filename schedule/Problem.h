@@ -43,9 +43,10 @@ using CostRow = std::array<Cost, numCostColumns>;
 
 /// A dependence between homes: the `producer` task of home `from` makes a
 /// message that home `to` needs. Forward edges feed F of `to`, InputGrad edges
-/// feed I (or B) of `to`. Between stages with several homes there is an edge
-/// for each pair of homes that have samples in common. Its messages carry
-/// these, one for each micro-batch that both homes take.
+/// feed I (or B) of `to`, Recompute edges feed R of `to`. Between stages with
+/// several homes there is an edge for each pair of homes that have samples in
+/// common. Its messages carry these, one for each micro-batch that both homes
+/// take.
 struct Edge {
   int32_t from = 0;
   int32_t to = 0;
@@ -109,6 +110,8 @@ enum class Recomputation : uint8_t {
   FromCheckpoint,
   /// From the stage's input, which stays until then.
   FromInput,
+  /// From what R of the stages that feed it makes: nothing stays.
+  FromStage,
 };
 
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
@@ -159,7 +162,8 @@ struct Problem {
   /// A task that serves several micro-batches takes the time of one, and so
   /// does its message: how the papers count slots.
   bool countsOnce = false;
-  /// Dependences between homes, from earlier to later ones by F and back by I.
+  /// Dependences between homes, from earlier to later ones by F and R and back
+  /// by I.
   /// makeChain() writes the usual ones.
   std::vector<Edge> edges;
   Link link;
@@ -199,6 +203,13 @@ struct Problem {
   bool recomputes(int32_t home) const {
     return !recomputation.empty() && recomputation[home] != Recomputation::None;
   }
+  /// Whether R of the home begins with what R of other stages makes.
+  bool recomputesAcross(int32_t home) const {
+    return !recomputation.empty() &&
+           recomputation[home] == Recomputation::FromStage;
+  }
+  /// Whether any home does.
+  bool hasRecomputationAcross() const;
   /// What must be done of a home's micro-batch before a task of it.
   Done neededFor(int32_t home, ActionKind kind) const {
     const ActionTraits &traits = traitsOf(kind);
@@ -226,6 +237,10 @@ struct Problem {
   /// each has the bytes that lie between its first and last sample.
   void addStageEdge(int32_t from, int32_t to, ActionKind producer,
                     int64_t bytes);
+
+  /// Appends, for each edge by F to a home that recomputes from other stages,
+  /// one of as many bytes by R.
+  void addRecomputedEdges();
 
   /// Whether an edge's homes take the same, so that on one rank the consumer
   /// can read the producer's buffer. If not, it copies.

@@ -1,9 +1,9 @@
 //===- Recomputed.h - Orders of stages that recompute -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families and search place F, I, W and B. R goes in front of the backward that
-// needs it: there it is run while its rank waits for the gradient, and takes
-// memory no earlier than that.
+// A family does not know of R. It orders the problem in which stages keep what
+// they would recompute and their backward takes as long as both, and R is
+// written into that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +13,31 @@
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <optional>
+#include <vector>
+
 namespace rondo {
 
 /// Whether any home recomputes.
 bool hasRecomputation(const Problem &problem);
 
-/// The problem in which I and B take R's time as well, and F what R takes. An
-/// order that fits its caps fits those of `problem` with R in front of each I
-/// and B, and takes no longer there.
+/// Of edges by R, if anything is wrong with them: R of one home makes what R of
+/// the other begins with, and it begins with nothing else. O(homes + edges).
+std::optional<Fault> checkRecomputation(const Problem &problem);
+
+/// By home: how many stages the way to the end of its segment has, along edges
+/// by R; 0 where nobody reads what R makes. O(homes + edges).
+std::vector<int32_t> distancesInSegments(const Problem &problem);
+
+/// The problem in which nothing is recomputed: F takes everything, and I and B
+/// take as long as with R.
 Problem withoutRecomputation(const Problem &problem);
 
-/// `schedule`, which has no R, with R in front of each I and B of a home that
-/// recomputes. O(actions).
+/// The same order with R in front of the I or B that needs it. Where others of
+/// the segment need what R makes, it stands in front of an earlier backward, so
+/// that they need not wait: as many micro-batches earlier as the stage lets in
+/// more than the segment's last one, and one for each stage between them at
+/// least, but behind F. Links then have no orders of their own. O(actions).
 Schedule withRecomputation(const Problem &problem, const Schedule &schedule);
 
 } // namespace rondo

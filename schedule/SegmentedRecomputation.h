@@ -13,8 +13,8 @@
 // that time, and in front of the backward of the slot. So it holds 2j + 1
 // micro-batches for it.
 //
-// This counts what such a pipeline would hold. Emitted programs recompute
-// within a stage (Recomputed.h), never across stages.
+// This counts what such a pipeline holds, for any number of stages; orders with
+// R across stages are those of Recomputed.h.
 //
 //===----------------------------------------------------------------------===//
 

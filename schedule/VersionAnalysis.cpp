@@ -6,6 +6,7 @@
 #include "schedule/DelayTable.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace rondo;
 
@@ -13,10 +14,10 @@ namespace {
 
 /// The tasks of one home, by micro-batch.
 struct HomeTasks {
-  /// Steps of the home in front of F and of I or B, in its rank's order.
-  std::vector<int32_t> liveAtForward, liveAtBackward;
-  /// Where they stand in the array of all actions.
-  std::vector<int64_t> forwardAt, backwardAt;
+  /// Steps of the home in front of F, of I or B, and of R, in its rank's order.
+  std::vector<int32_t> liveAtForward, liveAtBackward, liveAtRecompute;
+  /// Where they stand in the array of all actions; -1: nowhere.
+  std::vector<int64_t> forwardAt, backwardAt, recomputeAt;
   /// By step: where it stands.
   std::vector<int64_t> stepAt;
 };
@@ -60,9 +61,9 @@ private:
     tasks.resize(problem.numHomes());
     for (HomeTasks &of : tasks) {
       of.liveAtForward.assign(microbatches, 0);
-      of.liveAtBackward.assign(microbatches, 0);
+      of.liveAtBackward = of.liveAtRecompute = of.liveAtForward;
       of.forwardAt.assign(microbatches, -1);
-      of.backwardAt.assign(microbatches, -1);
+      of.backwardAt = of.recomputeAt = of.forwardAt;
     }
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       const Action action = schedule.rank(0).begin()[i];
@@ -77,6 +78,9 @@ private:
         } else if (action.traits().makes & inputGradDone) {
           of.liveAtBackward[m] = steps;
           of.backwardAt[m] = i;
+        } else if (action.kind() == ActionKind::Recompute) {
+          of.liveAtRecompute[m] = steps;
+          of.recomputeAt[m] = i;
         }
     }
   }
@@ -128,6 +132,7 @@ private:
     HomeVersions &versions = result.homes[home];
     versions.forward.resize(microbatches);
     versions.backward.resize(microbatches);
+    versions.recompute.resize(microbatches);
     // Stage 0's first home: where micro-batches enter.
     const std::vector<int32_t> &entered = tasks[0].liveAtForward;
     for (int64_t m = 0; m < microbatches; ++m) {
@@ -168,19 +173,46 @@ private:
               needMade(home, of.backwardAt[m], m, back, of.liveAtBackward[m]))
         return fault;
       versions.isHorizontal &= read == back;
+      versions.recompute[m] =
+          !problem.recomputes(home) ? read
+          : fixed ? delayed(m, fixed->recompute[home])
+                  : readAgain(policy.activations, m, of, read, back);
     }
     return std::nullopt;
+  }
+
+  /// What R reads for a micro-batch, whose F and backward read what they do.
+  static int32_t readAgain(BackwardActivations activations, int64_t m,
+                           const HomeTasks &of, int32_t forward,
+                           int32_t backward) {
+    switch (activations) {
+    case BackwardActivations::Graph:
+    case BackwardActivations::Stashed:
+      break;
+    case BackwardActivations::Recompute:
+      return backward;
+    case BackwardActivations::Live:
+    case BackwardActivations::Extrapolated:
+      return of.liveAtRecompute[m];
+    }
+    return forward;
   }
 
   std::optional<Fault> measureDelays(int32_t home) {
     const int64_t mostDelay =
         problem.policyOf(problem.homes[home].stage).mostDelay;
     HomeVersions &versions = result.homes[home];
-    for (bool isForward : {true, false}) {
-      const std::vector<int32_t> &read =
-          isForward ? versions.forward : versions.backward;
-      Delays &delays =
-          isForward ? versions.forwardDelay : versions.backwardDelay;
+    const HomeTasks &of = tasks[home];
+    for (auto [kind, measured, places] :
+         {std::tuple(ActionKind::Forward, &versions.forwardDelay,
+                     &of.forwardAt),
+          std::tuple(ActionKind::Backward, &versions.backwardDelay,
+                     &of.backwardAt),
+          std::tuple(ActionKind::Recompute, &versions.recomputeDelay,
+                     &of.recomputeAt)}) {
+      const std::vector<int32_t> &read = versions.readBy(kind);
+      Delays &delays = *measured;
+      const std::vector<int64_t> &at = *places;
       auto delayOf = [&](int64_t m) { return m / each - read[m]; };
       delays.least = delays.most = delayOf(0);
       int64_t settled = 0;
@@ -193,8 +225,7 @@ private:
         }
         if (delay <= mostDelay)
           continue;
-        const HomeTasks &of = tasks[home];
-        const int64_t position = isForward ? of.forwardAt[m] : of.backwardAt[m];
+        const int64_t position = at[m];
         const int32_t rank = problem.rankOf(home);
         Fault fault = makeFaultAt<FaultKind::TooLate>(
             Rule::Versions, rank, position - schedule.rankBegin(rank),
@@ -218,12 +249,9 @@ private:
         ++steps[home];
         continue;
       }
-      const VersionPolicy policy = problem.policyOf(problem.homes[home].stage);
       HomeVersions &versions = result.homes[home];
       for (int64_t m = action.index, end = m + action.count; m < end; ++m) {
-        const int32_t read = readsForBackward(policy, action.kind())
-                                 ? versions.backward[m]
-                                 : versions.forward[m];
+        const int32_t read = versions.readBy(action.kind())[m];
         if (auto fault = needMade(home, i, m, read, steps[home]))
           return fault;
         versions.slots = std::max(versions.slots, steps[home] - read + 1);
@@ -275,6 +303,8 @@ rondo::stageVersions(const Problem &problem, const VersionAnalysis &versions) {
     stage.copies = std::max<int64_t>(stage.copies, of.copies);
     stage.forwardDelay = std::max(stage.forwardDelay, of.forwardDelay.most);
     stage.backwardDelay = std::max(stage.backwardDelay, of.backwardDelay.most);
+    stage.recomputeDelay =
+        std::max(stage.recomputeDelay, of.recomputeDelay.most);
   }
   return stages;
 }

@@ -33,9 +33,10 @@ struct Delays {
 };
 
 struct HomeVersions {
-  /// By micro-batch: what F, and what I, W or B, read.
-  std::vector<int32_t> forward, backward;
-  Delays forwardDelay, backwardDelay;
+  /// By micro-batch: what F, what I, W or B, and what R reads; that of F where
+  /// the home does not recompute.
+  std::vector<int32_t> forward, backward, recompute;
+  Delays forwardDelay, backwardDelay, recomputeDelay;
   /// The most versions that are kept at once: the newest, and older ones that
   /// a later task reads.
   int32_t copies = 1;
@@ -44,14 +45,14 @@ struct HomeVersions {
   int32_t slots = 1;
   /// Every backward reads what its forward has read.
   bool isHorizontal = true;
-};
 
-/// What R reads: it restores activations for the backward, or those of F.
-inline bool readsForBackward(const VersionPolicy &policy, ActionKind kind) {
-  return kind == ActionKind::Recompute
-             ? policy.activations == BackwardActivations::Recompute
-             : kind != ActionKind::Forward;
-}
+  /// What tasks of a kind read.
+  const std::vector<int32_t> &readBy(ActionKind kind) const {
+    return kind == ActionKind::Forward     ? forward
+           : kind == ActionKind::Recompute ? recompute
+                                           : backward;
+  }
+};
 
 struct VersionAnalysis {
   /// By home.
@@ -63,7 +64,7 @@ struct VersionAnalysis {
 /// Of all homes of a stage: the most versions that one keeps, and the most
 /// updates that a task is late.
 struct StageVersions {
-  int64_t copies = 1, forwardDelay = 0, backwardDelay = 0;
+  int64_t copies = 1, forwardDelay = 0, backwardDelay = 0, recomputeDelay = 0;
 };
 /// By stage.
 std::vector<StageVersions> stageVersions(const Problem &problem,

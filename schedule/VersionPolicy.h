@@ -46,14 +46,26 @@ inline constexpr int numBackwardWeights = 4;
 
 /// Which activations I, W and B use.
 enum class BackwardActivations : uint8_t {
-  /// Those of F.
+  /// Those of F; where the stage recomputes, R reads the weights of F.
   Graph,
   /// Made again with the weights of the backward.
   Recompute,
   /// Those of F, with the weights of F: only with stashed weights.
   Stashed,
+  /// Made again with the newest weights of the stage in front of R, by the
+  /// rank's order.
+  Live,
+  /// As live, moved back by the running mean of their changes: only where the
+  /// backward's are.
+  Extrapolated,
 };
-inline constexpr int numBackwardActivations = 3;
+inline constexpr int numBackwardActivations = 5;
+
+/// Whether R makes other activations than F, so that there must be one.
+constexpr bool areMadeAnew(BackwardActivations activations) {
+  return activations != BackwardActivations::Graph &&
+         activations != BackwardActivations::Stashed;
+}
 
 inline constexpr int64_t anyDelay = std::numeric_limits<int64_t>::max();
 
@@ -80,8 +92,8 @@ inline constexpr const char *forwardWeightWords[] = {"live", "vertical",
                                                      "minibatch", "stashed"};
 inline constexpr const char *backwardWeightWords[] = {"stashed", "committed",
                                                       "live", "extrapolated"};
-inline constexpr const char *backwardActivationWords[] = {"graph", "recompute",
-                                                          "stashed"};
+inline constexpr const char *backwardActivationWords[] = {
+    "graph", "recompute", "stashed", "live", "extrapolated"};
 constexpr const char *wordOf(ForwardWeights weights) {
   return forwardWeightWords[static_cast<int>(weights)];
 }

@@ -11,6 +11,8 @@ clipping. Rows:
     T1            as newest, with --lr-by-delay over the first quarter of the run
     T1+T2         pipemare: with extrapolated weights too
     T1+T2+T3      and a synchronous first fifth of the run
+    segments      as T1+T2, with activations made again across the stages of segments, with
+                  extrapolated weights
     recompute     timeprest with activations made again, stashed: with those of the forward
 
 2bw needs as many micro-batches as stages: where none of MICROBATCHES is enough, it has the
@@ -41,6 +43,7 @@ METHODS = {
     "newest": (("newest",), False),
     "T1": (("newest",), True),
     "T1+T2": (("pipemare",), True),
+    "segments": (("segments",), True),
     "T1+T2+T3": (("1f1b", "pipemare"), True),
     "timeprest": (("timeprest",), False),
     "recompute": (("recompute",), False),
@@ -54,6 +57,7 @@ def arguments():
     parser.add_argument("rondo", type=pathlib.Path)
     parser.add_argument("stages", type=int, nargs="?", default=4)
     parser.add_argument("--microbatches", default="1,3,4")
+    parser.add_argument("--methods", default=",".join(METHODS), help="rows, of those above (default: all)")
     parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rates", default="0.001,0.004")
@@ -64,6 +68,10 @@ def arguments():
     parser.add_argument("--json", type=pathlib.Path, help="where the curves go")
     given = parser.parse_args()
     given.counts = [int(n) for n in given.microbatches.split(",")]
+    given.methods = given.methods.split(",")
+    for method in given.methods:
+        if method not in METHODS:
+            parser.error(f"--methods {method}: there are {', '.join(METHODS)}")
     for count in given.counts:
         if count < 1 or programs.SAMPLES % count:
             parser.error(f"--microbatches {count}: {programs.SAMPLES} samples do not divide into {count}; take a divisor")
@@ -74,14 +82,14 @@ def arguments():
     return given
 
 
-def cases(stages, counts):
+def cases(stages, counts, methods):
     """(micro-batches, method) of each row."""
     # 2bw needs as many micro-batches as stages.
     enough = [n for n in counts if n >= stages]
     if not enough:
         enough = [n for n in range(stages, programs.SAMPLES + 1) if programs.SAMPLES % n == 0][:1]
-    for count in sorted({*counts, *enough}):
-        for method in METHODS:
+    for count in sorted({*counts, *(enough if "2bw" in methods else counts)}):
+        for method in methods:
             if method == "2bw" and count not in enough or count not in counts and method not in ("1f1b", "2bw"):
                 continue
             yield count, method
@@ -115,11 +123,12 @@ def train(case, given, data, rate, seed, folder):
 def prepared(given, folder):
     """The rows' programs and what is known of them; rows with the same schedules share a program."""
     found, shared = [], {}
-    for count, method in cases(given.stages, given.counts):
+    for count, method in cases(given.stages, given.counts, given.methods):
         schedules, _ = METHODS[method]
         source = folder / f"n{count}.mlir"
         if not source.exists():
-            names = [n for n in programs.SCHEDULES if n != "2bw" or count >= given.stages]
+            needed = {name for chosen in given.methods for name in METHODS[chosen][0]}
+            names = [n for n in programs.SCHEDULES if n in needed and (n != "2bw" or count >= given.stages)]
             source.write_text(programs.plan(given.stages, count, names))
             analyzed = programs.versions(given.rondo, source)
         if (count, schedules) not in shared:

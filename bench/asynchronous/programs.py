@@ -3,6 +3,7 @@
 
 import dataclasses
 import json
+import math
 import pathlib
 import re
 import sys
@@ -15,17 +16,19 @@ VOCABULARY, SEQUENCE, HIDDEN, HEADS = 256, 64, 64, 4
 SAMPLES = 12  # of an iteration, whatever the micro-batches
 FLOPS_PER_US = 20000
 
-# Name: the family, the policy where it is not the family's, and whether stages recompute.
+# Plans: @step keeps activations, @lean recomputes each stage, @segments across the stages of segments.
+# Name: the family, the policy where it is not the family's, and the plan.
 SCHEDULES = {
-    "1f1b": ("1f1b", "", False),
-    "zb-h1": ("zb-h1", "", False),
-    "pipedream": ("pipedream", "", False),
-    "2bw": ("2bw", "", False),
-    "newest": ("pipedream", "forward = live, backward = live", False),
-    "pipemare": ("pipemare", "", False),
-    "timeprest": ("timeprest", "", False),
-    "recompute": ("timeprest", "forward = vertical, backward = committed, activations = recompute", True),
-    "stashed": ("timeprest", "forward = vertical, backward = stashed, activations = stashed", False),
+    "1f1b": ("1f1b", "", "step"),
+    "zb-h1": ("zb-h1", "", "step"),
+    "pipedream": ("pipedream", "", "step"),
+    "2bw": ("2bw", "", "step"),
+    "newest": ("pipedream", "forward = live, backward = live", "step"),
+    "pipemare": ("pipemare", "", "step"),
+    "segments": ("pipemare", "forward = live, backward = extrapolated, activations = extrapolated", "segments"),
+    "timeprest": ("timeprest", "", "step"),
+    "recompute": ("timeprest", "forward = vertical, backward = committed, activations = recompute", "lean"),
+    "stashed": ("timeprest", "forward = vertical, backward = stashed, activations = stashed", "step"),
 }
 
 
@@ -61,14 +64,15 @@ def plan(stages, microbatches, names):
     lines += ["}", f"pipe.model @gpt gpt<vocab = {VOCABULARY}, sequence = {SEQUENCE}, hidden = {HIDDEN}, heads = {HEADS}, ffn = {4 * HIDDEN},"
               f" batch = {SAMPLES // microbatches}, tied = false> {{", "  pipe.layer @wte embedding"]
     lines += [f"  pipe.layer @h{r} block" for r in ranks] + ["  pipe.layer @ln_f head", "}"]
-    for kind, recompute in (("step", ""), ("lean", " recompute")):
+    length = math.ceil(stages / math.ceil(math.sqrt(stages)))
+    again = {"step": lambda r: "", "lean": lambda r: " recompute", "segments": lambda r: " recompute" + " across" * (r % length > 0)}
+    for kind, recompute in again.items():
         lines += [f"pipe.plan @{kind} of @gpt on @machine microbatches({microbatches}) {{"]
         for r in ranks:
             layers = ["@wte"] * (r == 0) + [f"@h{r}"] + ["@ln_f"] * (r == stages - 1)
-            lines += [f"  pipe.stage @s{r} [{', '.join(layers)}] on {r}{recompute}"]
+            lines += [f"  pipe.stage @s{r} [{', '.join(layers)}] on {r}{recompute(r)}"]
         lines += ["}"]
-    lines += schedules([name for name in names if not SCHEDULES[name][2]], "step")
-    lines += schedules([name for name in names if SCHEDULES[name][2]], "lean")
+        lines += schedules([name for name in names if SCHEDULES[name][2] == kind], kind)
     return "\n".join(lines) + "\n"
 
 

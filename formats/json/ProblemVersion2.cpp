@@ -119,11 +119,19 @@ std::optional<TextFault> readRanks(const Value &ranks, const HostCosts &host,
 
 std::optional<TextFault> readEdge(const Value &value, const std::string &where,
                                   const Problem &problem, Edge &forward,
-                                  Edge &gradient) {
+                                  Edge &gradient, bool &isRecomputed) {
   Fields fields;
   if (auto fault = fields.read(value, where, {"from", "to", "bytes"},
-                               {"gradient_bytes"}))
+                               {"gradient_bytes", "recomputed"}))
     return fault;
+  isRecomputed = false;
+  if (const Value *again = fields.find("recomputed")) {
+    const std::optional<bool> is = again->boolean();
+    if (!is)
+      return where + ".recomputed is " + again->excerpt() +
+             ", not true or false";
+    isRecomputed = *is;
+  }
   int64_t ends[2];
   for (int i = 0; i < 2; ++i)
     if (auto fault = readInteger(fields.get(i ? "to" : "from"),
@@ -150,18 +158,21 @@ std::optional<TextFault> readEdge(const Value &value, const std::string &where,
                      gradient.bytes);
 }
 
-/// Edges of activations first, then those of gradients, as in makeChain().
+/// Edges of activations first, then those of gradients, as in makeChain(), and
+/// then those of what R makes.
 std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
   if (!edges.isArray())
     return "edges is not a list";
   // Edges between stages, which the homes divide.
-  std::vector<Edge> forwards, gradients;
+  std::vector<Edge> forwards, gradients, recomputed;
   std::set<std::pair<int32_t, int32_t>> pairs;
   Elements walk(edges);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
     const std::string where = element("edges", index);
     Edge forward, gradient;
-    if (auto fault = readEdge(*value, where, problem, forward, gradient))
+    bool isRecomputed;
+    if (auto fault =
+            readEdge(*value, where, problem, forward, gradient, isRecomputed))
       return fault;
     if (!pairs.insert({forward.from, forward.to}).second)
       return where + " is the second one from stage " +
@@ -169,8 +180,18 @@ std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
              std::to_string(forward.to);
     forwards.push_back(forward);
     gradients.push_back(gradient);
+    if (!isRecomputed)
+      continue;
+    const int32_t first = problem.homes.numberOf(forward.to);
+    if (!problem.recomputes(first))
+      return where + " is recomputed, but stage " + std::to_string(forward.to) +
+             " does not recompute: its costs have no R";
+    for (const Home &home : problem.homes.of(forward.to))
+      problem.recomputation[first + home.replica] = Recomputation::FromStage;
+    forward.producer = ActionKind::Recompute;
+    recomputed.push_back(forward);
   }
-  for (const std::vector<Edge> &list : {forwards, gradients})
+  for (const std::vector<Edge> &list : {forwards, gradients, recomputed})
     for (const Edge &edge : list)
       problem.addStageEdge(edge.from, edge.to, edge.producer, edge.bytes);
   return {};

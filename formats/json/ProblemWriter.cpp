@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace rondo::json {
 
@@ -125,6 +126,7 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
 void writeEdges(llvm::json::OStream &json, const Problem &problem) {
   // By stages: bytes of all parts together.
   std::map<std::pair<int32_t, int32_t>, int64_t> forwards, gradients;
+  std::set<std::pair<int32_t, int32_t>> recomputed;
   std::vector<std::pair<int32_t, int32_t>> order;
   for (const Edge &edge : problem.edges) {
     const int32_t from = problem.homes[edge.from].stage,
@@ -133,6 +135,10 @@ void writeEdges(llvm::json::OStream &json, const Problem &problem) {
     const int64_t bytes = problem.carries(edge, 0) ? edge.bytes : 0;
     if (edge.producer == ActionKind::InputGrad) {
       gradients[{to, from}] += bytes;
+      continue;
+    }
+    if (edge.producer == ActionKind::Recompute) {
+      recomputed.insert({from, to});
       continue;
     }
     if (!forwards.count({from, to}))
@@ -150,6 +156,8 @@ void writeEdges(llvm::json::OStream &json, const Problem &problem) {
           json.attribute("gradient_bytes", nullptr);
         else if (gradient->second != forwards[pair])
           json.attribute("gradient_bytes", gradient->second);
+        if (recomputed.count(pair))
+          json.attribute("recomputed", true);
       });
   });
 }

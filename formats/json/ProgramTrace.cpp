@@ -114,7 +114,9 @@ std::optional<TextFault> Reader::beginMessage(Value event, Value args,
   iteration.messages.push_back(
       {static_cast<int32_t>(from), static_cast<int32_t>(to),
        static_cast<int32_t>(stage),
-       kind.starts_with("F") ? MessageKind::Activation : MessageKind::Gradient,
+       kind.starts_with("F")   ? MessageKind::Activation
+       : kind.starts_with("R") ? MessageKind::Recomputed
+                               : MessageKind::Gradient,
        microbatch, bytes, startNs, startNs});
   if (!open.insert({id, {number, iteration.messages.size() - 1}}).second)
     return at(event, "message \"" + id + "\" begins twice");

@@ -4,6 +4,7 @@
 #include "formats/json/VersionClaims.h"
 
 #include "schedule/NormDelay.h"
+#include "schedule/Recomputed.h"
 #include "schedule/Repeating.h"
 
 #include <algorithm>
@@ -63,10 +64,12 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
       [&](const Value &value, const std::string &where,
           int64_t stage) -> std::optional<TextFault> {
         Fields kinds;
-        if (auto fault = kinds.read(value, where, {}, {"F", "B"}))
+        if (auto fault = kinds.read(value, where, {}, {"F", "B", "R"}))
           return fault;
-        for (auto [kind, delay] : {std::pair("F", delays[stage].forwardDelay),
-                                   std::pair("B", delays[stage].backwardDelay)})
+        for (auto [kind, delay] :
+             {std::pair("F", delays[stage].forwardDelay),
+              std::pair("B", delays[stage].backwardDelay),
+              std::pair("R", delays[stage].recomputeDelay)})
           if (const Value *claimed = kinds.find(kind))
             if (claimed->integer() != delay)
               return claimFault(where + "." + kind, delay, *claimed);
@@ -110,6 +113,8 @@ void writeVersionClaims(llvm::json::OStream &json, const Problem &problem,
       json.object([&] {
         json.attribute("F", delay.forwardDelay);
         json.attribute("B", delay.backwardDelay);
+        if (hasRecomputation(problem))
+          json.attribute("R", delay.recomputeDelay);
       });
   });
 }

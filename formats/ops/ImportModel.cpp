@@ -113,7 +113,8 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
       builder, loc, name("s0"), builder.getArrayAttr(layers),
       builder.getDenseI64ArrayAttr({0}), /*shares=*/DenseI64ArrayAttr(),
       /*deals=*/false, pipe::ShardedAttr(), /*recompute=*/ArrayAttr(),
-      /*inputs=*/ArrayAttr(), pipe::StageCostsAttr(), /*buffers=*/ArrayAttr());
+      /*across=*/false, /*inputs=*/ArrayAttr(), pipe::StageCostsAttr(),
+      /*buffers=*/ArrayAttr());
   return plan;
 }
 

@@ -52,7 +52,7 @@ std::string whyNoPlan(const Problem &problem) {
       return why;
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (const StageEdge &edge : stageEdgesOf(problem)) {
-    const bool isForward = edge.producer == ActionKind::Forward;
+    const bool isForward = edge.producer != ActionKind::InputGrad;
     const int64_t bytes = outputBytes[isForward ? edge.from : edge.to];
     if (edge.bytes != bytes)
       return (isForward ? "the activation from stage "
@@ -64,6 +64,7 @@ std::string whyNoPlan(const Problem &problem) {
   }
   Problem planned = problem;
   planned.makeGraph(inputsOf(problem), outputBytes);
+  planned.addRecomputedEdges();
   const std::vector<Edge> given = inOrderOfSends(problem, problem.edges),
                           made = inOrderOfSends(problem, planned.edges);
   for (auto [a, b] : llvm::zip_equal(given, made))
@@ -206,6 +207,7 @@ void Importer::writePlan() {
         problem.homes.of(s).begin()->isDealt(), pipe::ShardedAttr(),
         problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
                                                       : mlir::ArrayAttr(),
+        problem.recomputesAcross(problem.homes.numberOf(s)),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }

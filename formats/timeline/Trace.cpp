@@ -131,7 +131,9 @@ private:
                          &to = timeline.tasks[message.to];
       const Edge &edge = problem.edges[message.edge];
       const std::string what =
-          (edge.producer == ActionKind::Forward ? "SEND_F" : "SEND_B") +
+          (edge.producer == ActionKind::Forward     ? "SEND_F"
+           : edge.producer == ActionKind::Recompute ? "SEND_R"
+                                                    : "SEND_B") +
           std::to_string(uint64_t(from.action.index));
       const std::string label =
           std::to_string(problem.homes[edge.from].stage) + what;

@@ -203,5 +203,9 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
                                             Recomputation::None);
         values.problem.recomputation[action.subject] = Recomputation::FromInput;
       }
+  for (const Edge &edge : values.problem.edges)
+    if (edge.producer == ActionKind::Recompute &&
+        !values.problem.recomputation.empty())
+      values.problem.recomputation[edge.to] = Recomputation::FromStage;
   return values;
 }

@@ -68,7 +68,8 @@ void State::checkOverlap(const ProgramDesc &program) const {
       fail(name + " deals the " + std::to_string(program.microbatches) +
            " micro-batches of an iteration to " + std::to_string(turns) +
            " homes in turn; where iterations overlap, all get as many");
-    for (const int16_t *delays : {versions.forward, versions.backward})
+    for (const int16_t *delays :
+         {versions.forward, versions.backward, versions.recompute})
       for (int32_t m = 0; m < overlap.numDelays; ++m)
         if (delays[m] < 0 || delays[m] > m / program.microbatches)
           fail(name + " reads weights for micro-batch " + std::to_string(m) +
@@ -76,11 +77,16 @@ void State::checkOverlap(const ProgramDesc &program) const {
                " steps old, but its iteration is number " +
                std::to_string(m / program.microbatches) + " of the run");
     if (!std::isfinite(versions.meanForward) ||
-        !std::isfinite(versions.meanBackward) || versions.meanForward < 0 ||
-        versions.meanBackward < 0)
+        !std::isfinite(versions.meanBackward) ||
+        !std::isfinite(versions.meanRecompute) || versions.meanForward < 0 ||
+        versions.meanBackward < 0 || versions.meanRecompute < 0)
       fail(name + " has mean delays of " +
-           std::to_string(versions.meanForward) + " and " +
-           std::to_string(versions.meanBackward));
+           std::to_string(versions.meanForward) + ", " +
+           std::to_string(versions.meanBackward) + " and " +
+           std::to_string(versions.meanRecompute));
+    if (versions.recomputesExtrapolated && !versions.extrapolates)
+      fail(name + " recomputes with weights moved back, but has no mean of "
+                  "their changes, since its backward does not move them");
     if (!versions.extrapolates)
       continue;
     const int64_t gradients = bytesOf(program, h, Buffer::Gradients),

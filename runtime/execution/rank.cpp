@@ -58,11 +58,11 @@ RunningRank::LocalHome &RunningRank::local(int64_t home, int64_t microbatch) {
   return homes[home];
 }
 
-/// F of a layer, also where R runs it again.
+/// F of a layer, also where R runs it again, with the layer's weights.
 static inline void runForward(const HomeBinding &binding,
                               const LayerBinding &layer, LayerArgs &args,
                               char *weights, char *data, int64_t microbatch) {
-  args.weights = weights + layer.weightsOffset;
+  args.weights = weights;
   args.data = reinterpret_cast<const int32_t *>(at(data, layer.dataOffset));
   if (hasLoss(*layer.desc))
     args.loss = binding.control.losses + microbatch;
@@ -105,7 +105,8 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     if (l + 1 < home.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
-    runForward(binding, layer, args, weights, data, number);
+    runForward(binding, layer, args, weights + layer.weightsOffset, data,
+               number);
   }
   if (HomeRecord &record = *records[h]; !record.losses.empty())
     record.losses[microbatch] = binding.control.losses[number];
@@ -118,6 +119,9 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
   Action action(*this, ActionKind::Recompute, h, microbatch);
   acquire(home.place(Buffer::RecomputedForInputGrad), microbatch, action);
   acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch, action);
+  const Place &output = home.place(Buffer::RecomputedOutput);
+  acquire(output, microbatch, action);
+  awaitTensors(home.recomputedInputs, microbatch, action);
   char *data = home.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
@@ -125,11 +129,17 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
   const HomeBinding &binding = *home.binding;
   const Saved saved(home, microbatch);
   char *weights = weightsOf(h, ActionKind::Recompute, microbatch);
+  const char *changes = home.stepsBackAgain > 0
+                            ? changesOf(h, ActionKind::Recompute, microbatch)
+                            : nullptr;
   char *checkpoints = home.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
-  for (size_t k = 0; k < home.inputs.size(); ++k)
-    home.calls.front().recompute.inputs[k] =
-        home.inputs[k].place.at(microbatch);
+  const std::vector<LocalTensor> &inputs =
+      home.recomputedInputs.empty() ? home.inputs : home.recomputedInputs;
+  for (size_t k = 0; k < inputs.size(); ++k)
+    home.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
+  if (output.base)
+    home.calls.back().recompute.output = output.at(microbatch);
   for (size_t l = 0; l < home.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
     if (!layer.desc->recomputes)
@@ -139,7 +149,10 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    runForward(binding, layer, args, weights, data, number);
+    char *own = weights + layer.weightsOffset;
+    if (changes)
+      own = movedWeightsOf(home, layer, weights, changes, home.stepsBackAgain);
+    runForward(binding, layer, args, own, data, number);
   }
 }
 
@@ -156,7 +169,8 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   const HomeBinding &binding = *home.binding;
   const Saved saved(home, microbatch);
   char *weights = weightsOf(h, ActionKind::InputGrad, microbatch);
-  const char *changes = home.moved ? changesOf(h, microbatch) : nullptr;
+  const char *changes =
+      home.moved ? changesOf(h, ActionKind::InputGrad, microbatch) : nullptr;
   for (size_t k = 0; k < home.inputGrads.size(); ++k)
     home.calls.front().inputGrad.inputGrads[k] =
         home.inputGrads[k].place.at(microbatch);
@@ -166,13 +180,9 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].inputGrad;
     args.weights = weights + layer.weightsOffset;
-    if (changes) {
-      moveBack(layer.sizes.gradients / int64_t(sizeof(float)), home.stepsBack,
-               reinterpret_cast<const float *>(weights + layer.weightsOffset),
-               reinterpret_cast<const float *>(changes + layer.gradientsOffset),
-               reinterpret_cast<float *>(home.moved));
-      args.weights = home.moved;
-    }
+    if (changes)
+      args.weights =
+          movedWeightsOf(home, layer, weights, changes, home.stepsBack);
     args.savedForInputGrad = saved.forInputGrad(layer);
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch % program.microbatches;

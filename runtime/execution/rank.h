@@ -174,6 +174,8 @@ private:
     Place places[numBuffers];
     /// What its tasks take and make, by the stages at the other end, in order.
     std::vector<LocalTensor> inputs, outputGrads, inputGrads;
+    /// What R begins with, where that is not what F has taken.
+    std::vector<LocalTensor> recomputedInputs;
     double lossScale = 0;
     std::vector<LayerCalls> calls;
     /// What its step works on.
@@ -184,10 +186,10 @@ private:
     const VersionDesc *versions = nullptr;
     /// Of the state, when the run began.
     int64_t firstVersion = 0;
-    /// Where the weights of a layer are moved back, and how far; null: I reads
-    /// them where they are.
+    /// Where the weights of a layer are moved back, and how far for I and for
+    /// R; null, and 0: these read them where they are.
     char *moved = nullptr;
-    float stepsBack = 0;
+    float stepsBack = 0, stepsBackAgain = 0;
     /// By tensor: the headers of those that other stages share, and by how much
     /// the slowest of these is late; null, and 0, for the others.
     std::vector<const ControlHeader *> ownHeaders;
@@ -282,7 +284,10 @@ private:
   /// The weights that a task reads.
   char *weightsOf(int64_t home, ActionKind kind, int64_t microbatch);
   /// Of a home that moves its weights back: the mean of their changes.
-  const char *changesOf(int64_t home, int64_t microbatch);
+  const char *changesOf(int64_t home, ActionKind kind, int64_t microbatch);
+  /// The weights of a layer, moved back by so many steps.
+  char *movedWeightsOf(const LocalHome &home, const LayerBinding &layer,
+                       const char *weights, const char *changes, float steps);
 
   // In rank_shards.cpp, for homes that keep a piece of their state.
   void setUpShard(int32_t home);
@@ -342,7 +347,7 @@ private:
   void *const stream;
   /// Without a binding where another rank runs it.
   std::vector<LocalHome> homes;
-  /// [2 * home + message]: edges with such a message of the home.
+  /// [numMessageKinds * home + message]: edges with such a message of the home.
   std::vector<std::vector<int32_t>> edgesFrom;
   /// By edge.
   const EdgeDesc *const edgeDescs;

@@ -52,6 +52,7 @@ void RunningRank::prepare(int64_t h) {
   home.firstVersion = binding.version;
   home.versions = nullptr;
   home.moved = nullptr;
+  home.stepsBack = home.stepsBackAgain = 0;
   home.ownHeaders.clear();
   home.optimized.ownHeaders = nullptr;
   home.optimized.changeDecay = 0;
@@ -64,6 +65,9 @@ void RunningRank::prepare(int64_t h) {
     home.optimized.changeDecay =
         static_cast<float>(changeDecay(optimizer.extrapolationDecay, apart));
     home.stepsBack = static_cast<float>(apart);
+    if (home.versions->recomputesExtrapolated)
+      home.stepsBackAgain = static_cast<float>(std::max(
+          home.versions->meanForward - home.versions->meanRecompute, 0.0));
   }
   // A stage whose backward is not behind its forward has nothing to correct.
   if (home.versions->extrapolates && apart > 0) {
@@ -130,15 +134,10 @@ int64_t RunningRank::repetitions() {
 
 int64_t RunningRank::versionOf(int64_t h, ActionKind kind,
                                int64_t microbatch) const {
-  const VersionDesc &versions = *homes[h].versions;
-  const bool isForward =
-      kind == ActionKind::Forward ||
-      (kind == ActionKind::Recompute && !versions.recomputesAnew);
   const int64_t number =
       microbatch + span.imitation.iteration * program.microbatches;
   return number / program.microbatches -
-         delayOf(*overlap, isForward ? versions.forward : versions.backward,
-                 number);
+         delayOf(*overlap, homes[h].versions->delaysOf(kind), number);
 }
 
 char *RunningRank::weightsOf(int64_t h, ActionKind kind, int64_t microbatch) {
@@ -166,17 +165,29 @@ char *RunningRank::weightsOf(int64_t h, ActionKind kind, int64_t microbatch) {
   return place.at(home.firstVersion + version);
 }
 
-const char *RunningRank::changesOf(int64_t h, int64_t microbatch) {
+const char *RunningRank::changesOf(int64_t h, ActionKind kind,
+                                   int64_t microbatch) {
   const LocalHome &home = homes[h];
-  const int64_t version = versionOf(h, ActionKind::InputGrad, microbatch);
+  const int64_t version = versionOf(h, kind, microbatch);
   if (span.imitation.history)
     return span.imitation.history->changes(static_cast<int32_t>(h), version);
   const int64_t newest = home.binding->version - home.firstVersion;
   if (version != newest)
-    failOnVersion(h, ActionKind::InputGrad, microbatch,
+    failOnVersion(h, kind, microbatch,
                   "but the mean of changes is that of version " +
                       std::to_string(newest));
   return home.binding->changes;
+}
+
+char *RunningRank::movedWeightsOf(const LocalHome &home,
+                                  const LayerBinding &layer,
+                                  const char *weights, const char *changes,
+                                  float steps) {
+  moveBack(layer.sizes.gradients / int64_t(sizeof(float)), steps,
+           reinterpret_cast<const float *>(weights + layer.weightsOffset),
+           reinterpret_cast<const float *>(changes + layer.gradientsOffset),
+           reinterpret_cast<float *>(home.moved));
+  return home.moved;
 }
 
 /// A run ends with nothing under way.

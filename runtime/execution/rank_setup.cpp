@@ -47,8 +47,8 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
                   std::to_string(home.inputs.size()) +
                   " inputs; a layer takes " + std::to_string(maxLayerInputs) +
                   " at most");
-    // All sends of an activation read one slot, those of a gradient their
-    // tensor's.
+    // All sends of an activation, or of what R makes, read one slot, those of a
+    // gradient their tensor's.
     int32_t activations = 0;
     auto sends = [&](const std::vector<int32_t> &parts) {
       return static_cast<int32_t>(
@@ -56,8 +56,12 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
             return edges[edge].channel >= 0;
           }));
     };
-    if (home.binding)
-      activations = sends(edgesFrom[numMessageKinds * (&home - homes.data())]);
+    for (Message message : {Message::Activation, Message::Recomputed})
+      if (home.binding)
+        activations =
+            std::max(activations,
+                     sends(edgesFrom[numMessageKinds * (&home - homes.data()) +
+                                     static_cast<int>(message)]));
     fencesPerSlot = std::max(fencesPerSlot, activations);
     for (const LocalTensor &tensor : home.inputGrads)
       fencesPerSlot = std::max(fencesPerSlot, sends(tensor.edges));
@@ -73,17 +77,19 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   LocalEdge &edge = edges[number];
   const int32_t fromRank = program.rankOfHome[desc.from],
                 toRank = program.rankOfHome[desc.to];
-  const bool isActivation = desc.message == Message::Activation;
   edgesFrom[numMessageKinds * desc.from + static_cast<int>(desc.message)]
       .push_back(number);
   if (fromRank == me) {
     edge.sent = placeOf(state, desc.sent);
-    if (!isActivation)
+    if (desc.message == Message::Gradient)
       addPart(homes[desc.from].inputGrads, desc.sent, number);
   }
   if (toRank == me) {
     edge.received = placeOf(state, desc.received);
-    addPart(isActivation ? homes[desc.to].inputs : homes[desc.to].outputGrads,
+    LocalHome &to = homes[desc.to];
+    addPart(desc.message == Message::Activation   ? to.inputs
+            : desc.message == Message::Recomputed ? to.recomputedInputs
+                                                  : to.outputGrads,
             desc.received, number);
   }
   const ShareDesc &from = program.shares[desc.from],

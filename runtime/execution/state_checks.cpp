@@ -79,7 +79,8 @@ void State::checkProgram(const ProgramDesc &program) const {
       // If there are several inputs, each has the size of its edge.
       const bool isOneOfSeveral =
           inputs.size() > 1 &&
-          (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad);
+          (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad ||
+           Buffer(b) == Buffer::RecomputedInput);
       checkPlace(placeOf(program, h, Buffer(b)), bufferTable[b].keyword, name,
                  isOneOfSeveral ? 0 : program.shares[h].bytes[b]);
     }
@@ -194,7 +195,7 @@ std::vector<LayerDesc> State::layersOf(int32_t h,
 void State::checkEdges(const ProgramDesc &program) const {
   for (int32_t e = 0; e < exe.numEdges; ++e) {
     const EdgeDesc &edge = program.edges[e];
-    const bool isForward = edge.message == Message::Activation;
+    const bool isForward = edge.message != Message::Gradient;
     if (std::min(edge.from, edge.to) < 0 ||
         std::max(edge.from, edge.to) >= exe.numHomes ||
         (edge.from < edge.to) != isForward || edge.bytes < 0)

@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 10
+#define RONDO_TABLES_VERSION 11
 
 namespace rondo::runtime {
 
@@ -157,17 +157,22 @@ struct LinkDesc {
 /// Which weights a home's tasks read in a program whose iterations overlap.
 struct VersionDesc {
   /// By micro-batch, numbered from 0 through all iterations of a run: how many
-  /// optimizer steps behind its own iteration the version is that F reads, and
-  /// the one that I, W and B read. Iteration t of a run reads version t -
-  /// delay, counted from 0 at the run's start. See delayOf().
-  const int16_t *forward, *backward;
+  /// optimizer steps behind its own iteration the version is that F reads, the
+  /// one that I, W and B read, and the one that R reads. Iteration t of a run
+  /// reads version t - delay, counted from 0 at the run's start. See delayOf().
+  const int16_t *forward, *backward, *recompute;
   /// What the delays settle to: the means that corrections for delay use.
-  double meanForward, meanBackward;
+  double meanForward, meanBackward, meanRecompute;
   /// The backward's weights are moved back along the running mean of their
-  /// changes (Buffer::WeightChanges).
-  bool extrapolates;
-  /// R reads what the backward reads; if not, what F has read.
-  bool recomputesAnew;
+  /// changes (Buffer::WeightChanges); and so are those of R.
+  bool extrapolates, recomputesExtrapolated;
+
+  /// Those of tasks of a kind.
+  const int16_t *delaysOf(ActionKind kind) const {
+    return kind == ActionKind::Forward     ? forward
+           : kind == ActionKind::Recompute ? recompute
+                                           : backward;
+  }
 };
 
 /// How a program's iterations overlap. Its functions order all micro-batches
@@ -198,7 +203,8 @@ inline int32_t mostDelay(const OverlapDesc &overlap,
                          const VersionDesc &versions) {
   int32_t most = 0;
   for (int32_t m = 0; m < overlap.numDelays; ++m)
-    for (const int16_t *delays : {versions.forward, versions.backward})
+    for (const int16_t *delays :
+         {versions.forward, versions.backward, versions.recompute})
       most = delays[m] > most ? delays[m] : most;
   return most;
 }
@@ -319,8 +325,9 @@ struct Executable {
   /// tensors: it counts for the norm and writes the checkpoint.
   int32_t numHomes;
   const HomeDesc *homes;
-  /// Edges of activations come before those of gradients. A task takes its
-  /// inputs, and adds its output gradients, in this order.
+  /// Edges of activations come before those of gradients, and these before
+  /// those of what R makes. A task takes its inputs, and adds its output
+  /// gradients, in this order.
   int32_t numEdges;
   const EdgeDesc *edges;
   /// Ranks that hold state; each has an arena.

@@ -30,7 +30,9 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
 /// one micro-batch. No weights are moved back; where they are, their changes
-/// take as much as the gradients. Control holds a header, partial norms (fp64)
+/// take as much as the gradients. R neither begins with what another R makes
+/// nor makes what another begins with; where it does, that takes as much as the
+/// input and the output. Control holds a header, partial norms (fp64)
 /// of each layer and, if a layer has a loss, one (fp32) for each of
 /// `microbatches`, the most of any program. `moments` is how many the optimizer
 /// keeps of each weight (kinds/Optimizers.h).
@@ -60,6 +62,7 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   }
   at(Buffer::Moments) = moments * at(Buffer::Gradients);
   at(Buffer::WeightChanges) = 0;
+  at(Buffer::RecomputedInput) = at(Buffer::RecomputedOutput) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
   at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);

@@ -40,6 +40,7 @@ static std::string nameOfProgram(const Executable &exe) {
       for (int32_t m = 0; m < overlap->numDelays; ++m) {
         add(overlap->versions[h].forward[m]);
         add(overlap->versions[h].backward[m]);
+        add(overlap->versions[h].recompute[m]);
       }
     for (int32_t h = 0; h < exe.numHomes; ++h) {
       add(exe.programs[p].shares[h].samples);

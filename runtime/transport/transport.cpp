@@ -54,7 +54,7 @@ EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
 
 std::string rondo::runtime::nameOf(Message kind, int32_t stage,
                                    int32_t microbatch) {
-  return std::to_string(stage) + (kind == Message::Activation ? "F" : "I") +
+  return std::to_string(stage) + traitsOf(traitsOf(kind).producer).letter +
          std::to_string(microbatch);
 }
 

@@ -15,7 +15,7 @@ bool rondo::isSingleEnded(const Problem &problem) {
   for (const Edge &edge : problem.edges)
     if (edge.producer == ActionKind::Forward)
       feeds[edge.from] = true;
-    else
+    else if (edge.producer == ActionKind::InputGrad)
       isFed[edge.to] = true;
   int32_t ends = 0;
   for (int32_t s = 0; s < stages; ++s) {
@@ -243,7 +243,8 @@ void FlatProblem::setOffsets() {
 
 std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
                                            BackwardCosts costs) {
-  if (!takesMemoryByForwardAlone(problem) || problem.homes.areDealt())
+  if (!takesMemoryByForwardAlone(problem) || problem.homes.areDealt() ||
+      problem.hasRecomputationAcross())
     return std::nullopt;
   FlatProblem flat;
   flat.ranks = problem.numRanks();

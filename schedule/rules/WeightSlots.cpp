@@ -21,11 +21,8 @@ std::optional<Fault> rondo::checkWeightSlots(const Problem &problem,
       if (!action.isTask())
         continue;
       const int64_t m = action.index, newest = steps[home];
-      const bool isForward = !readsForBackward(
-          problem.policyOf(problem.homes[home].stage), action.kind());
       const int64_t read =
-          m / each - (isForward ? delays.forward
-                                : delays.backward)[home][delays.indexOf(m)];
+          m / each - delays.of(home, action.kind())[delays.indexOf(m)];
       if (read > newest)
         return makeFaultAt<FaultKind::VersionNotMade>(Rule::Versions, r, i,
                                                       action, read, m, newest);

@@ -21,8 +21,8 @@ bool rondo::hasCheaperBackward(const Problem &problem) {
 }
 
 static void appendBackward(const Problem &problem, Schedule &schedule,
-                           int32_t s, int32_t i) {
-  if (problem.recomputes(s))
+                           int32_t s, int32_t i, bool hasAgain) {
+  if (problem.recomputes(s) && !hasAgain)
     schedule.append(Action(ActionKind::Recompute, s, i));
   if (hasCheaperBackward(problem, s)) {
     schedule.append(Action(ActionKind::Backward, s, i));
@@ -36,6 +36,8 @@ Schedule rondo::oneByOne(const Problem &problem) {
   std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
   for (int32_t s = 0; s < problem.numHomes(); ++s)
     stagesOf[problem.rankOf(s)].push_back(s);
+  // Where R waits for R, all of them come in front of the backwards.
+  const bool isAcross = problem.hasRecomputationAcross();
   Schedule schedule;
   schedule.reserve(int64_t(3) * problem.numHomes() * problem.microbatches);
   for (const std::vector<int32_t> &stages : stagesOf) {
@@ -43,9 +45,12 @@ Schedule rondo::oneByOne(const Problem &problem) {
       for (int32_t s : stages)
         if (problem.homes[s].takes(i))
           schedule.append(Action(ActionKind::Forward, s, i));
+      for (int32_t s : stages)
+        if (isAcross && problem.recomputes(s) && problem.homes[s].takes(i))
+          schedule.append(Action(ActionKind::Recompute, s, i));
       for (auto s = stages.rbegin(); s != stages.rend(); ++s)
         if (problem.homes[*s].takes(i))
-          appendBackward(problem, schedule, *s, i);
+          appendBackward(problem, schedule, *s, i, isAcross);
     }
     schedule.endRank();
   }

@@ -52,7 +52,8 @@ public:
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
         searchDealt(problem, options, result.bound.ns, budget, offering());
-    } else {
+    } else if (!problem.hasRecomputationAcross()) {
+      // Other orders do not know that R waits for R.
       tryGreedyOrders();
       searchOrders(BackwardCosts::Split);
       if (hasCheaperBackward(problem) || hasRecomputation(problem))

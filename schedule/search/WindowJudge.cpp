@@ -78,8 +78,9 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
       figures.time = least;
     figures.heldBytes = heldBytes(simulation, *found);
     for (const HomeVersions &home : found->homes) {
-      figures.delay = std::max(
-          {figures.delay, home.forwardDelay.most, home.backwardDelay.most});
+      figures.delay =
+          std::max({figures.delay, home.forwardDelay.most,
+                    home.backwardDelay.most, home.recomputeDelay.most});
       figures.copies = std::max(figures.copies, home.copies);
     }
     return figures;

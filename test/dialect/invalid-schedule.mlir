@@ -96,7 +96,7 @@ pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @mine of @step {
   pipe.link_order 0 -> 1 {
     pipe.for %i = 0 to 1 {
-      // expected-error @+1 {{'pipe.step' makes no message; a link's order names forward, input_grad and backward tasks}}
+      // expected-error @+1 {{'pipe.step' makes no message; a link's order names forward, input_grad, backward and recompute tasks}}
       pipe.step @s0
     }
   }
@@ -317,7 +317,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.link_order 0 -> 1 {
-    // expected-error @+1 {{'pipe.weight_grad' makes no message; a link's order names forward, input_grad and backward tasks}}
+    // expected-error @+1 {{'pipe.weight_grad' makes no message; a link's order names forward, input_grad, backward and recompute tasks}}
     pipe.weight_grad @s0[0]
   }
 }

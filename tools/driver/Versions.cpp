@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 #include "schedule/Iterations.h"
 #include "schedule/NormDelay.h"
+#include "schedule/Recomputed.h"
 #include "schedule/VersionAnalysis.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
@@ -70,8 +71,9 @@ void printTasks(raw_ostream &os, const Versioned &of) {
       os << " " << actionName(action, problem);
       if (action.kind() == ActionKind::Step)
         os << "=" << action.index + 1;
-      else if (action.kind() == ActionKind::Forward)
-        os << "@" << home.forward[action.index];
+      else if (action.kind() == ActionKind::Forward ||
+               action.kind() == ActionKind::Recompute)
+        os << "@" << home.readBy(action.kind())[action.index];
       else if (action.traits().makes & inputGradDone)
         // Of several micro-batches, each may have its own.
         for (int64_t i = 0; i < int64_t(action.count); ++i)
@@ -87,17 +89,27 @@ void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
   const Problem &problem = of.problem;
   os << "\n" << of.name << ": " << formatNs(of.simulation.makespanNs) << "\n";
   Table table;
-  table.add({"stage", "rank", "forward", "updates late", "backward",
-             "updates late", "activations", "copies"});
+  const bool hasAgain = hasRecomputation(problem);
+  std::vector<std::string> heads = {"stage",        "rank",     "forward",
+                                    "updates late", "backward", "updates late",
+                                    "activations",  "copies"};
+  if (hasAgain)
+    heads.insert(heads.end() - 1, "updates late");
+  table.add(heads);
   for (int32_t number = 0; number < problem.numHomes(); ++number) {
     const Home &home = problem.homes[number];
     const HomeVersions &versions = of.versions.homes[number];
     const VersionPolicy policy = problem.policyOf(home.stage);
-    table.add({std::to_string(home.stage), std::to_string(home.rank),
-               wordOf(policy.forward), delayText(versions.forwardDelay),
-               wordOf(policy.backward), delayText(versions.backwardDelay),
-               wordOf(policy.activations),
-               copiesText(problem, versions, home.stage)});
+    std::vector<std::string> row = {
+        std::to_string(home.stage), std::to_string(home.rank),
+        wordOf(policy.forward),     delayText(versions.forwardDelay),
+        wordOf(policy.backward),    delayText(versions.backwardDelay),
+        wordOf(policy.activations), copiesText(problem, versions, home.stage)};
+    if (hasAgain)
+      row.insert(row.end() - 1, problem.recomputes(number)
+                                    ? delayText(versions.recomputeDelay)
+                                    : "-");
+    table.add(row);
   }
   table.print(os);
   os << "  the forwards of a micro-batch read "
@@ -145,13 +157,18 @@ void writeJson(raw_ostream &os, const Versioned &of) {
           json.attribute("copies", versions.copies);
           writeDelays(json, "forward_delay", versions.forwardDelay);
           writeDelays(json, "backward_delay", versions.backwardDelay);
-          for (bool isForward : {true, false})
-            json.attributeArray(
-                isForward ? "forward_versions" : "backward_versions", [&] {
-                  for (int32_t version :
-                       isForward ? versions.forward : versions.backward)
-                    json.value(version);
-                });
+          auto writeVersions = [&](const char *key, ActionKind kind) {
+            json.attributeArray(key, [&] {
+              for (int32_t version : versions.readBy(kind))
+                json.value(version);
+            });
+          };
+          writeVersions("forward_versions", ActionKind::Forward);
+          writeVersions("backward_versions", ActionKind::Backward);
+          if (!problem.recomputes(number))
+            return;
+          writeDelays(json, "recompute_delay", versions.recomputeDelay);
+          writeVersions("recompute_versions", ActionKind::Recompute);
         });
     });
   });

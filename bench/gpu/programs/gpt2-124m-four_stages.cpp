@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 10
-#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 11
+#error "another version of rondo wrote this program (tables of version 11): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -61,26 +61,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {363884544, 242589696, 485179392, 0, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0, 0, 0}},
+     {363884544, 242589696, 485179392, 0, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0, 0, 0, 0, 0}},
     {0, 8, 0, 1,
-     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0}},
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0, 0, 0}},
     {0, 8, 0, 1,
-     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0}},
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0, 0, 0, 0, 0}},
     {0, 8, 0, 1,
-     {359207424, 239471616, 478943232, 0, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0, 0, 0}},
+     {359207424, 239471616, 478943232, 0, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 12582912, 8, 25, 0, 0},
-    {1, 2, Message::Activation, 12582912, 26, 43, 0, 0},
-    {2, 3, Message::Activation, 12582912, 44, 61, 0, 0},
-    {1, 0, Message::Gradient, 12582912, 28, 9, 0, 0},
-    {2, 1, Message::Gradient, 12582912, 46, 27, 0, 0},
-    {3, 2, Message::Gradient, 12582912, 64, 45, 0, 0},
+    {0, 1, Message::Activation, 12582912, 8, 27, 0, 0},
+    {1, 2, Message::Activation, 12582912, 28, 47, 0, 0},
+    {2, 3, Message::Activation, 12582912, 48, 67, 0, 0},
+    {1, 0, Message::Gradient, 12582912, 30, 9, 0, 0},
+    {2, 1, Message::Gradient, 12582912, 50, 29, 0, 0},
+    {3, 2, Message::Gradient, 12582912, 70, 49, 0, 0},
 };
 
 // name, first layer, layers
@@ -177,7 +177,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 0 output_grad
     {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -188,7 +188,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {}, {12, 1, slots_0}, // home 2 control
@@ -199,7 +199,7 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
     {}, {16, 1, slots_0}, // home 3 control
@@ -209,7 +209,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -368,7 +368,7 @@ constexpr PlaceDesc places[] = {
     {27, 2, slots_3}, // home 0 output_grad
     {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
     {28, 4, slots_3}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
     {6, 1, slots_3}, // home 1 gradients
     {7, 1, slots_3}, // home 1 moments
     {}, {8, 1, slots_3}, // home 1 control
@@ -379,7 +379,7 @@ constexpr PlaceDesc places[] = {
     {30, 2, slots_1, 1, later_1}, // home 1 input_grad
     {29, 3, slots_3}, // home 1 saved_for_input_grad
     {31, 3, slots_3}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
     {10, 1, slots_3}, // home 2 gradients
     {11, 1, slots_3}, // home 2 moments
     {}, {12, 1, slots_3}, // home 2 control
@@ -390,7 +390,7 @@ constexpr PlaceDesc places[] = {
     {33, 7, slots_1}, // home 2 input_grad
     {32, 2, slots_3}, // home 2 saved_for_input_grad
     {34, 2, slots_3}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
     {14, 1, slots_3}, // home 3 gradients
     {15, 1, slots_3}, // home 3 moments
     {}, {16, 1, slots_3}, // home 3 control
@@ -400,7 +400,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {36, 2, slots_3}, // home 3 input_grad
     {35, 1, slots_3}, // home 3 saved_for_input_grad
     {37, 1, slots_3}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -517,7 +517,7 @@ constexpr PlaceDesc places[] = {
     {}, {23, 2, slots_2}, // home 0 output
     {}, {}, {22, 1, slots_2}, // home 0 saved_for_input_grad
     {24, 1, slots_2}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_2}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_2}, // home 1 weights
     {6, 1, slots_2}, // home 1 gradients
     {7, 1, slots_2}, // home 1 moments
     {}, {8, 1, slots_2}, // home 1 control
@@ -526,7 +526,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_1}, // home 1 output
     {}, {}, {25, 1, slots_2}, // home 1 saved_for_input_grad
     {27, 1, slots_2}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_2}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_2}, // home 2 weights
     {10, 1, slots_2}, // home 2 gradients
     {11, 1, slots_2}, // home 2 moments
     {}, {12, 1, slots_2}, // home 2 control
@@ -535,7 +535,7 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_1, 1, later_0}, // home 2 output
     {}, {}, {28, 1, slots_2}, // home 2 saved_for_input_grad
     {30, 1, slots_2}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_2}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_2}, // home 3 weights
     {14, 1, slots_2}, // home 3 gradients
     {15, 1, slots_2}, // home 3 moments
     {}, {16, 1, slots_2}, // home 3 control
@@ -544,7 +544,7 @@ constexpr PlaceDesc places[] = {
     {32, 2, slots_2}, // home 3 input
     {}, {}, {}, {31, 1, slots_2}, // home 3 saved_for_input_grad
     {33, 1, slots_2}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -565,15 +565,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 80, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 80, pipeline::places, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 80, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3721704192, 2365050496, 1759639168,

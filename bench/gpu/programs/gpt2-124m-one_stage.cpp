@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 10
-#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 11
+#error "another version of rondo wrote this program (tables of version 11): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -61,10 +61,10 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {978255360, 652170240, 1304340480, 0, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0, 0, 0}},
+     {978255360, 652170240, 1304340480, 0, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 
@@ -117,7 +117,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 0 workspace
     {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -169,7 +169,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 0 workspace
     {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -221,7 +221,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 0 workspace
     {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -239,15 +239,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 18, sequential::places, 1, sequential::collectives,
+     8, sequential::pools, 20, sequential::places, 1, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 18, pipeline::places, 1, pipeline::collectives,
+     8, pipeline::pools, 20, pipeline::places, 1, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, 18, evaluation::places, 0, nullptr,
+     8, evaluation::pools, 20, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};

@@ -270,10 +270,13 @@ void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
   for (size_t s = 0; s < spec.rankOfStage.size(); ++s) {
     tables.delays.push_back(delaysOf(spec, static_cast<int>(s)));
     const Delays &delays = tables.delays.back();
+    const bool anew = spec.overlap.recomputesAnew;
     tables.versions.push_back({delays.forward.data(), delays.backward.data(),
+                               (anew ? delays.backward : delays.forward).data(),
                                delays.meanForward, delays.meanBackward,
+                               anew ? delays.meanBackward : delays.meanForward,
                                spec.overlap.policy == Overlap::Extrapolated,
-                               spec.overlap.recomputesAnew});
+                               /*recomputesExtrapolated=*/false});
   }
   tables.overlap = {static_cast<int32_t>(tables.delays.front().forward.size()),
                     spec.microbatches, spec.overlap.each,

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 10
-#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 11
+#error "another version of rondo wrote this program (tables of version 11): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -37,26 +37,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
-     {1836032, 1224000, 2448000, 0, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256, 0, 0, 0, 0, 0}},
+     {1836032, 1224000, 2448000, 0, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0}},
+     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0}},
+     {1504256, 1002816, 2005632, 0, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1727168, 1151424, 2302848, 0, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504, 0, 0, 0, 0, 0}},
+     {1727168, 1151424, 2302848, 0, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 8, 25, 0, 0},
-    {1, 2, Message::Activation, 147456, 26, 43, 0, 0},
-    {2, 3, Message::Activation, 147456, 44, 61, 0, 0},
-    {1, 0, Message::Gradient, 147456, 28, 9, 0, 0},
-    {2, 1, Message::Gradient, 147456, 46, 27, 0, 0},
-    {3, 2, Message::Gradient, 147456, 64, 45, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 27, 0, 0},
+    {1, 2, Message::Activation, 147456, 28, 47, 0, 0},
+    {2, 3, Message::Activation, 147456, 48, 67, 0, 0},
+    {1, 0, Message::Gradient, 147456, 30, 9, 0, 0},
+    {2, 1, Message::Gradient, 147456, 50, 29, 0, 0},
+    {3, 2, Message::Gradient, 147456, 70, 49, 0, 0},
 };
 
 // name, first layer, layers
@@ -153,7 +153,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 0 output_grad
     {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -164,7 +164,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {}, {12, 1, slots_0}, // home 2 control
@@ -175,7 +175,7 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
     {}, {16, 1, slots_0}, // home 3 control
@@ -185,7 +185,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -348,7 +348,7 @@ constexpr PlaceDesc places[] = {
     {27, 2, slots_3}, // home 0 output_grad
     {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
     {28, 4, slots_3}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
     {6, 1, slots_3}, // home 1 gradients
     {7, 1, slots_3}, // home 1 moments
     {}, {8, 1, slots_3}, // home 1 control
@@ -359,7 +359,7 @@ constexpr PlaceDesc places[] = {
     {30, 1, slots_0}, // home 1 input_grad
     {29, 3, slots_3}, // home 1 saved_for_input_grad
     {31, 3, slots_3}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
     {10, 1, slots_3}, // home 2 gradients
     {11, 1, slots_3}, // home 2 moments
     {}, {12, 1, slots_3}, // home 2 control
@@ -370,7 +370,7 @@ constexpr PlaceDesc places[] = {
     {33, 1, slots_1}, // home 2 input_grad
     {32, 2, slots_3}, // home 2 saved_for_input_grad
     {34, 2, slots_3}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
     {14, 1, slots_3}, // home 3 gradients
     {15, 1, slots_3}, // home 3 moments
     {}, {16, 1, slots_3}, // home 3 control
@@ -380,7 +380,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {36, 2, slots_3}, // home 3 input_grad
     {35, 1, slots_3}, // home 3 saved_for_input_grad
     {37, 1, slots_3}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -497,7 +497,7 @@ constexpr PlaceDesc places[] = {
     {}, {23, 2, slots_1}, // home 0 output
     {}, {}, {22, 1, slots_1}, // home 0 saved_for_input_grad
     {24, 1, slots_1}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
     {6, 1, slots_1}, // home 1 gradients
     {7, 1, slots_1}, // home 1 moments
     {}, {8, 1, slots_1}, // home 1 control
@@ -506,7 +506,7 @@ constexpr PlaceDesc places[] = {
     {26, 2, slots_0}, // home 1 output
     {}, {}, {25, 1, slots_1}, // home 1 saved_for_input_grad
     {27, 1, slots_1}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
     {10, 1, slots_1}, // home 2 gradients
     {11, 1, slots_1}, // home 2 moments
     {}, {12, 1, slots_1}, // home 2 control
@@ -515,7 +515,7 @@ constexpr PlaceDesc places[] = {
     {29, 2, slots_0}, // home 2 output
     {}, {}, {28, 1, slots_1}, // home 2 saved_for_input_grad
     {30, 1, slots_1}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
     {14, 1, slots_1}, // home 3 gradients
     {15, 1, slots_1}, // home 3 moments
     {}, {16, 1, slots_1}, // home 3 control
@@ -524,7 +524,7 @@ constexpr PlaceDesc places[] = {
     {32, 2, slots_1}, // home 3 input
     {}, {}, {}, {31, 1, slots_1}, // home 3 saved_for_input_grad
     {33, 1, slots_1}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -545,15 +545,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 80, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 80, pipeline::places, 2, pipeline::collectives,
      251383479, 687484056, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 80, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {35906496, 31996608, 29621568, 28269632};

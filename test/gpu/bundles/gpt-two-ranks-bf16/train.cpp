@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 10
-#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 11
+#error "another version of rondo wrote this program (tables of version 11): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -37,18 +37,18 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
-     {3340288, 2226816, 4453632, 0, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0, 0, 0}},
+     {3340288, 2226816, 4453632, 0, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {3231424, 2154240, 4308480, 0, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0, 0, 0}},
+     {3231424, 2154240, 4308480, 0, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 8, 25, 0, 0},
-    {1, 0, Message::Gradient, 147456, 28, 9, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 27, 0, 0},
+    {1, 0, Message::Gradient, 147456, 30, 9, 0, 0},
 };
 
 // name, first layer, layers
@@ -119,7 +119,7 @@ constexpr PlaceDesc places[] = {
     {16, 1, slots_0}, // home 0 output_grad
     {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -129,7 +129,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {16, 1, slots_0}, // home 1 input_grad
     {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -229,7 +229,7 @@ constexpr PlaceDesc places[] = {
     {15, 2, slots_0}, // home 0 output_grad
     {}, {14, 2, slots_0}, // home 0 saved_for_input_grad
     {16, 2, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -239,7 +239,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {18, 2, slots_0}, // home 1 input_grad
     {17, 1, slots_0}, // home 1 saved_for_input_grad
     {19, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -319,7 +319,7 @@ constexpr PlaceDesc places[] = {
     {}, {13, 2, slots_0}, // home 0 output
     {}, {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -328,7 +328,7 @@ constexpr PlaceDesc places[] = {
     {16, 2, slots_0}, // home 1 input
     {}, {}, {}, {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr RankDesc ranks[] = {
@@ -347,15 +347,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     18, sequential::pools, 36, sequential::places, 2, sequential::collectives,
+     18, sequential::pools, 40, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
-     20, pipeline::pools, 36, pipeline::places, 2, pipeline::collectives,
+     20, pipeline::pools, 40, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
-     18, evaluation::pools, 36, evaluation::places, 0, nullptr,
+     18, evaluation::pools, 40, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40267776, 35304960};

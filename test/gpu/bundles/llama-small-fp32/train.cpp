@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 10
-#error "another version of rondo wrote this program (tables of version 10): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 11
+#error "another version of rondo wrote this program (tables of version 11): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -51,26 +51,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad gathered_weights unreduced_gradients
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
-     {1060992, 1060992, 2121984, 0, 320, 2048, 26587328, 0, 294912, 294912, 0, 12288, 4721792, 0, 0, 0, 0, 0}},
+     {1060992, 1060992, 2121984, 0, 320, 2048, 26587328, 0, 294912, 294912, 0, 12288, 4721792, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0}},
+     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0}},
+     {913536, 913536, 1827072, 0, 192, 0, 26292416, 294912, 294912, 294912, 294912, 12288, 4424832, 0, 0, 0, 0, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1061568, 1061568, 2123136, 0, 384, 2048, 26587328, 294912, 0, 0, 294912, 14336, 5244608, 0, 0, 0, 0, 0}},
+     {1061568, 1061568, 2123136, 0, 384, 2048, 26587328, 294912, 0, 0, 294912, 14336, 5244608, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 294912, 8, 25, 0, 0},
-    {1, 2, Message::Activation, 294912, 26, 43, 0, 0},
-    {2, 3, Message::Activation, 294912, 44, 61, 0, 0},
-    {1, 0, Message::Gradient, 294912, 28, 9, 0, 0},
-    {2, 1, Message::Gradient, 294912, 46, 27, 0, 0},
-    {3, 2, Message::Gradient, 294912, 64, 45, 0, 0},
+    {0, 1, Message::Activation, 294912, 8, 27, 0, 0},
+    {1, 2, Message::Activation, 294912, 28, 47, 0, 0},
+    {2, 3, Message::Activation, 294912, 48, 67, 0, 0},
+    {1, 0, Message::Gradient, 294912, 30, 9, 0, 0},
+    {2, 1, Message::Gradient, 294912, 50, 29, 0, 0},
+    {3, 2, Message::Gradient, 294912, 70, 49, 0, 0},
 };
 
 // name, first layer, layers
@@ -167,7 +167,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 0 output_grad
     {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
     {}, {8, 1, slots_0}, // home 1 control
@@ -178,7 +178,7 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
     {}, {12, 1, slots_0}, // home 2 control
@@ -189,7 +189,7 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
     {}, {16, 1, slots_0}, // home 3 control
@@ -199,7 +199,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -362,7 +362,7 @@ constexpr PlaceDesc places[] = {
     {27, 2, slots_3}, // home 0 output_grad
     {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
     {28, 4, slots_3}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
     {6, 1, slots_3}, // home 1 gradients
     {7, 1, slots_3}, // home 1 moments
     {}, {8, 1, slots_3}, // home 1 control
@@ -373,7 +373,7 @@ constexpr PlaceDesc places[] = {
     {30, 1, slots_0}, // home 1 input_grad
     {29, 3, slots_3}, // home 1 saved_for_input_grad
     {31, 3, slots_3}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
     {10, 1, slots_3}, // home 2 gradients
     {11, 1, slots_3}, // home 2 moments
     {}, {12, 1, slots_3}, // home 2 control
@@ -384,7 +384,7 @@ constexpr PlaceDesc places[] = {
     {33, 1, slots_1}, // home 2 input_grad
     {32, 2, slots_3}, // home 2 saved_for_input_grad
     {34, 2, slots_3}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
     {14, 1, slots_3}, // home 3 gradients
     {15, 1, slots_3}, // home 3 moments
     {}, {16, 1, slots_3}, // home 3 control
@@ -394,7 +394,7 @@ constexpr PlaceDesc places[] = {
     {}, {}, {36, 2, slots_3}, // home 3 input_grad
     {35, 1, slots_3}, // home 3 saved_for_input_grad
     {37, 1, slots_3}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -511,7 +511,7 @@ constexpr PlaceDesc places[] = {
     {}, {23, 2, slots_1}, // home 0 output
     {}, {}, {22, 1, slots_1}, // home 0 saved_for_input_grad
     {24, 1, slots_1}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
     {6, 1, slots_1}, // home 1 gradients
     {7, 1, slots_1}, // home 1 moments
     {}, {8, 1, slots_1}, // home 1 control
@@ -520,7 +520,7 @@ constexpr PlaceDesc places[] = {
     {26, 2, slots_0}, // home 1 output
     {}, {}, {25, 1, slots_1}, // home 1 saved_for_input_grad
     {27, 1, slots_1}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
     {10, 1, slots_1}, // home 2 gradients
     {11, 1, slots_1}, // home 2 moments
     {}, {12, 1, slots_1}, // home 2 control
@@ -529,7 +529,7 @@ constexpr PlaceDesc places[] = {
     {29, 2, slots_0}, // home 2 output
     {}, {}, {28, 1, slots_1}, // home 2 saved_for_input_grad
     {30, 1, slots_1}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
     {14, 1, slots_1}, // home 3 gradients
     {15, 1, slots_1}, // home 3 moments
     {}, {16, 1, slots_1}, // home 3 control
@@ -538,7 +538,7 @@ constexpr PlaceDesc places[] = {
     {32, 2, slots_1}, // home 3 input
     {}, {}, {}, {31, 1, slots_1}, // home 3 saved_for_input_grad
     {33, 1, slots_1}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, 
+    {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -559,15 +559,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 72, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 80, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 72, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 80, pipeline::places, 2, pipeline::collectives,
      234038964, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 72, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 80, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {50447872, 44439040, 40001920, 36772864};
