@@ -4,10 +4,10 @@
 #include "codegen/EmitFunctions.h"
 #include "codegen/EmitTables.h"
 #include "codegen/Passes.h"
+#include "codegen/Predict.h"
 #include "passes/Layers.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
-#include "schedule/Iterations.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -98,25 +98,13 @@ private:
   std::vector<EmittedProgram> programs;
 };
 
-/// Predicted times and memory, from the one simulator.
 LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
-  ProgramText &text = emitted.text;
   FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(member.schedule, member.problem);
   if (failed(expanded))
     return failure();
-  Simulation simulation = simulate(member.problem, expanded->schedule);
-  text.predictedNs = simulation.makespanNs;
-  // Sums over homes are not in the schedule.
-  if (member.problem.homes.hasReplicas())
-    text.predictedNs =
-        std::max(text.predictedNs,
-                 simulateProgram(member.problem, emitted.program).makespanNs);
-  for (int64_t ns : simulation.rankWorkNs)
-    text.predictedWorkNs += ns / member.problem.iterations;
-  if (member.problem.iterations > 1)
-    text.predictedNs = settledIterationNs(member.problem, expanded->schedule);
-  text.peakMemoryBytes = simulation.peakBytes;
+  codegen::predict(member.problem, expanded->schedule, emitted.program,
+                   emitted.text);
   return success();
 }
 

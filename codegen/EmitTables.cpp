@@ -9,6 +9,7 @@
 #include "kinds/Shares.h"
 #include "runtime/model/layer_sizes.h"
 #include "schedule/BufferNumbers.h"
+#include "schedule/Residency.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -132,6 +133,13 @@ static bool hasStaging(const Program &program) {
   return llvm::any_of(program.staging, [](int32_t pool) { return pool >= 0; });
 }
 
+/// By rank; empty where no rank has more queues than may be in flight.
+static std::vector<int32_t> residencyOf(const ProgramText &program,
+                                        const Problem &problem) {
+  return limitResidency(program.program->order, problem.edges,
+                        program.rankOfHome, program.program->resident);
+}
+
 static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
   if (program.collectives.empty())
     return;
@@ -175,6 +183,12 @@ rondo::codegen::programTables(const ProgramText &program,
   if (hasStaging(*program.program)) {
     os << "// By rank: the pool where its collectives receive what they add.\n";
     writeArray(os, "int32_t", "staging", program.program->staging);
+  }
+  const std::vector<int32_t> resident = residencyOf(program, problem);
+  if (!resident.empty()) {
+    os << "// By rank: sends, receives and collectives in flight at once; 0: "
+          "all.\n";
+    writeArray(os, "int32_t", "resident", resident);
   }
   writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
   if (!program.peakMemoryBytes.empty())
@@ -232,6 +246,18 @@ static size_t writeLinks(llvm::raw_ostream &os, const Problem &problem) {
   return pairs.size();
 }
 
+/// What few programs have.
+static std::string tailOf(const ProgramText &program, const Problem &problem,
+                          const std::string &in) {
+  const bool isLimited = !residencyOf(program, problem).empty();
+  std::string tail;
+  if (program.overlap || isLimited)
+    tail += program.overlap ? ", &" + in + "overlap" : ", nullptr";
+  if (isLimited)
+    tail += ", " + in + "resident";
+  return tail;
+}
+
 std::string rondo::codegen::executableText(const ExecutableText &executable,
                                            llvm::ArrayRef<ProgramText> programs,
                                            const Problem &problem) {
@@ -267,7 +293,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
        << ", "
        << (program.kind == runtime::ProgramKind::Pipeline ? in + "work_ns"
                                                           : "nullptr")
-       << (program.overlap ? ", &" + in + "overlap" : std::string()) << "},\n";
+       << tailOf(program, problem, in) << "},\n";
   }
   os << "};\n";
   const std::vector<int64_t> &arenaBytes = programs.front().program->arenaBytes;

@@ -203,6 +203,7 @@ FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
 
 FailureOr<ExpandedProgram> Expander::run() {
   ExpandedProgram result;
+  result.program.resident = plan.getResident();
   if (failed(readCollectives(result.program)) ||
       failed(readMemory(result.program)))
     return failure();

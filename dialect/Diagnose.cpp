@@ -182,6 +182,21 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   };
   const Location here = at(fault.rank, fault.position)->getLoc();
   InFlightDiagnostic error = mlir::emitError(here) << describe(fault, problem);
+  if (fault.kind == FaultKind::ResidencyCycle) {
+    const Schedule &order = expanded.program.order;
+    for (const Wait &wait : fault.cycle) {
+      const ActionRange actions = order.rank(wait.onRank);
+      const int64_t position =
+          std::find(actions.begin(), actions.end(), wait.needs) -
+          actions.begin();
+      error.attachNote(at(wait.onRank, position)->getLoc())
+          << programActionName(wait.needs, problem) << " of rank "
+          << wait.onRank << ", for which "
+          << programActionName(wait.at, problem) << " of rank " << wait.rank
+          << " waits, is here";
+    }
+    return error;
+  }
   if (fault.otherRank < 0)
     return error;
   // What is missing has no place; both are then the program's.

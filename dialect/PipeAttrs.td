@@ -219,11 +219,14 @@ def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
   let description = [{
     `<cuda, bf16>`: the devices, and the type of activations, messages and saved
     tensors. Master weights, main gradients and moments are always fp32.
-    `cpu` takes `fp32` only.
+    `cpu` takes `fp32` only. `resident = n` on `cuda`: sends, receives and
+    collectives of a rank that may be in flight on its GPU at once, each of
+    which keeps multiprocessors while it waits (default: 16, see rule L6).
   }];
   let parameters = (ins EnumParameter<Pipe_Target>:$kind,
-      EnumParameter<Pipe_DType>:$dtype);
-  let assemblyFormat = "`<` custom<Word>($kind) `,` custom<Word>($dtype) `>`";
+      EnumParameter<Pipe_DType>:$dtype, Pipe_OrElse<"0">:$resident);
+  let assemblyFormat = "`<` custom<Word>($kind) `,` custom<Word>($dtype) "
+      "(`,` `resident` `=` $resident^)? `>`";
 }
 
 def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {

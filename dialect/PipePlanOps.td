@@ -59,6 +59,9 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// `target`, or `cpu` and `fp32` if it is absent.
     Target getTargetKind();
     DType getDType();
+    /// Sends, receives and collectives of a rank that may be in flight at once;
+    /// 0: any number.
+    int32_t getResident();
   }];
 }
 

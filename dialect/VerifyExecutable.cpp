@@ -77,7 +77,8 @@ LogicalResult Comparer::run() {
   if (first.getClusterAttr() != other.getClusterAttr())
     return fail(first, other, "are on different clusters");
   if (first.getTargetKind() != other.getTargetKind() ||
-      first.getDType() != other.getDType())
+      first.getDType() != other.getDType() ||
+      first.getResident() != other.getResident())
     return fail(first, other, "are for different targets");
   const int64_t mine = first.getSamplesOfMicrobatch(),
                 theirs = other.getSamplesOfMicrobatch();

@@ -3,6 +3,7 @@
 
 #include "dialect/SourceRules.h"
 #include "dialect/UnknownName.h"
+#include "kinds/Residency.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -246,6 +247,16 @@ LogicalResult PlanOp::verify() {
   if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
     return emitError() << "target cpu takes fp32 only, not "
                        << stringifyDType(getDType());
+  const int64_t resident = getTarget() ? getTarget()->getResident() : 0;
+  if (resident < 0 || resident > rondo::mostResident)
+    return emitError() << "resident is " << resident
+                       << "; it must be from 1 to " << rondo::mostResident
+                       << ", or left out";
+  if (resident > 0 && getTargetKind() == Target::Cpu)
+    return emitError()
+           << "target cpu has resident = " << resident
+           << ", but messages of CPUs keep no multiprocessors while "
+              "they wait: leave it out";
   return success();
 }
 
@@ -262,6 +273,13 @@ Target PlanOp::getTargetKind() {
 
 DType PlanOp::getDType() {
   return getTarget() ? getTarget()->getDtype() : DType::Fp32;
+}
+
+int32_t PlanOp::getResident() {
+  if (getTargetKind() == Target::Cpu)
+    return 0;
+  const int64_t stated = getTarget()->getResident();
+  return stated > 0 ? static_cast<int32_t>(stated) : rondo::defaultResident;
 }
 
 LogicalResult PlanOp::verifyRegions() {

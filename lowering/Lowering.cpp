@@ -86,6 +86,7 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
     lowered.program =
         insertCommunication(lowered.executing, lowered.tasks, simulation,
                             plan.needsOf(lowered.kind));
+    lowered.program.resident = plan.resident;
     if (lowered.executing.iterations > 1)
       if (auto fault = repeatProgram(lowered.executing, lowered.program))
         return std::move(*fault);
@@ -142,6 +143,8 @@ std::optional<Fault> checkLowered(const LoweredProgram &lowered,
     fault = checkChannels(lowered.executing, program);
   if (!fault)
     fault = checkWaitCycle(lowered.executing, program);
+  if (!fault)
+    fault = checkResidency(lowered.executing, program);
   if (program.arenaBytes.empty() && program.pools.empty())
     return fault;
   // The arena first: it bounds the slots that the buffers' check replays.

@@ -70,6 +70,9 @@ struct PlanFigures {
   /// What collectives of the schedule's program stage, in bytes by rank; empty:
   /// nothing.
   std::vector<int64_t> stagingBytes;
+  /// Sends, receives and collectives of a rank that may be in flight at once;
+  /// 0: any number.
+  int32_t resident = 0;
   /// Of a schedule whose iterations overlap: what its tasks read.
   DelayTable delays;
   VersionMemory versions;
@@ -133,8 +136,8 @@ std::vector<HomeBuffers>
 withSharedControl(const std::vector<HomeBuffers> &buffers,
                   const std::vector<HomeBuffers> &others);
 
-/// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
-/// fault.
+/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; stops at the
+/// first fault.
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
                                   const PlanFigures &plan);
 

@@ -272,7 +272,7 @@ def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
 }
 
 def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
-  let summary = "check the rules L1 to L5 of programs";
+  let summary = "check the rules L1 to L6 of programs";
   let description = [{
     The boundary after lowering. Sends match receives in order on every channel
     (L1); there is no wait cycle under the channels' protocol and slots, including
@@ -280,7 +280,9 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     is read, freed once and never shared by two owners (L3); pools do not overlap,
     are inside the arena, and the arena fits the device (L4); the tasks, and the
     steps that the schedule orders, are the schedule's, and collectives and steps
-    come after what they need (L5). Stops at the first broken rule. Changes nothing.
+    come after what they need (L5); with as many sends, receives and collectives
+    of a rank in flight as the plan's target allows, there is no wait cycle either
+    (L6). Stops at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -120,6 +120,7 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   figures.stagingBytes = stagingOfRanks(plan, hasNorm);
   figures.devices = deviceBytes(plan);
   figures.declaresWeights = declaresWeights(plan);
+  figures.resident = plan.getResident();
   return figures;
 }
 

@@ -20,6 +20,13 @@ struct SetTarget : impl::SetTargetBase<SetTarget> {
         return signalPassFailure();
   }
 
+  /// What a plan for GPUs states stays.
+  int64_t residentOf(PlanOp plan) {
+    return target == Target::Cuda && plan.getTarget()
+               ? plan.getTarget()->getResident()
+               : 0;
+  }
+
   LogicalResult set(PlanOp plan) {
     if (plan.getTargetKind() == target && plan.getDType() == dtype)
       return success();
@@ -33,9 +40,9 @@ struct SetTarget : impl::SetTargetBase<SetTarget> {
                << ": leave its buffers out";
     // fp32 on the CPU is the default of a plan without a target.
     bool isDefault = target == Target::Cpu && dtype == DType::Fp32;
-    plan.setTargetAttr(isDefault
-                           ? TargetAttr()
-                           : TargetAttr::get(&getContext(), target, dtype));
+    plan.setTargetAttr(isDefault ? TargetAttr()
+                                 : TargetAttr::get(&getContext(), target, dtype,
+                                                   residentOf(plan)));
     return success();
   }
 };

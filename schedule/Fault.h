@@ -24,7 +24,7 @@ namespace rondo {
 
 struct Problem;
 
-/// The rules of schedules (S1 to S9) and programs (L1 to L5).
+/// The rules of schedules (S1 to S9) and programs (L1 to L6).
 enum class Rule : uint8_t {
   None,         // a fault that breaks no rule, such as a family's
   Completeness, // S1
@@ -51,10 +51,13 @@ enum class Rule : uint8_t {
          //     stage steps once, behind its gradients and their collectives;
          //     without collectives steps may be absent altogether; what
          //     training needs is there
+  Residency, // L6: the program also runs to its end with as many sends,
+             //     receives and collectives of a rank in flight as its target
+             //     allows
 };
-inline constexpr int numRules = static_cast<int>(Rule::Tasks) + 1;
+inline constexpr int numRules = static_cast<int>(Rule::Residency) + 1;
 
-/// "S1" ... "L5": what messages and docs/schedule-rules.md cite; empty for
+/// "S1" ... "L6": what messages and docs/schedule-rules.md cite; empty for
 /// Rule::None.
 const char *ruleId(Rule rule);
 /// The rule's name in verdicts of `rondo verify --json`: "completeness" (also

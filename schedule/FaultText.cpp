@@ -30,6 +30,7 @@ constexpr RuleText ruleTexts[] = {
     {"L3", "buffers"},
     {"L4", "arena"},
     {"L5", "tasks"},
+    {"L6", "residency"},
 };
 static_assert(sizeof(ruleTexts) / sizeof(ruleTexts[0]) == numRules,
               "every rule has a row");
@@ -54,7 +55,7 @@ private:
   std::string tell(const std::string &sentence) const;
   FaultPart valueOf(const std::string &name) const;
   DeviceMemory memory() const;
-  std::string cycle(bool ofProgram) const;
+  std::string cycle(const std::string &name) const;
 
   std::string textOf(const FaultPart &part, const std::string &form) const {
     return std::visit([&](const auto &value) { return say(value, form); },
@@ -126,8 +127,8 @@ FaultPart Teller::valueOf(const std::string &name) const {
     return fault.rank < 0
                ? "the default link"
                : "link " + text(fault.rank) + ">" + text(fault.otherRank);
-  if (name == "cycle" || name == "programCycle")
-    return cycle(name == "programCycle");
+  if (name == "cycle" || name == "programCycle" || name == "launchCycle")
+    return cycle(name);
   const DeviceMemory known = memory();
   const std::pair<const char *, int64_t> figures[] = {
       {"rank", fault.rank},
@@ -154,10 +155,12 @@ DeviceMemory Teller::memory() const {
   return {fault.allowed, 0};
 }
 
-std::string Teller::cycle(bool ofProgram) const {
+std::string Teller::cycle(const std::string &name) const {
   std::string said;
+  const bool ofProgram = name == "programCycle";
   for (const Wait &wait : fault.cycle) {
-    Fault one = ofProgram && wait.onRank == wait.rank
+    Fault one = name == "launchCycle" ? makeFault<FaultKind::LaunchWaits>()
+                : ofProgram && wait.onRank == wait.rank
                     ? makeFault<FaultKind::ProgramWaitsForItself>()
                 : ofProgram ? makeFault<FaultKind::ProgramWaits>()
                 : wait.isBehind

@@ -95,6 +95,9 @@ struct Program {
   std::vector<int32_t> staging;
   /// Bytes of each rank's arena: all its pools.
   std::vector<int64_t> arenaBytes;
+  /// How many sends, receives and collectives of a rank may be in flight at
+  /// once, by its target (kinds/Residency.h); 0: any number.
+  int32_t resident = 0;
 
   const Place &place(int32_t home, BufferKind kind) const {
     return places[home * numBufferKinds + static_cast<int>(kind)];
@@ -148,6 +151,11 @@ enum class CollectiveStart : uint8_t {
 ///    order of their issue, one at a time, on their own lane; one begins when
 ///    all its ranks have issued it and come to it.
 ///  - Await waits for a collective's end.
+///  - On ranks with more queues than may be in flight (Residency.h), a send,
+///  receive
+///    or collective does not begin before the one `resident` ahead of it on its
+///    rank has ended. A send then meets a receive that has begun, whatever the
+///    protocol.
 ///  - What crosses network cards (Cards.h) holds them for as long as it takes:
 ///  a
 ///    message for its occupancy, a collective both sides of every card that
@@ -159,12 +167,18 @@ enum class CollectiveStart : uint8_t {
 ProgramSimulation
 simulateProgram(const Problem &, const Program &,
                 CollectiveStart start = CollectiveStart::WhenIssued);
+/// With another number in flight than the program's.
+ProgramSimulation simulateProgram(const Problem &, const Program &,
+                                  CollectiveStart start, int32_t resident);
 
 // Each rule is safe on any program: it first asks whether all that the program
 // names is there.
 std::optional<Fault> checkChannels(const Problem &, const Program &);
-/// Needs L1.
+/// Needs L1. Of any number in flight.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
+/// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
+/// and L2. A fault says the least larger number with which it does: `found`.
+std::optional<Fault> checkResidency(const Problem &, const Program &);
 std::optional<Fault> checkBuffers(const Problem &, const Program &);
 /// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
 /// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an

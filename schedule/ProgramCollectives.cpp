@@ -11,6 +11,7 @@ using namespace rondo::program_execution;
 bool Execution::collective(int32_t r, RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   const bool starts = collectiveStart == CollectiveStart::WhenIssued;
+  launch(r, rank.position);
   lanes[r].issued.push_back(
       {collectiveOf(action), rank.position, starts ? rank.clock : notYet});
   if (starts)
@@ -69,7 +70,8 @@ bool Execution::isReady(const CollectiveState &state,
       state.ranks.begin(), state.ranks.end(), [&](int32_t member) {
         const CollectiveLane &lane = lanes[member];
         return !lane.isEmpty() && lane.head().collective == collective &&
-               lane.head().readyNs != notYet;
+               lane.head().readyNs != notYet &&
+               mayBeginNs(lane.head().position) != notYet;
       });
 }
 
@@ -89,7 +91,8 @@ void Execution::runCollectives(int32_t rank) {
     int64_t begin = 0;
     for (int32_t member : state.ranks)
       begin =
-          std::max({begin, lanes[member].head().readyNs, lanes[member].freeNs});
+          std::max({begin, lanes[member].head().readyNs, lanes[member].freeNs,
+                    mayBeginNs(lanes[member].head().position)});
     if (!state.cards.empty()) {
       askFor(state, collective, begin);
       continue;
@@ -105,9 +108,12 @@ void Execution::runCollective(CollectiveState &state, int32_t collective,
       begin + program.collectives[collective % program.collectives.size()].ns;
   for (int32_t member : state.ranks) {
     CollectiveLane &lane = lanes[member];
-    result.endNs[lane.head().position] = state.endNs;
+    const int64_t position = lane.head().position;
+    result.endNs[position] = state.endNs;
     lane.freeNs = state.endNs;
     ++lane.done;
+    if (launches.areLimited())
+      endLaunch(member, position);
     wake(member, WaitFor::Collective, collective);
   }
 }

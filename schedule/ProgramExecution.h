@@ -1,8 +1,9 @@
 //===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by ProgramSimulator.cpp and ProgramCollectives.cpp, which run it, and
-// ProgramWaits.cpp, which explains why it stands still.
+// Shared by ProgramSimulator.cpp, ProgramCollectives.cpp and
+// ProgramLaunches.cpp, which run it, and ProgramWaits.cpp, which explains why
+// it stands still.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "schedule/BufferNumbers.h"
 #include "schedule/GroupCollectives.h"
 #include "schedule/Program.h"
+#include "schedule/Residency.h"
 #include "schedule/Slots.h"
 #include "schedule/Waits.h"
 
@@ -98,6 +100,24 @@ struct CollectiveLane {
   const Issued &head() const { return issued[done]; }
 };
 
+/// What limits the launches of all ranks that are in flight; positions in the
+/// program's array. Empty where nothing does.
+struct Launches {
+  Launches(const Problem &problem, const Schedule &order, int32_t resident);
+
+  /// By rank: how many may be; 0: any number.
+  std::vector<int32_t> most;
+  /// By rank, in the order of their issue.
+  std::vector<std::vector<int64_t>> issued;
+  /// By position: the launch that must have ended before, and the one that
+  /// waits for it; notYet: none.
+  std::vector<int64_t> before, after;
+  /// Those that may begin now: a rank and a position.
+  std::vector<std::pair<int32_t, int64_t>> freed;
+
+  bool areLimited() const { return !most.empty(); }
+};
+
 /// The cards that messages between these ranks would cross.
 std::vector<int32_t> cardsBetween(const Problem &problem,
                                   const std::vector<int32_t> &ranks);
@@ -105,7 +125,7 @@ std::vector<int32_t> cardsBetween(const Problem &problem,
 class Execution {
 public:
   Execution(const Problem &problem, const Program &program,
-            CollectiveStart start, ProgramSimulation &result);
+            CollectiveStart start, int32_t resident, ProgramSimulation &result);
 
   void run();
   void summarize();
@@ -146,6 +166,17 @@ private:
   bool needOwn(RankState &rank, Action needed);
   bool take(RankState &rank, int32_t buffer, int64_t index, int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
+  void launch(int32_t rank, int64_t position);
+  /// When the limit lets a launch begin; notYet where it does not.
+  int64_t mayBeginNs(int64_t position) const {
+    return !launches.areLimited() || launches.before[position] == notYet
+               ? 0
+               : result.endNs[launches.before[position]];
+  }
+  /// Whether both ends of a message may begin, and no earlier than when.
+  bool mayMeet(int64_t send, int64_t receive, int64_t &readyNs) const;
+  void endLaunch(int32_t rank, int64_t position);
+  bool beginFreed();
   bool isReady(const CollectiveState &state, int32_t collective) const;
   void runCollectives(int32_t rank);
   void runCollective(CollectiveState &state, int32_t collective, int64_t begin);
@@ -169,12 +200,32 @@ private:
   void needCollective(int32_t r, Wait &wait) const;
   bool isStuck(int32_t r) const;
 
+  /// Something that waits, where launches are limited.
+  struct Place {
+    int32_t rank = -1;
+    /// A launch by its position; notYet: what the rank's host is at.
+    int64_t launch = notYet;
+    /// What another place needs of it.
+    Action needed;
+  };
+  std::vector<Wait> findCycleOfLaunches() const;
+  Place stuckPlace() const;
+  Place waitsFor(const Place &place) const;
+  Place waitOfHost(int32_t r) const;
+  Place headOf(const Channel &channel, bool isSender) const;
+  Place waitOfMessage(const Place &place) const;
+  Place waitOfCollective(const Place &place) const;
+  Place placeOf(int32_t rank, int64_t launch) const {
+    return {rank, launch, actions[launch]};
+  }
+
   const Problem &problem;
   const Program &program;
   const Schedule &order;
   ProgramSimulation &result;
   const Action *const actions;
   const int64_t microbatches;
+  Launches launches;
   const bool isEager, isOneQueue;
   const CollectiveStart collectiveStart;
   const size_t receiveSlots;

@@ -18,10 +18,13 @@ using namespace rondo;
 using namespace rondo::program_execution;
 
 Execution::Execution(const Problem &problem, const Program &program,
-                     CollectiveStart start, ProgramSimulation &result)
+                     CollectiveStart start, int32_t resident,
+                     ProgramSimulation &result)
     : problem(problem), program(program), order(program.order), result(result),
       actions(order.rank(0).begin()), microbatches(problem.microbatches),
-      isEager(problem.channels.protocol == Protocol::Eager),
+      launches(problem, order, resident),
+      isEager(problem.channels.protocol == Protocol::Eager &&
+              !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
       collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
       edges(problem), buffers(problem), slots(program),
@@ -97,6 +100,8 @@ void Execution::carry(Channel &channel) {
       if (n >= channel.receives.size())
         return;
       readyNs = std::max(readyNs, channel.postedNs[n]);
+      if (!mayMeet(channel.sends[n], channel.receives[n], readyNs))
+        return;
     } else if (receiveSlots > 0 && n >= receiveSlots) {
       if (n - receiveSlots >= channel.consumedNs.size())
         return;
@@ -124,6 +129,10 @@ void Execution::deliver(Channel &channel, int64_t begin) {
         std::max(arrival, result.startNs[receivedAt[message]]);
   wake(channel.from, WaitFor::SendEnd, send);
   wake(channel.to, WaitFor::Message, message);
+  if (launches.areLimited()) {
+    endLaunch(channel.from, send);
+    endLaunch(channel.to, receivedAt[message]);
+  }
 }
 
 /// With one queue a rank: carries every message that both ends head, beginning
@@ -144,9 +153,11 @@ void Execution::meet(int32_t rank) {
         from.head() != channel.sends[channel.carried] ||
         to.head() != channel.receives[channel.carried])
       continue;
-    const int64_t begin =
+    int64_t begin =
         std::max({channel.sentNs[channel.carried],
                   channel.postedNs[channel.carried], from.freeNs, to.freeNs});
+    if (!mayMeet(from.head(), to.head(), begin))
+      continue;
     if (!channel.sides.any()) {
       deliver(channel, begin);
       leaveQueues(channel);
@@ -256,6 +267,7 @@ bool Execution::send(RankState &rank, Action action) {
     lastSend[slot] = rank.position;
   }
   Channel &channel = channelOf(action);
+  launch(channel.from, rank.position);
   channel.sends.push_back(rank.position);
   channel.sentNs.push_back(rank.clock);
   if (isOneQueue)
@@ -283,6 +295,7 @@ bool Execution::receive(RankState &rank, Action action) {
   result.startNs[rank.position] = start;
   if (arrivalNs[message] != notYet)
     result.endNs[rank.position] = std::max(start, arrivalNs[message]);
+  launch(channel.to, rank.position);
   channel.receives.push_back(rank.position);
   channel.postedNs.push_back(start);
   if (isOneQueue)
@@ -332,7 +345,7 @@ bool Execution::issue(int32_t r, RankState &rank) {
 void Execution::run() {
   for (int32_t r = order.numRanks(); r-- > 0;)
     worklist.push_back(r);
-  while (!worklist.empty() || grantNext()) {
+  while (!worklist.empty() || beginFreed() || grantNext()) {
     if (worklist.empty())
       continue;
     int32_t r = worklist.back();
@@ -357,7 +370,7 @@ void Execution::summarize() {
   if (!result.complete) {
     result.startNs.clear();
     result.endNs.clear();
-    result.cycle = findCycle();
+    result.cycle = launches.areLimited() ? findCycleOfLaunches() : findCycle();
     return;
   }
   for (const RankState &rank : ranks)
@@ -369,10 +382,17 @@ void Execution::summarize() {
 ProgramSimulation rondo::simulateProgram(const Problem &problem,
                                          const Program &program,
                                          CollectiveStart start) {
+  return simulateProgram(problem, program, start, program.resident);
+}
+
+ProgramSimulation rondo::simulateProgram(const Problem &problem,
+                                         const Program &program,
+                                         CollectiveStart start,
+                                         int32_t resident) {
   ProgramSimulation result;
   if (program.order.numRanks() == 0)
     return result;
-  Execution execution(problem, program, start, result);
+  Execution execution(problem, program, start, resident, result);
   execution.run();
   execution.summarize();
   return result;

@@ -168,6 +168,7 @@ rondo::runtime::decode(const std::string &text, const Executable &executable) {
   const ProgramDesc &like =
       executable.programs[next(0, executable.numPrograms - 1)];
   Program program;
+  program.resident = residentOf(like);
   for (int64_t left = next(1, maxRanks); left > 0; --left) {
     for (int64_t action = next(0, mostCount); action > 0; --action) {
       const auto kind = static_cast<ActionKind>(next(0, numActionKinds - 1));

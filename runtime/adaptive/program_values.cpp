@@ -181,6 +181,7 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
           Exit::Usage);
   ProgramValues values{problemOf(executable, desc), Program()};
   Program &program = values.program;
+  program.resident = residentOf(desc);
   for (int32_t c = 0; c < desc.numCollectives; ++c) {
     const CollectiveDesc &collective = desc.collectives[c];
     program.collectives.push_back(

@@ -33,6 +33,10 @@ Connections::Connections(State &state, const ProgramOptions &options)
     views.back().program = p;
     views.back().edges = params.edges;
     params.ranksOfProgram.push_back(0);
+    params.residentOfProgram.emplace_back();
+    if (const int32_t *resident = exe.programs[p].resident)
+      params.residentOfProgram.back().assign(
+          resident, resident + exe.programs[p].numRanks);
     // The reference runs all stages in one process.
     if (world.isAlone() || exe.programs[p].numRanks == world.processes)
       add(exe.programs[p], params);

@@ -279,6 +279,9 @@ struct ProgramDesc {
   /// actions number them through the run, and predictedNs is the time that an
   /// iteration adds to a long run.
   const OverlapDesc *overlap = nullptr;
+  /// By rank: how many sends, receives and collectives it may have in flight at
+  /// once (kinds/Residency.h); 0: as many as it has. Null: that on all ranks.
+  const int32_t *resident = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which
@@ -288,6 +291,14 @@ inline bool computesNorm(const ProgramDesc &program) {
     if (program.collectives[c].kind == CollectiveKind::GradientNorm)
       return true;
   return false;
+}
+
+/// How many launches the ranks that need it may have in flight; 0: none does.
+inline int32_t residentOf(const ProgramDesc &program) {
+  int32_t most = 0;
+  for (int32_t r = 0; program.resident && r < program.numRanks; ++r)
+    most = program.resident[r] > most ? program.resident[r] : most;
+  return most;
 }
 
 /// By how many iterations that norm is late; 0 also where there is none.

@@ -43,6 +43,7 @@ static PlanFigures figuresOf(const SearchRequest &request) {
   }
   plan.collectives = own.collectives;
   plan.hasNorm = computesNorm(like);
+  plan.resident = residentOf(like);
   plan.devices.assign(exe.arenaBytes, exe.arenaBytes + exe.numRanks);
   for (int32_t r = 0; r < own.order.numRanks(); ++r)
     for (Action action : own.order.rank(r))
@@ -183,6 +184,7 @@ static SearchOutcome find(const SearchRequest &request) {
       insertCommunication(problem, lowered.tasks,
                           simulate(problem, lowered.tasks, /*keepTimes=*/true),
                           plan.needsOf(rondo::ProgramKind::Pipeline));
+  lowered.program.resident = plan.resident;
   if (auto fault =
           planMemory(problem, problem.homes, problem.numRanks(), plan.buffers,
                      lowered.program, keptBytes(request, plan)))

@@ -117,6 +117,16 @@ struct TransportParams {
   /// By program: the number of ranks that run it, starting at rank 0. Empty:
   /// there is one program, and all ranks run it.
   std::vector<int32_t> ranksOfProgram;
+  /// By program, then by rank: how many sends, receives and collectives may be
+  /// in flight at once where each keeps a part of the device; 0, or nothing: as
+  /// many as there are.
+  std::vector<std::vector<int32_t>> residentOfProgram;
+  int32_t residentOf(size_t program, size_t rank) const {
+    return program < residentOfProgram.size() &&
+                   rank < residentOfProgram[program].size()
+               ? residentOfProgram[program][rank]
+               : 0;
+  }
 };
 
 /// What a blocked rank waits for.

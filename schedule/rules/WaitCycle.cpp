@@ -14,7 +14,8 @@ std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
     return fault;
   // What can run where collectives start late can run where they start early.
   ProgramSimulation simulation =
-      simulateProgram(problem, program, CollectiveStart::WhenAwaited);
+      simulateProgram(problem, program, CollectiveStart::WhenAwaited,
+                      /*resident=*/0);
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.empty())

@@ -26,6 +26,14 @@ void failCall(const char *function, int skip, int error);
 /// gives this error; 0: none does.
 void failCommunicator(int skip, int error);
 
+/// How many groups of NCCL's calls a device has room for at once. Each keeps
+/// its place while it waits for its peers, and one that finds none does not
+/// begin. 0, initially: any number. A program whose environment has
+/// RONDO_EMULATED_RESIDENT ends where more than that are there at once.
+void setResident(int most);
+/// The most that have been on one device at once since the last call.
+int mostResident();
+
 /// While an object exists, the host must not touch device memory: it faults.
 /// Memory allocated before stays accessible.
 class GuardedMemory {

@@ -3,10 +3,14 @@
 
 #include "nccl_clique.h"
 
+#include "emulation.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <utility>
 
 namespace emulation {
 
@@ -177,6 +181,27 @@ void Clique::matchGathers() {
 // Groups of calls.
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Groups that have begun and not ended, by device.
+std::map<int, int> residents;
+int roomFor = 0, most = 0;
+} // namespace
+
+void setResident(int number) {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  roomFor = number;
+}
+int mostResident() {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  return std::exchange(most, 0);
+}
+
+void GroupRun::leaveDevice() {
+  if (isResident)
+    --residents[comm->device];
+  isResident = false;
+}
+
 bool GroupRun::isReady() {
   if (comm->isAborted)
     return true;
@@ -184,8 +209,18 @@ bool GroupRun::isReady() {
   if (!hasArrived && previous && previous->begun <= begun &&
       !previous->comm->isAborted)
     return false;
+  int &there = residents[comm->device];
+  if (!hasArrived && roomFor > 0 && there >= roomFor)
+    return false;
   if (!hasArrived) {
-    hasArrived = true;
+    hasArrived = isResident = true;
+    most = std::max(most, ++there);
+    static const char *const text = std::getenv("RONDO_EMULATED_RESIDENT");
+    if (text && there > std::atoi(text))
+      failNccl(
+          std::to_string(there) +
+          " groups of calls are on one device at once, which has room for " +
+          text);
     ++begun;
     for (const NcclCall &call : calls)
       // Small messages may leave early.
@@ -197,6 +232,7 @@ bool GroupRun::isReady() {
 }
 
 void GroupRun::reset() {
+  leaveDevice();
   hasArrived = false;
   done.clear();
 }

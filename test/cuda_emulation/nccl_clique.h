@@ -109,7 +109,10 @@ struct GroupRun {
       : comm(std::move(state)), calls(std::move(group)) {
     ++comm->held;
   }
-  ~GroupRun() { --comm->held; }
+  ~GroupRun() {
+    leaveDevice();
+    --comm->held;
+  }
 
   const std::shared_ptr<CommState> comm;
   const std::vector<NcclCall> calls;
@@ -123,6 +126,11 @@ struct GroupRun {
   bool isReady();
   /// For the next run by a graph.
   void reset();
+
+private:
+  void leaveDevice();
+  /// Whether it has a place on its device.
+  bool isResident = false;
 };
 
 } // namespace emulation

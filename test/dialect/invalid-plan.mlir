@@ -160,6 +160,20 @@ pipe.plan @step of @timed on @lab microbatches(8) target<cpu, bf16> { pipe.stage
 
 // -----
 
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{target cpu has resident = 2, but messages of CPUs keep no multiprocessors while they wait: leave it out}}
+pipe.plan @step of @timed on @lab microbatches(8) target<cpu, fp32, resident = 2> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{resident is -1; it must be from 1 to 65535, or left out}}
+pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp32, resident = -1> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
 // expected-error @+1 {{expected one of cpu, cuda, not 'tpu'}}
 pipe.plan @step of @timed on @lab microbatches(8) target<tpu, bf16> { pipe.stage @s0 [@l0] on 0 }
 

@@ -28,6 +28,11 @@ pipe.plan @on_gpus of @timed on @lab microbatches(8) target<cuda, bf16> {
   pipe.stage @s0 [@l0, @l1] on 1
 }
 
+// CHECK-LABEL: pipe.plan @on_gpus_with_few_launches of @timed on @lab microbatches(8) target<cuda, bf16, resident = 4> {
+pipe.plan @on_gpus_with_few_launches of @timed on @lab microbatches(8) target<cuda, bf16, resident = 4> {
+  pipe.stage @s0 [@l0] on 0
+}
+
 // CHECK-LABEL: pipe.plan @on_gpus_exactly of @timed on @lab microbatches(8) target<cuda, fp32> attributes {note = 1 : i64} {
 pipe.plan @on_gpus_exactly of @timed on @lab microbatches(8) target<cuda, fp32> attributes {note = 1} {
   pipe.stage @s0 [@l0, @l1] on 1

@@ -14,3 +14,8 @@ pipe.plan @silent of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 
 // FP32: pipe.plan @says of @timed on @lab microbatches(8) target<cuda, fp32> {
 // CPU: pipe.plan @says of @timed on @lab microbatches(8) {
 pipe.plan @says of @timed on @lab microbatches(8) target<cuda, bf16> { pipe.stage @s0 [@l0] on 0 }
+// What is said of launches in flight stays, on GPUs.
+// BF16: pipe.plan @few of @timed on @lab microbatches(8) target<cuda, bf16, resident = 4> {
+// FP32: pipe.plan @few of @timed on @lab microbatches(8) target<cuda, fp32, resident = 4> {
+// CPU: pipe.plan @few of @timed on @lab microbatches(8) {
+pipe.plan @few of @timed on @lab microbatches(8) target<cuda, bf16, resident = 4> { pipe.stage @s0 [@l0] on 0 }

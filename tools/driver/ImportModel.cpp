@@ -70,7 +70,8 @@ mlir::LogicalResult addRows(mlir::ModuleOp module, ModelReport &report) {
   mlir::OwningOpRef<mlir::ModuleOp> scratch(module.clone());
   pipe::PlanOp plan = formats::addPlanOfAllLayers(
       *scratch,
-      pipe::TargetAttr::get(module.getContext(), report.target, report.dtype));
+      pipe::TargetAttr::get(module.getContext(), report.target, report.dtype,
+                            /*resident=*/0));
   if (failed(pipe::checkTarget(plan)))
     return mlir::failure();
   auto model = *module.getOps<pipe::ModelOp>().begin();

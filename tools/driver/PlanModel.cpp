@@ -338,7 +338,8 @@ int planModelFiles(const Arguments &arguments) {
                        "a profile");
   pipe::PlanOp base = formats::addPlanOfAllLayers(
       model, cluster,
-      pipe::TargetAttr::get(model.getContext(), request.target, request.dtype),
+      pipe::TargetAttr::get(model.getContext(), request.target, request.dtype,
+                            /*resident=*/0),
       "plan_of_all");
   if (failed(pipe::checkLayerSizes(model, base)))
     return Failure;

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
 
+#include "kinds/Residency.h"
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/communicator.h"
@@ -20,11 +21,12 @@
 
 namespace rondo::runtime::cuda {
 
-/// Thread blocks that all ends of one rank may take together, and a collective.
-/// NCCL's kernels keep their multiprocessors while they wait for the peer, and
-/// each of them may be waiting for any other: all must fit at once. Only a
-/// small part of the smallest GPU, also because computing goes on.
-inline constexpr int mostBlocksOfRank = 16;
+/// Thread blocks that all ends of one rank which are in flight may take
+/// together, and a collective. NCCL's kernels keep their multiprocessors while
+/// they wait for the peer, and each of them may be waiting for any other: all
+/// must fit at once. A rank with more ends than its program lets be in flight
+/// keeps to that (LaunchWindow).
+inline constexpr int mostBlocksOfRank = mostBlocksOfMessages;
 
 /// Counts what a stream has done; visible to the host even while a graph runs.
 class Counter {
@@ -117,6 +119,36 @@ struct Issued {
   uint64_t number;
 };
 
+/// Keeps a rank's launches, which it issues in one order, to so many in flight:
+/// launch i begins behind the end of launch i - K (kinds/Residency.h), as an
+/// event that its stream waits for, which a graph records as an edge. All
+/// launches of an iteration end within it.
+class LaunchWindow {
+public:
+  /// 0: no limit.
+  explicit LaunchWindow(int32_t most = 0) {
+    for (int32_t k = 0; k < most; ++k)
+      ended.emplace_back();
+  }
+
+  void beginIteration() { launches = 0; }
+  /// Around what a launch enqueues in its stream, by the rank's thread.
+  void begin(cudaStream_t stream) const {
+    if (launches >= ended.size() && !ended.empty())
+      ended[launches % ended.size()].holdBack(stream);
+  }
+  void end(cudaStream_t stream) {
+    if (ended.empty())
+      return;
+    ended[launches % ended.size()].record(stream);
+    ++launches;
+  }
+
+private:
+  std::vector<Event> ended;
+  size_t launches = 0;
+};
+
 /// A rank of this process.
 struct GpuRank {
   CudaDevice *device = nullptr;
@@ -140,6 +172,7 @@ struct GpuRank {
   struct Recording {
     RecordedGraph graph;
     bool isWarm = false;
+    LaunchWindow launches;
     /// Guarded by logMutex.
     std::vector<Issued> log;
   };

@@ -77,6 +77,7 @@ Stream NcclTransport::beginCollective(Member &member) {
   member.number = ++rank.collectives;
   rank.posted.record(rank.device->compute().handle);
   rank.posted.holdBack(rank.collectiveStream.get());
+  rank.recording().launches.begin(rank.collectiveStream.get());
   return {rank.collectiveStream.get(), nullptr};
 }
 
@@ -84,6 +85,7 @@ void NcclTransport::endCollective(Member &member) {
   GpuRank &rank = *ranks[member.rank];
   member.done.record(rank.collectiveStream.get());
   rank.met.countUp(rank.collectiveStream.get());
+  rank.recording().launches.end(rank.collectiveStream.get());
 }
 
 /// Which rank is late is not known here: the first other one is named.

@@ -28,8 +28,10 @@ NcclTransport::NcclTransport(const TransportParams &params,
     ranks[r] = std::make_unique<GpuRank>();
     ranks[r]->device = devices[r];
     ranks[r]->staging = params.stagingOf(static_cast<int32_t>(r));
-    ranks[r]->recordings.resize(
-        std::max<size_t>(1, params.ranksOfProgram.size()));
+    const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
+    ranks[r]->recordings.resize(programs);
+    for (size_t p = 0; p < programs; ++p)
+      ranks[r]->recordings[p].launches = LaunchWindow(params.residentOf(p, r));
   }
   meet();
   const int64_t deadlineNs =
@@ -39,8 +41,8 @@ NcclTransport::NcclTransport(const TransportParams &params,
   try {
     connect(params);
     awaitCommunicators(deadlineNs);
-    warmUp();
-    awaitWarmUp(deadlineNs);
+    divideIntoTurns(params);
+    warmUp(deadlineNs);
     if (measures)
       measureStart(deadlineNs);
   } catch (...) {
@@ -99,14 +101,27 @@ void NcclTransport::meet() const {
   }
 }
 
+/// How many of a rank's ends may be in flight at once, in any program.
+static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
+  int most = 0;
+  const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
+  for (size_t p = 0; p < programs; ++p) {
+    const int limit = params.residentOf(p, rank);
+    most = std::max(most, limit > 0 ? std::min(limit, ends) : ends);
+  }
+  return most;
+}
+
 /// What an end may take of mostBlocksOfRank: the same for all ranks, and a
 /// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
   std::vector<int> ends(static_cast<size_t>(params.ranks));
-  int most = 1;
   for (const ChannelParams &channel : params.channels)
     for (int32_t rank : {channel.from, channel.to})
-      most = std::max(most, ++ends[static_cast<size_t>(rank)]);
+      ++ends[static_cast<size_t>(rank)];
+  int most = 1;
+  for (size_t rank = 0; rank < ends.size(); ++rank)
+    most = std::max(most, endsInFlight(params, rank, ends[rank]));
   int blocks = 1;
   while (2 * blocks * most <= mostBlocksOfRank)
     blocks *= 2;
@@ -164,22 +179,70 @@ void NcclTransport::connect(const TransportParams &params) {
   callingRank = -1;
 }
 
-/// A pair connects with its first message, which involves both hosts and must
-/// not happen while an iteration is recorded. So all connect here at once, in
-/// one group.
-void NcclTransport::warmUp() {
-  Group group;
-  for (const std::unique_ptr<ChannelEnd> &end : ends) {
-    const GpuRank &rank = *ranks[end->isSender ? end->from : end->to];
-    rank.device->gpu().select();
-    // Any memory that only this end uses.
-    if (end->isSender)
-      RONDO_NCCL(ncclSend(end->scratch.get(), 1, ncclInt8, 1,
-                          end->communicator.get(), end->stream.get()));
-    else
-      RONDO_NCCL(ncclRecv(end->scratch.get(), 1, ncclInt8, 0,
-                          end->communicator.get(), end->stream.get()));
+/// As many channels a turn as their ranks may have in flight, in the order of
+/// their numbers; collectives have the last turn. One turn for all where no
+/// rank is limited.
+void NcclTransport::divideIntoTurns(const TransportParams &params) {
+  const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
+  auto limitOf = [&](int32_t rank) {
+    int32_t least = 0;
+    for (size_t p = 0; p < programs; ++p)
+      if (const int32_t limit = params.residentOf(p, rank); limit > 0)
+        least = least > 0 ? std::min(least, limit) : limit;
+    return least;
+  };
+  // By turn, then by rank.
+  std::vector<std::map<int32_t, int32_t>> taken(1);
+  turns.resize(1);
+  for (size_t c = 0; c < params.channels.size(); ++c) {
+    const ChannelParams &channel = params.channels[c];
+    auto hasRoom = [&](size_t turn, int32_t rank) {
+      return limitOf(rank) == 0 || taken[turn][rank] < limitOf(rank);
+    };
+    size_t turn = 0;
+    while (!hasRoom(turn, channel.from) || !hasRoom(turn, channel.to))
+      if (++turn == taken.size()) {
+        taken.emplace_back();
+        turns.emplace_back();
+      }
+    ++taken[turn][channel.from];
+    ++taken[turn][channel.to];
+    for (ChannelEnd *end : {senders[c], receivers[c]})
+      if (end)
+        turns[turn].push_back(end);
   }
+  for (int32_t rank = 0; rank < params.ranks; ++rank)
+    if (limitOf(rank) > 0) {
+      turns.emplace_back();
+      break;
+    }
+}
+
+/// Any memory that only this end uses.
+void NcclTransport::sendOneByte(const ChannelEnd &end) const {
+  ranks[end.isSender ? end.from : end.to]->device->gpu().select();
+  if (end.isSender)
+    RONDO_NCCL(ncclSend(end.scratch.get(), 1, ncclInt8, 1,
+                        end.communicator.get(), end.stream.get()));
+  else
+    RONDO_NCCL(ncclRecv(end.scratch.get(), 1, ncclInt8, 0,
+                        end.communicator.get(), end.stream.get()));
+}
+
+/// A pair connects with its first message, which involves both hosts and must
+/// not happen while an iteration is recorded. So all of a turn connect here at
+/// once, in one group.
+void NcclTransport::warmUp(int64_t deadlineNs) {
+  for (size_t turn = 0; turn + 1 < turns.size(); ++turn) {
+    Group group;
+    for (const ChannelEnd *end : turns[turn])
+      sendOneByte(*end);
+    group.end();
+    awaitWarmUp(deadlineNs);
+  }
+  Group group;
+  for (const ChannelEnd *end : turns.back())
+    sendOneByte(*end);
   for (const std::unique_ptr<Member> &member : members) {
     if (!member->communicator)
       continue;
@@ -200,6 +263,7 @@ void NcclTransport::warmUp() {
     }
   }
   group.end();
+  awaitWarmUp(deadlineNs);
 }
 
 std::vector<Communicator *>
@@ -244,6 +308,11 @@ void NcclTransport::awaitWarmUp(int64_t deadlineNs) {
   for (const std::unique_ptr<ChannelEnd> &end : ends)
     cuda::awaitIdle(end->stream.get(),
                     [&] { checkDeadline(end->communicator, deadlineNs); });
+  for (const std::unique_ptr<Member> &member : members)
+    if (member->communicator)
+      cuda::awaitIdle(ranks[member->rank]->device->compute().handle, [&] {
+        checkDeadline(*member->communicator, deadlineNs);
+      });
 }
 
 NcclTransport::~NcclTransport() {

@@ -31,28 +31,25 @@ template <typename T> static std::vector<T> unpack(const std::string &text) {
 /// Uses messages of one byte: NCCL does nothing for empty ones. All channels
 /// must be connected.
 void NcclTransport::measureStart(int64_t deadlineNs) {
-  for (int i = 0; i < DeviceMeter::startMessages; ++i) {
-    Group group;
-    for (const std::unique_ptr<ChannelEnd> &end : ends) {
-      const cudaStream_t stream = end->stream.get();
-      ranks[end->isSender ? end->from : end->to]->device->gpu().select();
-      end->begun.stamp(stream, 0);
-      if (end->isSender)
-        RONDO_NCCL(ncclSend(end->scratch.get(), 1, ncclInt8, 1,
-                            end->communicator.get(), stream));
-      else
-        RONDO_NCCL(ncclRecv(end->scratch.get(), 1, ncclInt8, 0,
-                            end->communicator.get(), stream));
+  for (int i = 0; i < DeviceMeter::startMessages; ++i)
+    for (const std::vector<ChannelEnd *> &turn : turns) {
+      Group group;
+      for (ChannelEnd *end : turn) {
+        ranks[end->isSender ? end->from : end->to]->device->gpu().select();
+        end->begun.stamp(end->stream.get(), 0);
+        sendOneByte(*end);
+      }
+      group.end();
+      awaitCommunicators(deadlineNs);
+      for (ChannelEnd *end : turn) {
+        if (end->isSender)
+          continue;
+        ranks[end->to]->device->gpu().select();
+        end->arrived.stamp(end->stream.get(), 0);
+      }
+      if (turns.size() > 1)
+        awaitWarmUp(deadlineNs);
     }
-    group.end();
-    awaitCommunicators(deadlineNs);
-    for (const std::unique_ptr<ChannelEnd> &end : ends) {
-      if (end->isSender)
-        continue;
-      ranks[end->to]->device->gpu().select();
-      end->arrived.stamp(end->stream.get(), 0);
-    }
-  }
   awaitWarmUp(deadlineNs);
   for (const std::unique_ptr<ChannelEnd> &end : ends) {
     Gpu &gpu = ranks[end->isSender ? end->from : end->to]->device->gpu();

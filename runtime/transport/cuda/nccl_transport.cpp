@@ -41,6 +41,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
   // After the task that made the data or last used the buffer.
   rank.posted.record(computeOf(end).handle);
   rank.posted.holdBack(end.stream.get());
+  rank.recording().launches.begin(end.stream.get());
   if (!rank.recording().isWarm)
     end.firstPostings.push_back({name, nullptr, bytes});
   const bool isStamped = measures && end.sizes.isNew(bytes);
@@ -52,6 +53,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
   }
   end.doneOf(end.tickets).record(end.stream.get());
   end.ended.countUp(end.stream.get());
+  rank.recording().launches.end(end.stream.get());
   if (isStamped && !end.isSender)
     end.arrived.stamp(end.stream.get(), bytes);
   return end.tickets++;
@@ -145,6 +147,7 @@ void NcclTransport::enqueueActions(GpuRank &me,
     me.recording().log.clear();
   }
   me.collectives = 0;
+  me.recording().launches.beginIteration();
   for (ChannelEnd *end : me.ends) {
     end->firstOfIteration = end->tickets;
     end->sizes.beginIteration();

@@ -22,8 +22,9 @@ namespace rondo::runtime::cuda {
 ///
 /// Channels are not ordered relative to each other: a receive is posted early,
 /// and what its message waits for may be issued after it. So NCCL must not
-/// order them either (NCCL_LAUNCH_ORDER_IMPLICIT), and all ends must fit on the
-/// GPU at once (mostBlocksOfRank).
+/// order them either (NCCL_LAUNCH_ORDER_IMPLICIT), and all that are in flight
+/// must fit on the GPU at once (mostBlocksOfRank). How many may be is a number
+/// of the program, which its compiler has proved to suffice (LaunchWindow).
 ///
 /// Collectives add in the order of the parts, like every transport; a sum by
 /// NCCL would depend on the ring.
@@ -65,7 +66,9 @@ public:
 private:
   void connect(const TransportParams &params);
   void meet() const;
-  void warmUp();
+  void divideIntoTurns(const TransportParams &params);
+  void sendOneByte(const ChannelEnd &end) const;
+  void warmUp(int64_t deadlineNs);
   void awaitCommunicators(int64_t deadlineNs);
   void awaitWarmUp(int64_t deadlineNs);
   void measureStart(int64_t deadlineNs);
@@ -124,6 +127,9 @@ private:
   std::vector<std::unique_ptr<Member>> members;
   /// By channel.
   std::vector<ChannelEnd *> senders, receivers;
+  /// Ends of this process that may be in flight together at the start, when
+  /// nothing else is; all processes take the same turns.
+  std::vector<std::vector<ChannelEnd *>> turns;
   /// Maps this process's nowNs() to process 0's clock.
   ClockMap hostClock;
   std::atomic<bool> isAborted{false};

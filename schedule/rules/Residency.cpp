@@ -1,0 +1,67 @@
+//===- Residency.cpp - L6: it runs with few launches in flight --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/Residency.h"
+#include "schedule/rules/ProgramNames.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// In its rank's order.
+static int64_t positionOf(const Program &program, int32_t rank, Action action) {
+  const ActionRange actions = program.order.rank(rank);
+  return std::find(actions.begin(), actions.end(), action) - actions.begin();
+}
+
+/// The least number above the program's with which it runs to its end; with as
+/// many as a rank has queues, nothing waits that would not wait anyway (L2).
+static int32_t leastThatRuns(const Problem &problem, const Program &program) {
+  int32_t resident = program.resident + 1;
+  while (
+      !limitResidency(problem, program.order, resident).empty() &&
+      !simulateProgram(problem, program, CollectiveStart::WhenIssued, resident)
+           .complete)
+    ++resident;
+  return resident;
+}
+
+std::optional<Fault> rondo::checkResidency(const Problem &problem,
+                                           const Program &program) {
+  constexpr Rule rule = Rule::Residency;
+  if (program.resident <= 0)
+    return std::nullopt;
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
+  if (limitResidency(problem, program.order, program.resident).empty())
+    return std::nullopt;
+  // A device begins a collective when the rank has issued it.
+  ProgramSimulation simulation =
+      simulateProgram(problem, program, CollectiveStart::WhenIssued);
+  if (simulation.complete)
+    return std::nullopt;
+  if (simulation.cycle.empty())
+    return makeRuleFault<FaultKind::NeverFinishes>(rule);
+  const std::vector<Wait> &cycle = simulation.cycle;
+  // Of launches that are held back, one behind another, the last, which waits
+  // for something else. None is where sends that L2 lets leave early meet their
+  // receives.
+  const Wait *held = nullptr;
+  for (size_t w = 0; w < cycle.size() && !held; ++w)
+    if (cycle[w].isBehind && !cycle[(w + 1) % cycle.size()].isBehind)
+      held = &cycle[w];
+  const bool isHeld = held != nullptr;
+  if (!held)
+    held = &cycle.front();
+  Fault fault = makeFaultAt<FaultKind::ResidencyCycle>(
+      rule, held->rank, positionOf(program, held->rank, held->at), held->at);
+  if (!isHeld)
+    fault.kind = FaultKind::ProgramCycle;
+  fault.otherRank = held->onRank;
+  fault.other = held->needs;
+  fault.otherPosition = positionOf(program, held->onRank, held->needs);
+  fault.allowed = program.resident;
+  fault.found = leastThatRuns(problem, program);
+  fault.cycle = std::move(simulation.cycle);
+  return fault;
+}
