@@ -48,10 +48,10 @@ struct Group {
 
 class Beam {
 public:
-  Beam(const FlatProblem &flat, int64_t width, Incumbent &best, Budget &budget,
-       Workers *workers)
-      : flat(flat), width(width), best(best), budget(budget), workers(workers),
-        choices(flat) {
+  Beam(const FlatProblem &flat, int64_t width, Guide guide, Incumbent &best,
+       Budget &budget, Workers *workers)
+      : flat(flat), width(width), guide(guide), best(best), budget(budget),
+        workers(workers), choices(flat) {
     desks.emplace_back(flat);
     if (workers && width >= sharedWidth)
       for (int32_t i = 1; i < workers->count(); ++i)
@@ -223,8 +223,14 @@ private:
     for (size_t i = 0; i < used; ++i)
       if (!made[i].isBeaten)
         order.push_back(int32_t(i));
+    // In fifths of a rank's bound, which are far below the largest number.
+    auto valueOf = [&](const Estimate &estimate) {
+      return 5 * estimate.sum + flat.ranks * estimate.bound;
+    };
     auto isBetter = [&](int32_t a, int32_t b) {
       const Estimate &x = made[a].estimate, &y = made[b].estimate;
+      if (guide == Guide::Balance && valueOf(x) != valueOf(y))
+        return valueOf(x) < valueOf(y);
       return x.bound != y.bound ? x.bound < y.bound
              : x.sum != y.sum   ? x.sum < y.sum
                                 : a < b;
@@ -252,6 +258,7 @@ private:
 
   const FlatProblem &flat;
   const int64_t width;
+  const Guide guide;
   Incumbent &best;
   Budget &budget;
   Workers *const workers;
@@ -278,7 +285,7 @@ private:
 
 } // namespace
 
-bool rondo::beam(const FlatProblem &flat, int64_t width, Incumbent &best,
-                 Budget &budget, Workers *workers) {
-  return Beam(flat, width, best, budget, workers).run();
+bool rondo::beam(const FlatProblem &flat, int64_t width, Guide guide,
+                 Incumbent &best, Budget &budget, Workers *workers) {
+  return Beam(flat, width, guide, best, budget, workers).run();
 }

@@ -50,14 +50,14 @@ void OrderSearch::searchSmall() {
   Rounds rounds(flat, best, budget, workers);
   Parts parts(rounds, flat, seed);
   rounds.run({{parts.kernel.get(), 60 * flat.tasks()}});
-  beam(flat, 1, best, budget, &workers);
+  beam(flat, 1, Guide::Bound, best, budget, &workers);
   keep();
   improveBound();
   for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
     if (best.isOptimal() || budget.isSpent())
       return;
     const int64_t before = budget.tasksUsed();
-    if (beam(flat, width, best, budget, &workers) && isProof())
+    if (beam(flat, width, Guide::Bound, best, budget, &workers) && isProof())
       return;
     // The other methods get as much time as the beam has taken.
     const int64_t turn = budget.tasksUsed() - before;

@@ -17,23 +17,41 @@ void Rounds::learn(Runner &runner) const {
   runner.best.origin = best.origin;
 }
 
-void Rounds::run(const std::vector<Turn> &turns) {
-  const auto count = int64_t(turns.size());
+std::vector<int64_t> Rounds::sharesOf(const std::vector<Turn> &turns,
+                                      int64_t left, int64_t least) {
+  std::vector<int64_t> shares;
   int64_t asked = 0;
-  for (const Turn &turn : turns)
+  for (const Turn &turn : turns) {
+    shares.push_back(turn.tasks);
     asked += turn.tasks;
-  const int64_t left = std::max<int64_t>(0, budget.tasksLeft());
+  }
   auto share = [&](int64_t tasks) {
     return asked <= left
                ? tasks
                : int64_t(double(left) / double(asked) * double(tasks));
   };
+  size_t numServed = shares.size();
+  while (numServed > 1 && share(shares[numServed - 1]) <
+                              std::min(least, shares[numServed - 1])) {
+    asked -= shares[--numServed];
+    shares[numServed] = 0;
+  }
+  for (int64_t &tasks : shares)
+    tasks = share(tasks);
+  return shares;
+}
+
+void Rounds::run(const std::vector<Turn> &turns) {
+  const auto count = int64_t(turns.size());
+  const std::vector<int64_t> shares =
+      sharesOf(turns, std::max<int64_t>(0, budget.tasksLeft()),
+               shortestTurn * flat.tasks());
   // The first runner that has an optimum.
   std::atomic<int64_t> first{count};
   for (int64_t i = 0; i < count; ++i) {
     Runner &runner = *turns[i].runner;
     learn(runner);
-    runner.budget = budget.part(share(turns[i].tasks));
+    runner.budget = budget.part(shares[i]);
     runner.budget.cutWhen([&first, i] { return first.load() < i; });
   }
   // A clock is only read for what several threads take.
@@ -51,7 +69,7 @@ void Rounds::run(const std::vector<Turn> &turns) {
     // any case.
     if (runner.best.objective >= never ||
         (!isTimeUp && !runner.budget.isSpent(4 * flat.tasks())))
-      runner.part->run(share(turns[i].tasks));
+      runner.part->run(shares[i]);
     seconds[i] = now(runner.budget) - start;
     if (runner.budget.stop() != SearchStop::Exhausted)
       isTimeUp = true;

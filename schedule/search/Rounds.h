@@ -41,13 +41,22 @@ public:
     Runner *runner;
     int64_t tasks;
   };
-  /// Turns become shorter in proportion if less effort is left. Once a runner
-  /// has an optimum, those behind it do not count, whether they have run or
-  /// not.
+  /// Turns become shorter if less effort is left: sharesOf(). Once a runner has
+  /// an optimum, those behind it do not count, whether they have run or not.
   void run(const std::vector<Turn> &turns);
+
+  /// How many tasks each turn gets of what is left: all that it asks for, or
+  /// less in proportion. Where that would leave the last ones less than
+  /// `least`, they get nothing, and those before them share what is left: a
+  /// part that ends before its first steps finds nothing.
+  static std::vector<int64_t> sharesOf(const std::vector<Turn> &turns,
+                                       int64_t left, int64_t least);
 
 private:
   void learn(Runner &runner) const;
+
+  /// In steps for each task of the problem.
+  static constexpr int64_t shortestTurn = 15;
 
   const FlatProblem &flat;
   Incumbent &best;

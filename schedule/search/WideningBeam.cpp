@@ -38,7 +38,9 @@ bool WideningBeam::isLast() {
 
 bool WideningBeam::run() {
   const int64_t before = budget.tasksUsed(), known = best.objective;
-  const bool wentThrough = beam(flat, width, best, budget, &workers);
+  // Each guide finds some of what the other misses.
+  guide = guide == Guide::Bound ? Guide::Balance : Guide::Bound;
+  const bool wentThrough = beam(flat, width, guide, best, budget, &workers);
   hasFound = best.objective < known;
   width *= int64_t(widening);
   // If wider beams do not take longer, little is left to search.

@@ -1,12 +1,12 @@
 //===- SearchThreadsTest.cpp - One search on several threads --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "BeamRun.h"
 #include "Examples.h"
 #include "RandomProblem.h"
 
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
-#include "schedule/search/Orders.h"
 #include "schedule/search/Workers.h"
 
 #include <chrono>
@@ -97,25 +97,6 @@ TEST(SearchThreads, ChangeNoResultOfASmallProblem) {
   EXPECT_GT(open, 5);
 }
 
-/// A wave or V of uneven stages under caps.
-Problem drawLooped(Engine &random) {
-  const auto ranks = int32_t(pick(random, 2, 6)),
-             chunks = int32_t(pick(random, 1, 3));
-  Problem problem = problemOn(pick(random, 0, 1) ? waveRanks(ranks, chunks)
-                                                 : loopedRanks(ranks, chunks),
-                              ranks, int32_t(pick(random, 12, 24)));
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    problem.setStageCost(s, pick(random, 20, 60), pick(random, 20, 60),
-                         pick(random, 10, 50), 4, pick(random, 0, 4));
-  problem.memoryCaps.assign(ranks, 4 * chunks * pick(random, 2, ranks + 1));
-  problem.link.latencyNs = pick(random, 0, 9);
-  if (pick(random, 0, 2) == 0) {
-    problem.makeChain(std::vector<int64_t>(problem.numStages(), 9));
-    problem.link.bytesPerUs = 1000;
-  }
-  return problem;
-}
-
 TEST(SearchThreads, ChangeNoResultOfALargeProblem) {
   Engine random(32);
   int64_t large = 0;
@@ -127,25 +108,6 @@ TEST(SearchThreads, ChangeNoResultOfALargeProblem) {
     large += problem.numStages() * problem.microbatches * 3 > 200;
   }
   EXPECT_GT(large, 4);
-}
-
-/// What a beam reports of itself.
-struct BeamRun {
-  Incumbent best;
-  bool isExhausted = false;
-  int64_t tasks = 0;
-};
-
-BeamRun runBeam(const FlatProblem &flat, int64_t width, int64_t effort,
-                Workers *workers) {
-  SearchOptions options;
-  options.timeLimitMs = 0;
-  Budget budget(options);
-  budget.limitEffort(effort);
-  BeamRun run;
-  run.isExhausted = beam(flat, width, run.best, budget, workers);
-  run.tasks = budget.tasksUsed();
-  return run;
 }
 
 TEST(SearchThreads, ChangeNothingInABeam) {
@@ -163,8 +125,9 @@ TEST(SearchThreads, ChangeNothingInABeam) {
       continue;
     const int64_t width = pick(random, 16, 40);
     const int64_t effort = n % 8 == 7 ? 400000 : never;
-    const BeamRun one = runBeam(*flat, width, effort, nullptr);
-    const BeamRun four = runBeam(*flat, width, effort, &workers);
+    const BeamRun one = runBeam(*flat, width, Guide::Balance, effort);
+    const BeamRun four =
+        runBeam(*flat, width, Guide::Balance, effort, &workers);
     EXPECT_EQ(one.best.objective, four.best.objective) << n;
     EXPECT_EQ(one.best.orders, four.best.orders) << n;
     EXPECT_EQ(one.best.exhaustedNs, four.best.exhaustedNs) << n;
