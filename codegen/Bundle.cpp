@@ -169,7 +169,7 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
               addRoom<fs::recursive_directory_iterator>(root, room, {}, files))
         return std::move(error);
     for (const char *file :
-         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp",
+         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp", "PlanArenas.h",
           "ShardedSearch.h", "ShardedSearch.cpp"})
       files.push_back("planning/" + std::string(file));
   }

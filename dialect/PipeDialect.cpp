@@ -321,10 +321,11 @@ int64_t LlamaAttr::getKvHeadsOrDefault() const {
 
 LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> weights,
-                                  ArrayRef<int64_t> gradients, GatherRule rule,
+                                  ArrayRef<int64_t> gradients,
+                                  ArrayRef<int64_t> ahead, GatherRule rule,
                                   int64_t unit) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  for (ArrayRef<int64_t> counts : {weights, gradients})
+  for (ArrayRef<int64_t> counts : {weights, gradients, ahead})
     for (int64_t count : counts)
       if (count < 0 || count > most)
         return emitError() << "gathers<...> has " << count
@@ -332,9 +333,10 @@ LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (unit < 0)
     return emitError() << "gathers<unit = " << unit
                        << ">: a unit has 1 micro-batch or more";
-  if (rule == GatherRule::Unit && !(weights.empty() && gradients.empty()))
-    return emitError() << "gathers<rule = unit> takes no weights or gradients: "
-                          "its units say how many chunks are whole";
+  if (rule == GatherRule::Unit &&
+      !(weights.empty() && gradients.empty() && ahead.empty()))
+    return emitError() << "gathers<rule = unit> takes no weights, gradients or "
+                          "ahead: its units say how many chunks are whole";
   if (rule != GatherRule::Unit && unit != 0)
     return emitError() << "gathers<unit = " << unit
                        << "> needs rule = unit: other rules count chunks";

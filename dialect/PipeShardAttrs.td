@@ -43,7 +43,8 @@ def Pipe_GathersAttr : Pipe_StructAttr<"Gathers", "gathers"> {
     not yet reduced. 0: for one micro-batch at a time. Either is one number, or
     a list of one for each rank; ranks that share state have the same. By default
     the numbers with the shortest time within the memory, and among these the
-    least memory.
+    least memory. `ahead` of the whole chunks may be gathered ahead of their use
+    (default: all but the one in use).
 
     With `rule = unit`, a chunk is gathered for its forwards of a unit and again
     for its backwards, and its gradients are reduced at the unit's end, however
@@ -53,11 +54,13 @@ def Pipe_GathersAttr : Pipe_StructAttr<"Gathers", "gathers"> {
     ```mlir
     gathers<weights = 2, gradients = 1>
     gathers<weights = [2, 2, 1, 1], gradients = 1>
+    gathers<weights = 3, gradients = 1, ahead = 1>
     gathers<rule = unit>
     ```
   }];
   let parameters = (ins Pipe_CountsParameter:$weights,
-      Pipe_CountsParameter:$gradients, Pipe_GatherRuleParameter:$rule,
+      Pipe_CountsParameter:$gradients, Pipe_CountsParameter:$ahead,
+      Pipe_GatherRuleParameter:$rule,
       Pipe_OrElse<"0">:$unit);
   let genVerifyDecl = 1;
 }

@@ -122,11 +122,14 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   if (gathers && (failed(take(schedule, "weights", gathers->getWeights(),
                               *problem, &Residency::weights, residencies)) ||
                   failed(take(schedule, "gradients", gathers->getGradients(),
-                              *problem, &Residency::gradients, residencies))))
+                              *problem, &Residency::gradients, residencies)) ||
+                  failed(take(schedule, "ahead", gathers->getAhead(), *problem,
+                              &Residency::ahead, residencies))))
     return failure();
   schedule.setGathersAttr(GathersAttr::get(
       &getContext(), countsOf(residencies, &Residency::weights),
-      countsOf(residencies, &Residency::gradients), GatherRule::Nearest,
+      countsOf(residencies, &Residency::gradients),
+      gathers ? gathers->getAhead() : ArrayRef<int64_t>(), GatherRule::Nearest,
       /*unit=*/0));
   return foldSchedule(
       placeGathersByRank(*problem, expanded->schedule, residencies), schedule);
@@ -147,9 +150,9 @@ LogicalResult PlaceGathers::placeByUnit(ScheduleOp schedule,
            << " gathers by units, but its order has none; say how many "
               "micro-batches one has, as in gathers<rule = unit, unit = 4>, or "
               "let family<\"blockwise\"> write it";
-  schedule.setGathersAttr(GathersAttr::get(&getContext(), ArrayRef<int64_t>(),
-                                           ArrayRef<int64_t>(),
-                                           GatherRule::Unit, unit));
+  schedule.setGathersAttr(
+      GathersAttr::get(&getContext(), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+                       ArrayRef<int64_t>(), GatherRule::Unit, unit));
   return foldSchedule(placeGathersByUnit(problem, order, unit), schedule);
 }
 

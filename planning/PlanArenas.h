@@ -11,6 +11,8 @@ namespace rondo {
 
 /// Schedules with more actions take too long to lower for a choice among many.
 inline constexpr int64_t mostActionsToLower = 50000;
+/// And those with more than this too long for a choice at all.
+inline constexpr int64_t mostActionsToLowerOnce = int64_t(1) << 20;
 
 /// What programs of the plan allocate, and its devices; both must outlive it.
 /// Plans that declare no weights have no arenas.
@@ -18,13 +20,16 @@ inline ArenaLimits arenaLimits(const PlanFigures &plan,
                                const Problem &problem) {
   if (!plan.declaresWeights)
     return {};
-  return {[&plan, &problem](
-              const Schedule &schedule) -> std::optional<std::vector<int64_t>> {
-            if (schedule.numActions() > mostActionsToLower)
-              return std::nullopt;
-            return arenaOf(plan, problem, schedule);
-          },
-          plan.devices};
+  auto upTo = [&plan, &problem](int64_t most) {
+    return
+        [&plan, &problem, most](
+            const Schedule &schedule) -> std::optional<std::vector<int64_t>> {
+          if (schedule.numActions() > most)
+            return std::nullopt;
+          return arenaOf(plan, problem, schedule);
+        };
+  };
+  return {upTo(mostActionsToLower), upTo(mostActionsToLowerOnce), plan.devices};
 }
 
 } // namespace rondo

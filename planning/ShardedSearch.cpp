@@ -4,11 +4,14 @@
 #include "planning/ShardedSearch.h"
 
 #include "planning/Deadline.h"
-#include "schedule/Bounds.h"
+#include "planning/PlanArenas.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
 #include "schedule/PlaceGathers.h"
+#include "schedule/ShardedBound.h"
+#include "schedule/Shards.h"
+#include "schedule/Simulator.h"
 #include "schedule/Units.h"
 
 #include <algorithm>
@@ -36,13 +39,17 @@ bool isZero(const std::vector<int64_t> &figures) {
                      [](int64_t figure) { return figure == 0; });
 }
 
-/// Gathers placed in an order, if that keeps the rules and fits the devices.
+/// Gathers placed in an order, with given residencies or those that are best
+/// for it, if that keeps the rules and fits the devices.
 std::optional<SearchResult> judge(const PlanFigures &plan,
                                   const Problem &problem, Schedule order,
                                   std::string origin,
-                                  std::vector<int64_t> *excess = nullptr) {
+                                  std::vector<int64_t> *excess = nullptr,
+                                  const Residencies *residencies = nullptr) {
   SearchResult result;
-  Schedule placed = withGathers(problem, std::move(order));
+  Schedule placed = residencies
+                        ? placeGathersByRank(problem, order, *residencies)
+                        : withGathers(problem, std::move(order));
   if (auto fault = checkSchedule(problem, placed, &result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
@@ -58,14 +65,73 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
   return result;
 }
 
+/// Moves the residencies of an order that fits.
+class ResidencyMover {
+public:
+  ResidencyMover(const PlanFigures &plan, const Problem &problem,
+                 const Deadline &limit)
+      : plan(plan), problem(problem), limit(limit) {}
+
+  /// What is better than `best` with its order; sets what it leaves for the
+  /// activations of each rank.
+  std::optional<SearchResult> improve(const SearchResult &best,
+                                      std::vector<int64_t> &roomBytes) {
+    const Schedule order = withoutMoves(*best.schedule);
+    int64_t trials = trialsFor(order);
+    const Residencies moved = improveResidencies(
+        problem, order, chooseResidencies(problem, order),
+        [&](const Schedule &placed) {
+          if (limit.isOver())
+            trials = 0;
+          return trials > 0 && !checkSchedule(problem, placed) &&
+                 (placed.numActions() > mostActionsToLower ||
+                  isZero(excessOf(plan, problem, placed)));
+        },
+        trials);
+    roomBytes = roomBeside(order, moved);
+    auto result = judge(plan, problem, order, best.origin, nullptr, &moved);
+    if (result)
+      result->stop = best.stop;
+    return result;
+  }
+
+private:
+  /// A million actions, and so about a tenth of a second.
+  static int64_t trialsFor(const Schedule &order) {
+    constexpr int64_t mostActions = int64_t(1) << 20, most = 400;
+    return std::min(most,
+                    mostActions / std::max<int64_t>(1, order.numActions()));
+  }
+  /// By rank: what activations may hold beside the most that is gathered and
+  /// not reduced at once.
+  std::vector<int64_t> roomBeside(const Schedule &order,
+                                  const Residencies &residencies) const {
+    Problem moves = problem;
+    std::fill(moves.costs.begin(), moves.costs.end(), Cost());
+    for (int32_t home = 0; home < problem.numHomes(); ++home)
+      for (ActionKind kind :
+           {ActionKind::Unshard, ActionKind::Reshard, ActionKind::ReduceGrad})
+        moves.cost(home, kind) = problem.cost(home, kind);
+    const Simulation run =
+        simulate(moves, placeGathersByRank(problem, order, residencies));
+    std::vector<int64_t> room = problem.memoryCaps;
+    for (size_t rank = 0; run.complete && rank < room.size(); ++rank)
+      if (room[rank] != noMemoryCap)
+        room[rank] = std::max<int64_t>(0, room[rank] - run.peakBytes[rank]);
+    return room;
+  }
+
+  const PlanFigures &plan;
+  const Problem &problem;
+  const Deadline &limit;
+};
+
 } // namespace
 
 SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
                            const SearchOptions &options, const RunSearch &run) {
-  // Whole state relaxes the problem, so its bound holds under the same caps.
-  Problem relaxed = withWholeState(problem);
-  Problem whole = relaxed;
-  relaxed.memoryCaps = problem.memoryCaps;
+  const Bound bound = shardedBound(problem);
+  Problem whole = withWholeState(problem);
   std::optional<SearchResult> best;
   auto take = [&](std::optional<SearchResult> found) {
     if (found && (!best || objectiveOf(problem, found->simulation) <
@@ -87,7 +153,15 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     if (auto *order = std::get_if<Schedule>(&made))
       take(judge(plan, problem, std::move(*order), choice.text()));
   }
+  auto isOptimal = [&] {
+    return best && objectiveOf(problem, best->simulation) <= bound.ns;
+  };
+  ResidencyMover mover(plan, problem, limit);
+  std::vector<int64_t> room;
+  if (best && !isOptimal())
+    take(mover.improve(*best, room));
   // Caps leave room for one chunk; where programs need more, for that as well.
+  // Once an order fits, they leave room for what is best whole beside it.
   constexpr int attempts = 3;
   auto shareOf = [&](int attempt) {
     SearchOptions share = options;
@@ -99,8 +173,13 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     return share;
   };
   SearchResult last;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    SearchResult found = run(whole, shareOf(attempt));
+  for (int attempt = 0; attempt < attempts && !isOptimal(); ++attempt) {
+    if (attempt > 0 && best && limit.isOver())
+      break;
+    SearchOptions share = shareOf(attempt);
+    if (best)
+      share.starts.push_back(withoutMoves(*best->schedule));
+    SearchResult found = run(whole, share);
     if (!found.schedule) {
       last = std::move(found);
       break;
@@ -112,8 +191,14 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
       judged->stop = found.stop;
     last.stop = found.stop;
     take(std::move(judged));
-    if (isZero(excess))
-      break;
+    if (isZero(excess)) {
+      if (best && !isOptimal())
+        take(mover.improve(*best, room));
+      if (!best || room == whole.memoryCaps)
+        break;
+      whole.memoryCaps = room;
+      continue;
+    }
     for (size_t rank = 0; rank < excess.size(); ++rank)
       if (whole.memoryCaps[rank] != noMemoryCap)
         whole.memoryCaps[rank] =
@@ -124,9 +209,10 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
       last.fault = makeFault<FaultKind::NoShardedOrder>();
     return last;
   }
-  best->bound = quickBound(relaxed);
-  best->provenOptimal =
-      objectiveOf(problem, best->simulation) <= best->bound.ns;
+  best->bound = bound;
+  best->provenOptimal = isOptimal();
+  if (best->provenOptimal)
+    best->stop = SearchStop::Optimal;
   return std::move(*best);
 }
 

@@ -9,10 +9,13 @@
 namespace rondo {
 
 /// The best order whose gathers and programs fit the devices: of the families,
-/// and of a search of the problem with whole state, under caps that leave room
-/// for what is gathered. Where gathers are placed is chosen afterwards
-/// (PlaceGathers.h). The bound is that of whole state under the problem's own
-/// caps, which no sharded order beats. A result without a schedule says why.
+/// which stop at half of the time once one fits, and of searches of the problem
+/// with whole state, under caps that leave room for what is gathered. Order and
+/// residency are moved in turns: how many chunks of a rank are whole, and how
+/// far ahead they are gathered, for the best order (improveResidencies()), then
+/// the order again, with the memory that these residencies leave. The bound
+/// counts what must be gathered and reduced (ShardedBound.h). A result without
+/// a schedule says why.
 SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
                            const SearchOptions &options, const RunSearch &run);
 

@@ -20,6 +20,9 @@ struct ArenaLimits {
   /// What the programs of a legal schedule allocate, in bytes by rank; nothing
   /// where that is not known.
   std::function<std::optional<std::vector<int64_t>>(const Schedule &)> arenaOf;
+  /// The same of a single schedule, which may be larger; it may take seconds.
+  std::function<std::optional<std::vector<int64_t>>(const Schedule &)>
+      arenaOfOne;
   /// What they may allocate, by rank; noMemoryCap where there is no limit.
   std::vector<int64_t> devices;
 };

@@ -1,7 +1,7 @@
 //===- ChooseResidencies.cpp - How many chunks are whole at once ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/PlaceGathers.h"
+#include "schedule/ResidencyTrial.h"
 
 #include "schedule/Simulator.h"
 
@@ -13,18 +13,7 @@ using namespace rondo;
 
 namespace {
 
-/// Over a cap or not, time, memory, traffic; over a cap, memory comes first.
-using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
-
-struct Trial {
-  Residencies residencies;
-  std::vector<int64_t> peakBytes;
-  /// By rank, of what it gathers and reduces.
-  std::vector<int64_t> trafficBytes;
-  Rating rating;
-
-  bool isOver() const { return std::get<0>(rating); }
-};
+using Trial = ResidencyTrial;
 
 class Chooser {
 public:
@@ -33,58 +22,75 @@ public:
   Residencies run();
 
 private:
-  std::optional<Trial> tryOut(const Residencies &residencies) const;
+  std::optional<Trial> tryOut(const Residencies &residencies) const {
+    return tryResidencies(problem, schedule, residencies);
+  }
   Residency fewerOn(const std::vector<int32_t> &ranks, Residency wanted) const;
   bool fits(const Trial &trial, const std::vector<int32_t> &ranks) const;
 
   const Problem &problem;
   const Schedule &schedule;
   /// Of the rank that has most with sharded state.
-  int32_t chunks = 0;
-  /// Ranks that share state, directly or by others. The rest is not there.
-  std::vector<std::vector<int32_t>> groups;
+  const int32_t chunks;
+  const std::vector<std::vector<int32_t>> groups;
   /// With the same numbers on all ranks.
   std::vector<Trial> same;
 };
 
+} // namespace
+
 /// Lets the ranks of one group have the same label.
-void join(std::vector<int32_t> &labels, int32_t a, int32_t b) {
+static void join(std::vector<int32_t> &labels, int32_t a, int32_t b) {
   const int32_t from = std::max(labels[a], labels[b]),
                 to = std::min(labels[a], labels[b]);
   std::replace(labels.begin(), labels.end(), from, to);
 }
 
-} // namespace
+static std::vector<int32_t> chunksOfRanks(const Problem &problem) {
+  std::vector<int32_t> counts(problem.numRanks(), 0);
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    if (problem.homes[home].isSharded())
+      ++counts[problem.rankOf(home)];
+  return counts;
+}
 
-Chooser::Chooser(const Problem &problem, const Schedule &schedule)
-    : problem(problem), schedule(schedule) {
-  std::vector<int32_t> counts(problem.numRanks(), 0), labels;
+int32_t rondo::mostChunks(const Problem &problem) {
+  const std::vector<int32_t> counts = chunksOfRanks(problem);
+  return *std::max_element(counts.begin(), counts.end());
+}
+
+std::vector<std::vector<int32_t>>
+rondo::ranksThatShare(const Problem &problem) {
+  const std::vector<int32_t> counts = chunksOfRanks(problem);
+  std::vector<int32_t> labels;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     labels.push_back(rank);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    if (!problem.homes[home].isSharded())
-      continue;
-    ++counts[problem.rankOf(home)];
-    join(labels, problem.rankOf(home),
-         problem.rankOf(problem.homes.groupOf(home)));
-  }
-  chunks = *std::max_element(counts.begin(), counts.end());
-  groups.resize(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    if (problem.homes[home].isSharded())
+      join(labels, problem.rankOf(home),
+           problem.rankOf(problem.homes.groupOf(home)));
+  std::vector<std::vector<int32_t>> groups(problem.numRanks());
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (counts[rank] > 0)
       groups[labels[rank]].push_back(rank);
   groups.erase(std::remove_if(groups.begin(), groups.end(),
                               [](const auto &ranks) { return ranks.empty(); }),
                groups.end());
+  return groups;
 }
 
-/// Nothing where the order cannot run.
-std::optional<Trial> Chooser::tryOut(const Residencies &residencies) const {
-  const Schedule placed = placeGathersByRank(problem, schedule, residencies);
+Chooser::Chooser(const Problem &problem, const Schedule &schedule)
+    : problem(problem), schedule(schedule), chunks(mostChunks(problem)),
+      groups(ranksThatShare(problem)) {}
+
+std::optional<ResidencyTrial>
+rondo::tryResidencies(const Problem &problem, const Schedule &schedule,
+                      const Residencies &residencies) {
+  Schedule placed = placeGathersByRank(problem, schedule, residencies);
   Simulation simulation = simulate(problem, placed);
   if (!simulation.complete)
     return std::nullopt;
-  Trial trial{residencies, std::move(simulation.peakBytes), {}, {}};
+  ResidencyTrial trial{residencies, std::move(simulation.peakBytes), {}, {}};
   int64_t traffic = 0;
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     trial.trafficBytes.push_back(countGathers(problem, placed.rank(r)).bytes);

@@ -92,7 +92,7 @@ private:
     return uses;
   }
   void writeRank(ActionRange order, Residency residency);
-  void gatherFor(Whole &weights);
+  void gatherFor(Whole &weights, int32_t ahead);
   void reduceUnneeded(Whole &gradients);
 
   /// Whether the tasks of a micro-batch end with the action at `i`: another
@@ -112,8 +112,9 @@ private:
   Schedule result;
 };
 
-/// Frees what is none of the nearest chunks, and gathers those.
-void Placer::gatherFor(Whole &weights) {
+/// Frees what is none of the nearest chunks, and gathers those, as far ahead as
+/// may be.
+void Placer::gatherFor(Whole &weights, int32_t ahead) {
   const std::vector<int32_t> &nearest = weights.nearest();
   for (int32_t home : weights.all())
     if (weights.has(home) &&
@@ -122,8 +123,11 @@ void Placer::gatherFor(Whole &weights) {
       emit(ActionKind::Reshard, home);
       weights.set(home, false);
     }
-  for (int32_t home : nearest)
-    if (!weights.has(home)) {
+  const size_t most = ahead == Residency::allAhead
+                          ? nearest.size()
+                          : std::min(nearest.size(), size_t(ahead) + 1);
+  for (size_t k = 0; k < most; ++k)
+    if (const int32_t home = nearest[k]; !weights.has(home)) {
       emit(ActionKind::Unshard, home);
       weights.set(home, true);
     }
@@ -153,7 +157,7 @@ void Placer::writeRank(ActionRange order, Residency residency) {
       continue;
     }
     const bool isWeights = problem.shardedState(home) == ShardedState::Weights;
-    gatherFor(weights);
+    gatherFor(weights, residency.ahead);
     result.append(action);
     weights.pass(home);
     const bool ends = isLastOfMicrobatch(order, i);

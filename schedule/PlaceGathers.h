@@ -14,6 +14,7 @@
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
+#include <functional>
 #include <vector>
 
 namespace rondo {
@@ -26,9 +27,16 @@ struct Residency {
   int32_t weights = 2;
   /// Whose gradients are not yet reduced.
   int32_t gradients = 1;
+  /// How many of the whole chunks may be gathered ahead of their use. Fewer
+  /// than `weights` - 1: a chunk that is used next stays, but one that is not
+  /// there is gathered later, which takes less memory and hides less.
+  int32_t ahead = allAhead;
+
+  static constexpr int32_t allAhead = -1;
 
   friend bool operator==(Residency a, Residency b) {
-    return a.weights == b.weights && a.gradients == b.gradients;
+    return a.weights == b.weights && a.gradients == b.gradients &&
+           a.ahead == b.ahead;
   }
 };
 
@@ -79,6 +87,18 @@ inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
 /// ranks whose caps they exceed, and takes that if it is shorter than the same
 /// numbers on all ranks; as many simulations again.
 Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
+
+/// Ranks that share state, directly or by others, and so have the same
+/// residency, by groups; without those that share none.
+std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
+
+/// Moves residencies and lookahead, group by group, while that makes the order
+/// shorter, or as long with less memory or traffic, or lets it fit the caps
+/// where it did not. `fits` is asked of what would be taken. At most `trials`
+/// simulations, which it counts down.
+Residencies improveResidencies(
+    const Problem &problem, const Schedule &schedule, const Residencies &start,
+    const std::function<bool(const Schedule &)> &fits, int64_t &trials);
 
 /// The order with gathers of the residencies that chooseResidencies() gives,
 /// where stages are sharded and it has none; else the order itself. It must

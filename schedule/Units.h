@@ -98,7 +98,8 @@ std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
 /// An order of units of each size, with gathers placed where they are best
 /// (withGathers); it must fit the problem's caps and, where given, `arenas`.
-/// O(sizes) of those.
+/// Where these do not say all arenas, since orders are large, arenas of the
+/// best are planned, and of the next best until one fits. O(sizes) of those.
 std::vector<UnitCandidate> rateUnits(const Problem &problem,
                                      const std::vector<int64_t> &units,
                                      const ArenaLimits &arenas = {});

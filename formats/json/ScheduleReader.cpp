@@ -122,7 +122,12 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
     if (std::string later = laterElement(value, storage); !later.empty())
       return TextFault("action " + value.excerpt() + ": " + later +
                        " is part of rondo-schedule/2, but not "
-                       "supported yet");
+                       "supported yet" +
+                       (later == "await"
+                            ? ": leave it out, since tasks wait for the "
+                              "weights that they read, and steps for the sums "
+                              "of their stages"
+                            : ""));
     return TextFault("action " + value.excerpt() +
                      " is not an action: expected STAGE, then F, I, W, B or "
                      "R, then MICRO-BATCH, such as \"0F3\"");

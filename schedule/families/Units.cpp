@@ -113,18 +113,25 @@ static void findMissing(UnitCandidate &candidate, const Problem &problem,
     compare(candidate.arenaBytes, arenas.devices);
 }
 
+/// With gathers.
+static Result<Schedule> makeOrder(const Problem &problem, int64_t unit) {
+  auto choice = chooseFamily("blockwise", {{"u", unit}});
+  auto made = generate(std::get<FamilyChoice>(choice), problem);
+  if (auto *fault = std::get_if<Fault>(&made))
+    return std::move(*fault);
+  return withGathers(problem, std::move(std::get<Schedule>(made)));
+}
+
 static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
                               int64_t unit, const ArenaLimits &arenas) {
   UnitCandidate candidate;
   candidate.unit = unit;
-  auto choice = chooseFamily("blockwise", {{"u", unit}});
-  auto made = generate(std::get<FamilyChoice>(choice), problem);
+  auto made = makeOrder(problem, unit);
   if (auto *fault = std::get_if<Fault>(&made)) {
     candidate.fault = std::move(*fault);
     return candidate;
   }
-  const Schedule placed =
-      withGathers(problem, std::move(std::get<Schedule>(made)));
+  const Schedule &placed = std::get<Schedule>(made);
   Simulation run;
   auto fault = checkSchedule(problem, placed, &run);
   if (fault && fault->rule != Rule::Memory) {
@@ -152,6 +159,26 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
   return candidate;
 }
 
+/// Where orders are too large to plan all arenas: plans those of the best, and
+/// where it does not fit of the next one, until one fits.
+static void planBestArenas(const Problem &problem, const ArenaLimits &arenas,
+                           std::vector<UnitCandidate> &candidates) {
+  if (!arenas.arenaOfOne)
+    return;
+  for (;;) {
+    const std::optional<size_t> best = bestUnit(candidates);
+    if (!best || !candidates[*best].arenaBytes.empty())
+      return;
+    UnitCandidate &candidate = candidates[*best];
+    auto arena = arenas.arenaOfOne(
+        std::get<Schedule>(makeOrder(problem, candidate.unit)));
+    if (!arena)
+      return;
+    candidate.arenaBytes = std::move(*arena);
+    findMissing(candidate, problem, arenas);
+  }
+}
+
 std::vector<UnitCandidate> rondo::rateUnits(const Problem &problem,
                                             const std::vector<int64_t> &units,
                                             const ArenaLimits &arenas) {
@@ -159,6 +186,7 @@ std::vector<UnitCandidate> rondo::rateUnits(const Problem &problem,
   std::vector<UnitCandidate> candidates;
   for (int64_t unit : units)
     candidates.push_back(rateUnit(problem, free, unit, arenas));
+  planBestArenas(problem, arenas, candidates);
   return candidates;
 }
 

@@ -82,7 +82,7 @@ pipe.schedule @family of @step family<"gpipe"> gathers<weights = [1, -1]>
 
 // -----
 
-// expected-error@+1 {{gathers<rule = unit> takes no weights or gradients: its units say how many chunks are whole}}
+// expected-error@+1 {{gathers<rule = unit> takes no weights, gradients or ahead: its units say how many chunks are whole}}
 pipe.schedule @family of @step family<"gpipe"> gathers<rule = unit, weights = 2>
 
 // -----

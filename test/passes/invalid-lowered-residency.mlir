@@ -37,7 +37,7 @@ pipe.program @main of @mine pipeline {
 
 // -----
 
-// The same with room for both, and where nothing is said: the default has room for 16.
+// The same with room for both.
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>

@@ -26,6 +26,9 @@ TEST(PlaceGathers, OneChunkAtATime) {
   // The second chunk is gathered while the first runs, and the first stays.
   EXPECT_EQ(gathersText(problem, placeGathers(problem, tasks, {2, 1}), 0),
             "U0 U2 F0.0 F0.1 F2.0 F2.1 B2.1 B2.0 R2 S2 B0.1 B0.0 R0 S0");
+  // The same, but gathered when it is used.
+  EXPECT_EQ(gathersText(problem, placeGathers(problem, tasks, {2, 1, 0}), 0),
+            "U0 F0.0 F0.1 U2 F2.0 F2.1 B2.1 B2.0 R2 S2 B0.1 B0.0 R0 S0");
   // For each micro-batch.
   EXPECT_EQ(gathersText(problem, placeGathers(problem, tasks, {0, 0}), 0),
             "U0 F0.0 R0 U0 F0.1 R0 U2 F2.0 R2 U2 F2.1 R2 U2 B2.1 R2 S2 U2 B2.0 "

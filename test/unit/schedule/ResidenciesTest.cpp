@@ -83,6 +83,40 @@ TEST_F(ResidenciesTest, RanksThatShareStateHaveTheSame) {
   EXPECT_LT(run(chosen).makespanNs, bestOfSame());
 }
 
+/// From one chunk at a time to no longer than the same numbers on all ranks.
+TEST_F(ResidenciesTest, MovesFindWhatIsShorter) {
+  int64_t trials = 1000;
+  auto all = [](const Schedule &) { return true; };
+  const Residencies moved =
+      improveResidencies(problem, tasks, {{1, 1}}, all, trials);
+  EXPECT_LT(trials, 1000);
+  EXPECT_LE(run(moved).makespanNs, bestOfSame());
+  EXPECT_LT(run(moved).makespanNs, run({{1, 1}}).makespanNs);
+  EXPECT_EQ(moved[0], moved[1]);
+  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, moved)), "");
+  // Nothing is taken without being asked for, or without a trial.
+  auto none = [](const Schedule &) { return false; };
+  trials = 1000;
+  EXPECT_EQ(improveResidencies(problem, tasks, {{1, 1}}, none, trials),
+            Residencies(4, {1, 1}));
+  trials = 1;
+  EXPECT_EQ(improveResidencies(problem, tasks, {{1, 1}}, all, trials),
+            Residencies(4, {1, 1}));
+  EXPECT_EQ(trials, 0);
+}
+
+TEST_F(ResidenciesTest, MovesKeepToTheCaps) {
+  const std::vector<int64_t> least = run({{1, 1}}).peakBytes;
+  for (int32_t rank : {0, 1})
+    problem.memoryCaps[rank] = least[rank];
+  int64_t trials = 1000;
+  const Residencies moved = improveResidencies(
+      problem, tasks, {{1, 1}}, [](const Schedule &) { return true; }, trials);
+  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, moved)), "");
+  EXPECT_LE(run(moved).makespanNs,
+            run(chooseResidencies(problem, tasks)).makespanNs);
+}
+
 /// What does not fit with any numbers is that with the least memory.
 TEST_F(ResidenciesTest, NothingFits) {
   problem.memoryCaps.assign(4, 1);

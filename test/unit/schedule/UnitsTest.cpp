@@ -189,6 +189,21 @@ TEST(Units, ArenasCountToo) {
   };
   limitTo(100 * firstForwards(tasksOf(problem, "blockwise:u=3")));
   EXPECT_EQ(chosenUnit(problem, arenas), 3);
+  // Where orders are large, arenas are planned of the best alone, until one
+  // fits.
+  ArenaLimits ofOne = arenas;
+  int64_t planned = 0;
+  ofOne.arenaOfOne = [&](const Schedule &schedule) {
+    ++planned;
+    return arenas.arenaOf(schedule);
+  };
+  ofOne.arenaOf = [](const Schedule &) { return std::nullopt; };
+  const int64_t unit = chosenUnit(problem, ofOne);
+  EXPECT_GT(planned, 1);
+  EXPECT_LT(planned, int64_t(tried.size()));
+  EXPECT_LE(100 * firstForwards(
+                      tasksOf(problem, "blockwise:u=" + std::to_string(unit))),
+            arenas.devices[0]);
   // None fits: the one that lacks least.
   limitTo(1);
   auto forwardsOf = [&](int64_t unit) {

@@ -1,0 +1,41 @@
+//===- ResidencyTrial.h - What a residency comes to -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by those that choose residencies and that improve them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_RESIDENCYTRIAL_H
+#define RONDO_SCHEDULE_RESIDENCYTRIAL_H
+
+#include "schedule/PlaceGathers.h"
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace rondo {
+
+struct ResidencyTrial {
+  Residencies residencies;
+  std::vector<int64_t> peakBytes;
+  /// By rank, of what it gathers and reduces.
+  std::vector<int64_t> trafficBytes;
+  /// Over a cap or not, time, memory, traffic; over a cap, memory comes first.
+  /// Less is better.
+  std::tuple<bool, int64_t, int64_t, int64_t> rating;
+
+  bool isOver() const { return std::get<0>(rating); }
+};
+
+/// Simulates the order with gathers of these; nothing where it cannot run.
+std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
+                                             const Schedule &schedule,
+                                             const Residencies &residencies);
+
+/// Of the rank that has most with sharded state.
+int32_t mostChunks(const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_RESIDENCYTRIAL_H
