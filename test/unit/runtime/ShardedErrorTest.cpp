@@ -208,8 +208,9 @@ TEST(ShardedState, TablesAreChecked) {
             "'fixture': home 0 of stage 's0' keeps a piece of its state, which "
             "programs on GPUs cannot do yet; compile it for the CPU");
   static const int16_t delays[] = {0};
-  static const VersionDesc versions[] = {{delays, delays, 0, 0, false, false},
-                                         {delays, delays, 0, 0, false, false}};
+  static const VersionDesc each = {delays, delays, delays, 0,
+                                   0,      0,      false,  false};
+  static const VersionDesc versions[] = {each, each};
   static const OverlapDesc overlap = {1, 1, 1, versions};
   EXPECT_EQ(tableErrorOf([](Program &program) {
               program.programs[1].overlap = &overlap;
