@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-TIMEOUT_S = 900
+TIMEOUT_S = 1500
 
 Case = collections.namedtuple("Case", "name result text")
 
