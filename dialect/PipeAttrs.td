@@ -303,9 +303,8 @@ def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
   let description = [{
     The policy of a published system, such as `<"pipedream">`, or what F reads,
     what I, W and B read, and which activations these use, which says what R
-    reads. `most_delay` limits
-    how many updates late any of them may be (default: no limit; 0 for
-    `synchronous`). docs/asynchronous.md says what the words mean.
+    reads. `most_delay` limits how many updates late any of them may be (default:
+    no limit; 0 for `synchronous`). docs/asynchronous.md says what the words mean.
 
     ```mlir
     versions<"pipemare">
