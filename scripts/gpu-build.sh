@@ -10,6 +10,7 @@
 #
 #   JOBS=N                    parallel compilations
 #   ARCHITECTURES=90          builds for these without asking for a device
+#   BUILT=1                   builds nothing: BUILD is from another machine
 #   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 or
 #   -cu12,
 #                             to use instead of the installed NCCL
@@ -22,6 +23,11 @@ nothing() {
   echo "gpu: $1"
   exit 77
 }
+if [ -n "${BUILT:-}" ]; then
+  found=$("$build/probe") || nothing "no device ($found)"
+  echo "gpu: devices: ${found%% *}, architectures: ${found#* }, already built"
+  exit 0
+fi
 for tool in cmake g++; do
   command -v $tool >/dev/null || nothing "there is no $tool"
 done

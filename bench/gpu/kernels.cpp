@@ -1,0 +1,443 @@
+//===- kernels.cpp - Time of each kernel and product of a GPT -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   gpt-kernels [--layers N] [--hidden N] [--heads N] [--sequence N]
+//               [--batch N] [--vocab N] [--repeats N]
+//
+// What one micro-batch and one optimizer step enqueue, one at a time, in bf16.
+// A floor is the larger of two times: the bytes that must be read and written
+// at the rate of a large copy, and the operations at the rate of a large
+// product, both measured first. Before each repeat a buffer larger than the
+// caches is written, so that operands come from memory; in an iteration some
+// are still in a cache. The last column is the time in an iteration of one
+// micro-batch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/classifier.h"
+#include "runtime/bodies/cuda/embedding.h"
+#include "runtime/bodies/cuda/gelu.h"
+#include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/optimizer/cuda.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+namespace {
+
+struct Options {
+  int64_t layers = 12, hidden = 768, heads = 12, sequence = 1024, batch = 8,
+          vocab = 50257, repeats = 20;
+};
+
+/// Device memory that is freed at the end of the process.
+template <typename T> T *allocate(int64_t count) {
+  void *memory = nullptr;
+  RONDO_CUDA(cudaMalloc(&memory, count * sizeof(T)));
+  return static_cast<T *>(memory);
+}
+
+/// Numbers in [-scale, scale), from a generator of our own: zeros would take
+/// less power, and so less time.
+template <typename T> T *randoms(int64_t count, float scale) {
+  // A part is repeated, so that the host makes few.
+  const int64_t part = std::min<int64_t>(count, 1 << 20);
+  std::vector<T> values(part);
+  uint64_t state = 1 + count;
+  for (T &value : values) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const float number =
+        static_cast<float>(state >> 40) / float(1 << 23) - 1.0f;
+    if constexpr (sizeof(T) == 2)
+      value = __float2bfloat16(scale * number);
+    else
+      value = scale * number;
+  }
+  T *memory = allocate<T>(count);
+  for (int64_t first = 0; first < count; first += part)
+    RONDO_CUDA(cudaMemcpy(memory + first, values.data(),
+                          std::min(part, count - first) * sizeof(T),
+                          cudaMemcpyHostToDevice));
+  return memory;
+}
+
+/// Times work on one stream.
+class Clock {
+public:
+  explicit Clock(int64_t repeats)
+      : repeats(repeats), flushed(allocate<char>(flushBytes)) {
+    RONDO_CUDA(
+        cudaStreamCreateWithFlags(&stream.handle, cudaStreamNonBlocking));
+    stream.gemms = &gemms;
+    RONDO_CUDA(cudaEventCreate(&begin));
+    RONDO_CUDA(cudaEventCreate(&end));
+  }
+
+  /// Median of the repeats, in microseconds, after one that is not counted.
+  double microseconds(const std::function<void()> &run) {
+    std::vector<float> times;
+    for (int64_t i = 0; i <= repeats; ++i) {
+      RONDO_CUDA(cudaMemsetAsync(flushed, static_cast<int>(i), flushBytes,
+                                 stream.handle));
+      RONDO_CUDA(cudaEventRecord(begin, stream.handle));
+      run();
+      RONDO_CUDA(cudaEventRecord(end, stream.handle));
+      RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+      float milliseconds = 0;
+      RONDO_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
+      if (i > 0)
+        times.push_back(milliseconds);
+    }
+    std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                     times.end());
+    return 1e3 * times[times.size() / 2];
+  }
+
+  Gemms gemms;
+  Stream stream;
+
+private:
+  static constexpr size_t flushBytes = size_t(256) << 20;
+  int64_t repeats;
+  char *flushed;
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+/// The table, row by row.
+class Table {
+public:
+  /// Measures the two rates of the device.
+  explicit Table(Clock &clock) : clock(clock) {
+    const int64_t copied = int64_t(1) << 30;
+    char *from = allocate<char>(copied), *to = allocate<char>(copied);
+    bytesPerUs = 2.0 * copied / clock.microseconds([&] {
+      RONDO_CUDA(cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice,
+                                 clock.stream.handle));
+    });
+    RONDO_CUDA(cudaFree(from));
+    RONDO_CUDA(cudaFree(to));
+    const int64_t n = 8192;
+    Bf16 *a = randoms<Bf16>(n * n, 1), *b = randoms<Bf16>(n * n, 1),
+         *d = allocate<Bf16>(n * n);
+    const int64_t workspaceBytes = int64_t(32) << 20;
+    GemmWorkspace workspace = workspaceIn(
+        allocate<char>(gemmRegionBytes(workspaceBytes)), workspaceBytes);
+    Product product{};
+    product.rows = product.columns = product.inner = n;
+    product.type = product.resultType = DType::Bf16;
+    product.a = {a, n};
+    product.b = {b, n};
+    product.d = d;
+    product.stride = n;
+    flopsPerUs = 2.0 * n * n * n / clock.microseconds([&] {
+      clock.gemms.multiply(clock.stream, product, workspace);
+    });
+    for (Bf16 *matrix : {a, b, d})
+      RONDO_CUDA(cudaFree(matrix));
+    std::printf("copy: %.0f GB/s read and written; product 8192 x 8192 x 8192: "
+                "%.0f TFLOP/s\n",
+                bytesPerUs / 1e3, flopsPerUs / 1e6);
+    std::printf("%-28s %10s %10s %7s %7s %9s\n", "kernel or product",
+                "floor us", "time us", "ratio", "count", "total us");
+  }
+
+  void row(const char *name, double bytes, double flops, int64_t count,
+           const std::function<void()> &run) {
+    const double floor = std::max(bytes / bytesPerUs, flops / flopsPerUs);
+    const double time = clock.microseconds(run);
+    std::printf("%-28s %10.1f %10.1f %7.2f %7lld %9.0f\n", name, floor, time,
+                time / floor, static_cast<long long>(count), count * time);
+    std::fflush(stdout);
+    floors += count * floor;
+    times += count * time;
+  }
+  void total() const {
+    std::printf("%-28s %10.0f %10.0f %7.2f\n", "all of them", floors, times,
+                times / floors);
+  }
+
+private:
+  Clock &clock;
+  double bytesPerUs = 0, flopsPerUs = 0;
+  double floors = 0, times = 0;
+};
+
+/// The tensors of one micro-batch, and rows of the table for its tasks.
+struct Model {
+  Model(const Options &o, Clock &clock, Table &table)
+      : o(o), clock(clock), table(table), rows(o.batch * o.sequence),
+        hidden(o.hidden), ffn(4 * o.hidden), padded((o.vocab + 63) / 64 * 64),
+        shape(static_cast<int>(o.batch), static_cast<int>(o.sequence),
+              static_cast<int>(o.heads), static_cast<int>(o.hidden / o.heads)),
+        workspace(workspaceIn(allocate<char>(gemmRegionBytes(workspaceBytes)),
+                              workspaceBytes)),
+        linear{clock.stream, workspace, rows} {}
+
+  /// A product of the block: x [rows, in] to y [rows, out].
+  void forward(const char *name, int64_t in, int64_t out,
+               const Bf16 *residual) {
+    table.row(name, 2.0 * (rows * (in + (residual ? 2 : 1) * out) + in * out),
+              2.0 * rows * in * out, o.layers,
+              [&] { linear.forward(in, out, x, weights, bias, residual, y); });
+  }
+  void inputGrad(const char *name, int64_t in, int64_t out) {
+    table.row(name, 2.0 * (rows * (in + out) + in * out), 2.0 * rows * in * out,
+              o.layers, [&] { linear.inputGrad(in, out, x, weights, y); });
+  }
+  void weightGrad(const char *name, int64_t in, int64_t out) {
+    table.row(name, 2.0 * rows * (in + out) + 8.0 * in * out,
+              2.0 * rows * in * out, o.layers,
+              [&] { linear.weightGrad(in, out, x, y, grads); });
+  }
+  /// The product with GELU, or its gradient, or false.
+  bool gelu(Epilogue epilogue) {
+    Product product{};
+    product.rows = rows;
+    product.columns = ffn;
+    product.inner = hidden;
+    product.type = product.resultType = DType::Bf16;
+    product.a = {x, hidden};
+    const bool isForward = epilogue == Epilogue::BiasGelu;
+    product.b = {weights, isForward ? ffn : hidden, !isForward};
+    product.d = y;
+    product.stride = ffn;
+    product.epilogue = epilogue;
+    product.bias = isForward ? bias : nullptr;
+    product.aux = wide;
+    return clock.gemms.tryGelu(clock.stream, product, workspace);
+  }
+
+  void block() {
+    const Stream &stream = clock.stream;
+    const double row = 2.0 * rows * hidden, wideRow = 2.0 * rows * ffn;
+    table.row("norm forward", 3 * row, 0, 2 * o.layers, [&] {
+      normForward(stream, rows, hidden, x, gain, gain, normal, scale, y);
+    });
+    forward("qkv", hidden, 3 * hidden, nullptr);
+    const double square = double(o.batch) * o.sequence * o.sequence * hidden;
+    table.row("attention forward", 4 * row, 2 * square, o.layers, [&] {
+      attentionForward<Bf16>(stream, shape, wide, y, logSumExp);
+    });
+    forward("proj, residual", hidden, hidden, normal);
+    if (gelu(Epilogue::BiasGelu))
+      table.row("fc with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
+                2.0 * rows * hidden * ffn, o.layers,
+                [&] { gelu(Epilogue::BiasGelu); });
+    else
+      std::printf("fc with gelu: cuBLASLt has none\n");
+    forward("fc", hidden, ffn, nullptr);
+    table.row("gelu", 2 * wideRow, 0, o.layers,
+              [&] { geluForward(stream, rows * ffn, wide, y); });
+    forward("fcProj, residual", ffn, hidden, normal);
+
+    if (gelu(Epilogue::GeluGrad))
+      table.row("fcProj I with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
+                2.0 * rows * hidden * ffn, o.layers,
+                [&] { gelu(Epilogue::GeluGrad); });
+    else
+      std::printf("fcProj I with gelu: cuBLASLt has none\n");
+    inputGrad("fc I", hidden, ffn);
+    table.row("norm I, keeping", 7 * row, 0, o.layers, [&] {
+      normInputGradKeeping<Bf16>(stream, rows, hidden, x, normal, scale, gain,
+                                 gain, residual, kept, y, sums, partials);
+    });
+    inputGrad("proj I", hidden, hidden);
+    table.row("attention I", 8 * row, 5 * square, o.layers, [&] {
+      attentionInputGrad<Bf16>(stream, shape, wide, x, residual, logSumExp, y,
+                               scale);
+    });
+    inputGrad("qkv I", hidden, 3 * hidden);
+    table.row("norm I", 5 * row, 0, o.layers, [&] {
+      normInputGrad<Bf16>(stream, rows, hidden, x, normal, scale, gain, gain,
+                          residual, y, sums, partials);
+    });
+
+    weightGrad("fcProj W", ffn, hidden);
+    weightGrad("fc W", hidden, ffn);
+    table.row("fc column sums", wideRow, 0, o.layers, [&] {
+      addColumnSums(stream, rows, ffn, ffn, wide, partials, sums);
+    });
+    weightGrad("proj W", hidden, hidden);
+    weightGrad("qkv W", hidden, 3 * hidden);
+    table.row("qkv column sums", 3 * row, 0, o.layers, [&] {
+      addColumnSums(stream, rows, 3 * hidden, 3 * hidden, wide, partials, sums);
+    });
+  }
+
+  void ends() {
+    const Stream &stream = clock.stream;
+    const double row = 2.0 * rows * hidden, table16 = 2.0 * padded * hidden,
+                 wordRow = 2.0 * rows * padded,
+                 flops = 2.0 * rows * hidden * padded;
+    table.row("embedding forward", 2 * row, 0, 1, [&] {
+      embeddingForward<Bf16>(stream, rows, o.sequence, hidden, words, table1,
+                             table1, savedWords, y);
+    });
+    Product product{};
+    product.rows = rows;
+    product.columns = padded;
+    product.inner = hidden;
+    product.type = product.resultType = DType::Bf16;
+    product.a = {x, hidden};
+    product.b = {table1, hidden, true};
+    product.d = logits;
+    product.stride = padded;
+    table.row("logits", row + table16 + wordRow, flops, 1,
+              [&] { clock.gemms.multiply(stream, product, workspace); });
+    const Logits<Bf16> all{rows, o.vocab, padded, logits};
+    table.row("cross-entropy", 2 * wordRow, 0, 1, [&] {
+      crossEntropy(stream, all, words, 1e-4f, losses, nullptr, nullptr);
+    });
+    product.columns = hidden;
+    product.inner = padded;
+    product.a = {logits, padded};
+    product.b = {table1, hidden};
+    product.d = y;
+    product.stride = hidden;
+    table.row("head I", row + table16 + wordRow, flops, 1,
+              [&] { clock.gemms.multiply(stream, product, workspace); });
+    product.rows = padded;
+    product.columns = hidden;
+    product.inner = rows;
+    product.a = {logits, padded, true};
+    product.b = {x, hidden};
+    product.resultType = DType::Fp32;
+    product.c = product.d = tableGrad;
+    table.row("head W", row + 4 * table16 + wordRow, flops, 1,
+              [&] { clock.gemms.multiply(stream, product, workspace); });
+    table.row("embedding W", row + 8.0 * hidden * std::min(rows, o.vocab), 0, 1,
+              [&] {
+                embeddingWeightGrad<Bf16>(stream, rows, o.sequence, hidden,
+                                          words, x, tableGrad, grads);
+              });
+  }
+
+  /// Once in an iteration; here for matrices as large as all blocks.
+  void step() {
+    const Stream &stream = clock.stream;
+    const int64_t count = 12 * hidden * hidden * o.layers;
+    float *w = randoms<float>(count, 1e-2f), *g = randoms<float>(count, 1e-3f),
+          *m = randoms<float>(count, 1e-3f), *v = allocate<float>(count);
+    RONDO_CUDA(cudaMemset(v, 0, count * sizeof(float)));
+    Bf16 *copy = allocate<Bf16>(count);
+    auto *header = allocate<ControlHeader>(1);
+    ControlHeader values{};
+    values.isFinite = 1;
+    values.step.step = 1;
+    RONDO_CUDA(
+        cudaMemcpy(header, &values, sizeof(values), cudaMemcpyHostToDevice));
+    double *sum = allocate<double>(1);
+    char *scratch = allocate<char>(sumSquaresScratchBytes);
+    table.row("sums of squares, blocks", 4.0 * count, 0, 1,
+              [&] { sumSquares(stream, {{g, count, sum}}, scratch); });
+    table.row("AdamW, blocks", 30.0 * count, 0, 1, [&] {
+      adamw(stream, AdamWConfig(), header, {{w, g, m, v, copy, count, true}});
+    });
+  }
+
+  void allocateWords() {
+    std::vector<int32_t> host(rows);
+    uint64_t state = 7;
+    for (int32_t &word : host) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      word = static_cast<int32_t>((state >> 33) % o.vocab);
+    }
+    RONDO_CUDA(cudaMemcpy(words, host.data(), rows * sizeof(int32_t),
+                          cudaMemcpyHostToDevice));
+  }
+
+  static constexpr int64_t workspaceBytes = int64_t(32) << 20;
+  Options o;
+  Clock &clock;
+  Table &table;
+  int64_t rows, hidden, ffn, padded;
+  AttentionShape shape;
+  GemmWorkspace workspace;
+  Linear<Bf16> linear;
+  Bf16 *x = randoms<Bf16>(rows * ffn, 1), *y = allocate<Bf16>(rows * ffn),
+       *wide = randoms<Bf16>(rows * ffn, 1),
+       *normal = randoms<Bf16>(rows * hidden, 1),
+       *residual = randoms<Bf16>(rows * hidden, 1),
+       *kept = allocate<Bf16>(rows * hidden),
+       *weights = randoms<Bf16>(4 * hidden * hidden, 2e-2f),
+       *bias = randoms<Bf16>(ffn, 1),
+       *table1 = randoms<Bf16>(padded * hidden, 2e-2f),
+       *logits = allocate<Bf16>(rows * padded);
+  float *gain = randoms<float>(hidden, 1),
+        *scale = randoms<float>(rows * ffn, 1),
+        *logSumExp = allocate<float>(rows * o.heads),
+        *sums = allocate<float>(4 * ffn),
+        *partials = allocate<float>(std::max(normChunks(rows) * 4 * hidden,
+                                             columnSumChunks(rows) * ffn)),
+        *grads =
+            allocate<float>(std::max(4 * hidden * hidden, o.sequence *hidden)),
+        *tableGrad = allocate<float>(padded * hidden),
+        *losses = allocate<float>(rows);
+  int32_t *words = allocate<int32_t>(rows),
+          *savedWords = allocate<int32_t>(rows);
+};
+
+bool parse(int argc, char **argv, Options &o) {
+  struct {
+    const char *name;
+    int64_t *value;
+  } const flags[] = {{"--layers", &o.layers},  {"--hidden", &o.hidden},
+                     {"--heads", &o.heads},    {"--sequence", &o.sequence},
+                     {"--batch", &o.batch},    {"--vocab", &o.vocab},
+                     {"--repeats", &o.repeats}};
+  for (int i = 1; i < argc; i += 2) {
+    const auto *flag = std::find_if(
+        std::begin(flags), std::end(flags), [&](const auto &known) {
+          return std::strcmp(known.name, argv[i]) == 0;
+        });
+    const int64_t value = i + 1 < argc ? std::atoll(argv[i + 1]) : 0;
+    if (flag == std::end(flags) || value < 1) {
+      std::fprintf(stderr,
+                   "gpt-kernels: %s: flags are --layers, --hidden, "
+                   "--heads, --sequence, --batch, --vocab and "
+                   "--repeats, each with a positive number\n",
+                   argv[i]);
+      return false;
+    }
+    *flag->value = value;
+  }
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  if (!parse(argc, argv, options))
+    return 2;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+    std::printf("gpt-kernels: no device\n");
+    return 77;
+  }
+  try {
+    Clock clock(options.repeats);
+    Table table(clock);
+    Model model(options, clock, table);
+    model.allocateWords();
+    model.block();
+    model.ends();
+    model.step();
+    table.total();
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "gpt-kernels: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

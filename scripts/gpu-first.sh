@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# gpu-first.sh BUILD [PART...]
+#
+# What to run first on a machine with a GPU that Rondo has not run on. Each part
+# can run alone, takes at most 10 minutes, and writes BUILD/first/PART.txt;
+# without PART all run in this order:
+#
+#   tests       scripts/test-gpu.sh
+#   kernels     the time of each kernel and product beside its floor
+#   124m        GPT-2 124M beside PyTorch: tokens per second, host time, MFU
+#   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
+#   350m        GPT-2 350M beside PyTorch
+#
+# docs/cuda.md says what to expect, and what to try after a failure. Builds as
+# gpu-build.sh does, with the same variables. The last lines give the result of
+# each part. Status 0; 1 after a failure; 77 without a device.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/.." || exit 1
+build=$1
+shift
+[ $# -gt 0 ] || set -- tests kernels 124m sanitizers 350m
+for part in "$@"; do
+  case $part in
+  tests | kernels | 124m | sanitizers | 350m) ;;
+  *)
+    echo "gpu-first: there is no part $part; parts are tests, kernels, 124m," \
+      "sanitizers and 350m"
+    exit 2
+    ;;
+  esac
+done
+
+sh scripts/gpu-build.sh "$build" all bench-programs || exit $?
+# The parts take what is built.
+BUILT=1
+export BUILT
+mkdir -p "$build/first"
+out=$build/first
+
+# Memory, races in shared memory, reads of memory nobody wrote, barriers.
+sanitizers() {
+  tool=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+  if [ ! -x "$tool" ]; then
+    echo "sanitizers: skipped: there is no compute-sanitizer"
+    return 0
+  fi
+  bad=0
+  for check in memcheck racecheck initcheck synccheck; do
+    log=$out/$check.log
+    RONDO_CASE_SECONDS=120 timeout 140 "$tool" --tool $check --error-exitcode 9 \
+      "$build/bin/rondo-cuda-tests" --gtest_filter="${CASES:-*}" >"$log" 2>&1
+    status=$?
+    cases=$(grep -c '^\[       OK' "$log")
+    case $status in
+    0) echo "$check: $cases cases, nothing found" ;;
+    124) echo "$check: nothing found in the $cases cases that 140 s allowed" ;;
+    *)
+      echo "FAILED $check: status $status after $cases cases; log in $log"
+      grep -m 5 -A 8 '^========= [A-Z]' "$log"
+      bad=1
+      ;;
+    esac
+  done
+  return $bad
+}
+
+run() {
+  case $1 in
+  tests) sh scripts/test-gpu.sh "$build" ;;
+  kernels)
+    echo 'GPT-2 124M:'
+    timeout 120 "$build/bin/gpt-kernels" || return 1
+    echo 'GPT-2 350M:'
+    timeout 120 "$build/bin/gpt-kernels" --layers 24 --hidden 1024 --heads 16
+    ;;
+  sanitizers) sanitizers ;;
+  *) python3 bench/gpu/bench.py "$build" --models "$1" --seconds 480 ;;
+  esac
+}
+
+failed=0
+for part in "$@"; do
+  echo "== $part"
+  begin=$(date +%s)
+  {
+    run "$part"
+    echo "status $?"
+  } 2>&1 | tee "$out/$part.txt"
+  status=$(sed -n 's/^status //p' "$out/$part.txt" | tail -n 1)
+  echo "$part: $([ "$status" = 0 ] && echo done || echo FAILED)," \
+    "$(($(date +%s) - begin)) s; $out/$part.txt" >>"$out/results.part"
+  [ "$status" = 0 ] || failed=1
+done
+mv "$out/results.part" "$out/results.txt"
+echo "== results"
+cat "$out/results.txt"
+exit $failed
