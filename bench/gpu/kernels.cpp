@@ -14,11 +14,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernel_table.h"
+
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/embedding.h"
 #include "runtime/bodies/cuda/gelu.h"
-#include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
 #include "runtime/optimizer/cuda.h"
@@ -41,138 +43,6 @@ struct Options {
           vocab = 50257, repeats = 20;
 };
 
-/// Device memory that is freed at the end of the process.
-template <typename T> T *allocate(int64_t count) {
-  void *memory = nullptr;
-  RONDO_CUDA(cudaMalloc(&memory, count * sizeof(T)));
-  return static_cast<T *>(memory);
-}
-
-/// Numbers in [-scale, scale), from a generator of our own: zeros would take
-/// less power, and so less time.
-template <typename T> T *randoms(int64_t count, float scale) {
-  // A part is repeated, so that the host makes few.
-  const int64_t part = std::min<int64_t>(count, 1 << 20);
-  std::vector<T> values(part);
-  uint64_t state = 1 + count;
-  for (T &value : values) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const float number =
-        static_cast<float>(state >> 40) / float(1 << 23) - 1.0f;
-    if constexpr (sizeof(T) == 2)
-      value = __float2bfloat16(scale * number);
-    else
-      value = scale * number;
-  }
-  T *memory = allocate<T>(count);
-  for (int64_t first = 0; first < count; first += part)
-    RONDO_CUDA(cudaMemcpy(memory + first, values.data(),
-                          std::min(part, count - first) * sizeof(T),
-                          cudaMemcpyHostToDevice));
-  return memory;
-}
-
-/// Times work on one stream.
-class Clock {
-public:
-  explicit Clock(int64_t repeats)
-      : repeats(repeats), flushed(allocate<char>(flushBytes)) {
-    RONDO_CUDA(
-        cudaStreamCreateWithFlags(&stream.handle, cudaStreamNonBlocking));
-    stream.gemms = &gemms;
-    RONDO_CUDA(cudaEventCreate(&begin));
-    RONDO_CUDA(cudaEventCreate(&end));
-  }
-
-  /// Median of the repeats, in microseconds, after one that is not counted.
-  double microseconds(const std::function<void()> &run) {
-    std::vector<float> times;
-    for (int64_t i = 0; i <= repeats; ++i) {
-      RONDO_CUDA(cudaMemsetAsync(flushed, static_cast<int>(i), flushBytes,
-                                 stream.handle));
-      RONDO_CUDA(cudaEventRecord(begin, stream.handle));
-      run();
-      RONDO_CUDA(cudaEventRecord(end, stream.handle));
-      RONDO_CUDA(cudaStreamSynchronize(stream.handle));
-      float milliseconds = 0;
-      RONDO_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
-      if (i > 0)
-        times.push_back(milliseconds);
-    }
-    std::nth_element(times.begin(), times.begin() + times.size() / 2,
-                     times.end());
-    return 1e3 * times[times.size() / 2];
-  }
-
-  Gemms gemms;
-  Stream stream;
-
-private:
-  static constexpr size_t flushBytes = size_t(256) << 20;
-  int64_t repeats;
-  char *flushed;
-  cudaEvent_t begin = nullptr, end = nullptr;
-};
-
-/// The table, row by row.
-class Table {
-public:
-  /// Measures the two rates of the device.
-  explicit Table(Clock &clock) : clock(clock) {
-    const int64_t copied = int64_t(1) << 30;
-    char *from = allocate<char>(copied), *to = allocate<char>(copied);
-    bytesPerUs = 2.0 * copied / clock.microseconds([&] {
-      RONDO_CUDA(cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice,
-                                 clock.stream.handle));
-    });
-    RONDO_CUDA(cudaFree(from));
-    RONDO_CUDA(cudaFree(to));
-    const int64_t n = 8192;
-    Bf16 *a = randoms<Bf16>(n * n, 1), *b = randoms<Bf16>(n * n, 1),
-         *d = allocate<Bf16>(n * n);
-    const int64_t workspaceBytes = int64_t(32) << 20;
-    GemmWorkspace workspace = workspaceIn(
-        allocate<char>(gemmRegionBytes(workspaceBytes)), workspaceBytes);
-    Product product{};
-    product.rows = product.columns = product.inner = n;
-    product.type = product.resultType = DType::Bf16;
-    product.a = {a, n};
-    product.b = {b, n};
-    product.d = d;
-    product.stride = n;
-    flopsPerUs = 2.0 * n * n * n / clock.microseconds([&] {
-      clock.gemms.multiply(clock.stream, product, workspace);
-    });
-    for (Bf16 *matrix : {a, b, d})
-      RONDO_CUDA(cudaFree(matrix));
-    std::printf("copy: %.0f GB/s read and written; product 8192 x 8192 x 8192: "
-                "%.0f TFLOP/s\n",
-                bytesPerUs / 1e3, flopsPerUs / 1e6);
-    std::printf("%-28s %10s %10s %7s %7s %9s\n", "kernel or product",
-                "floor us", "time us", "ratio", "count", "total us");
-  }
-
-  void row(const char *name, double bytes, double flops, int64_t count,
-           const std::function<void()> &run) {
-    const double floor = std::max(bytes / bytesPerUs, flops / flopsPerUs);
-    const double time = clock.microseconds(run);
-    std::printf("%-28s %10.1f %10.1f %7.2f %7lld %9.0f\n", name, floor, time,
-                time / floor, static_cast<long long>(count), count * time);
-    std::fflush(stdout);
-    floors += count * floor;
-    times += count * time;
-  }
-  void total() const {
-    std::printf("%-28s %10.0f %10.0f %7.2f\n", "all of them", floors, times,
-                times / floors);
-  }
-
-private:
-  Clock &clock;
-  double bytesPerUs = 0, flopsPerUs = 0;
-  double floors = 0, times = 0;
-};
-
 /// The tensors of one micro-batch, and rows of the table for its tasks.
 struct Model {
   Model(const Options &o, Clock &clock, Table &table)
@@ -185,13 +55,14 @@ struct Model {
         linear{clock.stream, workspace, rows} {}
 
   /// A product of the block: x [rows, in] to y [rows, out].
-  void forward(const char *name, int64_t in, int64_t out,
-               const Bf16 *residual) {
+  void forward(const char *name, int64_t in, int64_t out, const Bf16 *residual,
+               int64_t count = -1) {
     table.row(name, 2.0 * (rows * (in + (residual ? 2 : 1) * out) + in * out),
               2.0 * rows * in * out, o.layers,
               [&] { linear.forward(in, out, x, weights, bias, residual, y); });
   }
-  void inputGrad(const char *name, int64_t in, int64_t out) {
+  void inputGrad(const char *name, int64_t in, int64_t out,
+                 int64_t count = -1) {
     table.row(name, 2.0 * (rows * (in + out) + in * out), 2.0 * rows * in * out,
               o.layers, [&] { linear.inputGrad(in, out, x, weights, y); });
   }
@@ -218,6 +89,36 @@ struct Model {
     return clock.gemms.tryGelu(clock.stream, product, workspace);
   }
 
+  /// By own kernels and by cuDNN, whose rows count where it is there.
+  void attentionForwards(double bytes, double flops) {
+    const Stream &own = clock.stream;
+    auto run = [&](const Stream &stream) {
+      attentionForward<Bf16>(stream, shape, wide, y, logSumExp);
+    };
+    table.row("attention forward, own", bytes, flops, cudnn ? 0 : o.layers,
+              [&] { run(own); });
+    if (cudnn)
+      table.row("attention forward, cuDNN", bytes, flops, o.layers,
+                [&] { run(withCudnn()); });
+  }
+  void attentionInputGrads(double bytes, double flops) {
+    const Stream &own = clock.stream;
+    auto run = [&](const Stream &stream) {
+      attentionInputGrad<Bf16>(stream, shape, wide, x, residual, logSumExp, y,
+                               scale);
+    };
+    table.row("attention I, own", bytes, flops, cudnn ? 0 : o.layers,
+              [&] { run(own); });
+    if (cudnn)
+      table.row("attention I, cuDNN", bytes, flops, o.layers,
+                [&] { run(withCudnn()); });
+  }
+  Stream withCudnn() const {
+    Stream stream = clock.stream;
+    stream.attention = cudnn.get();
+    return stream;
+  }
+
   void block() {
     const Stream &stream = clock.stream;
     const double row = 2.0 * rows * hidden, wideRow = 2.0 * rows * ffn;
@@ -226,37 +127,32 @@ struct Model {
     });
     forward("qkv", hidden, 3 * hidden, nullptr);
     const double square = double(o.batch) * o.sequence * o.sequence * hidden;
-    table.row("attention forward", 4 * row, 2 * square, o.layers, [&] {
-      attentionForward<Bf16>(stream, shape, wide, y, logSumExp);
-    });
+    attentionForwards(4 * row, 2 * square);
     forward("proj, residual", hidden, hidden, normal);
-    if (gelu(Epilogue::BiasGelu))
+    const bool fuses = gelu(Epilogue::BiasGelu) && gelu(Epilogue::GeluGrad);
+    if (fuses)
       table.row("fc with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
                 2.0 * rows * hidden * ffn, o.layers,
                 [&] { gelu(Epilogue::BiasGelu); });
-    else
-      std::printf("fc with gelu: cuBLASLt has none\n");
-    forward("fc", hidden, ffn, nullptr);
-    table.row("gelu", 2 * wideRow, 0, o.layers,
+    forward("fc", hidden, ffn, nullptr, fuses ? 0 : o.layers);
+    table.row("gelu", 2 * wideRow, 0, fuses ? o.layers : 2 * o.layers,
               [&] { geluForward(stream, rows * ffn, wide, y); });
     forward("fcProj, residual", ffn, hidden, normal);
 
-    if (gelu(Epilogue::GeluGrad))
+    if (fuses)
       table.row("fcProj I with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
                 2.0 * rows * hidden * ffn, o.layers,
                 [&] { gelu(Epilogue::GeluGrad); });
-    else
-      std::printf("fcProj I with gelu: cuBLASLt has none\n");
+    inputGrad("fcProj I", ffn, hidden, fuses ? 0 : o.layers);
+    table.row("gelu I", 3 * wideRow, 0, fuses ? 0 : o.layers,
+              [&] { geluInputGrad(stream, rows * ffn, wide, y); });
     inputGrad("fc I", hidden, ffn);
     table.row("norm I, keeping", 7 * row, 0, o.layers, [&] {
       normInputGradKeeping<Bf16>(stream, rows, hidden, x, normal, scale, gain,
                                  gain, residual, kept, y, sums, partials);
     });
     inputGrad("proj I", hidden, hidden);
-    table.row("attention I", 8 * row, 5 * square, o.layers, [&] {
-      attentionInputGrad<Bf16>(stream, shape, wide, x, residual, logSumExp, y,
-                               scale);
-    });
+    attentionInputGrads(8 * row, 5 * square);
     inputGrad("qkv I", hidden, 3 * hidden);
     table.row("norm I", 5 * row, 0, o.layers, [&] {
       normInputGrad<Bf16>(stream, rows, hidden, x, normal, scale, gain, gain,
@@ -365,6 +261,8 @@ struct Model {
   AttentionShape shape;
   GemmWorkspace workspace;
   Linear<Bf16> linear;
+  std::string whyNoCudnn;
+  std::unique_ptr<CudnnAttention> cudnn = CudnnAttention::load(whyNoCudnn);
   Bf16 *x = randoms<Bf16>(rows * ffn, 1), *y = allocate<Bf16>(rows * ffn),
        *wide = randoms<Bf16>(rows * ffn, 1),
        *normal = randoms<Bf16>(rows * hidden, 1),
@@ -430,6 +328,8 @@ int main(int argc, char **argv) {
     Clock clock(options.repeats);
     Table table(clock);
     Model model(options, clock, table);
+    if (!model.whyNoCudnn.empty())
+      std::printf("without cuDNN: %s\n", model.whyNoCudnn.c_str());
     model.allocateWords();
     model.block();
     model.ends();

@@ -2,6 +2,7 @@
 // Shapes of GPT-2 and of Llama 3 on a device: too large for the emulation. The
 // references in double precision take a few seconds each on one core.
 
+#include "runtime/bodies/cuda/attention_cudnn.h"
 #include "test/unit/bodies/LlamaModel.h"
 #include "test/unit/cuda/Checks.h"
 
@@ -34,6 +35,24 @@ TYPED_TEST(Wide, Embedding) {
                         {gptLayer(LayerKind::GptEmbedding, "wte",
                                   {2, 1024, 768, 12, 3072, 50257})},
                         "embedding of GPT-2", scale);
+}
+
+// Whole tiles and not, one head for each of keys and several for one.
+TEST_F(DeviceTest, AttentionByCudnn) {
+  std::string why;
+  std::unique_ptr<CudnnAttention> attention = CudnnAttention::load(why);
+  if (!attention)
+    GTEST_SKIP() << why;
+  Stream with = stream;
+  with.attention = attention.get();
+  for (const AttentionShape &shape :
+       {AttentionShape{2, 128, 3, 64}, AttentionShape{1, 1000, 2, 64},
+        AttentionShape{1, 193, 2, 128}, AttentionShape{3, 77, 2, 32},
+        AttentionShape{1, 256, 8, 128, 2, 1024, 1280, 1536}}) {
+    checkAttention<Bf16>(with, shape);
+    EXPECT_EQ(attention->refusal(), "");
+  }
+  EXPECT_GT(attention->bytes(), 0);
 }
 
 // Groups of 4 heads of 128 as in Llama 3, with fewer of them, and the widths of

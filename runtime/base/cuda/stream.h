@@ -11,6 +11,7 @@
 
 namespace rondo::runtime::cuda {
 
+class CudnnAttention;
 class Gemms;
 
 /// The target of LayerArgs::stream. A stream belongs to one host thread at a
@@ -20,6 +21,8 @@ struct Stream {
   /// Matrix products and their setups (bodies/cuda/gemm.h), one object per
   /// rank. Only bodies need it.
   Gemms *gemms = nullptr;
+  /// Null: attention by own kernels.
+  CudnnAttention *attention = nullptr;
 };
 
 /// The rank that the calling thread works for, for messages; -1: none.

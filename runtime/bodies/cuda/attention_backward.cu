@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/attention_plain.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
@@ -307,6 +308,10 @@ void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
                         Bf16 *qkv, const Bf16 *output, const Bf16 *outputGrad,
                         const float *logSumExp, Bf16 *queryGrad,
                         float *rowDots) {
+  if (stream.attention &&
+      stream.attention->inputGrad(stream, shape, qkv, output, outputGrad,
+                                  logSumExp))
+    return;
   if (shape.width > 128)
     return plainAttentionInputGrad(stream, shape, qkv, output, outputGrad,
                                    logSumExp, queryGrad, rowDots);

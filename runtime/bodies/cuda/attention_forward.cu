@@ -1,6 +1,7 @@
 //===- attention_forward.cu - Attention on tensor cores, forward ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/attention_plain.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
@@ -201,6 +202,9 @@ void attentionForward(const Stream &stream, const AttentionShape &shape,
 template <>
 void attentionForward(const Stream &stream, const AttentionShape &shape,
                       const Bf16 *qkv, Bf16 *output, float *logSumExp) {
+  if (stream.attention &&
+      stream.attention->forward(stream, shape, qkv, output, logSumExp))
+    return;
   if (shape.width > 128)
     return plainAttentionForward(stream, shape, qkv, output, logSumExp);
   const float scale = log2e / std::sqrt(static_cast<float>(shape.width));

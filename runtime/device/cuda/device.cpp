@@ -4,10 +4,13 @@
 #include "runtime/device/cuda/device.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/body.h"
 #include "runtime/bodies/cuda/gemm.h"
 #include "runtime/device/cuda/add.h"
 #include "runtime/optimizer/cuda.h"
+
+#include <cstdlib>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
@@ -62,6 +65,13 @@ CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank)
       gemms(std::make_unique<Gemms>()) {
   computeStream.handle = owned.get();
   computeStream.gemms = gemms.get();
+  const char *wish = std::getenv("RONDO_ATTENTION");
+  std::string why;
+  if (!wish || std::string(wish) != "own")
+    attention = CudnnAttention::load(why);
+  if (wish && std::string(wish) == "cudnn" && !attention)
+    throw Error("attention by cuDNN: " + why, Exit::RunFailure);
+  computeStream.attention = attention.get();
   RONDO_CUDA(cudaMalloc(&scratch, sumSquaresScratchBytes));
 }
 

@@ -50,6 +50,7 @@ private:
   const int32_t me;
   OwnedStream owned;
   const std::unique_ptr<Gemms> gemms;
+  std::unique_ptr<CudnnAttention> attention;
   Stream computeStream;
   /// For sumSquares().
   void *scratch = nullptr;

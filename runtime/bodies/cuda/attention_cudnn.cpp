@@ -1,0 +1,296 @@
+//===- attention_cudnn.cpp - Attention by cuDNN ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/bodies/cuda/attention_cudnn.h"
+
+#ifdef RONDO_CUDNN
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#define NV_CUDNN_FRONTEND_DISABLE_LOGGING
+#include <cmath>
+#include <cudnn_frontend.h>
+#include <dlfcn.h>
+#include <map>
+#include <unordered_map>
+#include <vector>
+#endif
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+#ifndef RONDO_CUDNN
+
+struct CudnnAttention::Library {
+  std::string refusal;
+};
+
+std::unique_ptr<CudnnAttention> CudnnAttention::load(std::string &why) {
+  why = "this program was built without cuDNN's headers";
+  return nullptr;
+}
+CudnnAttention::CudnnAttention(std::unique_ptr<Library> library)
+    : library(std::move(library)) {}
+CudnnAttention::~CudnnAttention() = default;
+bool CudnnAttention::forward(const Stream &, const AttentionShape &,
+                             const __nv_bfloat16 *, __nv_bfloat16 *, float *) {
+  return false;
+}
+bool CudnnAttention::inputGrad(const Stream &, const AttentionShape &,
+                               __nv_bfloat16 *, const __nv_bfloat16 *,
+                               const __nv_bfloat16 *, const float *) {
+  return false;
+}
+int64_t CudnnAttention::bytes() const { return 0; }
+const std::string &CudnnAttention::refusal() const { return library->refusal; }
+
+#else
+
+/// The library that the front end calls.
+void *cudnn_frontend::cudnn_dlhandle = nullptr;
+namespace fe = cudnn_frontend;
+
+namespace {
+
+/// The tensors of a plan.
+enum Uid : int64_t { Q = 1, K, V, O, Stats, GradO, GradQ, GradK, GradV };
+
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+using Addresses = std::unordered_map<int64_t, void *>;
+
+/// Both graphs of a shape.
+struct Plan {
+  /// Null: the library refuses the shape.
+  std::shared_ptr<fe::graph::Graph> forward, inputGrad;
+};
+
+/// A tensor of [batch, heads, sequence, width] in rows of `stride` elements.
+fe::graph::Tensor_attributes tensorOf(const char *name, Uid uid,
+                                      const AttentionShape &shape, int heads,
+                                      int64_t stride) {
+  return fe::graph::Tensor_attributes()
+      .set_name(name)
+      .set_uid(uid)
+      .set_dim({shape.batch, heads, shape.sequence, shape.width})
+      .set_stride({shape.sequence * stride, shape.width, stride, 1});
+}
+
+/// The logarithms of the rows' sums: [batch, heads, sequence, 1] of fp32.
+fe::graph::Tensor_attributes statsOf(const AttentionShape &shape) {
+  return fe::graph::Tensor_attributes()
+      .set_name("stats")
+      .set_uid(Stats)
+      .set_dim({shape.batch, shape.heads, shape.sequence, 1})
+      .set_stride({int64_t(shape.heads) * shape.sequence, shape.sequence, 1, 1})
+      .set_data_type(fe::DataType_t::FLOAT);
+}
+
+std::shared_ptr<fe::graph::Graph> emptyGraph() {
+  auto graph = std::make_shared<fe::graph::Graph>();
+  graph->set_io_data_type(fe::DataType_t::BFLOAT16)
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT);
+  return graph;
+}
+
+float scaleOf(const AttentionShape &shape) {
+  return 1 / std::sqrt(static_cast<float>(shape.width));
+}
+
+void makeOutput(const Tensor &tensor,
+                const fe::graph::Tensor_attributes &layout) {
+  tensor->set_output(true)
+      .set_uid(layout.get_uid())
+      .set_dim(layout.get_dim())
+      .set_stride(layout.get_stride());
+}
+
+std::shared_ptr<fe::graph::Graph> forwardGraph(const AttentionShape &shape) {
+  auto graph = emptyGraph();
+  Tensor q = graph->tensor(tensorOf("q", Q, shape, shape.heads, shape.stride));
+  Tensor k =
+      graph->tensor(tensorOf("k", K, shape, shape.kvHeads, shape.stride));
+  Tensor v =
+      graph->tensor(tensorOf("v", V, shape, shape.kvHeads, shape.stride));
+  auto [o, stats] = graph->sdpa(q, k, v,
+                                fe::graph::SDPA_attributes()
+                                    .set_name("attention")
+                                    .set_generate_stats(true)
+                                    .set_causal_mask(true)
+                                    .set_attn_scale(scaleOf(shape)));
+  makeOutput(o, tensorOf("o", O, shape, shape.heads, shape.hidden()));
+  makeOutput(stats, statsOf(shape));
+  stats->set_data_type(fe::DataType_t::FLOAT);
+  return graph;
+}
+
+std::shared_ptr<fe::graph::Graph> inputGradGraph(const AttentionShape &shape) {
+  auto graph = emptyGraph();
+  const int64_t hidden = shape.hidden();
+  Tensor q = graph->tensor(tensorOf("q", Q, shape, shape.heads, shape.stride));
+  Tensor k =
+      graph->tensor(tensorOf("k", K, shape, shape.kvHeads, shape.stride));
+  Tensor v =
+      graph->tensor(tensorOf("v", V, shape, shape.kvHeads, shape.stride));
+  Tensor o = graph->tensor(tensorOf("o", O, shape, shape.heads, hidden));
+  Tensor gradO =
+      graph->tensor(tensorOf("grad o", GradO, shape, shape.heads, hidden));
+  Tensor stats = graph->tensor(statsOf(shape));
+  auto [gradQ, gradK, gradV] =
+      graph->sdpa_backward(q, k, v, o, gradO, stats,
+                           fe::graph::SDPA_backward_attributes()
+                               .set_name("attention's gradients")
+                               .set_causal_mask(true)
+                               .set_deterministic_algorithm(true)
+                               .set_attn_scale(scaleOf(shape)));
+  makeOutput(gradQ,
+             tensorOf("grad q", GradQ, shape, shape.heads, shape.stride));
+  makeOutput(gradK,
+             tensorOf("grad k", GradK, shape, shape.kvHeads, shape.stride));
+  makeOutput(gradV,
+             tensorOf("grad v", GradV, shape, shape.kvHeads, shape.stride));
+  return graph;
+}
+
+/// Its address in rows that begin with the queries.
+__nv_bfloat16 *part(const __nv_bfloat16 *rows, int64_t offset) {
+  return const_cast<__nv_bfloat16 *>(rows) + offset;
+}
+
+} // namespace
+
+struct CudnnAttention::Library {
+  ~Library() {
+    if (handle)
+      fe::detail::destroy_handle(handle);
+    cudaFree(memory);
+  }
+
+  /// Plans a shape, and sees to it that there is memory for it.
+  Plan &plan(const AttentionShape &shape) {
+    const std::vector<int> key = {shape.batch,  shape.sequence, shape.heads,
+                                  shape.width,  shape.kvHeads,  shape.keys,
+                                  shape.values, shape.stride};
+    auto [at, isNew] = plans.try_emplace(key);
+    Plan &plan = at->second;
+    if (!isNew)
+      return plan;
+    auto forward = forwardGraph(shape);
+    auto inputGrad = inputGradGraph(shape);
+    int64_t most = 0;
+    for (const auto &graph : {forward, inputGrad}) {
+      int64_t bytes = 0;
+      fe::error_t error = graph->build(handle, {fe::HeurMode_t::A});
+      if (error.is_good())
+        error = graph->get_workspace_size(bytes);
+      if (error.is_bad()) {
+        refusal = error.get_message();
+        return plan;
+      }
+      most = std::max(most, bytes);
+    }
+    // The gradients of q, k and v, which cannot take their place at once.
+    const int64_t grads = alignedWorkspace(gradBytes(shape));
+    if (grads + most > size) {
+      RONDO_CUDA(cudaDeviceSynchronize());
+      RONDO_CUDA(cudaFree(memory));
+      memory = nullptr;
+      RONDO_CUDA(cudaMalloc(&memory, static_cast<size_t>(grads + most)));
+      size = grads + most;
+    }
+    plan = {forward, inputGrad};
+    return plan;
+  }
+
+  void run(fe::graph::Graph &graph, const Stream &stream, Addresses &addresses,
+           void *workspace) {
+    fe::error_t error;
+    if (fe::detail::set_stream(handle, stream.handle) != CUDNN_STATUS_SUCCESS ||
+        (error = graph.execute(handle, addresses, workspace)).is_bad())
+      throw Error("cuDNN's attention failed: " + error.get_message(),
+                  Exit::RunFailure);
+  }
+
+  static int64_t gradBytes(const AttentionShape &shape) {
+    return 2 * shape.tokens() * shape.stride;
+  }
+  static int64_t alignedWorkspace(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+  }
+
+  cudnnHandle_t handle = nullptr;
+  std::map<std::vector<int>, Plan> plans;
+  void *memory = nullptr;
+  int64_t size = 0;
+  std::string refusal;
+};
+
+CudnnAttention::CudnnAttention(std::unique_ptr<Library> library)
+    : library(std::move(library)) {}
+CudnnAttention::~CudnnAttention() = default;
+
+std::unique_ptr<CudnnAttention> CudnnAttention::load(std::string &why) {
+  if (!fe::cudnn_dlhandle)
+    fe::cudnn_dlhandle = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_GLOBAL);
+  if (!fe::cudnn_dlhandle) {
+    const char *error = dlerror();
+    why = error ? error : "libcudnn.so.9 cannot be loaded";
+    return nullptr;
+  }
+  auto library = std::make_unique<Library>();
+  const cudnnStatus_t status = fe::detail::create_handle(&library->handle);
+  if (status != CUDNN_STATUS_SUCCESS) {
+    library->handle = nullptr;
+    why = std::string("cuDNN does not start: ") +
+          fe::detail::get_error_string(status);
+    return nullptr;
+  }
+  return std::unique_ptr<CudnnAttention>(
+      new CudnnAttention(std::move(library)));
+}
+
+bool CudnnAttention::forward(const Stream &stream, const AttentionShape &shape,
+                             const __nv_bfloat16 *qkv, __nv_bfloat16 *output,
+                             float *logSumExp) {
+  const Plan &plan = library->plan(shape);
+  if (!plan.forward)
+    return false;
+  Addresses addresses = {{Q, part(qkv, 0)},
+                         {K, part(qkv, shape.keys)},
+                         {V, part(qkv, shape.values)},
+                         {O, output},
+                         {Stats, logSumExp}};
+  library->run(*plan.forward, stream, addresses,
+               static_cast<char *>(library->memory));
+  return true;
+}
+
+bool CudnnAttention::inputGrad(const Stream &stream,
+                               const AttentionShape &shape, __nv_bfloat16 *qkv,
+                               const __nv_bfloat16 *output,
+                               const __nv_bfloat16 *outputGrad,
+                               const float *logSumExp) {
+  const Plan &plan = library->plan(shape);
+  if (!plan.inputGrad)
+    return false;
+  auto *grads = static_cast<__nv_bfloat16 *>(library->memory);
+  const int64_t bytes = Library::gradBytes(shape);
+  Addresses addresses = {{Q, part(qkv, 0)},
+                         {K, part(qkv, shape.keys)},
+                         {V, part(qkv, shape.values)},
+                         {O, part(output, 0)},
+                         {GradO, part(outputGrad, 0)},
+                         {Stats, const_cast<float *>(logSumExp)},
+                         {GradQ, grads},
+                         {GradK, part(grads, shape.keys)},
+                         {GradV, part(grads, shape.values)}};
+  library->run(*plan.inputGrad, stream, addresses,
+               static_cast<char *>(library->memory) +
+                   Library::alignedWorkspace(bytes));
+  RONDO_CUDA(cudaMemcpyAsync(qkv, grads, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToDevice, stream.handle));
+  return true;
+}
+
+int64_t CudnnAttention::bytes() const { return library->size; }
+const std::string &CudnnAttention::refusal() const { return library->refusal; }
+
+#endif
