@@ -14,6 +14,8 @@ SECONDS ?= 60
 TARGETS ?=
 # The version of PyTorch that `make test-torch` installs; empty: the newest it knows.
 TORCH ?=
+# What `make gpu-first` runs; empty: all its parts.
+PARTS ?=
 # Where `make install` installs.
 PREFIX ?= /usr/local
 LLVM = /usr/lib/llvm-22/bin
@@ -35,6 +37,7 @@ help:
 	@echo 'make fuzz     fuzz all readers, SECONDS=60 in total, in build-fuzz/'
 	@echo 'make test-gpu test the CUDA target on a GPU: needs only CUDA, cmake and g++'
 	@echo 'make test-torch run schedules in PyTorch, which it installs into build/ (TORCH=2.10.0: that version)'
+	@echo 'make gpu-first the tests, benchmarks and checks to run first on a new GPU (PARTS=kernels: only those)'
 	@echo 'make bench-gpu benchmark GPT-2 on a GPU, next to PyTorch if installed'
 	@echo 'make clean    remove build/, build-asan/, build-fuzz/ and build-gpu/'
 
@@ -82,6 +85,9 @@ test-torch: build
 bench-gpu:
 	@sh bench/gpu/bench.sh build-gpu
 
+gpu-first:
+	@sh scripts/gpu-first.sh build-gpu $(PARTS)
+
 doc:
 	@$(MAKE) build TARGETS=manual
 	@python3 scripts/reference-docs.py
@@ -106,4 +112,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc docs format tidy bench clean test-torch
+.PHONY: help setup demo test build install check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch
