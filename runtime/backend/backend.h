@@ -10,6 +10,7 @@
 #ifndef RONDO_RUNTIME_BACKEND_BACKEND_H
 #define RONDO_RUNTIME_BACKEND_BACKEND_H
 
+#include "runtime/backend/tuner.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
@@ -51,6 +52,11 @@ struct Backend {
   const ProcessSupport *processes = nullptr;
   /// What its transports need of a rank to add.
   SumLimits sums = sumsOfProcesses;
+  /// Starts choosing by measuring, for all devices made while the object lives;
+  /// one object at a time. Throws Error if the text is malformed. Null: there
+  /// is nothing to choose.
+  std::unique_ptr<ChoiceTuner> (*makeTuner)(const TuningParams &params) =
+      nullptr;
 };
 
 /// Ranks on CPUs: the threads of this process, or processes that the endpoint

@@ -9,6 +9,7 @@
 #include "runtime/trainer/run_executable.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
+#include "runtime/trainer/tuning.h"
 
 #include <algorithm>
 #include <chrono>
@@ -72,6 +73,7 @@ static std::string commonFlags(const Options &options,
       << "--logits " << given(!options.logits.empty()) << '\n'
       << "--save " << given(!options.save.empty()) << '\n'
       << "--resume " << given(!options.resume.empty()) << '\n'
+      << "--tune " << given(!options.tune.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
       << "--adapt "
       << (!options.adapts    ? "absent"
@@ -187,11 +189,8 @@ static std::vector<int64_t> arenasOf(const Executable &executable,
   return bytes;
 }
 
-static int run(const Executable &compiled, const Options &options,
-               const World &world) {
-  // Each rank already is a thread.
-  useOneThreadToMultiply();
-  checkFlags(options, Turns(compiled, options.schedules).text(), world);
+static int runMode(const Executable &compiled, const Options &options,
+                   const World &world) {
   const std::vector<int64_t> arenas = arenasOf(compiled, options, world);
   Executable executable = compiled;
   executable.arenaBytes = arenas.data();
@@ -230,6 +229,17 @@ static int run(const Executable &compiled, const Options &options,
     trainer.failed(std::current_exception());
     throw;
   }
+}
+
+static int run(const Executable &executable, const Options &options,
+               const World &world) {
+  // Each rank already is a thread.
+  useOneThreadToMultiply();
+  checkFlags(options, Turns(executable, options.schedules).text(), world);
+  Tuning tuning(executable, options, world);
+  const int status = runMode(executable, options, world);
+  tuning.finish();
+  return status;
 }
 
 /// Standard output may be on a full disk.

@@ -262,6 +262,10 @@ static const std::vector<Flag> &flags() {
       {"--graph", "on|off",
        "on GPUs: records an iteration as a graph and repeats it (default on)",
        [](Options &o, Set v) { o.useGraph = onOrOff("--graph", v); }},
+      {"--tune", "FILE",
+       "on GPUs: measures algorithms of products once and keeps the fastest "
+       "ones in the file, which later runs read",
+       [](Options &o, Set v) { o.tune = v; }},
       {"--quiet", nullptr, "prints only results",
        [](Options &o, Set) { o.quiet = true; }},
       {"--help", nullptr, "prints this",

@@ -94,6 +94,8 @@ struct Options {
   bool showLinks = false;
   /// Repeat a recorded iteration, on devices that can.
   bool useGraph = true;
+  /// The file of measured algorithms; empty: the library's first ones.
+  std::string tune;
 };
 
 /// Fills in the mode's iterations and their decay, and what generating needs,

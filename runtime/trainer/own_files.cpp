@@ -65,6 +65,7 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
         NamedFile{"--json-log", options.jsonLog, true},
         NamedFile{"--links-file", options.linksFile, true},
         NamedFile{"--profile", options.profile, true},
+        NamedFile{"--tune", options.tune, true},
         NamedFile{"--logits", options.logits, true}})
     if (!output.path.empty() && !isSpecialFile(output.path))
       outputs.push_back(output);

@@ -3,6 +3,7 @@
 
 #include "cublasLt.h"
 #include "cuda_bf16.h"
+#include "emulation.h"
 #include "engine.h"
 
 #include <cmath>
@@ -151,6 +152,35 @@ struct Task {
   }
 };
 
+/// Whether the library has algorithms for a product.
+cublasStatus_t check(const Desc &desc, const MatrixLayout &a,
+                     const MatrixLayout &b, const MatrixLayout &c,
+                     const MatrixLayout &d) {
+  auto rows = [](const MatrixLayout &l, cublasOperation_t op) {
+    return op == CUBLAS_OP_N ? l.rows : l.columns;
+  };
+  auto columns = [](const MatrixLayout &l, cublasOperation_t op) {
+    return op == CUBLAS_OP_N ? l.columns : l.rows;
+  };
+  if (rows(a, desc.transA) != d.rows || columns(b, desc.transB) != d.columns ||
+      columns(a, desc.transA) != rows(b, desc.transB) || c.rows != d.rows ||
+      c.columns != d.columns)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  // Types: fp32 throughout, or bf16 with C and D of the same type.
+  bool types = a.type == b.type && c.type == d.type &&
+               (a.type == CUDA_R_16BF || d.type == CUDA_R_32F);
+  bool hasBias = desc.epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                 desc.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  if (hasBias && (!desc.bias || desc.biasType != d.type))
+    types = false;
+  bool hasAux = desc.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
+                desc.epilogue == CUBLASLT_EPILOGUE_DGELU;
+  if (hasAux && (!desc.aux || desc.auxStride % 8 != 0 ||
+                 desc.auxStride < int64_t(d.rows) || d.type != CUDA_R_16BF))
+    types = false;
+  return types ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
 } // namespace
 
 const char *cublasLtGetStatusName(cublasStatus_t status) {
@@ -167,6 +197,7 @@ const char *cublasLtGetStatusName(cublasStatus_t status) {
   return "unknown status";
 }
 
+size_t cublasLtGetVersion() { return 120805; }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   *handle = new cublasLtContext;
   return CUBLAS_STATUS_SUCCESS;
@@ -256,37 +287,44 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   *found = 0;
   if (int error = emulation::injected("cublasLtMatmulAlgoGetHeuristic"))
     return static_cast<cublasStatus_t>(error);
-  auto rows = [](const MatrixLayout &l, cublasOperation_t op) {
-    return op == CUBLAS_OP_N ? l.rows : l.columns;
-  };
-  auto columns = [](const MatrixLayout &l, cublasOperation_t op) {
-    return op == CUBLAS_OP_N ? l.columns : l.rows;
-  };
-  if (requested < 1 || rows(*a, desc->transA) != d->rows ||
-      columns(*b, desc->transB) != d->columns ||
-      columns(*a, desc->transA) != rows(*b, desc->transB) ||
-      c->rows != d->rows || c->columns != d->columns)
+  if (requested < 1)
     return CUBLAS_STATUS_INVALID_VALUE;
-  // Types: fp32 throughout, or bf16 with C and D of the same type.
-  bool types = a->type == b->type && c->type == d->type &&
-               (a->type == CUDA_R_16BF || d->type == CUDA_R_32F);
-  bool hasBias = desc->epilogue == CUBLASLT_EPILOGUE_BIAS ||
-                 desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-  if (hasBias && (!desc->bias || desc->biasType != d->type))
-    types = false;
-  bool hasAux = desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
-                desc->epilogue == CUBLASLT_EPILOGUE_DGELU;
-  if (hasAux && (!desc->aux || desc->auxStride % 8 != 0 ||
-                 desc->auxStride < int64_t(d->rows) || d->type != CUDA_R_16BF))
-    types = false;
-  if (!types)
+  if (cublasStatus_t status = check(*desc, *a, *b, *c, *d))
+    return status;
+  const std::vector<emulation::Algorithm> all = emulation::algorithms();
+  for (size_t n = 0; n < all.size() && *found < requested; ++n)
+    results[(*found)++] = {{preference->workspaceBytes, preference->alignment,
+                            epilogueAlignment(*desc), n},
+                           preference->workspaceBytes + all[n].moreWorkspace,
+                           CUBLAS_STATUS_SUCCESS,
+                           1};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                        const cublasLtMatmulAlgo_t *algo,
+                        cublasLtMatmulHeuristicResult_t *result) {
+  if (cublasStatus_t status = check(*desc, *a, *b, *c, *d))
+    return status;
+  const std::vector<emulation::Algorithm> all = emulation::algorithms();
+  if (algo->number >= all.size())
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  results[0] = {{preference->workspaceBytes, preference->alignment,
-                 epilogueAlignment(*desc)},
-                preference->workspaceBytes,
-                CUBLAS_STATUS_SUCCESS,
-                1};
-  *found = 1;
+  *result = {*algo, algo->workspaceBytes + all[algo->number].moreWorkspace,
+             CUBLAS_STATUS_SUCCESS, 1};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(
+    const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t,
+    void *value, size_t bytes, size_t *written) {
+  const std::vector<emulation::Algorithm> all = emulation::algorithms();
+  if (bytes != sizeof(uint32_t) || algo->number >= all.size())
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(value, &all[algo->number].reductions, bytes);
+  *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -313,6 +351,17 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
   if (epilogueAlignment(*desc) < algo->epilogueAlignment)
     fail("a bias or an auxiliary matrix is less aligned than the one that the "
          "algorithm was chosen for");
-  emulation::enqueue(stream, [task] { task.run(); });
+  const emulation::Algorithm algorithm =
+      emulation::algorithms().at(algo->number);
+  if (algorithm.isRefused)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (algorithm.moreWorkspace > 0)
+    fail("the algorithm needs a larger workspace");
+  emulation::countProduct(algo->number);
+  emulation::enqueue(
+      stream, [task, ms = algorithm.ms, delay = emulation::delayOf(stream)] {
+        task.run();
+        delay(ms);
+      });
   return CUBLAS_STATUS_SUCCESS;
 }

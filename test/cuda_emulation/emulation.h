@@ -4,7 +4,9 @@
 #ifndef RONDO_TEST_CUDA_EMULATION_EMULATION_H
 #define RONDO_TEST_CUDA_EMULATION_EMULATION_H
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace emulation {
 
@@ -33,6 +35,24 @@ void failCommunicator(int skip, int error);
 void setResident(int most);
 /// The most that have been on one device at once since the last call.
 int mostResident();
+
+/// An algorithm for products. They differ only in what is written here.
+struct Algorithm {
+  /// How much later a product ends by the events of its stream, ms.
+  double ms = 0;
+  /// Bits of cublasLtReductionScheme_t.
+  uint32_t reductions = 0;
+  /// What it needs beyond the workspace that it is offered for.
+  size_t moreWorkspace = 0;
+  /// Whether products with it fail, though the library offers it.
+  bool isRefused = false;
+};
+/// What the library offers for every product from now on, in this order.
+/// Initially one without times, or one for each of the numbers of ms, with
+/// commas between them, in the environment's RONDO_EMULATED_PRODUCTS.
+void setAlgorithms(const std::vector<Algorithm> &all);
+/// How many products have been enqueued with algorithm `number`.
+int64_t productsWith(size_t number);
 
 /// While an object exists, the host must not touch device memory: it faults.
 /// Memory allocated before stays accessible.

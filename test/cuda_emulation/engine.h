@@ -84,6 +84,8 @@ struct Queue {
   /// Redrawn from time to time: streams run at very different speeds.
   unsigned speed = 0;
   int device = 0;
+  /// How much later its events are than the host's clock, ms.
+  double lateMs = 0;
 };
 
 struct Stream {
@@ -96,6 +98,8 @@ struct Stream {
 struct Graph {
   std::shared_ptr<const Nodes> nodes;
 };
+struct Algorithm;
+
 struct GraphExec {
   std::shared_ptr<const Nodes> nodes;
 };
@@ -153,6 +157,11 @@ private:
 
 /// The error that a test injects into a call, or 0.
 int injected(const char *function);
+/// What the library offers for products, and how many there were by algorithm.
+std::vector<Algorithm> algorithms();
+void countProduct(size_t number);
+/// Delays later events of a stream, in what runs in it.
+std::function<void(double ms)> delayOf(cudaStream_t stream);
 /// Counts handles for liveHandles().
 void countHandle(int change);
 

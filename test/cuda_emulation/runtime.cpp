@@ -281,6 +281,14 @@ cudaError_t cudaSetDevice(int device) {
   currentDevice = device;
   return cudaSuccess;
 }
+/// RONDO_EMULATED_GPU_NAME names all of them.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
+  RONDO_EMULATED(cudaGetDeviceProperties);
+  const char *text = std::getenv("RONDO_EMULATED_GPU_NAME");
+  std::snprintf(properties->name, sizeof properties->name, "%s",
+                text ? text : "Emulated GPU");
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
   case cudaDevAttrMultiProcessorCount:

@@ -37,6 +37,10 @@ void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
   engine.append(streamOf(stream), {nullptr, std::move(work)});
 }
 
+std::function<void(double)> emulation::delayOf(cudaStream_t stream) {
+  return [queue = streamOf(stream).queue](double ms) { queue->lateMs += ms; };
+}
+
 //===----------------------------------------------------------------------===//
 // Streams.
 //===----------------------------------------------------------------------===//
@@ -128,9 +132,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     return cudaSuccess;
   std::shared_ptr<EventState> state = event->state;
   uint64_t number = ++state->recorded;
-  engine.append(stream, {nullptr, [state, number] {
+  engine.append(stream, {nullptr, [state, number, queue = stream.queue] {
                            state->reached = number;
-                           state->ms = nowMs();
+                           state->ms = nowMs() + queue->lateMs;
                          }});
   return cudaSuccess;
 }

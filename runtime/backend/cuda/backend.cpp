@@ -9,10 +9,38 @@
 
 #include "runtime/backend/backend.h"
 
+#include "runtime/bodies/cuda/gemm_choices.h"
 #include "runtime/transport/cuda/gpu_transports.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
+
+namespace {
+
+/// The choices of the tuner that lives; none without one.
+std::weak_ptr<GemmChoices> currentChoices;
+
+class GemmTuner : public ChoiceTuner {
+public:
+  explicit GemmTuner(const TuningParams &params)
+      : choices(std::make_shared<GemmChoices>(
+            params.text, GemmChoices::Options{params.name, params.mayMeasure,
+                                              params.changed})) {
+    currentChoices = choices;
+  }
+  ~GemmTuner() override { currentChoices.reset(); }
+  std::string text() const override { return choices->text(); }
+  void add(const std::string &text) override { choices->add(text); }
+
+private:
+  const std::shared_ptr<GemmChoices> choices;
+};
+
+} // namespace
+
+static std::unique_ptr<ChoiceTuner> makeTuner(const TuningParams &params) {
+  return std::make_unique<GemmTuner>(params);
+}
 
 static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
                                           const World &world) {
@@ -27,7 +55,7 @@ static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
        rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
     if (other != ordinal)
       gpu->reach(other);
-  return std::make_unique<CudaDevice>(gpu, rank);
+  return std::make_unique<CudaDevice>(gpu, rank, currentChoices.lock());
 }
 
 static std::unique_ptr<Transport>
@@ -63,4 +91,4 @@ makeTransport(const TransportParams &params,
 /// Processes need only a store to find each other.
 static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
 const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
-                                             &processes, sumsOfGpus};
+                                             &processes, sumsOfGpus, makeTuner};

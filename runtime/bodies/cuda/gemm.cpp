@@ -9,6 +9,7 @@
 
 #include "runtime/bodies/cuda/gemm.h"
 
+#include "runtime/bodies/cuda/gemm_timing.h"
 #include "runtime/bodies/cuda/reduce.h"
 #include "runtime/model/cuda_layouts.h"
 
@@ -46,6 +47,25 @@ constexpr uint32_t alignment = 16;
 /// may rely on, and one setup serves all layers and micro-batches.
 const void *const anyAddress =
     reinterpret_cast<const void *>(uintptr_t(alignment));
+/// Partial sums are in the workspace and are added in a fixed order.
+constexpr auto reductions =
+    static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+/// How many algorithms are measured.
+constexpr int mostCandidates = 8;
+
+bool isAllowed(const cublasLtMatmulHeuristicResult_t &result,
+               const cublasLtMatmulAlgo_t &algorithm, int64_t workspaceBytes) {
+  uint32_t scheme = 0;
+  size_t written = 0;
+  // An algorithm without this attribute has no partial sums.
+  if (cublasLtMatmulAlgoConfigGetAttribute(
+          &algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+          sizeof scheme, &written) != CUBLAS_STATUS_SUCCESS)
+    scheme = 0;
+  return result.state == CUBLAS_STATUS_SUCCESS &&
+         result.workspaceSize <= static_cast<size_t>(workspaceBytes) &&
+         (scheme & ~reductions) == 0;
+}
 
 std::string sizeOf(const Product &product) {
   return std::to_string(product.rows) + " x " +
@@ -89,10 +109,16 @@ struct Gemms::Setup {
   }
 };
 
-Gemms::Gemms(GeluFusion fusion) {
-  RONDO_CUBLAS(cublasLtCreate(&handle));
+Gemms::Gemms(GeluFusion fusion, std::shared_ptr<GemmChoices> choices)
+    : choices(std::move(choices)) {
   int device = 0, major = 0;
   RONDO_CUDA(cudaGetDevice(&device));
+  if (this->choices) {
+    cudaDeviceProp properties;
+    RONDO_CUDA(cudaGetDeviceProperties(&properties, device));
+    this->choices->start(properties.name, cublasLtGetVersion());
+  }
+  RONDO_CUBLAS(cublasLtCreate(&handle));
   RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                     device));
   // On sm_80 the fused epilogue costs more than the pass it saves.
@@ -102,20 +128,84 @@ Gemms::Gemms(GeluFusion fusion) {
 
 Gemms::~Gemms() { cublasLtDestroy(handle); }
 
-Gemms::Setup *Gemms::prepare(const Product &product,
+/// In the library's order, the fastest first as it estimates. Only the first
+/// without choices, or none.
+std::vector<cublasLtMatmulAlgo_t>
+Gemms::candidatesOf(const Setup &setup, int64_t workspaceBytes) const {
+  cublasLtMatmulPreference_t preference;
+  RONDO_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
+  auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute,
+                    const auto &value) {
+    RONDO_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute,
+                                                      &value, sizeof(value)));
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+         static_cast<size_t>(workspaceBytes));
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
+  for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    prefer(which, alignment);
+  cublasLtMatmulHeuristicResult_t results[mostCandidates] = {};
+  int count = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle, setup.desc, setup.a, setup.b, setup.d, setup.d, preference,
+      choices ? mostCandidates : 1, results, &count);
+  cublasLtMatmulPreferenceDestroy(preference);
+  std::vector<cublasLtMatmulAlgo_t> candidates;
+  for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
+    if (isAllowed(results[i], results[i].algo, workspaceBytes))
+      candidates.push_back(results[i].algo);
+  return candidates;
+}
+
+cublasLtMatmulAlgo_t
+Gemms::choose(const Stream &stream, const GemmKey &key, Setup &setup,
+              const Product &product, const GemmWorkspace &workspace,
+              const std::vector<cublasLtMatmulAlgo_t> &candidates) {
+  auto isUsable = [&](const cublasLtMatmulAlgo_t &algorithm) {
+    cublasLtMatmulHeuristicResult_t result{};
+    return cublasLtMatmulAlgoCheck(handle, setup.desc, setup.a, setup.b,
+                                   setup.d, setup.d, &algorithm,
+                                   &result) == CUBLAS_STATUS_SUCCESS &&
+           isAllowed(result, algorithm, workspace.bytes);
+  };
+  auto measure = [&]() -> std::optional<GemmChoice> {
+    // Nothing can be waited for while a stream records.
+    cudaStreamCaptureStatus status;
+    RONDO_CUDA(cudaStreamIsCapturing(stream.handle, &status));
+    if (status != cudaStreamCaptureStatusNone)
+      return std::nullopt;
+    const std::optional<std::vector<double>> times =
+        timeCandidates(product, workspace.bytes, candidates.size(),
+                       [&](size_t candidate, const Stream &ofTiming,
+                           const Product &copy, const GemmWorkspace &scratch) {
+                         return enqueue(ofTiming, setup, candidates[candidate],
+                                        copy, scratch) == CUBLAS_STATUS_SUCCESS;
+                       });
+    if (!times)
+      return std::nullopt;
+    const size_t fastest = fastestOf(*times);
+    return GemmChoice{candidates[fastest], (*times)[fastest]};
+  };
+  return choices->choose(key, candidates.front(), isUsable, measure);
+}
+
+Gemms::Setup *Gemms::prepare(const Stream &stream, const Product &product,
                              const GemmWorkspace &workspace) {
-  const Key key = {product.rows,
-                   product.columns,
-                   product.inner,
-                   product.a.stride,
-                   product.b.stride,
-                   product.stride,
-                   product.a.transposed * 2 + product.b.transposed,
-                   static_cast<int64_t>(product.type),
-                   static_cast<int64_t>(product.resultType),
-                   static_cast<int64_t>(product.epilogue),
-                   workspace.bytes,
-                   product.c == product.d};
+  const GemmKey key = {product.rows,
+                       product.columns,
+                       product.inner,
+                       product.a.stride,
+                       product.b.stride,
+                       product.stride,
+                       product.a.transposed * 2 + product.b.transposed,
+                       static_cast<int64_t>(product.type),
+                       static_cast<int64_t>(product.resultType),
+                       static_cast<int64_t>(product.epilogue),
+                       workspace.bytes,
+                       product.c == product.d};
   std::unique_ptr<Setup> &found = setups[key];
   if (found)
     return found->available ? found.get() : nullptr;
@@ -154,50 +244,39 @@ Gemms::Setup *Gemms::prepare(const Product &product,
   made->d = layoutOf(product.resultType, product.rows, product.columns,
                      {product.d, product.stride});
 
-  cublasLtMatmulPreference_t preference;
-  RONDO_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
-  auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute,
-                    const auto &value) {
-    RONDO_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute,
-                                                      &value, sizeof(value)));
-  };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-         static_cast<size_t>(workspace.bytes));
-  // Partial sums are in the workspace and are added in a fixed order.
-  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    prefer(which, alignment);
-  cublasLtMatmulHeuristicResult_t result{};
-  int count = 0;
-  cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      handle, made->desc, made->a, made->b, made->d, made->d, preference, 1,
-      &result, &count);
-  cublasLtMatmulPreferenceDestroy(preference);
-  made->available = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
-                    result.state == CUBLAS_STATUS_SUCCESS;
-  made->algo = result.algo;
+  const std::vector<cublasLtMatmulAlgo_t> candidates =
+      candidatesOf(*made, workspace.bytes);
+  made->available = !candidates.empty();
+  if (made->available)
+    made->algo =
+        choices ? choose(stream, key, *made, product, workspace, candidates)
+                : candidates.front();
   found = std::move(made);
   return found->available ? found.get() : nullptr;
 }
 
-void Gemms::run(const Stream &stream, Setup &setup, const Product &product,
-                const GemmWorkspace &workspace) {
+cublasStatus_t Gemms::enqueue(const Stream &stream, Setup &setup,
+                              const cublasLtMatmulAlgo_t &algorithm,
+                              const Product &product,
+                              const GemmWorkspace &workspace) {
   const float one = 1, add = product.c ? 1 : 0;
   setup.setPointers(product.bias, product.aux);
-  RONDO_CUBLAS(cublasLtMatmul(
-      handle, setup.desc, &one, product.b.data, setup.a, product.a.data,
-      setup.b, &add, product.c ? product.c : product.d, setup.d, product.d,
-      setup.d, &setup.algo, workspace.data,
-      static_cast<size_t>(workspace.bytes), stream.handle));
+  return cublasLtMatmul(handle, setup.desc, &one, product.b.data, setup.a,
+                        product.a.data, setup.b, &add,
+                        product.c ? product.c : product.d, setup.d, product.d,
+                        setup.d, &algorithm, workspace.data,
+                        static_cast<size_t>(workspace.bytes), stream.handle);
+}
+
+void Gemms::run(const Stream &stream, Setup &setup, const Product &product,
+                const GemmWorkspace &workspace) {
+  check(enqueue(stream, setup, setup.algo, product, workspace),
+        "cublasLtMatmul");
 }
 
 void Gemms::multiply(const Stream &stream, const Product &product,
                      const GemmWorkspace &workspace) {
-  Setup *found = prepare(product, workspace);
+  Setup *found = prepare(stream, product, workspace);
   if (!found && product.epilogue == Epilogue::Bias) {
     // The library supports fewer shapes with an epilogue than without.
     Product plain = product;
@@ -227,7 +306,7 @@ bool Gemms::tryGelu(const Stream &stream, const Product &product,
   if (!fusesGelu || product.resultType != DType::Bf16 ||
       product.columns % 8 != 0)
     return false;
-  Setup *found = prepare(product, workspace);
+  Setup *found = prepare(stream, product, workspace);
   if (found)
     run(stream, *found, product, workspace);
   return found != nullptr;

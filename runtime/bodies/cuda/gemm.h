@@ -10,13 +10,14 @@
 #define RONDO_RUNTIME_BODIES_CUDA_GEMM_H
 
 #include "runtime/base/cuda/stream.h"
+#include "runtime/bodies/cuda/gemm_choices.h"
 #include "runtime/model/layer.h"
 
-#include <array>
 #include <cstdint>
 #include <cublasLt.h>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace rondo::runtime::cuda {
 
@@ -70,13 +71,17 @@ GemmWorkspace workspaceIn(void *region, int64_t bytes);
 /// One rank's cuBLASLt handle. The first product of a shape asks the library
 /// for its algorithm; later ones only enqueue, so they can be captured in a
 /// graph. The same shape always gets the same algorithm, and none adds with
-/// atomics, so one kind of device gives the same bits each time.
+/// atomics, so one kind of device gives the same bits each time. With choices
+/// the algorithm is one that was measured, then or in an earlier run; without,
+/// it is the first that the library offers.
 class Gemms {
 public:
   enum class GeluFusion : uint8_t { ByDevice, Never, Always };
 
-  /// On the current device. Throws Error if the library does not start.
-  explicit Gemms(GeluFusion fusion = GeluFusion::ByDevice);
+  /// On the current device. Throws Error if the library does not start, or if
+  /// the choices are for another kind of device or another library.
+  explicit Gemms(GeluFusion fusion = GeluFusion::ByDevice,
+                 std::shared_ptr<GemmChoices> choices = nullptr);
   ~Gemms();
   Gemms(const Gemms &) = delete;
   Gemms &operator=(const Gemms &) = delete;
@@ -92,16 +97,27 @@ public:
 
 private:
   struct Setup;
-  using Key = std::array<int64_t, 12>;
 
   /// Null if the library has no algorithm.
-  Setup *prepare(const Product &product, const GemmWorkspace &workspace);
+  Setup *prepare(const Stream &stream, const Product &product,
+                 const GemmWorkspace &workspace);
+  std::vector<cublasLtMatmulAlgo_t> candidatesOf(const Setup &setup,
+                                                 int64_t workspaceBytes) const;
+  cublasLtMatmulAlgo_t
+  choose(const Stream &stream, const GemmKey &key, Setup &setup,
+         const Product &product, const GemmWorkspace &workspace,
+         const std::vector<cublasLtMatmulAlgo_t> &candidates);
+  cublasStatus_t enqueue(const Stream &stream, Setup &setup,
+                         const cublasLtMatmulAlgo_t &algorithm,
+                         const Product &product,
+                         const GemmWorkspace &workspace);
   void run(const Stream &stream, Setup &setup, const Product &product,
            const GemmWorkspace &workspace);
 
   cublasLtHandle_t handle = nullptr;
   bool fusesGelu;
-  std::map<Key, std::unique_ptr<Setup>> setups;
+  std::shared_ptr<GemmChoices> choices;
+  std::map<GemmKey, std::unique_ptr<Setup>> setups;
 };
 
 } // namespace rondo::runtime::cuda

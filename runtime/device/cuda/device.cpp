@@ -59,10 +59,11 @@ private:
 
 } // namespace
 
-CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank)
+CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
+                       const std::shared_ptr<GemmChoices> &choices)
     : myGpu(std::move(gpu)), me(rank),
       owned((myGpu->select(), OwnedStream::Priority::Usual)),
-      gemms(std::make_unique<Gemms>()) {
+      gemms(std::make_unique<Gemms>(Gemms::GeluFusion::ByDevice, choices)) {
   computeStream.handle = owned.get();
   computeStream.gemms = gemms.get();
   const char *wish = std::getenv("RONDO_ATTENTION");

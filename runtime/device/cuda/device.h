@@ -13,10 +13,14 @@
 
 namespace rondo::runtime::cuda {
 
+class GemmChoices;
+
 /// One rank's compute stream, on a GPU that other ranks may share.
 class CudaDevice : public Device {
 public:
-  CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank);
+  /// `choices` may be null (Gemms).
+  CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
+             const std::shared_ptr<GemmChoices> &choices = nullptr);
   ~CudaDevice() override;
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;

@@ -1,8 +1,8 @@
 //===- handles.h - Owning handles of streams and events ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
-#define RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
+#ifndef RONDO_RUNTIME_BASE_CUDA_HANDLES_H
+#define RONDO_RUNTIME_BASE_CUDA_HANDLES_H
 
 #include "runtime/base/cuda/stream.h"
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace rondo::runtime::cuda
 
-#endif // RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
+#endif // RONDO_RUNTIME_BASE_CUDA_HANDLES_H
