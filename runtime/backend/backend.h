@@ -11,6 +11,7 @@
 #define RONDO_RUNTIME_BACKEND_BACKEND_H
 
 #include "runtime/backend/tuner.h"
+#include "runtime/device/attention.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
@@ -57,6 +58,9 @@ struct Backend {
   /// is nothing to choose.
   std::unique_ptr<ChoiceTuner> (*makeTuner)(const TuningParams &params) =
       nullptr;
+  /// Which attention devices take that are made from now on. Null: there is
+  /// only one.
+  void (*useAttention)(Attention attention) = nullptr;
 };
 
 /// Ranks on CPUs: the threads of this process, or processes that the endpoint

@@ -89,6 +89,13 @@ public:
   /// Processor time that threads have spent so far enqueueing the device's
   /// iterations, or launching recorded ones, ns. -1 if nothing is enqueued.
   virtual int64_t enqueueNs() const { return -1; }
+
+  /// What is in use of the device's memory, by all programs, bytes. -1 if its
+  /// memory is the host's.
+  virtual int64_t bytesInUse() const { return -1; }
+  /// Which implementation of attention tasks take, for people; empty if there
+  /// is only one.
+  virtual std::string attention() const { return ""; }
 };
 
 /// Memory and threads of this process. All ranks may share one object.

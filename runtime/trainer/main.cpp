@@ -73,6 +73,7 @@ static std::string commonFlags(const Options &options,
       << "--logits " << given(!options.logits.empty()) << '\n'
       << "--save " << given(!options.save.empty()) << '\n'
       << "--resume " << given(!options.resume.empty()) << '\n'
+      << "--attention " << static_cast<int>(options.attention) << '\n'
       << "--tune " << given(!options.tune.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
       << "--adapt "
@@ -236,6 +237,12 @@ static int run(const Executable &executable, const Options &options,
   // Each rank already is a thread.
   useOneThreadToMultiply();
   checkFlags(options, Turns(executable, options.schedules).text(), world);
+  const Backend &backend = backendOf(executable);
+  if (options.attention != Attention::Fastest && !backend.useAttention)
+    throw Error("--attention chooses between kernels for GPUs: leave it out",
+                Exit::Usage);
+  if (backend.useAttention)
+    backend.useAttention(options.attention);
   Tuning tuning(executable, options, world);
   const int status = runMode(executable, options, world);
   tuning.finish();

@@ -262,6 +262,16 @@ static const std::vector<Flag> &flags() {
       {"--graph", "on|off",
        "on GPUs: records an iteration as a graph and repeats it (default on)",
        [](Options &o, Set v) { o.useGraph = onOrOff("--graph", v); }},
+      {"--attention", "own|cudnn",
+       "on GPUs: whose kernels compute attention (default: cuDNN's, where it "
+       "is there)",
+       [](Options &o, Set v) {
+         if (v != "own" && v != "cudnn")
+           throw Error("--attention takes own or cudnn, not '" +
+                           std::string(v) + "'",
+                       Exit::Usage);
+         o.attention = v == "own" ? Attention::Own : Attention::Cudnn;
+       }},
       {"--tune", "FILE",
        "on GPUs: measures algorithms of products once and keeps the fastest "
        "ones in the file, which later runs read",

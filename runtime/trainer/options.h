@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
 #include "runtime/adaptive/tuner.h"
+#include "runtime/device/attention.h"
 #include "runtime/execution/fault.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/optimizer/rule.h"
@@ -94,6 +95,7 @@ struct Options {
   bool showLinks = false;
   /// Repeat a recorded iteration, on devices that can.
   bool useGraph = true;
+  Attention attention = Attention::Fastest;
   /// The file of measured algorithms; empty: the library's first ones.
   std::string tune;
 };

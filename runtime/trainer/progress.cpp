@@ -220,4 +220,15 @@ void Progress::end() {
     note("host: median " + duration(enqueue) +
          " of processor time to enqueue an iteration, " + share + " % of it");
   }
+  int32_t rank = 0;
+  while (!trainer.world().holds(rank))
+    ++rank;
+  const Device &device = trainer.state().device(rank);
+  if (std::string attention = device.attention(); !attention.empty())
+    note("attention: " + attention);
+  if (const int64_t used = device.bytesInUse(); used >= 0)
+    note("GPU of rank " + std::to_string(rank) + ": " + std::to_string(used) +
+         " bytes in use, of which arenas of this process " +
+         std::to_string(trainer.state().allocatedBytes()) +
+         "; the rest is the driver, libraries, kernels and other programs");
 }

@@ -110,6 +110,15 @@ namespace {
 std::mutex guardMutex;
 std::map<void *, size_t> guarded;
 int guards = 0, accesses = 0;
+/// Sizes of all allocations by address, and their sum.
+std::map<void *, size_t> sizes;
+size_t used = 0;
+
+/// Of the device, in bytes: the environment's RONDO_EMULATED_MEMORY, or 64 GiB.
+size_t memoryBytes() {
+  const char *text = std::getenv("RONDO_EMULATED_MEMORY");
+  return text ? std::strtoull(text, nullptr, 10) : size_t(64) << 30;
+}
 
 void protect(int protection) {
   for (auto [memory, bytes] : guarded)
@@ -152,15 +161,21 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   *memory = nullptr;
   if (bytes == 0)
     return cudaSuccess;
-  if (guards == 0)
-    return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess
-                                                   : cudaErrorMemoryAllocation;
+  if (bytes > memoryBytes() - used)
+    return cudaErrorMemoryAllocation;
+  if (guards == 0) {
+    if (posix_memalign(memory, 256, bytes) != 0)
+      return cudaErrorMemoryAllocation;
+    used += sizes[*memory] = bytes;
+    return cudaSuccess;
+  }
   void *pages =
       mmap(nullptr, bytes, accesses > 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
     return cudaErrorMemoryAllocation;
   guarded[ *memory = pages] = bytes;
+  used += sizes[pages] = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFree(void *memory) {
@@ -171,6 +186,10 @@ cudaError_t cudaFree(void *memory) {
     engine.runAll(lock);
   }
   std::lock_guard<std::mutex> lock(guardMutex);
+  if (auto size = sizes.find(memory); size != sizes.end()) {
+    used -= size->second;
+    sizes.erase(size);
+  }
   auto found = guarded.find(memory);
   if (found == guarded.end()) {
     std::free(memory);
@@ -178,6 +197,12 @@ cudaError_t cudaFree(void *memory) {
   }
   munmap(memory, found->second);
   guarded.erase(found);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  *total = memoryBytes();
+  *available = *total - used;
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {

@@ -38,6 +38,10 @@ private:
 
 } // namespace
 
+static Attention currentAttention = Attention::Fastest;
+
+static void useAttention(Attention attention) { currentAttention = attention; }
+
 static std::unique_ptr<ChoiceTuner> makeTuner(const TuningParams &params) {
   return std::make_unique<GemmTuner>(params);
 }
@@ -55,7 +59,8 @@ static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
        rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
     if (other != ordinal)
       gpu->reach(other);
-  return std::make_unique<CudaDevice>(gpu, rank, currentChoices.lock());
+  return std::make_unique<CudaDevice>(gpu, rank, currentChoices.lock(),
+                                      currentAttention);
 }
 
 static std::unique_ptr<Transport>
@@ -90,5 +95,5 @@ makeTransport(const TransportParams &params,
 
 /// Processes need only a store to find each other.
 static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
-const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
-                                             &processes, sumsOfGpus, makeTuner};
+const Backend rondo::runtime::cudaBackend = {
+    makeDevice, makeTransport, &processes, sumsOfGpus, makeTuner, useAttention};

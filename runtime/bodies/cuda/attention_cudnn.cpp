@@ -41,6 +41,7 @@ bool CudnnAttention::inputGrad(const Stream &, const AttentionShape &,
 }
 int64_t CudnnAttention::bytes() const { return 0; }
 const std::string &CudnnAttention::refusal() const { return library->refusal; }
+std::string CudnnAttention::version() const { return ""; }
 
 #else
 
@@ -292,5 +293,12 @@ bool CudnnAttention::inputGrad(const Stream &stream,
 
 int64_t CudnnAttention::bytes() const { return library->size; }
 const std::string &CudnnAttention::refusal() const { return library->refusal; }
+
+std::string CudnnAttention::version() const {
+  const size_t number = fe::detail::get_backend_version();
+  return std::to_string(number / 10000) + "." +
+         std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
 
 #endif

@@ -44,6 +44,8 @@ public:
   int64_t bytes() const;
   /// What the library said when it last refused a shape; empty if it never did.
   const std::string &refusal() const;
+  /// `9.19.0`.
+  std::string version() const;
 
 private:
   struct Library;

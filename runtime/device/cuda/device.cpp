@@ -10,8 +10,6 @@
 #include "runtime/device/cuda/add.h"
 #include "runtime/optimizer/cuda.h"
 
-#include <cstdlib>
-
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
@@ -27,10 +25,7 @@ public:
     const cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&memory),
                                          static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
-      throw Error("GPU " + std::to_string(this->gpu->ordinal) +
-                      " cannot allocate an arena of " + std::to_string(bytes) +
-                      " bytes",
-                  Exit::RunFailure);
+      throw Error(this->gpu->lacks(bytes), Exit::RunFailure);
     check(error, "cudaMalloc", __FILE__, __LINE__);
     this->gpu->fill(memory, 0, bytes);
   }
@@ -60,19 +55,20 @@ private:
 } // namespace
 
 CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
-                       const std::shared_ptr<GemmChoices> &choices)
+                       const std::shared_ptr<GemmChoices> &choices,
+                       Attention wish)
     : myGpu(std::move(gpu)), me(rank),
       owned((myGpu->select(), OwnedStream::Priority::Usual)),
       gemms(std::make_unique<Gemms>(Gemms::GeluFusion::ByDevice, choices)) {
   computeStream.handle = owned.get();
   computeStream.gemms = gemms.get();
-  const char *wish = std::getenv("RONDO_ATTENTION");
-  std::string why;
-  if (!wish || std::string(wish) != "own")
-    attention = CudnnAttention::load(why);
-  if (wish && std::string(wish) == "cudnn" && !attention)
-    throw Error("attention by cuDNN: " + why, Exit::RunFailure);
-  computeStream.attention = attention.get();
+  if (wish == Attention::Own)
+    whyNoCudnn = "--attention own";
+  else
+    cudnn = CudnnAttention::load(whyNoCudnn);
+  if (wish == Attention::Cudnn && !cudnn)
+    throw Error("--attention cudnn: " + whyNoCudnn, Exit::RunFailure);
+  computeStream.attention = cudnn.get();
   RONDO_CUDA(cudaMalloc(&scratch, sumSquaresScratchBytes));
 }
 
@@ -90,6 +86,22 @@ void CudaDevice::enter() {
 void CudaDevice::beginIteration() {
   numStamps = 0;
   Gpu::holdBackUntilWritten(computeStream.handle);
+}
+
+int64_t CudaDevice::bytesInUse() const {
+  myGpu->select();
+  size_t available = 0, total = 0;
+  RONDO_CUDA(cudaMemGetInfo(&available, &total));
+  return static_cast<int64_t>(total - available);
+}
+
+std::string CudaDevice::attention() const {
+  if (!cudnn)
+    return "own kernels (" + whyNoCudnn + ")";
+  if (!cudnn->refusal().empty())
+    return "own kernels where cuDNN " + cudnn->version() + " has none (" +
+           cudnn->refusal() + ")";
+  return "cuDNN " + cudnn->version();
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 
 #include "runtime/base/clock.h"
+#include "runtime/device/attention.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/device.h"
 
@@ -20,7 +21,8 @@ class CudaDevice : public Device {
 public:
   /// `choices` may be null (Gemms).
   CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
-             const std::shared_ptr<GemmChoices> &choices = nullptr);
+             const std::shared_ptr<GemmChoices> &choices = nullptr,
+             Attention attention = Attention::Own);
   ~CudaDevice() override;
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
@@ -37,6 +39,8 @@ public:
   int64_t stamp() override;
   int64_t timeOf(int64_t stamp) override;
   int64_t enqueueNs() const override { return enqueuedNs; }
+  int64_t bytesInUse() const override;
+  std::string attention() const override;
 
   // For transports.
   Gpu &gpu() const { return *myGpu; }
@@ -54,7 +58,9 @@ private:
   const int32_t me;
   OwnedStream owned;
   const std::unique_ptr<Gemms> gemms;
-  std::unique_ptr<CudnnAttention> attention;
+  /// Null if it was not wanted or is not there; then why.
+  std::unique_ptr<CudnnAttention> cudnn;
+  std::string whyNoCudnn;
   Stream computeStream;
   /// For sumSquares().
   void *scratch = nullptr;

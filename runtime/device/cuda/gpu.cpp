@@ -119,6 +119,17 @@ void Gpu::reach(int other) const {
     cudaGetLastError();
 }
 
+std::string Gpu::lacks(int64_t bytes) const {
+  size_t available = 0, total = 0;
+  RONDO_CUDA(cudaMemGetInfo(&available, &total));
+  return "GPU " + std::to_string(ordinal) + " cannot allocate an arena of " +
+         std::to_string(bytes) + " bytes: " + std::to_string(available) +
+         " of its " + std::to_string(total) +
+         " bytes are free; other ranks and programs, the driver and loaded "
+         "kernels have the rest. Take a schedule or micro-batches that need "
+         "less memory";
+}
+
 /// Pinned memory that no transfer uses; `bytes` is reduced if less is free.
 char *Gpu::reserve(int64_t &bytes) {
   if (used == pinnedBytes) {

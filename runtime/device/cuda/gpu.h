@@ -46,6 +46,8 @@ public:
   /// Gives this GPU's kernels access to another GPU's memory, if the machine
   /// can.
   void reach(int other) const;
+  /// Why an arena of `bytes` does not fit, and what to do, for people.
+  std::string lacks(int64_t bytes) const;
 
 private:
   void holdBack(cudaStream_t other);
