@@ -117,6 +117,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
 };
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaDriverGetVersion(int *version);
@@ -143,11 +144,15 @@ cudaError_t checkLaunch(const void *kernel, dim3 grid, dim3 block,
 void allowShared(const void *kernel, int bytes);
 } // namespace emulation
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
-                                 cudaFuncAttribute, int value) {
-  emulation::allowShared(reinterpret_cast<const void *>(kernel), value);
+                                 cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+    emulation::allowShared(reinterpret_cast<const void *>(kernel), value);
   return cudaSuccess;
 }
 

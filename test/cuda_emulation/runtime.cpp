@@ -325,6 +325,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
   case cudaDevAttrComputeCapabilityMinor:
     *value = 0;
     break;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    *value = static_cast<int>(mostShared);
+    break;
   }
   return cudaSuccess;
 }

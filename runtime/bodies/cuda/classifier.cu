@@ -4,19 +4,62 @@
 #include "runtime/bodies/cuda/classifier.h"
 
 #include "runtime/base/cuda/thread.h"
+#include "runtime/bodies/cuda/tensor_core.h"
 
 namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Two blocks fill a multiprocessor: with more rows in flight, the second read
-/// of a row would miss the cache.
 constexpr int threads = 1024, warps = threads / 32;
 constexpr int width = 8;
+constexpr float log2E = 1.4426950408889634f;
 
-/// The number of logits in a pack.
-__device__ __forceinline__ int inPack(int64_t vocab, int64_t first) {
-  return vocab - first < width ? static_cast<int>(vocab - first) : width;
+/// How a row's gradients are made.
+enum class Way : uint8_t {
+  /// The row is read once, into shared memory, of which two blocks fill a
+  /// multiprocessor.
+  Kept,
+  /// The row is read twice. Two blocks fill a multiprocessor by their threads:
+  /// with more rows in flight, the second read would miss the cache.
+  Twice,
+  /// The logarithm of the sum is known.
+  Again,
+};
+/// Threads of a block, one row's.
+template <Way way> constexpr int threadsOf = way == Way::Twice ? threads : 512;
+/// Packs that a thread loads before it changes one.
+template <Way way>
+constexpr int packsAtOnce = way == Way::Kept    ? 2
+                            : way == Way::Again ? 4
+                                                : 1;
+
+/// Shared memory of a block that keeps its row: the sums of the warps in front
+/// of it. Of the 227 KiB of a multiprocessor of sm_90, two blocks get half.
+constexpr int64_t mostKept = int64_t(112) << 10;
+constexpr int64_t sumsBytes = 128;
+template <typename T> constexpr int64_t keptBytes(int64_t vocab) {
+  return sumsBytes + (vocab + width - 1) / width * width * int64_t(sizeof(T));
+}
+/// The row comes in this many groups of copies; a thread adds one while later
+/// ones are on their way.
+constexpr int keptParts = 4;
+
+/// Loads a pack of logits; those after the last count nothing in a sum of
+/// exponentials.
+template <typename T>
+__device__ __forceinline__ void loadLogits(float (&value)[width], const T *row,
+                                           int64_t vocab, int64_t first) {
+  load(value, row + first);
+  if (vocab - first < width) {
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      if (i >= vocab - first)
+        value[i] = -1e30f;
+  }
+}
+
+__device__ __forceinline__ float exponential(float x) {
+  return fastExp2(x * log2E);
 }
 
 /// A sum of exponentials relative to a maximum that rises on the way.
@@ -25,33 +68,38 @@ struct RunningSum {
 
   __device__ __forceinline__ void add(float otherMost, float otherSum) {
     const float top = fmaxf(most, otherMost);
-    sum = sum * __expf(most - top) + otherSum * __expf(otherMost - top);
+    sum =
+        sum * exponential(most - top) + otherSum * exponential(otherMost - top);
     most = top;
+  }
+  __device__ __forceinline__ void add(const float (&value)[width]) {
+    float top = most;
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      top = fmaxf(top, value[i]);
+    sum *= exponential(most - top);
+    most = top;
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      sum += exponential(value[i] - top);
   }
 };
 
-/// Logarithm of the sum of a row's exponentials, the same in all threads.
+/// Adds this thread's packs from `first` up to `end`, `step` logits apart.
 template <typename T>
-__device__ __forceinline__ float logSumOf(const T *row, int64_t vocab,
-                                          RunningSum *scratch) {
-  RunningSum mine;
-  for (int64_t c = int64_t(threadIdx.x) * width; c < vocab;
-       c += threads * width) {
-    const int count = inPack(vocab, c);
+__device__ __forceinline__ void addLogits(RunningSum &sum, const T *row,
+                                          int64_t vocab, int64_t first,
+                                          int64_t end, int64_t step) {
+  for (int64_t c = first; c < end; c += step) {
     float value[width];
-    load(value, row + c);
-    float top = mine.most;
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      if (i < count)
-        top = fmaxf(top, value[i]);
-    mine.sum *= __expf(mine.most - top);
-    mine.most = top;
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      if (i < count)
-        mine.sum += __expf(value[i] - top);
+    loadLogits(value, row, vocab, c);
+    sum.add(value);
   }
+}
+
+/// Logarithm of the sum of a row's exponentials, the same in all threads.
+template <int rowWarps>
+__device__ __forceinline__ float logOf(RunningSum mine, RunningSum *scratch) {
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) {
     const float most = __shfl_xor_sync(0xffffffffu, mine.most, apart);
@@ -62,27 +110,77 @@ __device__ __forceinline__ float logSumOf(const T *row, int64_t vocab,
     scratch[threadIdx.x / 32] = mine;
   __syncthreads();
   RunningSum all = scratch[0];
-  for (int i = 1; i < warps; ++i)
+  for (int i = 1; i < rowWarps; ++i)
     all.add(scratch[i].most, scratch[i].sum);
   return all.most + logf(all.sum);
 }
 
-/// One block per row. `again`: logSumExp and share are known.
-template <typename T, bool again>
-__global__ void __launch_bounds__(threads)
+/// Copies a row to shared memory and adds it on the way. Each thread adds what
+/// it copied, so it waits for no other.
+template <typename T>
+__device__ __forceinline__ RunningSum keepRow(T *kept, const T *row,
+                                              int64_t vocab) {
+  constexpr int each = 16 / sizeof(T);
+  constexpr int64_t step = int64_t(threadsOf<Way::Kept>) * width;
+  const int64_t mine = int64_t(threadIdx.x) * width;
+  const int64_t part =
+      (vocab + step * keptParts - 1) / (step * keptParts) * step;
+#pragma unroll
+  for (int p = 0; p < keptParts; ++p) {
+    const int64_t end = min((p + 1) * part, vocab);
+    for (int64_t c = p * part + mine; c < end; c += step)
+#pragma unroll
+      for (int i = 0; i < width; i += each)
+        copyAsync(kept + c + i, row + c + i, true);
+    closeCopies();
+  }
+  RunningSum sum;
+  const auto addPart = [&](int p) {
+    addLogits<T>(sum, kept, vocab, p * part + mine, min((p + 1) * part, vocab),
+                 step);
+  };
+  static_assert(keptParts == 4);
+  awaitCopies<3>();
+  addPart(0);
+  awaitCopies<2>();
+  addPart(1);
+  awaitCopies<1>();
+  addPart(2);
+  awaitCopies<0>();
+  addPart(3);
+  return sum;
+}
+
+/// One block per row. Again: logSumExp and share are known.
+template <typename T, Way way>
+__global__ void __launch_bounds__(threadsOf<way>, 2)
     crossEntropyKernel(Logits<T> logits, const int32_t *targets, float share,
                        float *losses, float *logSumExp, float *savedShare) {
-  const int64_t row = blockIdx.x;
+  constexpr int rowThreads = threadsOf<way>, atOnce = packsAtOnce<way>;
+  constexpr int64_t step = int64_t(rowThreads) * width;
+  static_assert(rowThreads / 32 * sizeof(RunningSum) <= sumsBytes ||
+                way != Way::Kept);
+  const int64_t row = blockIdx.x, vocab = logits.vocab;
   T *values = logits.values + row * logits.stride;
+  const T *source = values;
   const int64_t target = targets[row];
   float shift;
-  if constexpr (again) {
+  if constexpr (way == Way::Again) {
     shift = logSumExp[row];
     share = *savedShare;
   } else {
     const float atTarget = toFloat(values[target]);
-    shift = logSumOf(values, logits.vocab,
-                     reinterpret_cast<RunningSum *>(sharedMemory()));
+    RunningSum sum;
+    if constexpr (way == Way::Kept) {
+      T *kept = reinterpret_cast<T *>(sharedMemory() + sumsBytes);
+      sum = keepRow(kept, values, vocab);
+      source = kept;
+    } else {
+      addLogits<T>(sum, values, vocab, int64_t(threadIdx.x) * width, vocab,
+                   step);
+    }
+    shift = logOf<rowThreads / 32>(
+        sum, reinterpret_cast<RunningSum *>(sharedMemory()));
     if (threadIdx.x == 0) {
       losses[row] = shift - atTarget;
       if (logSumExp)
@@ -92,22 +190,43 @@ __global__ void __launch_bounds__(threads)
     }
   }
   // Backwards, because what was read last is in the nearest cache.
-  constexpr int64_t step = int64_t(threads) * width;
-  int64_t c = (logits.vocab - 1) / step * step + int64_t(threadIdx.x) * width;
-  for (c = c < logits.vocab ? c : c - step; c >= 0; c -= step) {
-    const int count = inPack(logits.vocab, c);
-    // Outside the pack in most cases.
-    const int one = static_cast<int>(target - c);
-    float value[width];
-    load(value, values + c);
+  int64_t c = (vocab - 1) / step * step + int64_t(threadIdx.x) * width;
+  for (c = c < vocab ? c : c - step; c >= 0; c -= atOnce * step) {
+    float value[atOnce][width];
 #pragma unroll
-    for (int i = 0; i < width; ++i) {
-      const float p = __expf(value[i] - shift);
+    for (int a = 0; a < atOnce; ++a)
+      if (c >= a * step)
+        loadLogits(value[a], source, vocab, c - a * step);
+#pragma unroll
+    for (int a = 0; a < atOnce; ++a) {
+      const int64_t at = c - a * step;
+      if (at < 0)
+        continue;
       // Zeros follow the last logit, up to a whole pack.
-      value[i] = i < count ? (i == one ? p - 1 : p) * share : 0;
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        value[a][i] = exponential(value[a][i] - shift);
+      if (target >= at && target < at + width) {
+#pragma unroll
+        for (int i = 0; i < width; ++i)
+          if (i == target - at)
+            value[a][i] -= 1;
+      }
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        value[a][i] *= share;
+      store(values + at, value[a]);
     }
-    store(values + c, value);
   }
+}
+
+/// Whether blocks of the current device may have as much shared memory.
+bool mayHave(int64_t sharedBytes) {
+  int device = 0, most = 0;
+  RONDO_CUDA(cudaGetDevice(&device));
+  RONDO_CUDA(cudaDeviceGetAttribute(
+      &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return sharedBytes <= most;
 }
 
 __global__ void __launch_bounds__(threads)
@@ -126,8 +245,20 @@ template <typename T>
 void crossEntropy(const Stream &stream, const Logits<T> &logits,
                   const int32_t *targets, float share, float *losses,
                   float *logSumExp, float *savedShare) {
-  launch(stream, crossEntropyKernel<T, false>, logits.rows, threads,
-         warps * sizeof(RunningSum), logits, targets, share, losses, logSumExp,
+  const int64_t kept = keptBytes<T>(logits.vocab);
+  if (kept > mostKept || !mayHave(kept)) {
+    launch(stream, crossEntropyKernel<T, Way::Twice>, logits.rows, threads,
+           warps * sizeof(RunningSum), logits, targets, share, losses,
+           logSumExp, savedShare);
+    return;
+  }
+  // Otherwise a driver may leave more to the cache, and one block has no other
+  // beside it.
+  RONDO_CUDA(cudaFuncSetAttribute(
+      crossEntropyKernel<T, Way::Kept>,
+      cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+  launch(stream, crossEntropyKernel<T, Way::Kept>, logits.rows,
+         threadsOf<Way::Kept>, kept, logits, targets, share, losses, logSumExp,
          savedShare);
 }
 
@@ -135,9 +266,9 @@ template <typename T>
 void crossEntropyAgain(const Stream &stream, const Logits<T> &logits,
                        const int32_t *targets, const float *logSumExp,
                        const float *savedShare) {
-  launch(stream, crossEntropyKernel<T, true>, logits.rows, threads, 0, logits,
-         targets, 0.f, nullptr, const_cast<float *>(logSumExp),
-         const_cast<float *>(savedShare));
+  launch(stream, crossEntropyKernel<T, Way::Again>, logits.rows,
+         threadsOf<Way::Again>, 0, logits, targets, 0.f, nullptr,
+         const_cast<float *>(logSumExp), const_cast<float *>(savedShare));
 }
 
 void meanLoss(const Stream &stream, int64_t count, const float *losses,

@@ -147,8 +147,8 @@ loadBTransposed(uint32_t (&b)[4], const Bf16 *tile, int stride, int n, int k) {
 }
 
 /// Starts copying 16 bytes to shared memory; zeros if not `valid`.
-__device__ __forceinline__ void copyAsync(Bf16 *to, const Bf16 *from,
-                                          bool valid) {
+template <typename T>
+__device__ __forceinline__ void copyAsync(T *to, const T *from, bool valid) {
 #ifdef __CUDACC__
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -156,7 +156,7 @@ __device__ __forceinline__ void copyAsync(Bf16 *to, const Bf16 *from,
                : "r"(address), "l"(from), "r"(valid ? 16 : 0)
                : "memory");
 #else
-  static const Bf16 zeros[8] = {};
+  static const T zeros[16 / sizeof(T)] = {};
   emulation::checkAligned(to, 16);
   emulation::checkAligned(from, 16);
   emulation::copyLater(to, valid ? from : zeros, 16);
@@ -172,12 +172,13 @@ __device__ __forceinline__ void closeCopies() {
 #endif
 }
 
-/// Waits for all groups of this thread. A barrier makes them visible to others.
-__device__ __forceinline__ void awaitCopies() {
+/// Waits for all groups of this thread but the latest `open`. A barrier makes
+/// them visible to others.
+template <int open = 0> __device__ __forceinline__ void awaitCopies() {
 #ifdef __CUDACC__
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(open) : "memory");
 #else
-  emulation::awaitCopies(0);
+  emulation::awaitCopies(open);
 #endif
 }
 

@@ -156,13 +156,17 @@ TYPED_TEST(Kernels, Gelu) {
   }
 }
 
-// Rows that end within a pack, of one pass of a block, and of several. The last
-// row's target is the last logit, and one logit is far above the others.
+// Rows that end within a pack, of one pass of a block, of several, and the
+// longest that are kept in shared memory: one logit more is read twice. The
+// last row's target is the last logit, and one logit is far above the others.
 TYPED_TEST(Kernels, CrossEntropy) {
   using T = TypeParam;
   const int64_t rows = 3;
   const float share = 0.25;
-  for (int64_t vocab : {3, 7, 200, 8192, 8201, 20011}) {
+  const int64_t longest = ((112 << 10) - 128) / sizeof(T);
+  for (int64_t vocab :
+       {int64_t(3), int64_t(7), int64_t(200), int64_t(8192), int64_t(8201),
+        int64_t(20011), longest - 1, longest, longest + 1, longest + 4099}) {
     const int64_t stride = (vocab + 63) / 64 * 64, packs = (vocab + 7) / 8 * 8;
     auto values = randoms<T>(vocab, rows * stride);
     values[stride + vocab / 2] = rounded<T>(30);
