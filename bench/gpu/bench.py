@@ -12,8 +12,9 @@ or has taken too long; no round starts that would not end within --seconds.
 MFU counts 6 * parameters + 12 * layers * hidden * sequence operations per token
 (PaLM, appendix B) over the dense peak of the device in bf16; `-` if the peak is
 unknown. Host: processor time to enqueue or launch an iteration, relative to the
-iteration. PyTorch: see pytorch_gpt.py; also with the attention of cuDNN,
-which it has but does not choose itself. Status 1 if a run failed.
+iteration. PyTorch: see pytorch_gpt.py; compiled, also with the attention of
+cuDNN, which it has but does not choose itself, and with kernels that give the
+same bits each time, as Rondo's do. Status 1 if a run failed.
 """
 
 import argparse
@@ -103,7 +104,7 @@ def run_rondo(build, model, schedule, graph, options):
             [e["enqueue_ns"] / 1e9 for e in entries])
 
 
-def run_pytorch(model, attention, options):
+def run_pytorch(model, flags, options):
     """Times of the measured iterations, s, and PyTorch's version."""
     layers, hidden, heads = MODELS[model]
     done = subprocess.run(
@@ -111,7 +112,7 @@ def run_pytorch(model, attention, options):
          "--hidden", str(hidden), "--heads", str(heads),
          "--sequence", str(SEQUENCE), "--batch", str(BATCH),
          "--microbatches", str(MICROBATCHES), "--warm-up", str(options.warm_up),
-         "--measure", str(options.measure), "--attention", attention],
+         "--measure", str(options.measure), *flags],
         check=True, stdout=subprocess.PIPE, env=environment(),
         timeout=MOST_SECONDS_OF_PYTORCH)
     answer = json.loads(done.stdout.decode().splitlines()[-1])
@@ -159,15 +160,17 @@ def main():
                                        options)))
     versions = set()
     if has_pytorch():
-        def pytorch(model, attention):
-            times, version = run_pytorch(model, attention, options)
+        def pytorch(model, flags):
+            times, version = run_pytorch(model, flags, options)
             versions.add(version)
             return times, []
         for model in options.models.split(","):
-            runs.append((model, "PyTorch, compiled",
-                         lambda model=model: pytorch(model, "default")))
-            runs.append((model, "PyTorch, compiled, cuDNN",
-                         lambda model=model: pytorch(model, "cudnn")))
+            for name, flags in (("PyTorch", []),
+                                ("PyTorch, cuDNN", ["--attention", "cudnn"]),
+                                ("PyTorch, deterministic",
+                                 ["--deterministic"])):
+                runs.append((model, name, lambda model=model, flags=flags:
+                             pytorch(model, flags)))
 
     rows = {(model, program): ([], []) for model, program, _ in runs}
     failed = set()

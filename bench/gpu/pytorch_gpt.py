@@ -6,13 +6,15 @@ The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),
 the same micro-batches, fp32 weights and gradients with bf16 compute, the
 gradients' norm clipped at 1, fused AdamW. The vocabulary is padded to a multiple
 of 64, which PyTorch needs for its fast products. --attention cudnn takes cuDNN's
-kernels instead of FlashAttention 2, PyTorch's choice. The last line is JSON: seconds
+kernels instead of FlashAttention 2, PyTorch's choice. --deterministic asks for
+kernels that give the same bits each time, as Rondo's do. The last line is JSON: seconds
 of each measured iteration, the mean loss of the last one, and PyTorch's version.
 --device cpu is for trying the script.
 """
 
 import argparse
 import json
+import os
 import time
 
 import torch
@@ -69,12 +71,18 @@ def main():
                           ("microbatches", 8), ("warm-up", 10), ("measure", 20)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--attention", choices=("default", "cudnn"), default="default")
+    parser.add_argument("--deterministic", action="store_true")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     options = parser.parse_args()
     device = options.device
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
+    if options.deterministic:
+        # cuBLAS reads this when it starts.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        # What has no such kernel only warns.
+        torch.use_deterministic_algorithms(True, warn_only=True)
     if options.attention == "cudnn":
         torch.backends.cuda.enable_cudnn_sdp(True)
         torch.backends.cuda.enable_flash_sdp(False)

@@ -51,6 +51,10 @@ namespace fe = cudnn_frontend;
 
 namespace {
 
+/// Its deterministic backward keeps a matrix of sequence x sequence for each
+/// head. Where that takes more, own kernels run.
+constexpr int64_t mostWorkspaceBytes = int64_t(1) << 30;
+
 /// The tensors of a plan.
 enum Uid : int64_t { Q = 1, K, V, O, Stats, GradO, GradQ, GradK, GradV };
 
@@ -188,17 +192,32 @@ struct CudnnAttention::Library {
       }
       most = std::max(most, bytes);
     }
+    if (most > mostWorkspaceBytes) {
+      refusal = "its workspace would take " + std::to_string(most) + " bytes";
+      return plan;
+    }
     // The gradients of q, k and v, which cannot take their place at once.
     const int64_t grads = alignedWorkspace(gradBytes(shape));
-    if (grads + most > size) {
-      RONDO_CUDA(cudaDeviceSynchronize());
-      RONDO_CUDA(cudaFree(memory));
-      memory = nullptr;
-      RONDO_CUDA(cudaMalloc(&memory, static_cast<size_t>(grads + most)));
-      size = grads + most;
-    }
+    if (grads + most > size)
+      allocate(grads + most);
     plan = {forward, inputGrad};
     return plan;
+  }
+
+  /// Replaces the memory of earlier plans, which may be in use.
+  void allocate(int64_t bytes) {
+    RONDO_CUDA(cudaDeviceSynchronize());
+    RONDO_CUDA(cudaFree(memory));
+    memory = nullptr;
+    size = 0;
+    const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
+    if (error == cudaErrorMemoryAllocation)
+      throw Error("cuDNN's attention needs " + std::to_string(bytes) +
+                      " bytes beside the arena, more than the GPU has free: "
+                      "--attention own needs none",
+                  Exit::RunFailure);
+    RONDO_CUDA(error);
+    size = bytes;
   }
 
   void run(fe::graph::Graph &graph, const Stream &stream, Addresses &addresses,
