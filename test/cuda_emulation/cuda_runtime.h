@@ -139,16 +139,11 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// current device.
 cudaError_t checkLaunch(const void *kernel, dim3 grid, dim3 block,
                         size_t sharedBytes, cudaStream_t stream);
-void allowShared(const void *kernel, int bytes);
 } // namespace emulation
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-template <typename... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
-                                 cudaFuncAttribute, int value) {
-  emulation::allowShared(reinterpret_cast<const void *>(kernel), value);
-  return cudaSuccess;
-}
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute,
+                                 int value);
 
 struct cudaLaunchAttribute;
 struct cudaLaunchConfig_t {
