@@ -57,8 +57,9 @@ private:
 } // namespace
 
 CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
-                       const std::shared_ptr<GemmChoices> &choices)
-    : myGpu(std::move(gpu)), me(rank),
+                       const std::shared_ptr<GemmChoices> &choices,
+                       bool loadsEarly)
+    : myGpu(std::move(gpu)), me(rank), loadsEarly(loadsEarly),
       owned((myGpu->select(), OwnedStream::Priority::Usual)),
       gemms(std::make_unique<Gemms>(Gemms::GeluFusion::ByDevice, choices)) {
   computeStream.handle = owned.get();
