@@ -229,6 +229,7 @@ State::State(const Executable &executable, const World &world)
     for (int32_t h = 0; h < exe.numHomes; ++h)
       bindings.back().push_back(bindHome(h, *program));
   }
+  prepareDevices();
   for (int32_t h = 0; h < exe.numHomes; ++h)
     bindTensors(h);
   for (size_t h = 0; h < bindings.front().size(); ++h) {

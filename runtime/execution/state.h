@@ -173,6 +173,9 @@ private:
                                   const ProgramDesc &program) const;
   HomeBinding bindHome(int32_t home, const ProgramDesc &program);
   void bindTensors(int32_t home);
+  /// Lets devices prepare the layers of each rank, in all sizes, while arenas
+  /// have no content; they are zero again afterwards.
+  void prepareDevices();
   void moveTensors(int32_t home, int64_t version);
 
   const Executable &exe;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <vector>
 
 extern "C" void cblas_sgemm(int order, int transA, int transB, int m, int n,
@@ -179,6 +181,28 @@ cublasStatus_t check(const Desc &desc, const MatrixLayout &a,
                  desc.auxStride < int64_t(d.rows) || d.type != CUDA_R_16BF))
     types = false;
   return types ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/// The first product of a kind on a device loads a kernel, here whatever
+/// CUDA_MODULE_LOADING says. That may wait for all work of the device, so none
+/// of it may wait for what comes later.
+void load(const Desc &desc, const MatrixLayout &a, const MatrixLayout &b,
+          const MatrixLayout &d, size_t algorithm) {
+  static std::mutex mutex;
+  static std::set<std::vector<uint64_t>> loaded;
+  int device = 0;
+  cudaGetDevice(&device);
+  std::lock_guard<std::mutex> lock(mutex);
+  const bool isNew =
+      loaded
+          .insert({uint64_t(device), uint64_t(desc.transA),
+                   uint64_t(desc.transB), uint64_t(desc.epilogue),
+                   uint64_t(a.type), uint64_t(d.type), a.rows, a.columns,
+                   b.rows, b.columns, algorithm})
+          .second;
+  if (isNew && emulation::residentsOn(device) > 0)
+    fail("a kernel is loaded while one of NCCL waits on the device: each "
+         "product must have been made once before ranks connect");
 }
 
 } // namespace
@@ -357,6 +381,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (algorithm.moreWorkspace > 0)
     fail("the algorithm needs a larger workspace");
+  load(*desc, *layoutA, *layoutB, *layoutD, algo->number);
   emulation::countProduct(algo->number);
   emulation::enqueue(
       stream, [task, ms = algorithm.ms, delay = emulation::delayOf(stream)] {

@@ -141,20 +141,14 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// current device.
 cudaError_t checkLaunch(const void *kernel, dim3 grid, dim3 block,
                         size_t sharedBytes, cudaStream_t stream);
-void allowShared(const void *kernel, int bytes);
 } // namespace emulation
 
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
-template <typename... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
-                                 cudaFuncAttribute attribute, int value) {
-  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-    emulation::allowShared(reinterpret_cast<const void *>(kernel), value);
-  return cudaSuccess;
-}
+cudaError_t cudaFuncSetAttribute(const void *kernel,
+                                 cudaFuncAttribute attribute, int value);
 
 struct cudaLaunchAttribute;
 struct cudaLaunchConfig_t {

@@ -54,6 +54,9 @@ void setAlgorithms(const std::vector<Algorithm> &all);
 /// How many products have been enqueued with algorithm `number`.
 int64_t productsWith(size_t number);
 
+/// How often kernels have been given more shared memory since the last call.
+int sharedSettings();
+
 /// While an object exists, the host must not touch device memory: it faults.
 /// Memory allocated before stays accessible.
 class GuardedMemory {

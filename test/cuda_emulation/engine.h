@@ -160,6 +160,8 @@ int injected(const char *function);
 /// What the library offers for products, and how many there were by algorithm.
 std::vector<Algorithm> algorithms();
 void countProduct(size_t number);
+/// How many groups of NCCL's calls are on a device and have not ended.
+int residentsOn(int device);
 /// Delays later events of a stream, in what runs in it.
 std::function<void(double ms)> delayOf(cudaStream_t stream);
 /// Counts handles for liveHandles().

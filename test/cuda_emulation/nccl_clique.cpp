@@ -196,6 +196,11 @@ int mostResident() {
   return std::exchange(most, 0);
 }
 
+int residentsOn(int device) {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  return residents[device];
+}
+
 void GroupRun::leaveDevice() {
   if (isResident)
     --residents[comm->device];

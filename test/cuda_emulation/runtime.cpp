@@ -23,13 +23,28 @@ constexpr size_t mostShared = 163 << 10;
 constexpr size_t usualShared = 48 << 10;
 
 std::mutex limitsMutex;
-std::map<const void *, size_t> limits;
+/// By kernel and device.
+std::map<std::pair<const void *, int>, size_t> limits;
+int numSettings = 0;
 
 } // namespace
 
-void emulation::allowShared(const void *kernel, int bytes) {
+cudaError_t cudaFuncSetAttribute(const void *kernel,
+                                 cudaFuncAttribute attribute, int bytes) {
+  RONDO_EMULATED(cudaFuncSetAttribute);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+    return cudaSuccess;
+  int device = 0;
+  cudaGetDevice(&device);
   std::lock_guard<std::mutex> lock(limitsMutex);
-  limits[kernel] = static_cast<size_t>(bytes);
+  limits[{kernel, device}] = static_cast<size_t>(bytes);
+  ++numSettings;
+  return cudaSuccess;
+}
+
+int emulation::sharedSettings() {
+  std::lock_guard<std::mutex> lock(limitsMutex);
+  return std::exchange(numSettings, 0);
 }
 
 /// Unless all kernels are loaded at start, the first launch of each may wait
@@ -57,7 +72,7 @@ cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
   size_t limit = usualShared;
   {
     std::lock_guard<std::mutex> lock(limitsMutex);
-    auto found = limits.find(kernel);
+    auto found = limits.find({kernel, device});
     if (found != limits.end())
       limit = std::max(limit, std::min(found->second, mostShared));
   }

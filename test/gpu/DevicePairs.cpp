@@ -67,7 +67,7 @@ static const Backend ncclBackend = {onAny, nccl, nullptr, rondo::sumsOfGpus};
 
 const std::vector<Pair> &rondo::runtime::test::allPairs() {
   static const std::vector<Pair> pairs = [] {
-    setDefaults();
+    setDefaults(/*mayUseNccl=*/true);
     auto begin = [](int) {};
     auto end = [] {};
     std::vector<Pair> found = {{"cpu_inproc", &cpuBackend, fillCpu, copyCpu,

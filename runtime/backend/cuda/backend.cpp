@@ -48,11 +48,12 @@ static std::unique_ptr<ChoiceTuner> makeTuner(const TuningParams &params) {
 
 static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
                                           const World &world) {
-  setDefaults();
+  setDefaults(!world.isAlone() || mayUseSeveralGpus(ranks));
   const int gpus = countGpus();
   int ordinal = world.localProcess % gpus;
   if (world.isAlone())
     ordinal = ranks <= gpus ? rank : 0;
+  const bool usesNccl = !world.isAlone() || (ranks > 1 && ranks <= gpus);
   std::shared_ptr<Gpu> gpu = Gpu::get(ordinal);
   // The sequential program runs all stages on the first rank's GPU.
   for (int other = 0;
@@ -60,7 +61,7 @@ static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
     if (other != ordinal)
       gpu->reach(other);
   return std::make_unique<CudaDevice>(gpu, rank, currentChoices.lock(),
-                                      currentAttention);
+                                      usesNccl, currentAttention);
 }
 
 static std::unique_ptr<Transport>
@@ -86,6 +87,9 @@ makeTransport(const TransportParams &params,
   }
   if (isOneGpu)
     return makeLoopbackTransport(params, gpus, options);
+  // Measuring waits for all work of a GPU, so it must be over (prepare()).
+  if (const std::shared_ptr<GemmChoices> choices = currentChoices.lock())
+    choices->stopMeasuring();
   // According to NCCL's manual, graphs may deadlock with several GPUs in a
   // process.
   TransportOptions own = options;

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_BASE_CUDA_STREAM_H
 #define RONDO_RUNTIME_BASE_CUDA_STREAM_H
 
+#include "runtime/base/cuda/shared_memory.h"
 #include "runtime/base/error.h"
 
 #include <cuda_runtime.h>
@@ -54,11 +55,7 @@ void launch(const Stream &stream, void (*kernel)(Parameters...), dim3 grid,
             dim3 block, size_t sharedBytes, Arguments &&...arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return;
-  // A block gets more only if the kernel asks for it.
-  if (sharedBytes > (48 << 10))
-    RONDO_CUDA(cudaFuncSetAttribute(kernel,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(sharedBytes)));
+  RONDO_CUDA(allowShared(reinterpret_cast<const void *>(kernel), sharedBytes));
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;

@@ -252,11 +252,6 @@ void crossEntropy(const Stream &stream, const Logits<T> &logits,
            logSumExp, savedShare);
     return;
   }
-  // Otherwise a driver may leave more to the cache, and one block has no other
-  // beside it.
-  RONDO_CUDA(cudaFuncSetAttribute(
-      crossEntropyKernel<T, Way::Kept>,
-      cudaFuncAttributePreferredSharedMemoryCarveout, 100));
   launch(stream, crossEntropyKernel<T, Way::Kept>, logits.rows,
          threadsOf<Way::Kept>, kept, logits, targets, share, losses, logSumExp,
          savedShare);

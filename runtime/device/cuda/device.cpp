@@ -56,8 +56,8 @@ private:
 
 CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
                        const std::shared_ptr<GemmChoices> &choices,
-                       Attention wish)
-    : myGpu(std::move(gpu)), me(rank),
+                       bool loadsEarly, Attention wish)
+    : myGpu(std::move(gpu)), me(rank), loadsEarly(loadsEarly),
       owned((myGpu->select(), OwnedStream::Priority::Usual)),
       gemms(std::make_unique<Gemms>(Gemms::GeluFusion::ByDevice, choices)) {
   computeStream.handle = owned.get();

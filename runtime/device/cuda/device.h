@@ -19,13 +19,15 @@ class GemmChoices;
 /// One rank's compute stream, on a GPU that other ranks may share.
 class CudaDevice : public Device {
 public:
-  /// `choices` may be null (Gemms).
+  /// `choices` may be null (Gemms). `loadsEarly`: prepare() runs each layer, so
+  /// that no kernel of a library is loaded later.
   CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
              const std::shared_ptr<GemmChoices> &choices = nullptr,
-             Attention attention = Attention::Own);
+             bool loadsEarly = false, Attention attention = Attention::Own);
   ~CudaDevice() override;
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
+  bool prepare(const LayerDesc &layer, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
   void copy(void *to, const void *from, int64_t bytes) override;
@@ -56,6 +58,7 @@ public:
 private:
   const std::shared_ptr<Gpu> myGpu;
   const int32_t me;
+  const bool loadsEarly;
   OwnedStream owned;
   const std::unique_ptr<Gemms> gemms;
   /// Null if it was not wanted or is not there; then why.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 using namespace rondo::runtime;
@@ -15,18 +16,38 @@ using namespace rondo::runtime::cuda;
 /// fit; larger transfers go through it in pieces.
 static constexpr int64_t pinnedBytes = 8 << 20;
 
-void rondo::runtime::cuda::setDefaults() {
+void rondo::runtime::cuda::setDefaults(bool mayUseNccl) {
   // Streams must not share a hardware queue: a waiting message would hold back
   // the one it waits for.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   // Loading a kernel at its first launch may wait for all other kernels,
-  // including one that waits for a message that must come later.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  // including one of NCCL that waits for a message that must come later. On one
+  // GPU no kernel waits, and loading all of cuBLASLt takes seconds.
+  if (mayUseNccl)
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   // Recorded iterations never run at the same time. NCCL's manual warns of
   // hangs if it prepares for that.
   setenv("NCCL_GRAPH_MIXING_SUPPORT", "0", 0);
   // No handshake between processes while an iteration is recorded.
   setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
+
+bool rondo::runtime::cuda::mayUseSeveralGpus(int32_t ranks) {
+  if (ranks < 2)
+    return false;
+  // The driver's list, a folder a GPU. Where there is none, it is not known.
+  std::error_code error;
+  int64_t gpus = 0;
+  for (std::filesystem::directory_iterator
+           each("/proc/driver/nvidia/gpus", error),
+       end;
+       !error && each != end; each.increment(error))
+    ++gpus;
+  if (gpus > 0 && gpus < ranks)
+    return false;
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return !visible ||
+         std::count(visible, visible + std::strlen(visible), ',') + 1 >= ranks;
 }
 
 /// `12.8` for 12080.

@@ -13,8 +13,12 @@
 namespace rondo::runtime::cuda {
 
 /// Sets environment variables that the driver and NCCL read at start, unless
-/// the user has set them. Must precede all other calls.
-void setDefaults();
+/// the user has set them. Must precede all other calls. `mayUseNccl`: ranks may
+/// be on several GPUs (mayUseSeveralGpus).
+void setDefaults(bool mayUseNccl);
+/// Whether this process may have as many GPUs as `ranks`, as far as can be told
+/// before the driver starts, which reads its variables then.
+bool mayUseSeveralGpus(int32_t ranks);
 
 /// The number of GPUs that this process can use. Throws Error with
 /// Exit::NoDevice if there are none or there is no driver.
