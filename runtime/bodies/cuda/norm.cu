@@ -184,7 +184,7 @@ void inputGrad(const Stream &stream, int64_t rows, int64_t columns, const T *dy,
            3 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
            scale, gain, bias, residual, kept, dx, partials);
   });
-  addChunks(stream, chunks, (keeps ? 4 : 2) * columns, partials, sums);
+  setPartials(stream, {{chunks, (keeps ? 4 : 2) * columns, partials, sums}});
 }
 
 } // namespace
