@@ -61,7 +61,7 @@ constexpr int64_t normChunks(int64_t rows) {
 }
 
 /// Rows per partial sum of a bias gradient.
-inline constexpr int64_t columnSumRows = 64;
+inline constexpr int64_t columnSumRows = 128;
 constexpr int64_t columnSumChunks(int64_t rows) {
   return chunksOf(rows, columnSumRows);
 }
@@ -137,7 +137,8 @@ struct BlockWorkspace {
   int64_t queryGrad;
   /// [batch][heads][sequence]: products of attention's output and gradient.
   int64_t rowDots;
-  /// For norms and bias gradients.
+  /// In I, for the vectors of a norm; in W, for the bias gradients of qkv and
+  /// fc.
   int64_t partials;
 
   constexpr explicit BlockWorkspace(const LayerDesc &layer)
@@ -151,9 +152,9 @@ struct BlockWorkspace {
         all.place(activationBytes(layer, tokens * larger(hidden, layer.ffn)));
     queryGrad = all.place(activationBytes(layer, tokens * hidden));
     rowDots = all.place(floatBytes(tokens * layer.heads));
-    partials = all.place(floatBytes(
-        larger(normChunks(tokens) * 4 * hidden,
-               columnSumChunks(tokens) * larger(3 * hidden, layer.ffn))));
+    partials = all.place(
+        floatBytes(larger(normChunks(tokens) * 4 * hidden,
+                          columnSumChunks(tokens) * (3 * hidden + layer.ffn))));
   }
 };
 

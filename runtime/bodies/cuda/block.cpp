@@ -170,24 +170,32 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
   T *scratch = b.activations();
 
-  geluForward(b.stream, b.rows * b.ffn, b.forW(b.s.beforeGelu), scratch);
+  // The sums of both biases wait for the other vectors.
+  const int64_t chunks = columnSumChunks(b.rows);
+  float *fcSums = b.partials(), *qkvSums = fcSums + chunks * b.ffn;
+  geluAndColumnSums<T>(b.stream, b.rows, b.ffn, b.forW(b.s.beforeGelu), scratch,
+                       b.forW(b.s.afterGelu), fcSums);
   b.linear.weightGrad(b.ffn, b.hidden, scratch, b.forW(b.s.outputGrad),
                       b.grad(b.at.fcProj));
   b.linear.weightGrad(b.hidden, b.ffn, b.forW(b.s.normal2),
                       b.forW(b.s.afterGelu), b.grad(b.at.fc));
-  addColumnSums(b.stream, b.rows, b.ffn, b.ffn, b.forW(b.s.afterGelu),
-                b.partials(), b.grad(b.at.fcBias));
-
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
                       b.forW(b.s.middleGrad), b.grad(b.at.proj));
   b.linear.weightGrad(b.hidden, 3 * b.hidden, b.forW(b.s.normal1),
                       b.forW(b.s.qkv), b.grad(b.at.qkv));
-  addColumnSums(b.stream, b.rows, 3 * b.hidden, 3 * b.hidden, b.forW(b.s.qkv),
-                b.partials(), b.grad(b.at.qkvBias));
-  addVectors(b.stream, b.hidden, b.vectorGrads(0),
-             {b.grad(b.at.norm1Gain), b.grad(b.at.norm1Bias),
-              b.grad(b.at.norm2Gain), b.grad(b.at.norm2Bias),
-              b.grad(b.at.fcProjBias), b.grad(b.at.projBias)});
+  columnSums<T>(b.stream, b.rows, 3 * b.hidden, 3 * b.hidden, b.forW(b.s.qkv),
+                qkvSums);
+  const auto vector = [&](int64_t number, int64_t grad) {
+    return Partials{1, b.hidden, b.vectorGrads(number), b.grad(grad)};
+  };
+  addPartials(b.stream, {{chunks, b.ffn, fcSums, b.grad(b.at.fcBias)},
+                         {chunks, 3 * b.hidden, qkvSums, b.grad(b.at.qkvBias)},
+                         vector(0, b.at.norm1Gain),
+                         vector(1, b.at.norm1Bias),
+                         vector(2, b.at.norm2Gain),
+                         vector(3, b.at.norm2Bias),
+                         vector(4, b.at.fcProjBias),
+                         vector(5, b.at.projBias)});
 }
 
 } // namespace

@@ -3,7 +3,8 @@
 //
 // The formulas of bodies/norm.h. T is the type of activations; gain, bias and
 // the row's scale are fp32. All are bound by the memory's bandwidth: each reads
-// and writes every tensor once, and rows that are read again are in L1.
+// and writes every tensor once. Rows are kept in registers, 16 bytes at a time;
+// those without such packs, or too long, are read again, from L1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,7 @@
 
 #include "runtime/bodies/cuda/reduce.h"
 
-#include "runtime/base/cuda/thread.h"
-#include "runtime/model/cuda_layouts.h"
+#include "runtime/bodies/cuda/column_sums.h"
 
 #include <algorithm>
 
@@ -14,17 +13,41 @@ namespace {
 
 constexpr int groups = 16;
 
-/// 32 columns per block; each of 16 warps adds every sixteenth chunk. There are
-/// few blocks, so a thread has many loads in flight.
+/// Passed as a kernel argument.
+struct Table {
+  Partials entries[mostPartials];
+};
+
+/// 32 columns of one entry per block; each of 16 warps adds every sixteenth
+/// chunk. There are few blocks, so a thread has many loads in flight.
 __global__ void __launch_bounds__(32 * groups)
-    addChunksKernel(int chunks, int64_t columns, const float *partials,
-                    bool accumulate, float *result) {
+    addPartialsKernel(Table table, bool accumulate) {
   auto *sums = reinterpret_cast<float *>(sharedMemory());
   const int lane = threadIdx.x % 32, group = threadIdx.x / 32;
-  const int64_t column = int64_t(blockIdx.x) * 32 + lane;
+  int64_t block = blockIdx.x, columns = 0;
+  int chunks = 0;
+  const float *partials = nullptr;
+  float *result = nullptr;
+  // With constant subscripts, entries are read where arguments are.
+#pragma unroll
+  for (int e = 0; e < mostPartials; ++e) {
+    const Partials &entry = table.entries[e];
+    if (result)
+      continue;
+    const int64_t blocks = (entry.columns + 31) / 32;
+    if (block < blocks) {
+      columns = entry.columns;
+      chunks = static_cast<int>(entry.chunks);
+      partials = entry.partials;
+      result = entry.sums;
+    } else {
+      block -= blocks;
+    }
+  }
+  const int64_t column = block * 32 + lane;
   float sum = 0;
   if (column < columns) {
-#pragma unroll 8
+#pragma unroll 16
     for (int chunk = group; chunk < chunks; chunk += groups)
       sum += partials[chunk * columns + column];
   }
@@ -38,38 +61,17 @@ __global__ void __launch_bounds__(32 * groups)
   }
 }
 
-struct Vectors {
-  float *sums[mostVectors];
+/// Does nothing beside the sums.
+struct Nothing {
+  __device__ __forceinline__ void read(int, int64_t, int64_t) {}
+  __device__ __forceinline__ void write(int, int64_t, int64_t) {}
 };
 
-__global__ void __launch_bounds__(256)
-    addVectorsKernel(int64_t count, const float *values, Vectors vectors) {
-  const int64_t i = int64_t(blockIdx.x) * 256 + threadIdx.x;
-  if (i < count)
-    vectors.sums[blockIdx.y][i] += values[blockIdx.y * count + i];
-}
-
-/// A thread adds `width` columns of a chunk of rows.
 template <typename T, int width>
-__global__ void __launch_bounds__(128)
+__global__ void __launch_bounds__(sumThreads)
     columnSumsKernel(int64_t rows, int64_t columns, int64_t stride,
                      const T *values, float *partials) {
-  const int64_t column = (int64_t(blockIdx.x) * 128 + threadIdx.x) * width;
-  if (column >= columns)
-    return;
-  const int64_t first = int64_t(blockIdx.y) * columnSumRows;
-  const int64_t last =
-      first + columnSumRows < rows ? first + columnSumRows : rows;
-  float sums[width] = {};
-#pragma unroll 8
-  for (int64_t row = first; row < last; ++row) {
-    float value[width];
-    load(value, values + row * stride + column);
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      sums[i] += value[i];
-  }
-  store(partials + blockIdx.y * columns + column, sums);
+  sumColumns<width, 8>(rows, columns, stride, values, partials, Nothing());
 }
 
 template <typename T>
@@ -83,41 +85,56 @@ __global__ void __launch_bounds__(256)
 
 } // namespace
 
-/// result[c] (+)= sum of partials[chunk][c].
-static void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
-                      const float *partials, bool accumulate, float *result) {
-  launch(stream, addChunksKernel, blocksFor(columns, 32), 32 * groups,
-         32 * groups * sizeof(float), chunks, columns, partials, accumulate,
-         result);
+static void addUp(const Stream &stream, const Partials *first, size_t count,
+                  bool accumulate) {
+  Table table{};
+  std::copy(first, first + count, table.entries);
+  unsigned blocks = 0;
+  for (const Partials &entry : table.entries)
+    blocks += blocksFor(entry.columns, 32);
+  launch(stream, addPartialsKernel, blocks, 32 * groups,
+         32 * groups * sizeof(float), table, accumulate);
 }
 
-void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
-               const float *partials, float *sums) {
-  addChunks(stream, chunks, columns, partials, false, sums);
+void addPartials(const Stream &stream, std::initializer_list<Partials> list) {
+  addUp(stream, list.begin(), list.size(), true);
+}
+
+void setPartials(const Stream &stream, std::initializer_list<Partials> list) {
+  addUp(stream, list.begin(), list.size(), false);
 }
 
 void addVectors(const Stream &stream, int64_t count, const float *values,
                 std::initializer_list<float *> sums) {
-  Vectors vectors{};
-  std::copy(sums.begin(), sums.end(), vectors.sums);
-  launch(stream, addVectorsKernel, dim3(blocksFor(count, 256), sums.size()),
-         256, 0, count, values, vectors);
+  Partials list[mostPartials];
+  size_t entries = 0;
+  for (float *sum : sums) {
+    list[entries] = {1, count, values + entries * count, sum};
+    ++entries;
+  }
+  addUp(stream, list, entries, true);
+}
+
+template <typename T>
+void columnSums(const Stream &stream, int64_t rows, int64_t columns,
+                int64_t stride, const T *values, float *partials) {
+  constexpr int width = 16 / sizeof(T);
+  if (inPacks(columns, stride, values))
+    launch(stream, columnSumsKernel<T, width>, sumBlocks(rows, columns, width),
+           sumThreads, sumSharedBytes(width), rows, columns, stride, values,
+           partials);
+  else
+    launch(stream, columnSumsKernel<T, 1>, sumBlocks(rows, columns, 1),
+           sumThreads, sumSharedBytes(1), rows, columns, stride, values,
+           partials);
 }
 
 template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
                    int64_t stride, const T *values, float *partials,
                    float *sums) {
-  const int64_t chunks = columnSumChunks(rows);
-  if (columns % 4 == 0 && stride % 4 == 0)
-    launch(stream, columnSumsKernel<T, 4>,
-           dim3(blocksFor(columns, 4 * 128), chunks), 128, 0, rows, columns,
-           stride, values, partials);
-  else
-    launch(stream, columnSumsKernel<T, 1>,
-           dim3(blocksFor(columns, 128), chunks), 128, 0, rows, columns, stride,
-           values, partials);
-  addChunks(stream, chunks, columns, partials, true, sums);
+  columnSums(stream, rows, columns, stride, values, partials);
+  addPartials(stream, {{columnSumChunks(rows), columns, partials, sums}});
 }
 
 template <typename T>
@@ -128,6 +145,8 @@ void addToRows(const Stream &stream, int64_t rows, int64_t columns,
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
+  template void columnSums(const Stream &, int64_t, int64_t, int64_t,          \
+                           const T *, float *);                                \
   template void addColumnSums(const Stream &, int64_t, int64_t, int64_t,       \
                               const T *, float *, float *);                    \
   template void addToRows(const Stream &, int64_t, int64_t, int64_t,           \

@@ -145,7 +145,7 @@ void rmsInputGrad(const Stream &stream, int64_t rows, int64_t columns,
            2 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
            scale, gain, residual, kept, dx, partials);
   });
-  addChunks(stream, chunks, columns, partials, grads);
+  setPartials(stream, {{chunks, columns, partials, grads}});
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \

@@ -247,8 +247,8 @@ void headsInputGrad(const Stream &stream, const LayerDesc &layer,
                     float *partials) {
   onHeads<true>(stream, layer, norms, qkv, partials);
   if (norms.queryGain)
-    addChunks(stream, normChunks(numTokens(layer)), 2 * headWidth(layer),
-              partials, gainGrads);
+    setPartials(stream, {{normChunks(numTokens(layer)), 2 * headWidth(layer),
+                          partials, gainGrads}});
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \

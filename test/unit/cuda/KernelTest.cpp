@@ -9,7 +9,6 @@
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
 #include "runtime/bodies/norm.h"
 #include "runtime/model/cuda_layouts.h"
 
@@ -27,10 +26,22 @@ struct Extent {
 
 TYPED_TEST(Kernels, Norm) {
   using T = TypeParam;
-  // One row, rows without packs, more rows than a chunk, more columns than a
-  // block has threads.
-  for (auto [rows, columns] :
-       {Extent{1, 4}, {3, 7}, {13, 144}, {21, 768}, {600, 36}, {9, 2052}}) {
+  // One row, rows without packs, more rows than a chunk, chunks that end within
+  // the rows read at once, and rows of each number of packs a lane, with the
+  // longest of a block and of registers and longer ones.
+  for (auto [rows, columns] : {Extent{1, 4},
+                               {3, 7},
+                               {13, 144},
+                               {21, 768},
+                               {600, 36},
+                               {4101, 16},
+                               {9, 2052},
+                               {5, 1600},
+                               {9, 1024},
+                               {3, 2048},
+                               {2, 2056},
+                               {3, 4096},
+                               {2, 4104}}) {
     auto x = randoms<T>(1, rows * columns), dy = randoms<T>(2, rows * columns);
     auto residual = randoms<T>(3, rows * columns);
     auto gain = randoms<float>(4, columns), bias = randoms<float>(5, columns);
@@ -103,24 +114,6 @@ TYPED_TEST(Kernels, Norm) {
     expectClose(onSums.read(), sums, part, "sums" + size);
     EXPECT_TRUE(same(residual, kept.read())) << "residual" << size;
     expectClose(onNormal.read(), y, part, "y once more" + size);
-  }
-}
-
-TYPED_TEST(Kernels, ColumnSumsAdd) {
-  using T = TypeParam;
-  for (auto [rows, columns] :
-       {Extent{1, 1}, {5, 3}, {64, 36}, {65, 520}, {700, 132}, {9000, 4}}) {
-    auto values = randoms<T>(1, rows * columns);
-    auto start = randoms<float>(2, columns);
-    std::vector<double> sums = doubles(start);
-    for (int64_t i = 0; i < rows * columns; ++i)
-      sums[i % columns] += number(values[i]);
-    DeviceArray<T> onValues(values);
-    DeviceArray<float> onSums(start), partials(columnSumChunks(rows) * columns);
-    addColumnSums(this->stream, rows, columns, columns, onValues.get(),
-                  partials.get(), onSums.get());
-    this->wait();
-    expectClose(onSums.read(), sums, 1e-5, "sums");
   }
 }
 
