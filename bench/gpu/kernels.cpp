@@ -135,7 +135,7 @@ struct Model {
                 2.0 * rows * hidden * ffn, o.layers,
                 [&] { gelu(Epilogue::BiasGelu); });
     forward("fc", hidden, ffn, nullptr, fuses ? 0 : o.layers);
-    table.row("gelu", 2 * wideRow, 0, fuses ? o.layers : 2 * o.layers,
+    table.row("gelu", 2 * wideRow, 0, fuses ? 0 : o.layers,
               [&] { geluForward(stream, rows * ffn, wide, y); });
     forward("fcProj, residual", ffn, hidden, normal);
 
@@ -159,16 +159,30 @@ struct Model {
                           residual, y, sums, partials);
     });
 
+    const int64_t chunks = columnSumChunks(rows);
+    float *qkvPartials = partials + chunks * ffn;
+    table.row("gelu and fc column sums", 3 * wideRow, 0, o.layers, [&] {
+      geluAndColumnSums(stream, rows, ffn, x, y, wide, partials);
+    });
     weightGrad("fcProj W", ffn, hidden);
     weightGrad("fc W", hidden, ffn);
-    table.row("fc column sums", wideRow, 0, o.layers, [&] {
-      addColumnSums(stream, rows, ffn, ffn, wide, partials, sums);
-    });
     weightGrad("proj W", hidden, hidden);
     weightGrad("qkv W", hidden, 3 * hidden);
     table.row("qkv column sums", 3 * row, 0, o.layers, [&] {
-      addColumnSums(stream, rows, 3 * hidden, 3 * hidden, wide, partials, sums);
+      columnSums(stream, rows, 3 * hidden, 3 * hidden, wide, qkvPartials);
     });
+    table.row("sums of vectors",
+              4.0 * (chunks * (ffn + 3 * hidden) + 2 * (ffn + 9 * hidden)), 0,
+              o.layers, [&] {
+                addPartials(stream, {{chunks, ffn, partials, sums},
+                                     {chunks, 3 * hidden, qkvPartials, grads},
+                                     {1, hidden, gain, grads + 3 * hidden},
+                                     {1, hidden, gain, grads + 4 * hidden},
+                                     {1, hidden, gain, grads + 5 * hidden},
+                                     {1, hidden, gain, grads + 6 * hidden},
+                                     {1, hidden, gain, grads + 7 * hidden},
+                                     {1, hidden, gain, grads + 8 * hidden}});
+              });
   }
 
   void ends() {
@@ -276,8 +290,9 @@ struct Model {
         *scale = randoms<float>(rows * ffn, 1),
         *logSumExp = allocate<float>(rows * o.heads),
         *sums = allocate<float>(4 * ffn),
-        *partials = allocate<float>(std::max(normChunks(rows) * 4 * hidden,
-                                             columnSumChunks(rows) * ffn)),
+        *partials = allocate<float>(
+            std::max(normChunks(rows) * 4 * hidden,
+                     columnSumChunks(rows) * (ffn + 3 * hidden))),
         *grads =
             allocate<float>(std::max(4 * hidden * hidden, o.sequence *hidden)),
         *tableGrad = allocate<float>(padded * hidden),

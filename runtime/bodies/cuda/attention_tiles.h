@@ -66,6 +66,8 @@ storeRows(Bf16 *tileRows, const float (&values)[D / 8][4], float factorTop,
           float factorBottom, Bf16 *head, int64_t stride, int first, int end,
           int width) {
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  // The other lanes may still read what was there.
+  __syncwarp();
 #pragma unroll
   for (int n = 0; n < D / 8; ++n) {
     const uint32_t top =
