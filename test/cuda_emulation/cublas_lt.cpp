@@ -200,7 +200,7 @@ void load(const Desc &desc, const MatrixLayout &a, const MatrixLayout &b,
                    uint64_t(a.type), uint64_t(d.type), a.rows, a.columns,
                    b.rows, b.columns, algorithm})
           .second;
-  if (isNew && emulation::residentsOn(device) > 0)
+  if (isNew && emulation::groupsOn(device) > 0)
     fail("a kernel is loaded while one of NCCL waits on the device: each "
          "product must have been made once before ranks connect");
 }

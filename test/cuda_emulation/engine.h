@@ -160,8 +160,9 @@ int injected(const char *function);
 /// What the library offers for products, and how many there were by algorithm.
 std::vector<Algorithm> algorithms();
 void countProduct(size_t number);
-/// How many groups of NCCL's calls are on a device and have not ended.
-int residentsOn(int device);
+/// How many groups of NCCL's calls have been enqueued on a device, or are in a
+/// graph, and have not ended.
+int groupsOn(int device);
 /// Delays later events of a stream, in what runs in it.
 std::function<void(double ms)> delayOf(cudaStream_t stream);
 /// Counts handles for liveHandles().

@@ -196,10 +196,7 @@ int mostResident() {
   return std::exchange(most, 0);
 }
 
-int residentsOn(int device) {
-  std::lock_guard<std::mutex> lock(Engine::get().mutex);
-  return residents[device];
-}
+int groupsOn(int device) { return groupsOfDevices[device]; }
 
 void GroupRun::leaveDevice() {
   if (isResident)

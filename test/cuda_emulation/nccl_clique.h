@@ -103,15 +103,21 @@ struct CommState {
   std::atomic<int> held{0};
 };
 
+/// Groups of calls that streams or graphs hold, by device.
+constexpr int mostDevices = 64;
+inline std::atomic<int> groupsOfDevices[mostDevices];
+
 /// The calls of a group on one communicator and stream, as the device's work.
 struct GroupRun {
   GroupRun(std::shared_ptr<CommState> state, std::vector<NcclCall> group)
       : comm(std::move(state)), calls(std::move(group)) {
     ++comm->held;
+    ++groupsOfDevices[comm->device];
   }
   ~GroupRun() {
     leaveDevice();
     --comm->held;
+    --groupsOfDevices[comm->device];
   }
 
   const std::shared_ptr<CommState> comm;
