@@ -152,7 +152,9 @@ void inputGrad(const Stream &stream, const NormGrad<T> &a, float *sums) {
     else
       runAny(anyInputGradKernel<T, 1, keeps>, 1);
   }
-  setPartials(stream, {{chunks, normSums<kind> * a.columns, a.partials, sums}});
+  if (sums)
+    setPartials(stream,
+                {{chunks, normSums<kind> * a.columns, a.partials, sums}});
 }
 
 } // namespace
