@@ -133,12 +133,13 @@ struct BlockWorkspace {
   int64_t gemm, gemmBytes;
   /// [tokens, max(hidden, ffn)].
   int64_t activations;
-  /// The gradient of the queries, kept here until all readers of q are done.
+  /// The gradient of the queries, kept here until all readers of q are done;
+  /// then partial sums of the first norm.
   int64_t queryGrad;
   /// [batch][heads][sequence]: products of attention's output and gradient.
   int64_t rowDots;
-  /// In I, for the vectors of a norm; in W, for the bias gradients of qkv and
-  /// fc.
+  /// In I, for the vectors of the second norm; in W, for the bias gradients of
+  /// qkv and fc.
   int64_t partials;
 
   constexpr explicit BlockWorkspace(const LayerDesc &layer)
@@ -150,7 +151,8 @@ struct BlockWorkspace {
     gemm = all.place(gemmRegionBytes(gemmBytes));
     activations =
         all.place(activationBytes(layer, tokens * larger(hidden, layer.ffn)));
-    queryGrad = all.place(activationBytes(layer, tokens * hidden));
+    queryGrad = all.place(larger(activationBytes(layer, tokens * hidden),
+                                 floatBytes(normChunks(tokens) * 2 * hidden)));
     rowDots = all.place(floatBytes(tokens * layer.heads));
     partials = all.place(
         floatBytes(larger(normChunks(tokens) * 4 * hidden,

@@ -86,14 +86,36 @@ __global__ void copiesKernel(float *tensor, float *copy, int64_t count) {
 __global__ void __launch_bounds__(threads)
     squaresKernel(Table<SquaredTensor> table, double *partials) {
   const SquaredTensor &tensor = table.entries[blockIdx.y];
-  double sum = 0;
-  forPacks(tensor.count, [&](auto width, int64_t at) {
-    float value[width.value];
-    load(value, tensor.values + at);
+  // There are few blocks, so each thread has several packs in flight, and a
+  // chain of additions for each element of one.
+  constexpr int atOnce = 8;
+  const int64_t step = 4 * stride();
+  double sums[4] = {};
+  const auto add = [&](const float (&value)[4]) {
 #pragma unroll
-    for (int i = 0; i < width.value; ++i)
-      sum += double(value[i]) * double(value[i]);
-  });
+    for (int i = 0; i < 4; ++i)
+      sums[i] += double(value[i]) * double(value[i]);
+  };
+  int64_t at = 4 * firstElement();
+  for (; at + (atOnce - 1) * step + 4 <= tensor.count; at += atOnce * step) {
+    float value[atOnce][4];
+#pragma unroll
+    for (int a = 0; a < atOnce; ++a)
+      load(value[a], tensor.values + at + a * step);
+#pragma unroll
+    for (int a = 0; a < atOnce; ++a)
+      add(value[a]);
+  }
+  for (; at < tensor.count; at += step) {
+    float value[4] = {};
+    if (at + 4 <= tensor.count)
+      load(value, tensor.values + at);
+    else
+      for (int i = 0; i < 3; ++i)
+        value[i] = at + i < tensor.count ? tensor.values[at + i] : 0;
+    add(value);
+  }
+  double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   sum = blockSum(sum, reinterpret_cast<double *>(sharedMemory()));
   if (threadIdx.x == 0)
     partials[blockIdx.y * sumBlocks + blockIdx.x] = sum;

@@ -140,6 +140,10 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
   const auto *outputGrad = static_cast<const T *>(args->outputGrad);
   T *scratch = b.activations();
+  // The gradient of the queries is gone when the first norm begins.
+  const int64_t chunks = normChunks(b.rows);
+  auto *norm1Sums = region<float>(args->workspace, b.scratch.queryGrad);
+  float *norm2Sums = b.partials();
 
   b.feedForwardGrad(outputGrad);
   b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu), b.weights[b.at.fc],
@@ -148,7 +152,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
       b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
       b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
       b.weights.fp32(b.at.norm2Bias), outputGrad, b.forW(b.s.outputGrad),
-      b.forW(b.s.middleGrad), b.vectorGrads(2), b.partials());
+      b.forW(b.s.middleGrad), nullptr, norm2Sums);
 
   b.linear.inputGrad(b.hidden, b.hidden, b.forW(b.s.middleGrad),
                      b.weights[b.at.proj], scratch);
@@ -161,8 +165,9 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
                    b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
                    b.weights.fp32(b.at.norm1Bias), b.forW(b.s.middleGrad),
-                   static_cast<T *>(args->inputGrads[0]), b.vectorGrads(0),
-                   b.partials());
+                   static_cast<T *>(args->inputGrads[0]), nullptr, norm1Sums);
+  setPartials(b.stream, {{chunks, 4 * b.hidden, norm2Sums, b.vectorGrads(2)},
+                         {chunks, 2 * b.hidden, norm1Sums, b.vectorGrads(0)}});
 }
 
 template <typename T>

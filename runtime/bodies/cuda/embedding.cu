@@ -43,7 +43,7 @@ constexpr int rowsAtOnce = 8;
 constexpr int64_t warpShared = sizeof(uint4) + warpTokens * sizeof(int);
 
 /// Bit i of votes[l]: token first + 32 l + i is `id`, and below `end`.
-__device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
+__device__ __forceinline__ void findTokens(const int32_t *ids, int64_t first,
                                            int64_t end, int32_t id,
                                            unsigned (&votes)[looks]) {
   const int64_t mine = first + threadIdx.x % 32;
@@ -51,13 +51,9 @@ __device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
 #pragma unroll
   for (int l = 0; l < looks; ++l)
     found[l] = mine + 32 * l < end ? ids[mine + 32 * l] : -1;
-  bool any = false;
 #pragma unroll
-  for (int l = 0; l < looks; ++l) {
+  for (int l = 0; l < looks; ++l)
     votes[l] = __ballot_sync(0xffffffffu, found[l] == id);
-    any |= votes[l] != 0;
-  }
-  return any;
 }
 
 /// The block of a token's first occurrence adds all rows of that token; the
@@ -76,16 +72,42 @@ __global__ void __launch_bounds__(32 * mostWarps)
   const int32_t id = ids[token];
   const bool isFirstLane = lane == 0;
   const int64_t step = warps * warpTokens;
-  unsigned mine[looks];
-  bool any = false;
-  for (int64_t first = warp * warpTokens; first < token && !any; first += step)
-    any = findTokens(ids, first, token, id, mine);
-  if (isFirstLane)
-    votes[warp].x = any;
+  // Most tokens are alone, or not the first: one pass over all ids, without
+  // barriers, tells.
+  bool before = false, after = false;
+#pragma unroll 8
+  for (int64_t other = threadIdx.x; other < tokens; other += blockDim.x) {
+    const bool isSame = ids[other] == id;
+    before |= isSame && other < token;
+    after |= isSame && other > token;
+  }
+  before = __ballot_sync(0xffffffffu, before) != 0;
+  after = __ballot_sync(0xffffffffu, after) != 0;
+  if (isFirstLane) {
+    votes[warp].x = before;
+    votes[warp].y = after;
+  }
   __syncthreads();
-  for (int w = 0; w < warps; ++w)
+  bool isAlone = true;
+  for (int w = 0; w < warps; ++w) {
     if (votes[w].x)
       return;
+    isAlone &= votes[w].y == 0;
+  }
+  if (isAlone) {
+    for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
+         c += int64_t(blockDim.x) * width) {
+      float sum[width], value[width];
+      load(sum, tokenGrad + int64_t(id) * hidden + c);
+      load(value, outputGrad + token * hidden + c);
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        sum[i] += value[i];
+      store(tokenGrad + int64_t(id) * hidden + c, sum);
+    }
+    return;
+  }
+  unsigned mine[looks];
   for (int64_t begin = 0; begin < hidden;
        begin += int64_t(blockDim.x) * width) {
     const int64_t column = begin + int64_t(threadIdx.x) * width;
@@ -153,6 +175,7 @@ __global__ void __launch_bounds__(256)
        c += int64_t(blockDim.x) * width) {
     float sum[width];
     load(sum, positionGrad + position * hidden + c);
+#pragma unroll 8
     for (int64_t sample = 0; sample < samples; ++sample) {
       float value[width];
       load(value, outputGrad + (sample * sequence + position) * hidden + c);

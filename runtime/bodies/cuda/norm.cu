@@ -3,73 +3,12 @@
 
 #include "runtime/bodies/cuda/norm.h"
 
-#include "runtime/base/cuda/thread.h"
+#include "runtime/bodies/cuda/norm_rows.h"
+#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
 namespace {
-
-constexpr int warpsPerBlock = 4;
-/// The most packs of 16 bytes that a lane keeps.
-constexpr int mostPacks = 8;
-
-/// One warp per row, which it reads once and keeps in registers.
-template <typename T, int packs>
-__global__ void __launch_bounds__(32 * warpsPerBlock, 4)
-    normForwardKernel(int64_t rows, int64_t columns, const T *x,
-                      const float *gain, const float *bias, T *normal,
-                      float *scale, T *y) {
-  constexpr int width = 16 / sizeof(T);
-  const int64_t row = int64_t(blockIdx.x) * warpsPerBlock + threadIdx.x / 32;
-  if (row >= rows)
-    return;
-  const int lane = threadIdx.x % 32;
-  const T *rowX = x + row * columns;
-  float value[packs][width];
-
-  // Loads unconditionally, so that all are in flight; past the row's end, its
-  // beginning.
-#pragma unroll
-  for (int p = 0; p < packs; ++p) {
-    const int c = (32 * p + lane) * width;
-    load(value[p], rowX + (c < columns ? c : 0));
-  }
-  float sum = 0;
-#pragma unroll
-  for (int p = 0; p < packs; ++p)
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      sum += (32 * p + lane) * width < columns ? value[p][i] : 0;
-  const float mean = warpSum(sum) / columns;
-  float squares = 0;
-#pragma unroll
-  for (int p = 0; p < packs; ++p)
-#pragma unroll
-    for (int i = 0; i < width; ++i) {
-      value[p][i] -= mean;
-      squares +=
-          (32 * p + lane) * width < columns ? value[p][i] * value[p][i] : 0;
-    }
-  const float rowScale = rsqrtf(warpSum(squares) / columns + 1e-5f);
-  if (lane == 0)
-    scale[row] = rowScale;
-#pragma unroll
-  for (int p = 0; p < packs; ++p) {
-    const int c = (32 * p + lane) * width;
-    if (c >= columns)
-      continue;
-    float g[width], b[width], out[width];
-    load(g, gain + c);
-    load(b, bias + c);
-#pragma unroll
-    for (int i = 0; i < width; ++i) {
-      value[p][i] *= rowScale;
-      out[i] = g[i] * value[p][i] + b[i];
-    }
-    store(normal + row * columns + c, value[p]);
-    store(y + row * columns + c, out);
-  }
-}
 
 /// For rows without packs, or too long for registers: reads them three times,
 /// from a cache after the first.
@@ -118,41 +57,156 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
   }
 }
 
+/// For rows without packs, or too long for a block. First a warp computes a
+/// row's two sums; then each thread goes down the chunk in its own columns, and
+/// reads again, from a cache.
+template <typename T, int width, bool keeps>
+__global__ void __launch_bounds__(512) anyInputGradKernel(NormGrad<T> a) {
+  const auto [rows, columns, chunkRows, dy, normal, scale, gain, bias, residual,
+              kept, dx, partials] = a;
+  auto *means = reinterpret_cast<float *>(sharedMemory());
+  float *slopes = means + chunkRows, *scales = slopes + chunkRows;
+  const int64_t first = int64_t(blockIdx.x) * chunkRows;
+  const int count =
+      static_cast<int>(first + chunkRows < rows ? chunkRows : rows - first);
+  const int lane = threadIdx.x % 32;
+  for (int r = threadIdx.x / 32; r < count; r += blockDim.x / 32) {
+    const int64_t at = (first + r) * columns;
+    float mean = 0, slope = 0;
+    for (int64_t c = lane * width; c < columns; c += 32 * width) {
+      float grad[width], value[width], g[width];
+      load(grad, dy + at + c);
+      load(value, normal + at + c);
+      load(g, gain + c);
+#pragma unroll
+      for (int i = 0; i < width; ++i) {
+        mean += grad[i] * g[i];
+        slope += grad[i] * g[i] * value[i];
+      }
+    }
+    mean = warpSum(mean) / columns;
+    slope = warpSum(slope) / columns;
+    if (lane == 0) {
+      means[r] = mean;
+      slopes[r] = slope;
+      scales[r] = scale[first + r];
+    }
+  }
+  __syncthreads();
+  for (int64_t c = int64_t(threadIdx.x) * width; c < columns;
+       c += int64_t(blockDim.x) * width) {
+    float g[width], b[width], gainGrad[width] = {}, biasGrad[width] = {};
+    float residualSum[width] = {}, sum[width] = {};
+    load(g, gain + c);
+    load(b, bias + c);
+    // Two rows at once: with more, registers would not let a large device hold
+    // all blocks at the same time.
+#pragma unroll 2
+    for (int r = 0; r < count; ++r) {
+      const int64_t at = (first + r) * columns + c;
+      float grad[width], value[width], out[width] = {};
+      load(grad, dy + at);
+      load(value, normal + at);
+      if (residual)
+        load(out, residual + at);
+      if constexpr (keeps) {
+        store(kept + at, out);
+#pragma unroll
+        for (int i = 0; i < width; ++i)
+          residualSum[i] += out[i];
+      }
+#pragma unroll
+      for (int i = 0; i < width; ++i) {
+        out[i] +=
+            scales[r] * (grad[i] * g[i] - means[r] - value[i] * slopes[r]);
+        gainGrad[i] += grad[i] * value[i];
+        biasGrad[i] += grad[i];
+        if constexpr (keeps)
+          sum[i] += out[i];
+        value[i] = g[i] * value[i] + b[i];
+      }
+      store(dx + at, out);
+      store(normal + at, value);
+    }
+    float *partial = partials + blockIdx.x * (keeps ? 4 : 2) * columns;
+    store(partial + c, gainGrad);
+    store(partial + columns + c, biasGrad);
+    if constexpr (keeps) {
+      store(partial + 2 * columns + c, residualSum);
+      store(partial + 3 * columns + c, sum);
+    }
+  }
+}
+
+template <NormKind kind, typename T>
+void inputGrad(const Stream &stream, const NormGrad<T> &a, float *sums) {
+  constexpr bool keeps = kind == NormKind::LayerKeeping;
+  const int64_t chunks = normChunks(a.rows);
+  const auto runAny = [&](auto kernel, int64_t width) {
+    launch(stream, kernel, chunks, normThreads(a.columns, width),
+           3 * a.chunkRows * sizeof(float), a);
+  };
+  if (!normGradRows<kind>(stream, a)) {
+    if (a.columns % 4 == 0)
+      runAny(anyInputGradKernel<T, 4, keeps>, 4);
+    else
+      runAny(anyInputGradKernel<T, 1, keeps>, 1);
+  }
+  if (sums)
+    setPartials(stream,
+                {{chunks, normSums<kind> * a.columns, a.partials, sums}});
+}
+
 } // namespace
 
 template <typename T>
 void normForward(const Stream &stream, int64_t rows, int64_t columns,
                  const T *x, const float *gain, const float *bias, T *normal,
                  float *scale, T *y) {
-  constexpr int64_t width = 16 / sizeof(T);
-  const auto run = [&](auto kernel) {
-    launch(stream, kernel, blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock,
-           0, rows, columns, x, gain, bias, normal, scale, y);
-  };
-  const int64_t packs = columns % width == 0
-                            ? (columns + 32 * width - 1) / (32 * width)
-                            : mostPacks + 1;
-  if (packs <= 1)
-    run(normForwardKernel<T, 1>);
-  else if (packs <= 2)
-    run(normForwardKernel<T, 2>);
-  else if (packs <= 3)
-    run(normForwardKernel<T, 3>);
-  else if (packs <= 4)
-    run(normForwardKernel<T, 4>);
-  else if (packs <= 6)
-    run(normForwardKernel<T, 6>);
-  else if (packs <= mostPacks)
-    run(normForwardKernel<T, mostPacks>);
-  else if (columns % 4 == 0)
-    run(anyForwardKernel<T, 4>);
-  else
-    run(anyForwardKernel<T, 1>);
+  if (normForwardRows<true>(stream, rows, columns, 1e-5f, x, gain, bias, normal,
+                            scale, y))
+    return;
+  launch(stream,
+         columns % 4 == 0 ? anyForwardKernel<T, 4> : anyForwardKernel<T, 1>,
+         blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock, 0, rows, columns,
+         x, gain, bias, normal, scale, y);
+}
+
+template <typename T>
+void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
+                   const T *dy, T *normal, const float *scale,
+                   const float *gain, const float *bias, const T *residual,
+                   T *dx, float *grads, float *partials) {
+  const int chunkRows = static_cast<int>(normChunkRows(rows));
+  inputGrad<NormKind::Layer, T>(stream,
+                                {rows, columns, chunkRows, dy, normal, scale,
+                                 gain, bias, residual, nullptr, dx, partials},
+                                grads);
+}
+
+template <typename T>
+void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
+                          const T *dy, T *normal, const float *scale,
+                          const float *gain, const float *bias,
+                          const T *residual, T *kept, T *dx, float *sums,
+                          float *partials) {
+  const int chunkRows = static_cast<int>(normChunkRows(rows));
+  inputGrad<NormKind::LayerKeeping, T>(stream,
+                                       {rows, columns, chunkRows, dy, normal,
+                                        scale, gain, bias, residual, kept, dx,
+                                        partials},
+                                       sums);
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
   template void normForward(const Stream &, int64_t, int64_t, const T *,       \
-                            const float *, const float *, T *, float *, T *);
+                            const float *, const float *, T *, float *, T *);  \
+  template void normInputGrad(                                                 \
+      const Stream &, int64_t, int64_t, const T *, T *, const float *,         \
+      const float *, const float *, const T *, T *, float *, float *);         \
+  template void normInputGradKeeping(                                          \
+      const Stream &, int64_t, int64_t, const T *, T *, const float *,         \
+      const float *, const float *, const T *, T *, T *, float *, float *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)
 

@@ -27,7 +27,8 @@ void normForward(const Stream &stream, int64_t rows, int64_t columns,
 /// dx = residual + gradient through the norm; the residual may be null. Also
 /// writes the gradients of gain and bias to grads [2 * columns], and y in place
 /// of normal, which is no longer needed. `partials` has normChunks(rows) * 2 *
-/// columns elements (model/cuda_layouts.h).
+/// columns elements (model/cuda_layouts.h). If `grads` is null, these are left
+/// for setPartials() (reduce.h), which adds those of several norms at once.
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const T *dy, T *normal, const float *scale,
@@ -38,7 +39,8 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
 /// sums the columns of both: sums [4][columns] are the gradients of gain and
 /// bias, the residual's sums and those of dx. The last two are gradients of the
 /// biases before either tensor, which then need no pass of their own.
-/// `partials` has normChunks(rows) * 4 * columns elements.
+/// `partials` has normChunks(rows) * 4 * columns elements; `sums` may be null
+/// as well.
 template <typename T>
 void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
                           const T *dy, T *normal, const float *scale,

@@ -3,23 +3,17 @@
 
 #include "runtime/bodies/cuda/rms_norm.h"
 
-#include "runtime/base/cuda/thread.h"
+#include "runtime/bodies/cuda/norm_rows.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/model/cuda_layouts.h"
-
-#include <algorithm>
 
 namespace rondo::runtime::cuda {
 
 namespace {
 
-constexpr int packWidth = 4;
-constexpr int warpsPerBlock = 4;
-
-/// One warp per row.
+/// One warp per row, for rows without packs or too long for registers.
 template <typename T, int width>
 __global__ void __launch_bounds__(32 * warpsPerBlock)
-    rmsForwardKernel(int64_t rows, int64_t columns, float epsilon, const T *x,
+    anyForwardKernel(int64_t rows, int64_t columns, float epsilon, const T *x,
                      const float *gain, T *normal, float *scale, T *y) {
   const int64_t row = int64_t(blockIdx.x) * warpsPerBlock + threadIdx.x / 32;
   if (row >= rows)
@@ -52,13 +46,12 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
   }
 }
 
-/// One block per chunk of rows, like the kernel of a norm with mean and bias.
+/// For rows without packs, or too long for a block: one block per chunk of
+/// rows, like the kernel of a norm with mean and bias.
 template <typename T, int width>
-__global__ void __launch_bounds__(512)
-    rmsInputGradKernel(int64_t rows, int64_t columns, int chunkRows,
-                       const T *dy, T *normal, const float *scale,
-                       const float *gain, const T *residual, T *kept, T *dx,
-                       float *partials) {
+__global__ void __launch_bounds__(512) anyInputGradKernel(NormGrad<T> a) {
+  const auto [rows, columns, chunkRows, dy, normal, scale, gain, bias, residual,
+              kept, dx, partials] = a;
   auto *slopes = reinterpret_cast<float *>(sharedMemory());
   float *scales = slopes + chunkRows;
   const int64_t first = int64_t(blockIdx.x) * chunkRows;
@@ -111,25 +104,19 @@ __global__ void __launch_bounds__(512)
   }
 }
 
-/// Calls `run` with the widest pack that rows of `columns` elements allow.
-template <typename Run> void withWidth(int64_t columns, Run run) {
-  if (columns % packWidth == 0)
-    run(std::integral_constant<int, packWidth>());
-  else
-    run(std::integral_constant<int, 1>());
-}
-
 } // namespace
 
 template <typename T>
 void rmsForward(const Stream &stream, int64_t rows, int64_t columns,
                 float epsilon, const T *x, const float *gain, T *normal,
                 float *scale, T *y) {
-  withWidth(columns, [&](auto width) {
-    launch(stream, rmsForwardKernel<T, width.value>,
-           blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock, 0, rows, columns,
-           epsilon, x, gain, normal, scale, y);
-  });
+  if (normForwardRows<false, T>(stream, rows, columns, epsilon, x, gain,
+                                nullptr, normal, scale, y))
+    return;
+  launch(stream,
+         columns % 4 == 0 ? anyForwardKernel<T, 4> : anyForwardKernel<T, 1>,
+         blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock, 0, rows, columns,
+         epsilon, x, gain, normal, scale, y);
 }
 
 template <typename T>
@@ -137,14 +124,18 @@ void rmsInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                   const T *dy, T *normal, const float *scale, const float *gain,
                   const T *residual, T *kept, T *dx, float *grads,
                   float *partials) {
-  const int64_t chunks = normChunks(rows), chunkRows = normChunkRows(rows);
-  withWidth(columns, [&](auto width) {
-    const int64_t threads =
-        std::clamp<int64_t>((columns / width.value + 31) / 32 * 32, 64, 512);
-    launch(stream, rmsInputGradKernel<T, width.value>, chunks, threads,
-           2 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
-           scale, gain, residual, kept, dx, partials);
-  });
+  const int64_t chunks = normChunks(rows);
+  const NormGrad<T> a{rows, columns, static_cast<int>(normChunkRows(rows)),
+                      dy,   normal,  scale,
+                      gain, nullptr, residual,
+                      kept, dx,      partials};
+  if (!normGradRows<NormKind::RootMeanSquare>(stream, a)) {
+    const int width = columns % 4 == 0 ? 4 : 1;
+    launch(stream,
+           width == 4 ? anyInputGradKernel<T, 4> : anyInputGradKernel<T, 1>,
+           chunks, normThreads(columns, width), 2 * a.chunkRows * sizeof(float),
+           a);
+  }
   setPartials(stream, {{chunks, columns, partials, grads}});
 }
 

@@ -22,10 +22,17 @@ TYPED_TEST_SUITE(LlamaKernels, Types);
 TYPED_TEST(LlamaKernels, RmsNorm) {
   using T = TypeParam;
   constexpr float epsilon = 1e-2f;
-  // One row, rows without packs, more rows than a chunk, more columns than a
-  // block has threads.
-  for (auto [rows, columns] :
-       {std::pair<int64_t, int64_t>{1, 4}, {3, 7}, {600, 36}, {9, 2052}}) {
+  // One row, rows without packs, more rows than a chunk, chunks that end within
+  // the rows read at once, and the longest rows of a block and of registers.
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 4},
+                               {3, 7},
+                               {600, 36},
+                               {21, 768},
+                               {4101, 16},
+                               {9, 2052},
+                               {3, 2048},
+                               {3, 4096},
+                               {2, 4104}}) {
     auto x = randoms<T>(1, rows * columns), dy = randoms<T>(2, rows * columns);
     auto residual = randoms<T>(3, rows * columns);
     auto gain = randoms<float>(4, columns);
