@@ -149,15 +149,22 @@ struct Model {
     inputGrad("fc I", hidden, ffn);
     table.row("norm I, keeping", 7 * row, 0, o.layers, [&] {
       normInputGradKeeping<Bf16>(stream, rows, hidden, x, normal, scale, gain,
-                                 gain, residual, kept, y, sums, partials);
+                                 gain, residual, kept, y, nullptr, partials);
     });
     inputGrad("proj I", hidden, hidden);
     attentionInputGrads(8 * row, 5 * square);
     inputGrad("qkv I", hidden, 3 * hidden);
     table.row("norm I", 5 * row, 0, o.layers, [&] {
       normInputGrad<Bf16>(stream, rows, hidden, x, normal, scale, gain, gain,
-                          residual, y, sums, partials);
+                          residual, y, nullptr, partials);
     });
+    const int64_t normChunk = normChunks(rows);
+    table.row("sums of norms' vectors", 4.0 * 6 * hidden * (normChunk + 1), 0,
+              o.layers, [&] {
+                setPartials(stream, {{normChunk, 4 * hidden, partials, sums},
+                                     {normChunk, 2 * hidden, scale,
+                                      sums + 4 * hidden}});
+              });
 
     const int64_t chunks = columnSumChunks(rows);
     float *qkvPartials = partials + chunks * ffn;
@@ -289,7 +296,7 @@ struct Model {
   float *gain = randoms<float>(hidden, 1),
         *scale = randoms<float>(rows * ffn, 1),
         *logSumExp = allocate<float>(rows * o.heads),
-        *sums = allocate<float>(4 * ffn),
+        *sums = allocate<float>(4 * ffn + 6 * hidden),
         *partials = allocate<float>(
             std::max(normChunks(rows) * 4 * hidden,
                      columnSumChunks(rows) * (ffn + 3 * hidden))),
