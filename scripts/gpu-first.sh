@@ -3,7 +3,7 @@
 # gpu-first.sh BUILD [PART...]
 #
 # What to run first on a machine with a GPU that Rondo has not run on. Each part
-# can run alone, takes at most 10 minutes, and writes BUILD/first/PART.txt;
+# can run alone, takes up to 10 minutes, and writes BUILD/first/PART.txt;
 # without PART all run in this order:
 #
 #   tests       scripts/test-gpu.sh
@@ -12,6 +12,7 @@
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
 #   350m        GPT-2 350M beside PyTorch
 #
+# CASES is a filter for the cases that sanitizers see, as GoogleTest's.
 # docs/cuda.md says what to expect, and what to try after a failure. Builds as
 # gpu-build.sh does, with the same variables. The last lines give the result of
 # each part. Status 0; 1 after a failure; 77 without a device.
@@ -39,7 +40,9 @@ export BUILT
 mkdir -p "$build/first"
 out=$build/first
 
-# Memory, races in shared memory, reads of memory nobody wrote, barriers.
+# Memory, races in shared memory, reads of memory nobody wrote, barriers. Not of
+# cuDNN's kernels, in whose own barriers racecheck sees races, and not of the
+# largest sizes, which take minutes.
 sanitizers() {
   tool=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   if [ ! -x "$tool" ]; then
@@ -50,18 +53,22 @@ sanitizers() {
   for check in memcheck racecheck initcheck synccheck; do
     log=$out/$check.log
     RONDO_CASE_SECONDS=120 timeout 140 "$tool" --tool $check --error-exitcode 9 \
-      "$build/bin/rondo-cuda-tests" --gtest_filter="${CASES:-*}" >"$log" 2>&1
+      "$build/bin/rondo-cuda-tests" \
+      --gtest_filter="${CASES:--*Cudnn*:Wide*}" >"$log" 2>&1
     status=$?
     cases=$(grep -c '^\[       OK' "$log")
-    case $status in
-    0) echo "$check: $cases cases, nothing found" ;;
-    124) echo "$check: nothing found in the $cases cases that 140 s allowed" ;;
-    *)
+    # A case that hangs ends with the status of a time limit as well.
+    if [ $status -eq 0 ]; then
+      echo "$check: $cases cases, nothing found"
+    elif [ $status -eq 124 ] && ! grep -q ' takes more than ' "$log" &&
+      ! grep '^========= ' "$log" | grep -v 'SUMMARY: 0 \|terminate success' |
+      grep -q 'rror\|Race\|Invalid\|Uninit'; then
+      echo "$check: nothing found in the $cases cases that 140 s allowed"
+    else
       echo "FAILED $check: status $status after $cases cases; log in $log"
       grep -m 5 -A 8 '^========= [A-Z]' "$log"
       bad=1
-      ;;
-    esac
+    fi
   done
   return $bad
 }
@@ -81,6 +88,7 @@ run() {
 }
 
 failed=0
+: >"$out/results.part"
 for part in "$@"; do
   echo "== $part"
   begin=$(date +%s)

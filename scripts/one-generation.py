@@ -8,7 +8,7 @@ NCCL's library is 250 MB, too much for some ways to a machine with a GPU. Almost
 all of it is the same code for each generation. This sets the code of all others
 to 0: the file keeps its size and its layout, runs on that generation (90: an
 H100 or H200) as before, and `xz` makes 39 MB of it. Code that a driver would
-translate (PTX) goes as well.
+translate (PTX) goes as well, of whichever generation.
 
 Fat binaries are laid out as cuobjdump shows them: a header of 16 bytes with the
 magic number 0xba55ed50, then entries with their kind, sizes and generation.
@@ -26,9 +26,9 @@ GENERATION_AT = 28
 
 
 def entries(data):
-    """(generation, first byte, number of bytes) of each entry's payload."""
+    """(generation, first byte, number of bytes) of each entry's payload; 0: PTX."""
     at = data.find(MAGIC)
-    while at >= 0:
+    while 0 <= at <= len(data) - 16:
         version, header, size = struct.unpack_from("<HHQ", data, at + 4)
         end = at + header + size
         if version != 1 or header != 16 or end > len(data):
@@ -37,11 +37,11 @@ def entries(data):
             continue
         entry = at + header
         while entry + 32 <= end:
-            _, _, header, size = ENTRY.unpack_from(data, entry)
+            kind, _, header, size = ENTRY.unpack_from(data, entry)
             if header < 32 or entry + header + size > end:
                 raise ValueError(f"entry at byte {entry} is longer than its fat binary")
             generation, = struct.unpack_from("<I", data, entry + GENERATION_AT)
-            yield generation, entry + header, size
+            yield (0 if kind == 1 else generation), entry + header, size
             entry += header + size
         at = data.find(MAGIC, end)
 
@@ -58,8 +58,8 @@ def main():
         sys.exit(f"{library}: {error}")
     for each, _, size in found:
         sizes[each] = sizes.get(each, 0) + size
-    if generation not in sizes:
-        has = ", ".join(str(each) for each in sorted(sizes)) or "none"
+    if generation == 0 or generation not in sizes:
+        has = ", ".join(str(each) for each in sorted(sizes) if each) or "none"
         sys.exit(f"{library} has no code for generation {generation}, but for: {has}")
     for each, first, size in found:
         if each != generation:

@@ -47,7 +47,8 @@ struct Options {
 struct Model {
   Model(const Options &o, Clock &clock, Table &table)
       : o(o), clock(clock), table(table), rows(o.batch * o.sequence),
-        hidden(o.hidden), ffn(4 * o.hidden), padded((o.vocab + 63) / 64 * 64),
+        hidden(o.hidden), ffn(4 * o.hidden), padded((o.vocab + 7) / 8 * 8),
+        stride((o.vocab + 63) / 64 * 64),
         shape(static_cast<int>(o.batch), static_cast<int>(o.sequence),
               static_cast<int>(o.heads), static_cast<int>(o.hidden / o.heads)),
         workspace(workspaceIn(allocate<char>(gemmRegionBytes(workspaceBytes)),
@@ -58,13 +59,14 @@ struct Model {
   void forward(const char *name, int64_t in, int64_t out, const Bf16 *residual,
                int64_t count = -1) {
     table.row(name, 2.0 * (rows * (in + (residual ? 2 : 1) * out) + in * out),
-              2.0 * rows * in * out, o.layers,
+              2.0 * rows * in * out, count < 0 ? o.layers : count,
               [&] { linear.forward(in, out, x, weights, bias, residual, y); });
   }
   void inputGrad(const char *name, int64_t in, int64_t out,
                  int64_t count = -1) {
     table.row(name, 2.0 * (rows * (in + out) + in * out), 2.0 * rows * in * out,
-              o.layers, [&] { linear.inputGrad(in, out, x, weights, y); });
+              count < 0 ? o.layers : count,
+              [&] { linear.inputGrad(in, out, x, weights, y); });
   }
   void weightGrad(const char *name, int64_t in, int64_t out) {
     table.row(name, 2.0 * rows * (in + out) + 8.0 * in * out,
@@ -209,16 +211,19 @@ struct Model {
     product.a = {x, hidden};
     product.b = {table1, hidden, true};
     product.d = logits;
-    product.stride = padded;
+    product.stride = stride;
     table.row("logits", row + table16 + wordRow, flops, 1,
               [&] { clock.gemms.multiply(stream, product, workspace); });
-    const Logits<Bf16> all{rows, o.vocab, padded, logits};
+    const Logits<Bf16> all{rows, o.vocab, stride, logits};
     table.row("cross-entropy", 2 * wordRow, 0, 1, [&] {
       crossEntropy(stream, all, words, 1e-4f, losses, nullptr, nullptr);
     });
+    // Cross-entropy has left gradients there, almost all of them 0.
+    RONDO_CUDA(cudaMemcpyAsync(logits, gradients, rows * stride * sizeof(Bf16),
+                               cudaMemcpyDeviceToDevice, stream.handle));
     product.columns = hidden;
     product.inner = padded;
-    product.a = {logits, padded};
+    product.a = {logits, stride};
     product.b = {table1, hidden};
     product.d = y;
     product.stride = hidden;
@@ -227,7 +232,7 @@ struct Model {
     product.rows = padded;
     product.columns = hidden;
     product.inner = rows;
-    product.a = {logits, padded, true};
+    product.a = {logits, stride, true};
     product.b = {x, hidden};
     product.resultType = DType::Fp32;
     product.c = product.d = tableGrad;
@@ -278,7 +283,8 @@ struct Model {
   Options o;
   Clock &clock;
   Table &table;
-  int64_t rows, hidden, ffn, padded;
+  /// `padded` words are multiplied, rows of logits are `stride` apart.
+  int64_t rows, hidden, ffn, padded, stride;
   AttentionShape shape;
   GemmWorkspace workspace;
   Linear<Bf16> linear;
@@ -292,7 +298,8 @@ struct Model {
        *weights = randoms<Bf16>(4 * hidden * hidden, 2e-2f),
        *bias = randoms<Bf16>(ffn, 1),
        *table1 = randoms<Bf16>(padded * hidden, 2e-2f),
-       *logits = allocate<Bf16>(rows * padded);
+       *logits = allocate<Bf16>(rows * stride),
+       *gradients = randoms<Bf16>(rows * stride, 1e-3f);
   float *gain = randoms<float>(hidden, 1),
         *scale = randoms<float>(rows * ffn, 1),
         *logSumExp = allocate<float>(rows * o.heads),

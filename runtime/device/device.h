@@ -95,8 +95,9 @@ public:
   virtual int64_t enqueueNs() const { return -1; }
 
   /// What is in use of the device's memory, by all programs, bytes. -1 if its
-  /// memory is the host's.
+  /// memory is the host's. Ranks with the same `place` share it.
   virtual int64_t bytesInUse() const { return -1; }
+  virtual int place() const { return 0; }
   /// Which implementation of attention tasks take, for people; empty if there
   /// is only one.
   virtual std::string attention() const { return ""; }

@@ -129,6 +129,9 @@ public:
   }
   /// Bytes of all arenas allocated in this process.
   int64_t allocatedBytes() const;
+  /// What is in use of the memory of this process's devices, by all programs;
+  /// -1 if it is the host's.
+  int64_t bytesInUse() const;
 
   /// Where a home's step leaves its part of a norm that is awaited some
   /// iterations later: one of as many places as are under way at once. In

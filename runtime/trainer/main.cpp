@@ -239,8 +239,9 @@ static int run(const Executable &executable, const Options &options,
   checkFlags(options, Turns(executable, options.schedules).text(), world);
   const Backend &backend = backendOf(executable);
   if (options.attention != Attention::Fastest && !backend.useAttention)
-    throw Error("--attention chooses between kernels for GPUs: leave it out",
-                Exit::Usage);
+    throwInAll(world, Error("--attention chooses between kernels for GPUs: "
+                            "leave it out",
+                            Exit::Usage));
   if (backend.useAttention)
     backend.useAttention(options.attention);
   Tuning tuning(executable, options, world);

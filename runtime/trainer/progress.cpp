@@ -197,6 +197,11 @@ void Progress::heldOut(int64_t number, double loss) {
   note(line);
 }
 
+static bool hasAttention(const LayerDesc &layer) {
+  return layer.kind == LayerKind::GptBlock ||
+         layer.kind == LayerKind::LlamaBlock;
+}
+
 void Progress::end() {
   if (options.quiet || !isFirst)
     return;
@@ -220,15 +225,21 @@ void Progress::end() {
     note("host: median " + duration(enqueue) +
          " of processor time to enqueue an iteration, " + share + " % of it");
   }
-  int32_t rank = 0;
-  while (!trainer.world().holds(rank))
-    ++rank;
-  const Device &device = trainer.state().device(rank);
-  if (std::string attention = device.attention(); !attention.empty())
-    note("attention: " + attention);
-  if (const int64_t used = device.bytesInUse(); used >= 0)
-    note("GPU of rank " + std::to_string(rank) + ": " + std::to_string(used) +
-         " bytes in use, of which arenas of this process " +
+  const Executable &exe = trainer.executable();
+  const bool attends =
+      std::any_of(exe.layers, exe.layers + exe.numLayers, hasAttention);
+  std::string last;
+  for (int32_t r = 0; attends && r < exe.numRanks; ++r) {
+    if (!trainer.world().holds(r))
+      continue;
+    const std::string attention = trainer.state().device(r).attention();
+    if (!attention.empty() && attention != last)
+      note("attention: " + attention);
+    last = attention;
+  }
+  if (const int64_t used = trainer.state().bytesInUse(); used >= 0)
+    note("GPUs of this process: " + std::to_string(used) +
+         " bytes in use, of which its arenas " +
          std::to_string(trainer.state().allocatedBytes()) +
          "; the rest is the driver, libraries, kernels and other programs");
 }

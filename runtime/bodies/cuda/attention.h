@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
-// itself and those before it; never a matrix of sequence x sequence. A token's
+// itself and those before it. By cuDNN where the stream has it and it takes the
+// shape (attention_cudnn.h), otherwise by the kernels described here, which
+// never make a matrix of sequence x sequence. A token's
 // q, k and v are in one row. Consecutive query heads may share a head of keys
 // and values: nothing is repeated for them, and one block adds the gradients
 // that they all have for a key, head after head. F keeps the logarithm of each

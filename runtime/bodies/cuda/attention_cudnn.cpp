@@ -10,6 +10,7 @@
 #include <cudnn_frontend.h>
 #include <dlfcn.h>
 #include <map>
+#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 #endif
@@ -65,6 +66,7 @@ using Addresses = std::unordered_map<int64_t, void *>;
 struct Plan {
   /// Null: the library refuses the shape.
   std::shared_ptr<fe::graph::Graph> forward, inputGrad;
+  void *memory = nullptr;
 };
 
 /// A tensor of [batch, heads, sequence, width] in rows of `stride` elements.
@@ -166,50 +168,57 @@ struct CudnnAttention::Library {
   ~Library() {
     if (handle)
       fe::detail::destroy_handle(handle);
-    cudaFree(memory);
+    for (void *memory : memories)
+      cudaFree(memory);
   }
 
   /// Plans a shape, and sees to it that there is memory for it.
-  Plan &plan(const AttentionShape &shape) {
+  const Plan &plan(const AttentionShape &shape) {
     const std::vector<int> key = {shape.batch,  shape.sequence, shape.heads,
                                   shape.width,  shape.kvHeads,  shape.keys,
                                   shape.values, shape.stride};
     auto [at, isNew] = plans.try_emplace(key);
-    Plan &plan = at->second;
-    if (!isNew)
-      return plan;
-    auto forward = forwardGraph(shape);
-    auto inputGrad = inputGradGraph(shape);
+    if (isNew)
+      try {
+        at->second = made(shape);
+      } catch (const Error &) {
+        throw;
+      } catch (const std::runtime_error &error) {
+        // The front end has not found a function that it needs.
+        refusal = error.what();
+      }
+    return at->second;
+  }
+
+  Plan made(const AttentionShape &shape) {
+    Plan plan{forwardGraph(shape), inputGradGraph(shape)};
     int64_t most = 0;
-    for (const auto &graph : {forward, inputGrad}) {
+    for (const auto &graph : {plan.forward, plan.inputGrad}) {
       int64_t bytes = 0;
       fe::error_t error = graph->build(handle, {fe::HeurMode_t::A});
       if (error.is_good())
         error = graph->get_workspace_size(bytes);
       if (error.is_bad()) {
         refusal = error.get_message();
-        return plan;
+        return {};
       }
       most = std::max(most, bytes);
     }
     if (most > mostWorkspaceBytes) {
       refusal = "its workspace would take " + std::to_string(most) + " bytes";
-      return plan;
+      return {};
     }
     // The gradients of q, k and v, which cannot take their place at once.
-    const int64_t grads = alignedWorkspace(gradBytes(shape));
-    if (grads + most > size)
-      allocate(grads + most);
-    plan = {forward, inputGrad};
+    plan.memory = withRoomFor(alignedWorkspace(gradBytes(shape)) + most);
     return plan;
   }
 
-  /// Replaces the memory of earlier plans, which may be in use.
-  void allocate(int64_t bytes) {
-    RONDO_CUDA(cudaDeviceSynchronize());
-    RONDO_CUDA(cudaFree(memory));
-    memory = nullptr;
-    size = 0;
+  /// Memory that plans share, since a rank's tasks run one after another. What
+  /// recorded graphs may refer to stays.
+  void *withRoomFor(int64_t bytes) {
+    if (bytes <= newest)
+      return memories.back();
+    void *memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
       throw Error("cuDNN's attention needs " + std::to_string(bytes) +
@@ -217,7 +226,10 @@ struct CudnnAttention::Library {
                       "--attention own needs none",
                   Exit::RunFailure);
     RONDO_CUDA(error);
-    size = bytes;
+    memories.push_back(memory);
+    newest = bytes;
+    sum += bytes;
+    return memory;
   }
 
   void run(fe::graph::Graph &graph, const Stream &stream, Addresses &addresses,
@@ -238,8 +250,9 @@ struct CudnnAttention::Library {
 
   cudnnHandle_t handle = nullptr;
   std::map<std::vector<int>, Plan> plans;
-  void *memory = nullptr;
-  int64_t size = 0;
+  std::vector<void *> memories;
+  /// Bytes of the last of them, and of all.
+  int64_t newest = 0, sum = 0;
   std::string refusal;
 };
 
@@ -256,7 +269,16 @@ std::unique_ptr<CudnnAttention> CudnnAttention::load(std::string &why) {
     return nullptr;
   }
   auto library = std::make_unique<Library>();
-  const cudnnStatus_t status = fe::detail::create_handle(&library->handle);
+  cudnnStatus_t status = CUDNN_STATUS_NOT_INITIALIZED;
+  try {
+    status = fe::detail::create_handle(&library->handle);
+    // The front end calls the shared CUDA runtime as well.
+    int device = 0;
+    fe::detail::cuda_get_device(&device);
+  } catch (const std::runtime_error &error) {
+    why = error.what();
+    return nullptr;
+  }
   if (status != CUDNN_STATUS_SUCCESS) {
     library->handle = nullptr;
     why = std::string("cuDNN does not start: ") +
@@ -278,8 +300,7 @@ bool CudnnAttention::forward(const Stream &stream, const AttentionShape &shape,
                          {V, part(qkv, shape.values)},
                          {O, output},
                          {Stats, logSumExp}};
-  library->run(*plan.forward, stream, addresses,
-               static_cast<char *>(library->memory));
+  library->run(*plan.forward, stream, addresses, plan.memory);
   return true;
 }
 
@@ -291,7 +312,7 @@ bool CudnnAttention::inputGrad(const Stream &stream,
   const Plan &plan = library->plan(shape);
   if (!plan.inputGrad)
     return false;
-  auto *grads = static_cast<__nv_bfloat16 *>(library->memory);
+  auto *grads = static_cast<__nv_bfloat16 *>(plan.memory);
   const int64_t bytes = Library::gradBytes(shape);
   Addresses addresses = {{Q, part(qkv, 0)},
                          {K, part(qkv, shape.keys)},
@@ -303,14 +324,14 @@ bool CudnnAttention::inputGrad(const Stream &stream,
                          {GradK, part(grads, shape.keys)},
                          {GradV, part(grads, shape.values)}};
   library->run(*plan.inputGrad, stream, addresses,
-               static_cast<char *>(library->memory) +
+               static_cast<char *>(plan.memory) +
                    Library::alignedWorkspace(bytes));
   RONDO_CUDA(cudaMemcpyAsync(qkv, grads, static_cast<size_t>(bytes),
                              cudaMemcpyDeviceToDevice, stream.handle));
   return true;
 }
 
-int64_t CudnnAttention::bytes() const { return library->size; }
+int64_t CudnnAttention::bytes() const { return library->sum; }
 const std::string &CudnnAttention::refusal() const { return library->refusal; }
 
 std::string CudnnAttention::version() const {

@@ -13,6 +13,7 @@
 #include "runtime/bodies/cuda/reduce.h"
 #include "runtime/model/cuda_layouts.h"
 
+#include <cmath>
 #include <cuda_bf16.h>
 
 namespace rondo::runtime::cuda {
@@ -187,6 +188,8 @@ Gemms::choose(const Stream &stream, const GemmKey &key, Setup &setup,
     if (!times)
       return std::nullopt;
     const size_t fastest = fastestOf(*times);
+    if (!std::isfinite((*times)[fastest]))
+      return std::nullopt;
     return GemmChoice{candidates[fastest], (*times)[fastest]};
   };
   return choices->choose(key, candidates.front(), isUsable, measure);

@@ -6,6 +6,7 @@
 #include "runtime/bodies/cuda/column_sums.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace rondo::runtime::cuda {
 
@@ -87,6 +88,7 @@ __global__ void __launch_bounds__(256)
 
 static void addUp(const Stream &stream, const Partials *first, size_t count,
                   bool accumulate) {
+  assert(count <= mostPartials);
   Table table{};
   std::copy(first, first + count, table.entries);
   unsigned blocks = 0;

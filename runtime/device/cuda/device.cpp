@@ -101,7 +101,8 @@ std::string CudaDevice::attention() const {
   if (!cudnn->refusal().empty())
     return "own kernels where cuDNN " + cudnn->version() + " has none (" +
            cudnn->refusal() + ")";
-  return "cuDNN " + cudnn->version();
+  // Without a plan there was no attention in bf16.
+  return cudnn->bytes() > 0 ? "cuDNN " + cudnn->version() : "";
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {

@@ -42,6 +42,7 @@ public:
   int64_t timeOf(int64_t stamp) override;
   int64_t enqueueNs() const override { return enqueuedNs; }
   int64_t bytesInUse() const override;
+  int place() const override { return myGpu->ordinal; }
   std::string attention() const override;
 
   // For transports.
