@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -270,27 +269,6 @@ std::vector<const Tensor *> State::piecesOf(const Tensor &tensor) const {
       pieces.push_back(&piece);
   }
   return pieces;
-}
-
-int64_t State::allocatedBytes() const {
-  int64_t bytes = 0;
-  for (const std::unique_ptr<Arena> &arena : arenas)
-    bytes += arena ? arena->bytes() : 0;
-  return bytes;
-}
-
-int64_t State::bytesInUse() const {
-  std::map<int, int64_t> byPlace;
-  for (const std::unique_ptr<Device> &device : devices)
-    if (device)
-      byPlace[device->place()] = device->bytesInUse();
-  int64_t bytes = byPlace.empty() ? -1 : 0;
-  for (const auto &[place, inUse] : byPlace) {
-    if (inUse < 0)
-      return -1;
-    bytes += inUse;
-  }
-  return bytes;
 }
 
 void State::poison() {

@@ -67,7 +67,7 @@ CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
   else
     cudnn = CudnnAttention::load(whyNoCudnn);
   if (wish == Attention::Cudnn && !cudnn)
-    throw Error("--attention cudnn: " + whyNoCudnn, Exit::RunFailure);
+    throw Error("--attention cudnn: " + whyNoCudnn);
   computeStream.attention = cudnn.get();
   RONDO_CUDA(cudaMalloc(&scratch, sumSquaresScratchBytes));
 }
