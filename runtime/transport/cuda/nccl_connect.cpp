@@ -131,9 +131,11 @@ static int blocksOfEnd(const TransportParams &params) {
 /// Starts all communicators, in the same order in all processes. The lowest
 /// rank of each makes its identifier.
 void NcclTransport::connect(const TransportParams &params) {
-  // Processes make their transports in the same order.
-  static std::atomic<int> numTransports{0};
-  prefix = "nccl/" + std::to_string(numTransports++) + "/";
+  // Processes make those that they share in the same order. Of its own, as for
+  // the reference of --verify, each may make others.
+  static std::atomic<int> numShared{0};
+  if (!world.isAlone())
+    prefix = "nccl/" + std::to_string(numShared++) + "/";
   auto idOf = [&](const std::string &key, int32_t lowest) {
     if (world.isAlone())
       return makeCommunicatorId();
