@@ -88,5 +88,9 @@ if ! {
   echo "gpu: the build failed; log in $log"
   exit 1
 fi
+# For a machine that this folder is copied to, which has no such header.
+header=$(sed -n 's/^RONDO_NCCL_INCLUDE_DIR:[^=]*=//p' "$build/CMakeCache.txt")
+awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
+  "$header/nccl.h" >"$build/nccl.version"
 echo "gpu: built into $build in $(($(date +%s) - start)) s"
 sed -n 's/^-- CUDA \(.*\)$/gpu: CUDA \1/p' "$log"

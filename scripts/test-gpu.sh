@@ -182,8 +182,13 @@ train_processes() {
 # From 2.30 on NCCL accepts several ranks on one GPU, if told to.
 shares=0
 header=$(sed -n 's/^RONDO_NCCL_INCLUDE_DIR:[^=]*=//p' "$build/CMakeCache.txt")
-version=$(awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
-  "$header/nccl.h")
+if [ -r "$header/nccl.h" ]; then
+  version=$(awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
+    "$header/nccl.h")
+else
+  # Built on another machine.
+  version=$(cat "$build/nccl.version" 2>/dev/null)
+fi
 if [ "${version:-0}" -ge 23000 ]; then
   shares=1
   # NVLink SHARP needs a GPU per rank.
