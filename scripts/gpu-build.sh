@@ -24,6 +24,11 @@ nothing() {
   exit 77
 }
 if [ -n "${BUILT:-}" ]; then
+  if [ ! -x "$build/probe" ]; then
+    echo "gpu: BUILT=1, but nothing is built in $build: copy a build there, or" \
+      "leave BUILT out"
+    exit 1
+  fi
   found=$("$build/probe") || nothing "no device ($found)"
   echo "gpu: devices: ${found%% *}, architectures: ${found#* }, already built"
   exit 0

@@ -50,7 +50,10 @@ def main():
     if len(sys.argv) != 4 or not sys.argv[2].isdigit():
         sys.exit(__doc__.splitlines()[2].strip())
     library, generation, output = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    data = bytearray(pathlib.Path(library).read_bytes())
+    try:
+        data = bytearray(pathlib.Path(library).read_bytes())
+    except OSError as error:
+        sys.exit(f"cannot read {library}: {error.strerror}")
     sizes = {}
     try:
         found = list(entries(data))
@@ -65,8 +68,11 @@ def main():
         if each != generation:
             data[first:first + size] = bytes(size)
     part = f"{output}.part"
-    pathlib.Path(part).write_bytes(data)
-    os.replace(part, output)
+    try:
+        pathlib.Path(part).write_bytes(data)
+        os.replace(part, output)
+    except OSError as error:
+        sys.exit(f"cannot write {output}: {error.strerror}")
     print(f"kept {sizes[generation]} bytes of code for generation {generation}, "
           f"cleared {sum(sizes.values()) - sizes[generation]}")
 
