@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiler launcher that spares the runtime's objects a second compilation.
+"""A compiler launcher that spares a bundle's objects a second compilation.
 
 reuse-object.py ROOT BUILD COMPILER ARGUMENTS...
 
-A bundle's source that equals ROOT's takes BUILD's object, after a check that all
-its includes are present. Everything else is compiled, and so are the sources
-named in COMPILED, so that each kind is compiled at least once.
+A bundle's source that equals ROOT's takes BUILD's object. Everything else is
+compiled, and so are the sources named in COMPILED, so that each kind is compiled at
+least once. See includes.py for what the compiler then does not check.
 """
 
 import pathlib
@@ -13,21 +13,22 @@ import shutil
 import subprocess
 import sys
 
-COMPILED = ("runtime/base/clock.cpp", "runtime/transport/cuda/sums.cu")
+COMPILED = ("runtime/base/clock.cpp", "runtime/transport/cuda/sums.cu", "schedule/Slots.cpp")
+LIBRARIES = {"runtime": ("RondoRuntime", "RondoCuda", "RondoMpi"), "schedule": ("RondoSimulator",)}
 
 
 def object_of(source, root, build):
     """What may replace a compilation; None: nothing."""
     for i, part in enumerate(source.parts):
         name = pathlib.Path(*source.parts[i:])
-        if part != "runtime" or not (root / name).is_file():
+        if part not in LIBRARIES or not (root / name).is_file():
             continue
         if str(name) in COMPILED:
             return None
         if (root / name).read_bytes() != source.read_bytes():
             return None
-        for target in ("RondoRuntime", "RondoCuda", "RondoMpi"):
-            found = (build / "runtime/CMakeFiles" / f"{target}.dir" /
+        for library in LIBRARIES[part]:
+            found = (build / part / "CMakeFiles" / f"{library}.dir" /
                      f"{pathlib.Path(*name.parts[1:])}.o")
             if found.is_file():
                 return found
@@ -42,11 +43,6 @@ def main():
         output = command[command.index("-o") + 1]
         ready = object_of(source, root, build)
         if ready:
-            if source.suffix == ".cpp":
-                dependencies = command.copy()
-                dependencies[dependencies.index("-c")] = "-M"
-                dependencies[dependencies.index("-o") + 1] = "/dev/null"
-                subprocess.run(dependencies, check=True)
             shutil.copy(ready, output)
             return 0
     return subprocess.run(command, check=False).returncode
