@@ -17,6 +17,8 @@ namespace {
 class Loading : public testing::Test {
 protected:
   void SetUp() override {
+    // A fork would lack the threads of the emulated GPUs, and keep their locks.
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
     // The program's own kernels are loaded at start.
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     emulation::setDevices(2);
@@ -104,6 +106,15 @@ LayerDesc blockOf(int32_t sequence) {
   return layer;
 }
 
+/// Products made so far, by any of a few algorithms.
+int64_t products() {
+  constexpr size_t maxAlgorithms = 8;
+  int64_t sum = 0;
+  for (size_t number = 0; number < maxAlgorithms; ++number)
+    sum += emulation::productsWith(number);
+  return sum;
+}
+
 TEST_F(Loading, OfAProductWhileAMessageIsAwaitedEndsTheProgram) {
   const LayerDesc layer = blockOf(24);
   CudaDevice device(Gpu::get(0), 0, nullptr, /*loadsEarly=*/true);
@@ -127,14 +138,18 @@ TEST_F(Loading, PreparedLayersLoadNothing) {
 TEST_F(Loading, OnOneGpuNothingIsPrepared) {
   CudaDevice device(Gpu::get(0), 0);
   const std::unique_ptr<Arena> arena = device.makeArena(1 << 20);
+  const int64_t before = products();
   EXPECT_FALSE(device.prepare(blockOf(56), *arena));
+  EXPECT_EQ(products(), before);
 }
 
 // A layer that has no room in the arena gets memory for the time.
 TEST_F(Loading, SmallArenasAreLeftAlone) {
   CudaDevice device(Gpu::get(0), 0, nullptr, /*loadsEarly=*/true);
   const std::unique_ptr<Arena> arena = device.makeArena(64);
+  const int64_t before = products();
   EXPECT_FALSE(device.prepare(blockOf(72), *arena));
+  EXPECT_GT(products(), before);
 }
 
 } // namespace
