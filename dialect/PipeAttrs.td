@@ -329,8 +329,8 @@ def Pipe_ClaimsAttr : Pipe_StructAttr<"Claims", "claims"> {
   let summary = "what a schedule promises where iterations overlap";
   let description = [{
     Lists by stage, each of which may be left out: the most versions of the
-    weights that are kept at once, and by how many updates F, and I, W and B, are
-    late at most. `norm_delay` is by how many iterations the norm of all gradients
+    weights that are kept at once, and by how many updates F, I, W and B, and R,
+    are late at most. `norm_delay` is by how many iterations the norm of all gradients
     is late. `pipe-verify-scheduled` finds all of them from the order, and refuses
     others.
 
@@ -342,6 +342,7 @@ def Pipe_ClaimsAttr : Pipe_StructAttr<"Claims", "claims"> {
   let parameters = (ins Pipe_NumbersParameter:$copies,
       Pipe_NumbersParameter:$forward_delay,
       Pipe_NumbersParameter:$backward_delay,
+      Pipe_NumbersParameter:$recompute_delay,
       Pipe_OrElse<"::rondo::pipe::notClaimed">:$norm_delay);
 }
 

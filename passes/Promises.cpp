@@ -34,12 +34,17 @@ public:
     auto backward = [](const StageVersions &stage) {
       return stage.backwardDelay;
     };
+    auto recompute = [](const StageVersions &stage) {
+      return stage.recomputeDelay;
+    };
     if (failed(checkList("copies", claims.getCopies(), copies, "keeps at most ",
                          "version", " of its weights")) ||
         failed(checkList("forward_delay", claims.getForwardDelay(), forward,
                          "runs forwards at most ", "update", " late")) ||
         failed(checkList("backward_delay", claims.getBackwardDelay(), backward,
-                         "runs backwards at most ", "update", " late")))
+                         "runs backwards at most ", "update", " late")) ||
+        failed(checkList("recompute_delay", claims.getRecomputeDelay(),
+                         recompute, "recomputes at most ", "update", " late")))
       return failure();
     if (claims.getNormDelay() == notClaimed ||
         claims.getNormDelay() == window.normDelay)

@@ -5,12 +5,16 @@
 How far the losses are from those of a program that has each stage on one rank, as
 parts of the loss: of ranks as threads and as processes over TCP, and, for comparison,
 of the same two ranks a stage with all state in each. They all add in other orders,
-so they differ by rounding. DATA is a text (default: the license texts of Debian).
+so they differ by rounding. How far rounding alone goes is shown by the program itself,
+which has one rank a stage, from weights that are the same but for the last bits of
+some, three times. DATA is a text (default: the license texts of Debian).
 """
 
 import json
 import pathlib
+import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +25,7 @@ RONDO = pathlib.Path(sys.argv[1]).resolve()
 ITERATIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 50
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpt-sharded.mlir"
 GOAL = 1e-5
+NUDGES = 3
 
 
 def data(folder):
@@ -45,6 +50,27 @@ def processes(program, arguments, count, folder):
         raise SystemExit(f"{program}: {failed[0]}")
 
 
+def nudge(start, folder, seed):
+    """The file with the last bit of each number turned, or not, at random."""
+    contents = bytearray(start.read_bytes())
+    (size,) = struct.unpack("<Q", contents[:8])
+    header = json.loads(contents[8 : 8 + size])
+    draw = random.Random(seed)
+    for name, tensor in header.items():
+        if name != "__metadata__" and tensor["dtype"] == "F32":
+            begin, end = tensor["data_offsets"]
+            # The lowest byte of each number comes first.
+            for place in range(8 + size + begin, 8 + size + end, 4):
+                contents[place] ^= draw.getrandbits(1)
+    nudged = folder / f"nudged-{seed}"
+    nudged.write_bytes(contents)
+    return nudged
+
+
+def losses_of(log):
+    return [entry["loss"] for entry in map(json.loads, log.read_text().splitlines()) if "loss" in entry]
+
+
 def main():
     sharded = EXAMPLE.read_text()
     # With all samples on one rank the stages need more memory than the example allows.
@@ -61,12 +87,19 @@ def main():
             file, program, log = (folder / part for part in ("source.mlir", "train", "log"))
             file.write_text(source)
             plans.command(RONDO, "compile", file, "-o", program)
-            arguments = [str(word) for word in ("--data", text, "--iterations", ITERATIONS, "--json-log", log, "--quiet")]
+            run = [str(word) for word in ("--data", text, "--iterations", ITERATIONS, "--json-log", log, "--quiet")]
             if what.endswith("TCP"):
-                processes(program, arguments, sharded.count("pipe.device"), folder)
+                processes(program, run, sharded.count("pipe.device"), folder)
             else:
-                plans.command(program, *arguments)
-            losses[what] = [entry["loss"] for entry in map(json.loads, log.read_text().splitlines()) if "loss" in entry]
+                plans.command(program, *run)
+            losses[what] = losses_of(log)
+            if what != "whole":
+                continue
+            start = folder / "start"
+            plans.command(program, "--data", str(text), "--iterations", "1", "--lr", "0", "--min-lr", "0", "--quiet", "--save", str(start))
+            for seed in range(1, NUDGES + 1):
+                plans.command(program, *run, "--init", str(nudge(start, folder, seed)))
+                losses[f"last bits, {seed}"] = losses_of(log)
     print(f"{ITERATIONS} iterations; differences from whole state on one rank")
     print("state         largest   at  within 1e-5 until  last loss")
     for what, found in losses.items():

@@ -165,5 +165,5 @@ pipe.schedule @s of @step family<"1f1b"> claims<copies = [1]>
 
 // -----
 
-// expected-error @+1 {{unknown key 'copy'; the keys are copies, forward_delay, backward_delay, norm_delay}}
+// expected-error @+1 {{unknown key 'copy'; the keys are copies, forward_delay, backward_delay, recompute_delay, norm_delay}}
 pipe.schedule @s of @p family<"pipedream"> claims<copy = [1]>

@@ -39,8 +39,8 @@ pipe.schedule @clipped of @step family<"pipedream"> clip(global)
 // CHECK: pipe.schedule @by_stage of @step family<"pipedream">{{$}}
 pipe.schedule @by_stage of @step family<"pipedream"> clip(stage)
 
-// CHECK: pipe.schedule @claims of @step family<"pipedream"> claims<copies = [2, 1], backward_delay = [1, 0], norm_delay = 1>{{$}}
-pipe.schedule @claims of @step family<"pipedream"> claims<norm_delay = 1, copies = [2, 1], backward_delay = [1, 0]>
+// CHECK: pipe.schedule @claims of @step family<"pipedream"> claims<copies = [2, 1], backward_delay = [1, 0], recompute_delay = [0, 0], norm_delay = 1>{{$}}
+pipe.schedule @claims of @step family<"pipedream"> claims<norm_delay = 1, recompute_delay = [0, 0], copies = [2, 1], backward_delay = [1, 0]>
 
 // CHECK: pipe.schedule @hand of @step versions<"pipedream"> {
 pipe.schedule @hand of @step versions<"pipedream"> {

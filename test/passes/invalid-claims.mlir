@@ -134,3 +134,21 @@ pipe.plan @step of @timed on @lab microbatches(1) {
 }
 // expected-error @+1 {{clip(global): the norm of all gradients is there more than 3 iterations later, and the order has no more under way at once; shorter latencies or clip(stage) help}}
 pipe.schedule @s of @step family<"pipedream"> clip(global)
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 8, output_bytes = 4>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 8, output_bytes = 4>
+  pipe.layer @l2 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 8, output_bytes = 4>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  pipe.stage @s0 [@l0] on 0 recompute
+  // expected-note @+1 {{this is the stage}}
+  pipe.stage @s1 [@l1] on 1 recompute across
+  pipe.stage @s2 [@l2] on 2 recompute across
+}
+pipe.schedule @holds of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 1, 0]>
+// expected-error @+1 {{the schedule claims that stage @s1 recomputes at most 2 updates late; it is 1 [S8]}}
+pipe.schedule @s of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 2, 0]>
