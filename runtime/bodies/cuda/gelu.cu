@@ -102,7 +102,8 @@ template <typename T>
 void geluAndColumnSums(const Stream &stream, int64_t rows, int64_t columns,
                        const T *x, T *y, const T *values, float *partials) {
   constexpr int width = 16 / sizeof(T);
-  if (inPacks(columns, columns, values))
+  if (inPacks(columns, columns, values) && inPacks(columns, columns, x) &&
+      inPacks(columns, columns, y))
     launch(stream, geluAndColumnSumsKernel<T, width>,
            sumBlocks(rows, columns, width), sumThreads, sumSharedBytes(width),
            rows, columns, x, y, values, partials);

@@ -10,6 +10,9 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
+/// Added to the variance of a row.
+constexpr float epsilon = 1e-5f;
+
 /// For rows without packs, or too long for registers: reads them three times,
 /// from a cache after the first.
 template <typename T, int width>
@@ -39,7 +42,7 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
     for (int i = 0; i < width; ++i)
       squares += (value[i] - mean) * (value[i] - mean);
   }
-  const float rowScale = rsqrtf(warpSum(squares) / columns + 1e-5f);
+  const float rowScale = rsqrtf(warpSum(squares) / columns + epsilon);
   if (lane == 0)
     scale[row] = rowScale;
   for (int64_t c = lane * width; c < columns; c += step) {
@@ -163,8 +166,8 @@ template <typename T>
 void normForward(const Stream &stream, int64_t rows, int64_t columns,
                  const T *x, const float *gain, const float *bias, T *normal,
                  float *scale, T *y) {
-  if (normForwardRows<true>(stream, rows, columns, 1e-5f, x, gain, bias, normal,
-                            scale, y))
+  if (normForwardRows<true>(stream, rows, columns, epsilon, x, gain, bias,
+                            normal, scale, y))
     return;
   launch(stream,
          columns % 4 == 0 ? anyForwardKernel<T, 4> : anyForwardKernel<T, 1>,

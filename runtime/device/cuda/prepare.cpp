@@ -14,8 +14,9 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
-/// Whether tasks of the layer make products. Other kernels belong to the
-/// program, and are loaded with it.
+/// Whether tasks of the layer may make products. Embeddings make none; running
+/// them does no harm. Other kernels belong to the program, and are loaded with
+/// it.
 static bool hasProducts(LayerKind kind) {
   return kind != LayerKind::Synthetic && kind != LayerKind::Custom;
 }
