@@ -116,8 +116,11 @@ void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
 void NcclTransport::startShards(int32_t collective, int32_t rank,
                                 ShardExchange::Kind kind, float *whole) {
   Member &member = memberOf(collective, rank);
+  // A gather stages nothing, so one launch moves all.
   const ShardExchange exchange(member.parts, rank, kind, whole,
-                               sumsOfGpus.elementsAtOnce);
+                               kind == ShardExchange::Kind::Gather
+                                   ? INT64_MAX
+                                   : sumsOfGpus.elementsAtOnce);
   checkStaging(ranks[rank]->staging, exchange.stagingBytes(), collective, rank,
                "reduce_grad's collective");
   const Stream stream = beginCollective(member);
