@@ -222,10 +222,20 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
       auto bytes = [&](BufferKind kind) {
         return buffers.empty() ? 0 : buffers.front()[int(kind)];
       };
+      // Weights travel as gradients do, in fp32. Copies of them in another
+      // dtype only take memory.
       problem.setShards(static_cast<int32_t>(number),
                         static_cast<rondo::ShardedState>(sharded->getState()),
-                        bytes(BufferKind::GatheredWeights),
+                        bytes(BufferKind::UnreducedGradients),
                         bytes(BufferKind::UnreducedGradients));
+      for (int32_t home = problem.homes.numberOf(number);
+           home < problem.numHomes() &&
+           problem.homes[home].stage == int(number);
+           ++home)
+        if (problem.homes[home].isSharded())
+          problem.cost(home, ActionKind::Unshard).acquireBytes =
+              problem.cost(home, ActionKind::Reshard).releaseBytes =
+                  bytes(BufferKind::GatheredWeights);
     }
   if (declaresWeights(plan))
     takeState(plan, problem);

@@ -112,8 +112,8 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
                              buffers[home][int(kind)] / int64_t(sizeof(float)));
   };
   switch (collective.kind) {
+  // Of what is gathered, copies in another dtype do not travel.
   case rondo::CollectiveKind::GatherWeights:
-    return elements(BufferKind::GatheredWeights);
   case rondo::CollectiveKind::ScatterGradients:
     return elements(BufferKind::UnreducedGradients);
   case rondo::CollectiveKind::HomeGradients:

@@ -29,7 +29,7 @@ static int64_t beginOfShared(StageOp stage, ModelOp model,
       return begin + runtime::EmbeddingWeights(layer).token;
     if (data == runtime::LayerData::Targets)
       return begin + runtime::HeadWeights(layer).vocabulary;
-    begin += runtime::layerSizes(layer).weights / int64_t(sizeof(float));
+    begin += runtime::layerSizes(layer).gradients / int64_t(sizeof(float));
   }
   return begin;
 }

@@ -178,13 +178,6 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
                          "time")
                  .attachNote(plan.getLoc())
              << "this is the plan, whose target is cuda";
-    if (plan.getHomes().areSharded() && plan.getTargetKind() == Target::Cuda)
-      return schedule.emitError()
-                 .append("stages of @", schedule.getSymName(),
-                         " are sharded; programs on GPUs keep whole state so "
-                         "far, so leave out `sharded`, or compile for the CPU")
-                 .attachNote(plan.getLoc())
-             << "this is the plan, whose target is cuda";
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();

@@ -205,8 +205,11 @@ GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
     if (!action.traits().movesState() || action.kind() == ActionKind::Reshard)
       continue;
     const Cost &cost = problem.cost(action.subject, action.kind());
+    // A copy of the gathered weights in another dtype does not travel.
     const int64_t pieces = problem.homes[action.subject].pieces,
-                  whole = cost.acquireBytes + cost.releaseBytes;
+                  sum = problem.cost(action.subject, ActionKind::ReduceGrad)
+                            .releaseBytes,
+                  whole = std::min(cost.acquireBytes + cost.releaseBytes, sum);
     ++(action.kind() == ActionKind::Unshard ? counts.gathers
                                             : counts.reductions);
     counts.bytes += whole / pieces * (pieces - 1);

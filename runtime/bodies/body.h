@@ -36,6 +36,7 @@ extern "C" {
 /// Buffers and parameters of one task. Elements have the table's type, fp32 in
 /// a program. Pointers that a task does not use may be null.
 struct LayerArgs {
+  /// fp32, in a program.
   const void *weights;
   void *gradients;
   void *savedForInputGrad;
@@ -61,6 +62,9 @@ struct LayerArgs {
   int64_t microbatch;
   /// Where a device enqueues the work. Unused on a CPU.
   void *stream;
+  /// The same weights in the layer's dtype, where that is not fp32; null: they
+  /// lie behind `weights`, as layerSizes() counts them.
+  const void *weightsInDtype;
 };
 
 enum class TensorInit : uint8_t {

@@ -41,10 +41,12 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   const rondo_layer described = describe(layer);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
-  // The copy follows the fp32 weights.
+  // The copy follows the fp32 weights, or lies elsewhere.
   if (layer.dtype != DType::Fp32)
-    buffers.weights_in_dtype = static_cast<const char *>(args.weights) +
-                               alignedBytes(layer.weightBytes);
+    buffers.weights_in_dtype = args.weightsInDtype
+                                   ? args.weightsInDtype
+                                   : static_cast<const char *>(args.weights) +
+                                         alignedBytes(layer.weightBytes);
   buffers.gradients = args.gradients;
   buffers.saved_for_input_grad = args.savedForInputGrad;
   buffers.saved_for_weight_grad = args.savedForWeightGrad;

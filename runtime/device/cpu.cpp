@@ -69,6 +69,10 @@ public:
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
 
+  void clear(void *to, int64_t bytes) override {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+  }
+
   void addTo(void *sum, const void *part, int64_t bytes, DType) override {
     float *out = static_cast<float *>(sum);
     const float *in = static_cast<const float *>(part);

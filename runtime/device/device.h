@@ -60,6 +60,10 @@ public:
 
   /// Copies between buffers of the ranks' arenas.
   virtual void copy(void *to, const void *from, int64_t bytes) = 0;
+  /// Writes zeros.
+  virtual void clear(void *to, int64_t bytes) = 0;
+  /// Rounds fp32 weights to bf16, for layers that read both: none of a CPU.
+  virtual void toBf16(void *, const float *, int64_t) {}
   /// Adds `part` to `sum` element by element and rounds each sum to the dtype,
   /// for the gradients of several stages fed by one stage. The CPU only takes
   /// fp32.

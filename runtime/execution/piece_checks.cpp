@@ -29,19 +29,11 @@ void State::checkGroups() const {
                   std::to_string(home.pieces) +
                   "; a stage's homes have as many pieces each, and those of a "
                   "group follow each other by their pieces");
-    if (home.pieces == 1)
-      continue;
     for (int32_t other = groupOf(exe.homes, h); other < h; ++other)
       if (exe.homes[other].rank == home.rank)
         fail(h, "keeps its piece on rank " + std::to_string(home.rank) +
                     ", and so does home " + std::to_string(other) +
                     "; each piece of a group is on another rank");
-    const StageDesc &stage = exe.stages[home.stage];
-    const LayerDesc *layers = exe.layers + stage.firstLayer;
-    const LayerSizes sizes = stageSizes(layers, stage.numLayers);
-    if (layers[0].target != Target::Cpu || sizes.weights != sizes.gradients)
-      fail(h, "keeps a piece of its state, which programs on GPUs cannot do "
-              "yet; compile it for the CPU");
   }
 }
 

@@ -58,11 +58,18 @@ RunningRank::LocalHome &RunningRank::local(int64_t home, int64_t microbatch) {
   return homes[home];
 }
 
-/// F of a layer, also where R runs it again, with the layer's weights.
+/// The weights that a task of a layer reads, of its home's.
+static inline void setWeights(const LayerBinding &layer, LayerArgs &args,
+                              char *weights) {
+  args.weights = weights + layer.weightsOffset;
+  args.weightsInDtype =
+      layer.copyOffset < 0 ? nullptr : weights + layer.copyOffset;
+}
+
+/// F of a layer, also where R runs it again, with the weights that `args` has.
 static inline void runForward(const HomeBinding &binding,
                               const LayerBinding &layer, LayerArgs &args,
-                              char *weights, char *data, int64_t microbatch) {
-  args.weights = weights;
+                              char *data, int64_t microbatch) {
   args.data = reinterpret_cast<const int32_t *>(at(data, layer.dataOffset));
   if (hasLoss(*layer.desc))
     args.loss = binding.control.losses + microbatch;
@@ -105,8 +112,8 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     if (l + 1 < home.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
-    runForward(binding, layer, args, weights + layer.weightsOffset, data,
-               number);
+    setWeights(layer, args, weights);
+    runForward(binding, layer, args, data, number);
   }
   if (HomeRecord &record = *records[h]; !record.losses.empty())
     record.losses[microbatch] = binding.control.losses[number];
@@ -149,10 +156,11 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    char *own = weights + layer.weightsOffset;
+    setWeights(layer, args, weights);
     if (changes)
-      own = movedWeightsOf(home, layer, weights, changes, home.stepsBackAgain);
-    runForward(binding, layer, args, own, data, number);
+      args.weights =
+          movedWeightsOf(home, layer, weights, changes, home.stepsBackAgain);
+    runForward(binding, layer, args, data, number);
   }
 }
 
@@ -179,7 +187,7 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   for (size_t l = home.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].inputGrad;
-    args.weights = weights + layer.weightsOffset;
+    setWeights(layer, args, weights);
     if (changes)
       args.weights =
           movedWeightsOf(home, layer, weights, changes, home.stepsBack);
@@ -203,7 +211,7 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   for (size_t l = home.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].weightGrad;
-    args.weights = weights + layer.weightsOffset;
+    setWeights(layer, args, weights);
     args.gradients = gradients + layer.gradientsOffset;
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch % program.microbatches;

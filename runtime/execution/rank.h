@@ -305,6 +305,8 @@ private:
   void issue(ActionKind kind, int64_t home, int32_t collective, int64_t unit);
   bool isHere(int64_t collective, int64_t unit) const;
   void finishShard(int32_t collective);
+  /// What tasks read in another dtype, of the weights that are gathered.
+  void copyGathered(const LocalHome &home, int64_t unit);
   [[noreturn]] void failOnShard(int64_t home, const std::string &what) const;
 
   // In rank_steps.cpp.

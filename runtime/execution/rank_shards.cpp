@@ -9,10 +9,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/execution/rank_record.h"
-#include "runtime/transport/exchange.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -120,11 +118,21 @@ void RunningRank::unshard(int64_t h, int64_t unit) {
   ++shard.gathers;
   shard.weights = Weights::Gathered;
   if (shard.isGroupHere)
-    return;
+    return copyGathered(home, unit);
   shard.weights = Weights::Issued;
   issue(ActionKind::Unshard, h, shard.gather, unit);
   transport.startGather(firstEntry[shard.gather], me,
                         reinterpret_cast<float *>(whole));
+}
+
+void RunningRank::copyGathered(const LocalHome &home, int64_t unit) {
+  char *whole = home.place(Buffer::GatheredWeights).at(unit);
+  for (const LayerBinding &layer : home.binding->layers)
+    if (layer.copyOffset >= 0)
+      device.toBf16(
+          whole + layer.copyOffset,
+          reinterpret_cast<const float *>(whole + layer.weightsOffset),
+          layer.sizes.gradients / int64_t(sizeof(float)));
 }
 
 void RunningRank::reshard(int64_t h, int64_t unit) {
@@ -190,8 +198,8 @@ void RunningRank::beginGradients(int64_t h) {
                        std::to_string(shard.sums - 1) +
                        " are still being reduced");
   if (place.base)
-    std::memset(place.at(shard.sums), 0,
-                static_cast<size_t>(count * shard.elements) * sizeof(float));
+    device.clear(place.at(shard.sums),
+                 int64_t(sizeof(float)) * count * shard.elements);
   shard.gradients = Gradients::Begun;
 }
 
@@ -242,12 +250,14 @@ void RunningRank::reduceGrad(int64_t h, int64_t unit) {
   shard.gradients = Gradients::None;
 }
 
-/// The same sum as a transport's, of the home's piece.
+/// The same sum as a transport's, of the home's piece, in the first home's
+/// memory: each home has a piece of its own there, and nobody else reads it.
 void RunningRank::reduceHere(int64_t h) {
   const LocalHome &home = homes[h];
-  const int64_t unit = home.shard.sums, elements = home.shard.elements;
+  const int64_t unit = home.shard.sums,
+                bytes = int64_t(sizeof(float)) * home.shard.elements;
   const auto [first, count] = groupAround(*home.binding, h);
-  std::vector<const float *> values;
+  std::vector<char *> parts;
   for (int32_t p = 0; p < count; ++p) {
     const LocalHome &other = homes[first + p];
     if (other.shard.sums == unit)
@@ -257,20 +267,14 @@ void RunningRank::reduceHere(int64_t h) {
                          ", but home " + std::to_string(first + p) +
                          " of its group those of unit " +
                          std::to_string(other.shard.sums) + " next");
-    values.push_back(reinterpret_cast<const float *>(
-                         other.place(Buffer::UnreducedGradients).at(unit)) +
-                     home.binding->home->piece * elements);
+    parts.push_back(other.place(Buffer::UnreducedGradients).at(unit));
   }
-  constexpr int64_t most = 2048;
-  float sum[most];
-  auto *gradients = reinterpret_cast<float *>(home.binding->gradients);
-  for (int64_t begin = 0; begin < elements; begin += most) {
-    const int64_t size = std::min(most, elements - begin);
-    std::copy(values[0] + begin, values[0] + begin + size, sum);
-    for (int32_t p = 1; p < count; ++p)
-      addElements(sum, values[p] + begin, size);
-    addElements(gradients + begin, sum, size);
-  }
+  if (bytes == 0)
+    return;
+  const int64_t offset = home.binding->home->piece * bytes;
+  for (int32_t p = 1; p < count; ++p)
+    device.addTo(parts[0] + offset, parts[p] + offset, bytes, DType::Fp32);
+  device.addTo(home.binding->gradients, parts[0] + offset, bytes, DType::Fp32);
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,6 +317,7 @@ void RunningRank::finishShard(int32_t collective) {
     LocalShard &shard = home.shard;
     if (desc.kind == CollectiveKind::GatherWeights) {
       shard.weights = Weights::Gathered;
+      copyGathered(home, progress[firstEntry[collective]].step);
       continue;
     }
     const int64_t bytes = int64_t(sizeof(float)) * shard.elements;

@@ -65,7 +65,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     binding.shard = elementsOfPiece(
         alignedBytes(
             stageSizes(program.layers + stage.firstLayer, stage.numLayers)
-                .weights) /
+                .gradients) /
             int64_t(sizeof(float)),
         home.pieces);
   binding.weights = findAll(Buffer::Weights);
@@ -95,14 +95,23 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
                          unkeptBytes(layers, stage.numLayers);
   LayerBinding next;
   RecomputedSizes again;
-  int64_t checkpoints = 0;
+  int64_t checkpoints = 0, copies = 0;
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
     if (holds(h))
       layer.body = devices[home.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
-    next.weightsOffset += layer.sizes.weights;
+    if (home.pieces > 1) {
+      // All that is gathered, in fp32, and then the copies.
+      if (copyBytes(layer.sizes) > 0)
+        layer.copyOffset =
+            int64_t(sizeof(float)) * home.pieces * binding.shard + copies;
+      copies += copyBytes(layer.sizes);
+      next.weightsOffset += layer.sizes.gradients;
+    } else {
+      next.weightsOffset += layer.sizes.weights;
+    }
     next.gradientsOffset += layer.sizes.gradients;
     if (layers[l].recomputes) {
       layer.savedForInputGradOffset = again.forInputGrad;
@@ -174,9 +183,10 @@ void State::bindTensors(int32_t h) {
               at(binding.moments + momentBytes + layer.gradientsOffset);
         if (binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
-        // After the fp32 weights, which are as large as the gradients.
-        if (layer.desc->dtype == DType::Bf16 &&
-            layer.sizes.weights > layer.sizes.gradients)
+        // After the fp32 weights, which are as large as the gradients. Pieces
+        // have none.
+        if (layer.desc->dtype == DType::Bf16 && copyBytes(layer.sizes) > 0 &&
+            binding.shard == 0)
           tensor.weightsCopy =
               weights + layer.sizes.gradients + 2 * layout.offset;
       }

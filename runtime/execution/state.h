@@ -23,6 +23,9 @@ struct LayerBinding {
   LayerBody body{};
   LayerSizes sizes{};
   int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
+  /// Of the weights in the layer's dtype, in what a home with a piece gathers;
+  /// -1: they lie behind the layer's weights, or are these.
+  int64_t copyOffset = -1;
   /// In what F keeps, or in what R restores if the layer recomputes.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
   /// Of the layer's input among the checkpoints; -1: it is none.

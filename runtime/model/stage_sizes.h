@@ -27,6 +27,12 @@ using rondo::partialsPerLayer;
 /// Bytes of ControlHeader (runtime/optimizer/control.h).
 inline constexpr int64_t controlHeaderBytes = 64;
 
+/// Bytes of a copy of the weights in the layer's dtype, of a layer or of a
+/// stage; 0: there is none.
+constexpr int64_t copyBytes(const LayerSizes &sizes) {
+  return sizes.weights - sizes.gradients;
+}
+
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
 /// one micro-batch. No weights are moved back; where they are, their changes
@@ -39,7 +45,8 @@ inline constexpr int64_t controlHeaderBytes = 64;
 ///
 /// A home that keeps one of several `pieces` has a piece of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
-/// as all pieces are.
+/// as all pieces are. Where tasks read a copy of the weights in another dtype,
+/// a home makes it of what it has gathered: behind that, layer by layer.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers],
                        int64_t pieces = 1, int32_t moments = 2) {
@@ -55,10 +62,10 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
       constexpr int64_t each = sizeof(float);
       return alignedBytes(each * elementsOfPiece(at(whole) / each, pieces));
     };
-    at(Buffer::Weights) = pieceBytes(Buffer::Weights);
-    at(Buffer::Gradients) = pieceBytes(Buffer::Gradients);
-    at(Buffer::GatheredWeights) = pieces * at(Buffer::Weights);
+    at(Buffer::Weights) = at(Buffer::Gradients) = pieceBytes(Buffer::Gradients);
     at(Buffer::UnreducedGradients) = pieces * at(Buffer::Gradients);
+    at(Buffer::GatheredWeights) =
+        at(Buffer::UnreducedGradients) + copyBytes(sizes);
   }
   at(Buffer::Moments) = moments * at(Buffer::Gradients);
   at(Buffer::WeightChanges) = 0;

@@ -38,9 +38,6 @@ void checkContent(const std::string &what, int32_t from, int32_t to,
 void checkStaging(StagingParams staging, int64_t needed, int32_t collective,
                   int32_t rank, const char *what = "all_reduce");
 
-/// Throws Error: gathers and scatters are not there on GPUs.
-[[noreturn]] void failOnShards();
-
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_TRANSPORT_MATCH_H

@@ -38,10 +38,6 @@ void rondo::runtime::checkStaging(StagingParams staging, int64_t needed,
                 std::to_string(staging.bytes) + " bytes for that");
 }
 
-void rondo::runtime::failOnShards() {
-  throw Error("sharded state does not run on GPUs yet; compile it for the CPU");
-}
-
 EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
   EdgeNames names;
   for (int32_t e = 0; e < executable.numEdges; ++e) {

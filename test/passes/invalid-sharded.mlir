@@ -76,17 +76,6 @@ pipe.schedule @whole of @step family<"1f1b"> gathers<weights = 1>
 
 // -----
 
-pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
-pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
-// expected-note@+1 {{this is the plan, whose target is cuda}}
-pipe.plan @step of @toy on @two microbatches(2) samples(2) target<cuda, bf16> {
-  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
-}
-// expected-error@+1 {{stages of @family are sharded; programs on GPUs keep whole state so far, so leave out `sharded`, or compile for the CPU}}
-pipe.schedule @family of @step family<"gpipe">
-
-// -----
-
 pipe.cluster @one { pipe.device @d0 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
 pipe.plan @step of @toy on @one microbatches(1) {

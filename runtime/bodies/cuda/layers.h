@@ -58,9 +58,11 @@ template <typename T> class WeightsView {
 public:
   WeightsView(const LayerArgs &args, int64_t elements)
       : master(static_cast<const float *>(args.weights)),
-        copy(region<T>(args.weights, sizeof(T) == 2
-                                         ? alignedBytes(floatBytes(elements))
-                                         : 0)) {}
+        copy(sizeof(T) == 2 && args.weightsInDtype
+                 ? static_cast<const T *>(args.weightsInDtype)
+                 : region<T>(args.weights,
+                             sizeof(T) == 2 ? alignedBytes(floatBytes(elements))
+                                            : 0)) {}
   const float *fp32(int64_t offset) const { return master + offset; }
   const T *operator[](int64_t offset) const { return copy + offset; }
 

@@ -122,6 +122,16 @@ void CudaDevice::copy(void *to, const void *from, int64_t bytes) {
                              cudaMemcpyDeviceToDevice, computeStream.handle));
 }
 
+void CudaDevice::clear(void *to, int64_t bytes) {
+  RONDO_CUDA(
+      cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), computeStream.handle));
+}
+
+void CudaDevice::toBf16(void *copy, const float *weights, int64_t count) {
+  cuda::toBf16(computeStream, weights, static_cast<__nv_bfloat16 *>(copy),
+               count);
+}
+
 void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
                        DType dtype) {
   if (dtype == DType::Bf16)
@@ -215,6 +225,6 @@ void CudaDevice::weightsWritten(const StageTensors &stage) {
   myGpu->select();
   for (int32_t t = 0; t < stage.numTensors; ++t)
     if (__nv_bfloat16 *copy = copyOf(stage.tensors[t]))
-      toBf16(myGpu->transfers(), stage.tensors[t].weights, copy,
-             stage.tensors[t].count);
+      cuda::toBf16(myGpu->transfers(), stage.tensors[t].weights, copy,
+                   stage.tensors[t].count);
 }

@@ -31,6 +31,8 @@ public:
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
   void copy(void *to, const void *from, int64_t bytes) override;
+  void clear(void *to, int64_t bytes) override;
+  void toBf16(void *copy, const float *weights, int64_t count) override;
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override;
   void addCopies(const StageTensors &stage) override;
   void sumSquares(const StageTensors &stage) override;

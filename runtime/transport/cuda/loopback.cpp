@@ -178,6 +178,38 @@ void Loopback::startAddAll(int32_t collective, int32_t rank, double *sum) {
   });
 }
 
+/// Each piece goes from its rank to all others.
+void Loopback::startGather(int32_t collective, int32_t rank, float *whole) {
+  Meeting &meeting = meetings[collective];
+  meeting.members[rank].whole = whole;
+  meet(meeting, rank, [&](const Stream &stream) {
+    const std::vector<PartParams> &parts = meeting.parts;
+    for (size_t p = 0; p < parts.size(); ++p)
+      for (const PartParams &other : parts)
+        if (&other != &parts[p] && parts[p].count > 0)
+          copy(meeting.pieceAt(other, p), meeting.pieceAt(parts[p], p),
+               4 * meeting.elementsOfPiece(), stream.handle);
+  });
+}
+
+/// In the memory of the first part's rank, as startSumParts().
+void Loopback::startScatter(int32_t collective, int32_t rank, float *whole) {
+  Meeting &meeting = meetings[collective];
+  meeting.members[rank].whole = whole;
+  meet(meeting, rank, [&](const Stream &stream) {
+    const std::vector<PartParams> &parts = meeting.parts;
+    const PartParams &first = parts.front();
+    for (const PartParams &part : parts)
+      if (&part != &first)
+        addTo(stream, meeting.pieceAt(first, 0),
+              static_cast<const float *>(meeting.pieceAt(part, 0)), part.count);
+    for (size_t p = 1; p < parts.size(); ++p)
+      if (parts[p].count > 0)
+        copy(meeting.pieceAt(parts[p], p), meeting.pieceAt(first, p),
+             4 * meeting.elementsOfPiece(), stream.handle);
+  });
+}
+
 void Loopback::waitCollective(int32_t collective, int32_t rank) {
   Meeting &meeting = meetings[collective];
   Waiting waiting;

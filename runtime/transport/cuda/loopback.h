@@ -50,8 +50,8 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override;
   void startSumParts(int32_t collective, int32_t rank) override;
   void startAddAll(int32_t collective, int32_t rank, double *sum) override;
-  void startGather(int32_t, int32_t, float *) override { failOnShards(); }
-  void startScatter(int32_t, int32_t, float *) override { failOnShards(); }
+  void startGather(int32_t collective, int32_t rank, float *whole) override;
+  void startScatter(int32_t collective, int32_t rank, float *whole) override;
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
@@ -101,12 +101,23 @@ private:
     Meeting(const CollectiveParams &params, size_t numRanks);
 
     /// A rank's contribution: the point in its work after which the sum may
-    /// run, how often it has started, and where addAll()'s result goes.
+    /// run, how often it has started, where addAll()'s result goes, and its
+    /// memory for all pieces of a gather or scatter.
     struct Member {
       Event ready;
       uint64_t starts = 0;
       double *sum = nullptr;
+      float *whole = nullptr;
     };
+    /// Of a gather or scatter.
+    int64_t elementsOfPiece() const {
+      return parts.front().count / static_cast<int64_t>(parts.size());
+    }
+    /// Where the part's rank has a piece, as the parts are numbered.
+    float *pieceAt(const PartParams &part, size_t piece) const {
+      return members[part.rank].whole +
+             static_cast<int64_t>(piece) * elementsOfPiece();
+    }
 
     const CollectiveParams parts;
     const std::vector<int32_t> ranks;

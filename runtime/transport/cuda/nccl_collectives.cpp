@@ -49,10 +49,12 @@ template <typename Add> void NcclTransport::gather(Member &member, Add add) {
         member.parts[p].count);
 }
 
-/// A round of a sum of parts, on the rank's stream for collectives.
-void NcclTransport::move(Member &member, int64_t round, float *staging) {
-  const auto receives = member.exchange.receives(round, staging);
-  const auto sends = member.exchange.sends(round);
+/// A round, on the rank's stream for collectives: one launch.
+template <typename Exchange>
+void NcclTransport::move(Member &member, const Exchange &exchange,
+                         int64_t round, float *staging) {
+  const auto receives = exchange.receives(round, staging);
+  const auto sends = exchange.sends(round);
   if (receives.empty() && sends.empty())
     return;
   const ncclComm_t communicator = member.communicator->get();
@@ -104,10 +106,32 @@ void NcclTransport::waitCollective(int32_t collective, int32_t r) {
 
 void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
+  checkStaging(ranks[rank]->staging, member.exchange.stagingBytes(), collective,
+               rank);
   const Stream stream = beginCollective(member);
-  const StagingParams memory = ranks[rank]->staging;
-  checkStaging(memory, member.exchange.stagingBytes(), collective, rank);
-  auto *staging = static_cast<float *>(memory.data);
+  runRounds(member, member.exchange, stream);
+  endCollective(member);
+}
+
+void NcclTransport::startShards(int32_t collective, int32_t rank,
+                                ShardExchange::Kind kind, float *whole) {
+  Member &member = memberOf(collective, rank);
+  // A gather stages nothing, so one launch moves all.
+  const ShardExchange exchange(member.parts, rank, kind, whole,
+                               kind == ShardExchange::Kind::Gather
+                                   ? INT64_MAX
+                                   : sumsOfGpus.elementsAtOnce);
+  checkStaging(ranks[rank]->staging, exchange.stagingBytes(), collective, rank,
+               "reduce_grad's collective");
+  const Stream stream = beginCollective(member);
+  runRounds(member, exchange, stream);
+  endCollective(member);
+}
+
+template <typename Exchange>
+void NcclTransport::runRounds(Member &member, const Exchange &exchange,
+                              const Stream &stream) {
+  auto *staging = static_cast<float *>(ranks[member.rank]->staging.data);
   auto add = [&](float *sum, const float *values, int64_t count) {
     addTo(stream, sum, values, count);
   };
@@ -116,11 +140,10 @@ void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
                                sizeof(float) * static_cast<size_t>(count),
                                cudaMemcpyDeviceToDevice, stream.handle));
   };
-  for (int64_t round = 0; round < member.exchange.numRounds(); ++round) {
-    move(member, round, staging);
-    member.exchange.finish(round, staging, add, copy);
+  for (int64_t round = 0; round < exchange.numRounds(); ++round) {
+    move(member, exchange, round, staging);
+    exchange.finish(round, staging, add, copy);
   }
-  endCollective(member);
 }
 
 void NcclTransport::startAddAll(int32_t collective, int32_t rank, double *sum) {

@@ -8,6 +8,7 @@
 #include "runtime/transport/cuda/ends.h"
 #include "runtime/transport/cuda/gpu_transports.h"
 #include "runtime/transport/match.h"
+#include "runtime/transport/shard_exchange.h"
 
 #include <atomic>
 #include <map>
@@ -55,8 +56,12 @@ public:
   }
   void startSumParts(int32_t collective, int32_t rank) override;
   void startAddAll(int32_t collective, int32_t rank, double *sum) override;
-  void startGather(int32_t, int32_t, float *) override { failOnShards(); }
-  void startScatter(int32_t, int32_t, float *) override { failOnShards(); }
+  void startGather(int32_t collective, int32_t rank, float *whole) override {
+    startShards(collective, rank, ShardExchange::Kind::Gather, whole);
+  }
+  void startScatter(int32_t collective, int32_t rank, float *whole) override {
+    startShards(collective, rank, ShardExchange::Kind::Scatter, whole);
+  }
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override { isAborted = true; }
   Waiting waiting(int32_t rank) const override;
@@ -98,7 +103,14 @@ private:
   /// Returns once NCCL has enqueued what was issued.
   void settle(const Communicator &communicator);
   template <typename Add> void gather(Member &member, Add add);
-  void move(Member &member, int64_t round, float *staging);
+  template <typename Exchange>
+  void move(Member &member, const Exchange &exchange, int64_t round,
+            float *staging);
+  template <typename Exchange>
+  void runRounds(Member &member, const Exchange &exchange,
+                 const Stream &stream);
+  void startShards(int32_t collective, int32_t rank, ShardExchange::Kind kind,
+                   float *whole);
   Stream beginCollective(Member &member);
   void endCollective(Member &member);
   void log(GpuRank &rank, const Issued &issued) {

@@ -294,5 +294,21 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
   EXPECT_EQ(answers.task.stream, nullptr);
 }
 
+/// Behind the fp32 weights, or where the caller says.
+TEST_F(Custom, ATaskSeesItsWeightsInItsDtype) {
+  layer.dtype = DType::Bf16;
+  std::vector<char> weights(2 * alignedBytes(layer.weightBytes));
+  const float elsewhere = 0;
+  LayerArgs args{};
+  args.weights = weights.data();
+  cpuBody(LayerKind::Custom).forward(&layer, &args);
+  EXPECT_EQ(answers.task.weights_in_dtype,
+            weights.data() + alignedBytes(layer.weightBytes));
+  args.weightsInDtype = &elsewhere;
+  cpuBody(LayerKind::Custom).forward(&layer, &args);
+  EXPECT_EQ(answers.task.weights, weights.data());
+  EXPECT_EQ(answers.task.weights_in_dtype, &elsewhere);
+}
+
 } // namespace
 } // namespace rondo::runtime

@@ -76,25 +76,27 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
     ControlHeader header{};
     header.step = {i, 0.01f, 1};
     header.isFinite = 1;
-    for (int32_t s = 0; s < exe.numStages; ++s) {
-      state.write(s, state.homes()[s].control.header, &header, sizeof header);
-      const HomeBinding &stage = state.homes(desc)[s];
-      for (const LayerBinding &layer : stage.layers)
+    for (int32_t h = 0; h < exe.numHomes; ++h) {
+      state.write(h, state.homes()[h].control.header, &header, sizeof header);
+      const HomeBinding &home = state.homes(desc)[h];
+      for (const LayerBinding &layer : home.layers)
         for (int m = 0; layer.sizes.data > 0 && m < desc.microbatches; ++m) {
+          const size_t first = home.share->firstSample * layer.desc->sequence;
           std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
           for (size_t t = 0; t < tokens.size(); ++t)
-            tokens[t] = static_cast<int32_t>((7 * t + 31 * m + 5 * i) %
-                                             layer.desc->vocab);
-          state.write(s, programRun.data(s, m) + layer.dataOffset,
+            tokens[t] = static_cast<int32_t>(
+                (7 * (first + t) + 31 * m + 5 * i) % layer.desc->vocab);
+          state.write(h, programRun.data(h, m) + layer.dataOffset,
                       tokens.data(), static_cast<int64_t>(4 * tokens.size()));
         }
     }
     programRun.iterate(team);
   }
   for (const Tensor &tensor : state.tensors()) {
-    outcome.weights.emplace_back(tensor.layout.count);
-    state.read(tensor.home, outcome.weights.back().data(), tensor.weights,
-               4 * tensor.layout.count);
+    outcome.weights.emplace_back(tensor.count);
+    if (tensor.count > 0)
+      state.read(tensor.home, outcome.weights.back().data(), tensor.weights,
+                 4 * tensor.count);
   }
   ControlHeader header;
   state.read(0, &header, state.homes()[0].control.header, sizeof header);
@@ -104,7 +106,7 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   const HomeBinding &last = state.homes().back();
   outcome.losses.resize(desc.microbatches);
   if (last.layers.back().desc->kind == LayerKind::GptHead)
-    state.read(exe.numStages - 1, outcome.losses.data(), last.control.losses,
+    state.read(exe.numHomes - 1, outcome.losses.data(), last.control.losses,
                4 * desc.microbatches);
   return outcome;
 }
@@ -282,6 +284,37 @@ TEST_P(Iterations, SchedulesOfAGptHaveTheSameBits) {
     EXPECT_EQ(a.norm, b.norm);
     if (dtype == DType::Bf16)
       expectNear(a, gptOnCpu(true), 0.03);
+  }
+}
+
+/// The pipeline adds what its sequential reference does, in which one rank has
+/// all pieces: one chunk for each task, several under way at once, two groups.
+TEST_P(Iterations, StateInPieces) {
+  const DType dtype =
+      targetOf(GetParam()) == Target::Cpu ? DType::Fp32 : DType::Bf16;
+  for (const Sharding &how :
+       {Sharding{2, 2}, Sharding{2, 2, 2, 2, true, true, 2},
+        Sharding{4, 2, 2, 2, true, true, 2}}) {
+    Spec spec = gpt(GetParam(), dtype, true);
+    spec.microbatches = 4;
+    for (LayerDesc &layer : spec.layers)
+      layer.batch = 5;
+    if (how.homes > 2) {
+      spec.layersOfStage = {4};
+      spec.rankOfStage = {0};
+    }
+    spec.sharding = how;
+    const Backend *backend = GetParam().backend;
+    const Program program(spec);
+    const Outcome reference =
+        runOn(backend, program, {ProgramKind::Sequential, 3});
+    for (bool useGraph : {true, false}) {
+      const Outcome pieces =
+          runOn(backend, program, {ProgramKind::Pipeline, 3, useGraph});
+      EXPECT_TRUE(pieces.weights == reference.weights);
+      EXPECT_EQ(pieces.losses, reference.losses);
+      EXPECT_EQ(pieces.norm, reference.norm);
+    }
   }
 }
 

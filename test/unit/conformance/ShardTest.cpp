@@ -117,10 +117,10 @@ private:
   std::vector<std::vector<float>> written;
 };
 
-std::vector<Pair> pairsOn(Target target) {
+std::vector<Pair> cpuPairs() {
   std::vector<Pair> pairs;
   for (const Pair &pair : allPairs())
-    if (targetOf(pair) == target)
+    if (targetOf(pair) == Target::Cpu)
       pairs.push_back(pair);
   return pairs;
 }
@@ -175,10 +175,70 @@ TEST_P(Shards, PiecesAreGatheredAndAddedInOrder) {
                              Group{3, 1, 2, 0}, Group{2, 3}})
     for (int64_t shard : {0, 32, 96, 40'000})
       expectMoves(group, 4, shard);
+  inAllOrders([] { expectMoves({2, 0, 1}, 3, 96); });
 }
 
+/// More elements than the pair moves to one rank at once.
 TEST_P(Shards, LargePiecesTakeSeveralRounds) {
-  expectMoves({1, 2, 0}, 3, (1 << 18) + 32, 2);
+  expectMoves({1, 2, 0}, 3, GetParam().backend->sums.elementsAtOnce + 32, 2);
+}
+
+/// As in a program: a collective runs several times in an iteration, in the
+/// same memory, between work of the device. What is gathered is changed and
+/// scattered; the sum of a rank's piece is what it gathers next. Iterations may
+/// be recorded.
+TEST_P(Shards, RunSeveralTimesInAnIteration) {
+  inAllOrders([] {
+    const Group group = {2, 0, 1};
+    constexpr int64_t shard = 1'024, units = 3;
+    constexpr auto count = static_cast<size_t>(3 * shard);
+    ShardRanks ranks(GetParam(), 3, {group, group}, shard);
+    ranks.connect();
+    for (int i = 0; i < 4; ++i) {
+      std::vector<std::vector<float>> pieces;
+      for (size_t p = 0; p < group.size(); ++p) {
+        std::vector<float> values(count);
+        for (size_t e = 0; e < count; ++e)
+          values[e] = static_cast<float>((e * 7 + p * 13) % 50 + i);
+        pieces.emplace_back(values.begin() + shard * p,
+                            values.begin() + shard * (p + 1));
+        ranks.write(group[p], ranks.offsetOf(0, 0), values);
+      }
+      ASSERT_EQ(ranks.iterate(
+                    [&](int rank) {
+                      Transport &t = *ranks.transport;
+                      const int64_t piece =
+                          std::find(group.begin(), group.end(), rank) -
+                          group.begin();
+                      const int64_t from = ranks.offsetOf(1, 0),
+                                    to = ranks.offsetOf(0, 0);
+                      for (int u = 0; u < units; ++u) {
+                        t.startGather(0, rank, ranks.whole(rank, 0, 0));
+                        t.waitCollective(0, rank);
+                        ranks.copy(rank, from, to, 4 * count);
+                        ranks.fill(rank, to, 0xff, 4 * count);
+                        t.startScatter(1, rank, ranks.whole(rank, 1, 0));
+                        t.waitCollective(1, rank);
+                        ranks.copy(rank, to + 4 * shard * piece,
+                                   from + 4 * shard * piece, 4 * shard);
+                      }
+                      // Of all.
+                      t.startGather(0, rank, ranks.whole(rank, 0, 0));
+                      t.waitCollective(0, rank);
+                    },
+                    /*mayReplay=*/true),
+                "");
+      // Whole numbers: three equal parts, three times.
+      std::vector<float> expected;
+      for (const std::vector<float> &piece : pieces)
+        for (float value : piece)
+          expected.push_back(27 * value);
+      for (int rank : group)
+        ASSERT_TRUE(ranks.read<float>(rank, ranks.offsetOf(0, 0), count) ==
+                    expected)
+            << "rank " << rank << ", iteration " << i;
+    }
+  });
 }
 
 /// Gathers and scatters of three groups, all under way at once; one order of
@@ -230,7 +290,8 @@ TEST_P(Shards, SeveralAreUnderWay) {
 
 /// What stagingBytes() says is enough for a scatter, and nothing for a gather.
 TEST_P(Shards, StagingIsNotExceeded) {
-  const bool addsInPlace = std::string(GetParam().name) == "cpu_inproc";
+  const std::string name = GetParam().name;
+  const bool addsInPlace = name == "cpu_inproc" || name == "cuda_loopback";
   auto failureWith = [&](bool gathers, int64_t missing) {
     ShardRanks ranks(GetParam(), 3, {{0, 1, 2}}, 320);
     std::map<int32_t, int64_t> bytes =
@@ -266,10 +327,12 @@ TEST_P(Shards, StagingIsNotExceeded) {
 
 constexpr int64_t secondNs = 1'000'000'000;
 
+class LinkedShards : public Conformance {};
+
 /// With imposed links, half of what a sum of as many elements takes, and the
 /// second begins when the first has ended. A loaded machine makes it longer:
 /// one of many must be as short.
-TEST_P(Shards, TakeTheTimeOfTheirTraffic) {
+TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
   constexpr int64_t shard = 10'016, latencyNs = 1'000'000, bytesPerUs = 10;
   // Two pieces of 40,064 bytes each.
   constexpr int64_t eachNs = 8'012'800 + latencyNs, slackNs = 3'000'000;
@@ -302,28 +365,10 @@ TEST_P(Shards, TakeTheTimeOfTheirTraffic) {
   EXPECT_LE(bestNs, 2 * eachNs + slackNs);
 }
 
-class GpuShards : public Conformance {};
-
-TEST_P(GpuShards, AreAnError) {
-  for (bool gathers : {true, false}) {
-    ShardRanks ranks(GetParam(), 2, {{0, 1}}, 32);
-    ranks.connect();
-    EXPECT_EQ(ranks.iterate([&](int rank) {
-      if (gathers)
-        ranks.transport->startGather(0, rank, ranks.whole(rank, 0, 0));
-      else
-        ranks.transport->startScatter(0, rank, ranks.whole(rank, 0, 0));
-    }),
-              "sharded state does not run on GPUs yet; compile it for the CPU");
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(, Shards, testing::ValuesIn(pairsOn(Target::Cpu)),
-                         nameOfPair);
-INSTANTIATE_TEST_SUITE_P(, GpuShards, testing::ValuesIn(pairsOn(Target::Cuda)),
+INSTANTIATE_TEST_SUITE_P(, Shards, testing::ValuesIn(allPairs()), nameOfPair);
+INSTANTIATE_TEST_SUITE_P(, LinkedShards, testing::ValuesIn(cpuPairs()),
                          nameOfPair);
 // Where all pairs are of one kind.
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Shards);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuShards);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinkedShards);
 
 } // namespace

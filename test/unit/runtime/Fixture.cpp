@@ -293,7 +293,6 @@ Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
   auto countOf = [&](const CollectiveDesc &desc, int32_t home) {
     switch (desc.kind) {
     case CollectiveKind::GatherWeights:
-      return elements(home, Buffer::GatheredWeights);
     case CollectiveKind::ScatterGradients:
       return elements(home, Buffer::UnreducedGradients);
     case CollectiveKind::HomeGradients:

@@ -36,7 +36,7 @@ TiedPlace tiedPlace(const Spec &spec, int firstLayer, int numLayers) {
       place.begin = offset / 4 + tensor.offset;
       place.count = tensor.count;
     }
-    offset += layerSizes(layer).weights;
+    offset += layerSizes(layer).gradients;
   }
   place.shard = rondo::elementsOfPiece(offset / 4, spec.sharding.pieces);
   return place;

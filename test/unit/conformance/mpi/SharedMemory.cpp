@@ -130,6 +130,7 @@ public:
   void copy(void *to, const void *from, int64_t bytes) override {
     cpu->copy(to, from, bytes);
   }
+  void clear(void *to, int64_t bytes) override { cpu->clear(to, bytes); }
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override {
     cpu->addTo(sum, part, bytes, dtype);
   }
