@@ -77,7 +77,8 @@ private:
   LogicalResult expandAll();
   void nameSpaces();
   LogicalResult predict(Member &member, EmittedProgram &emitted);
-  LogicalResult describeOverlap(Member &member, ProgramText &text);
+  LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
+                                ProgramText &text);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
@@ -109,13 +110,17 @@ LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
 }
 
 /// What the tasks of iterations that overlap read.
-LogicalResult Emitter::describeOverlap(Member &member, ProgramText &text) {
+LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
+                                       ProgramText &text) {
   OverlapText overlap;
   overlap.delays = figures.of(member.schedule).delays;
   if (overlap.delays.size() == 0)
     return failure();
-  overlap.iterationsEach =
-      static_cast<int32_t>(member.schedule.getIterationsEach());
+  // As the program has it: a schedule may name several iterations that are
+  // alike.
+  program.walk([&](pipe::RepeatOp repeat) {
+    overlap.iterationsEach = static_cast<int32_t>(repeat.getStep());
+  });
   for (const Home &home : member.problem.homes)
     overlap.policies.push_back(member.problem.policyOf(home.stage));
   text.overlap = std::move(overlap);
@@ -188,7 +193,7 @@ LogicalResult Emitter::expandPrograms(Member &member) {
     if (isPipeline && failed(predict(member, emitted)))
       return failure();
     if (isPipeline && member.schedule.overlaps() &&
-        failed(describeOverlap(member, emitted.text)))
+        failed(describeOverlap(member, op, emitted.text)))
       return failure();
     programs.push_back(std::move(emitted));
   }

@@ -303,8 +303,9 @@ rondo::stageVersions(const Problem &problem, const VersionAnalysis &versions) {
     stage.copies = std::max<int64_t>(stage.copies, of.copies);
     stage.forwardDelay = std::max(stage.forwardDelay, of.forwardDelay.most);
     stage.backwardDelay = std::max(stage.backwardDelay, of.backwardDelay.most);
-    stage.recomputeDelay =
-        std::max(stage.recomputeDelay, of.recomputeDelay.most);
+    if (problem.recomputes(home))
+      stage.recomputeDelay =
+          std::max(stage.recomputeDelay, of.recomputeDelay.most);
   }
   return stages;
 }

@@ -62,7 +62,7 @@ struct VersionAnalysis {
 };
 
 /// Of all homes of a stage: the most versions that one keeps, and the most
-/// updates that a task is late.
+/// updates that a task is late; 0 for R of a stage without it.
 struct StageVersions {
   int64_t copies = 1, forwardDelay = 0, backwardDelay = 0, recomputeDelay = 0;
 };

@@ -152,3 +152,20 @@ pipe.plan @step of @timed on @lab microbatches(1) {
 pipe.schedule @holds of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 1, 0]>
 // expected-error @+1 {{the schedule claims that stage @s1 recomputes at most 2 updates late; it is 1 [S8]}}
 pipe.schedule @s of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 2, 0]>
+
+// -----
+
+// A stage without R has no delay of it.
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  // expected-note @+1 {{this is the stage}}
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @holds of @step family<"pipedream"> claims<recompute_delay = [0, 0]>
+// expected-error @+1 {{the schedule claims that stage @s0 recomputes at most 1 update late; it is 0 [S8]}}
+pipe.schedule @s of @step family<"pipedream"> claims<recompute_delay = [1, 0]>

@@ -66,3 +66,27 @@ pipe.schedule @hand of @single versions<"pipedream"> {
     }
   }
 }
+
+// As its program repeats every iteration, though it is written as two.
+pipe.schedule @alike of @single versions<"pipedream"> {
+  pipe.rank 0 {
+    pipe.forward @a[0]
+    pipe.forward @a[1]
+    pipe.repeat %t step 2 {
+      pipe.for %i = 0 to 2 {
+        pipe.backward @a[%t + %i]
+        pipe.step @a[%t + %i]
+        pipe.forward @a[%t + %i + 2]
+      }
+    }
+  }
+  pipe.rank 1 {
+    pipe.repeat %t step 2 {
+      pipe.for %i = 0 to 2 {
+        pipe.forward @b[%t + %i]
+        pipe.backward @b[%t + %i]
+        pipe.step @b[%t + %i]
+      }
+    }
+  }
+}
