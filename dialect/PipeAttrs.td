@@ -328,11 +328,10 @@ def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
 def Pipe_ClaimsAttr : Pipe_StructAttr<"Claims", "claims"> {
   let summary = "what a schedule promises where iterations overlap";
   let description = [{
-    Lists by stage, each of which may be left out: the most versions of the
-    weights that are kept at once, and by how many updates F, I, W and B, and R,
-    are late at most. `norm_delay` is by how many iterations the norm of all gradients
-    is late. `pipe-verify-scheduled` finds all of them from the order, and refuses
-    others.
+    Lists by stage, each of which may be left out: the most versions of the weights
+    that are kept at once, and by how many updates F, I, W and B, and R, are late at
+    most. `norm_delay` is by how many iterations the norm of all gradients is late.
+    `pipe-verify-scheduled` finds all of them from the order, and refuses others.
 
     ```mlir
     claims<copies = [2, 1], forward_delay = [1, 0], backward_delay = [1, 0]>
