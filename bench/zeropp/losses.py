@@ -62,6 +62,8 @@ def nudge(start, folder, seed):
             # The lowest byte of each number comes first.
             for place in range(8 + size + begin, 8 + size + end, 4):
                 contents[place] ^= draw.getrandbits(1)
+    if contents == start.read_bytes():
+        raise SystemExit(f"{start} has no weights in fp32")
     nudged = folder / f"nudged-{seed}"
     nudged.write_bytes(contents)
     return nudged
