@@ -31,6 +31,7 @@ bundle gpt-small-bf16 examples/gpt-small.mlir bf16
 bundle gpt-small-fp32 examples/gpt-small.mlir fp32
 bundle llama-small-bf16 examples/llama-small.mlir bf16
 bundle llama-small-fp32 examples/llama-small.mlir fp32
+bundle gpt-sharded-bf16 examples/gpt-sharded.mlir bf16
 bundle gpt-two-ranks-bf16 test/gpu/Inputs/gpt-two-ranks.mlir bf16
 
 mkdir -p "$to/bench/gpu/programs"

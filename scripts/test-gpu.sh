@@ -105,6 +105,7 @@ run_cases() {
 compare() {
   case $2 in
   llama-*) losses=test/gpu/cpu-losses-llama.txt ;;
+  gpt-sharded-*) losses=test/gpu/cpu-losses-sharded.txt ;;
   *) losses=test/gpu/cpu-losses.txt ;;
   esac
   if sed -n 's/.*"iteration":\([0-9]*\),"loss":\([0-9.]*\),.*/\1 \2/p' \
@@ -143,7 +144,18 @@ train() {
   fi
 }
 
-# The same with a process per rank, connected by NCCL: train_processes NAME
+# Compares a program's weights with those of the sequential one: verify PROGRAM
+verify() {
+  if timeout 60 "$build/bin/$1" --verify --quiet >"$build/verify-$1.log" 2>&1; then
+    passed=$((passed + 1))
+    sed -n "s/^verify: PASS/$1:/p" "$build/verify-$1.log"
+  else
+    tail -n 5 "$build/verify-$1.log"
+    broken "$1: its weights differ; log in $build/verify-$1.log"
+  fi
+}
+
+# The same as train with a process per rank, connected by NCCL: train_processes NAME
 # PROGRAM PERCENT PROCESSES FLAGS...
 train_processes() {
   name=$1
@@ -216,10 +228,16 @@ for graph in on off; do
   train "fp32-graph-$graph" gpt-small-fp32 0.1 --graph $graph
   train "llama-bf16-graph-$graph" llama-small-bf16 1 --graph $graph
   train "llama-fp32-graph-$graph" llama-small-fp32 0.1 --graph $graph
+  train "sharded-bf16-graph-$graph" gpt-sharded-bf16 1 --graph $graph
+done
+for program in gpt-small-bf16 llama-small-bf16 gpt-sharded-bf16; do
+  verify $program
 done
 for graph in on off; do
   if [ $shares -eq 1 ] || [ "$gpus" -ge 4 ]; then
     train_processes "nccl-graph-$graph" gpt-small-bf16 1 4 --graph $graph
+    train_processes "nccl-sharded-graph-$graph" gpt-sharded-bf16 1 4 \
+      --graph $graph
   elif [ "$gpus" -ge 2 ]; then
     train_processes "nccl-graph-$graph" gpt-two-ranks-bf16 1 2 --graph $graph
   else

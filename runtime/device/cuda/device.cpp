@@ -102,7 +102,10 @@ std::string CudaDevice::attention() const {
     return "own kernels where cuDNN " + cudnn->version() + " has none (" +
            cudnn->refusal() + ")";
   // Without a plan there was no attention in bf16.
-  return cudnn->bytes() > 0 ? "cuDNN " + cudnn->version() : "";
+  if (cudnn->bytes() == 0)
+    return "";
+  return "cuDNN " + cudnn->version() + ", which has " +
+         std::to_string(cudnn->bytes()) + " bytes a rank beside its arena";
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {

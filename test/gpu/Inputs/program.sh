@@ -16,8 +16,13 @@ if [ "$rank" = "${BAD:-}" ]; then
   exit 75
 fi
 [ "$rank" = 0 ] || exit 0
+[ -n "$log" ] || {
+  echo "verify: ${VERIFIED:-PASS 9 weights}"
+  exit ${VERIFIED:+1}
+}
 case $0 in
 */llama-*) losses=test/gpu/cpu-losses-llama.txt ;;
+*/gpt-sharded-*) losses=test/gpu/cpu-losses-sharded.txt ;;
 *) losses=test/gpu/cpu-losses.txt ;;
 esac
 awk -v factor="${FACTOR:-1}" '{
