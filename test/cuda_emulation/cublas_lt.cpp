@@ -360,6 +360,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
                               void *d, cublasLtMatrixLayout_t layoutD,
                               const cublasLtMatmulAlgo_t *algo, void *workspace,
                               size_t workspaceBytes, cudaStream_t stream) {
+  // After a launch the library asks for the last error, whose ever it is.
+  if (cudaPeekAtLastError() != cudaSuccess)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   Task task{*desc,    *layoutA, *layoutB,
             *layoutC, *layoutD, *static_cast<const float *>(alpha),
             0,        a,        b,

@@ -157,6 +157,8 @@ private:
 
 /// The error that a test injects into a call, or 0.
 int injected(const char *function);
+/// Keeps an error, which is also returned, for cudaGetLastError().
+cudaError_t remember(cudaError_t error);
 /// What the library offers for products, and how many there were by algorithm.
 std::vector<Algorithm> algorithms();
 void countProduct(size_t number);
@@ -179,6 +181,6 @@ public:
 
 #define RONDO_EMULATED(function)                                               \
   if (int error = emulation::injected(#function))                              \
-  return static_cast<cudaError_t>(error)
+  return emulation::remember(static_cast<cudaError_t>(error))
 
 #endif // RONDO_TEST_CUDA_EMULATION_ENGINE_H

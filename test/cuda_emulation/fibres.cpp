@@ -1,13 +1,20 @@
-//===- fibres.cpp - The threads of a block, one after another -------------===//
+//===- fibres.cpp - The threads of a grid, one after another --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks start in a random order, and two of them take turns at random, so that
+// a result that depends on what another block has done shows.
+//
+//===----------------------------------------------------------------------===//
 
 #include "kernel.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <sys/mman.h>
+#include <utility>
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -95,58 +102,68 @@ struct Warp {
   void *arguments[32] = {};
 };
 
-/// One block at a time on each host thread.
-class Block {
+/// A block that runs, or room for one.
+struct Block {
+  std::vector<std::unique_ptr<Fibre>> fibres;
+  std::vector<Warp> warps;
+  /// Numbers of threads.
+  std::vector<unsigned> ready, waiting;
+  void *shared = nullptr;
+  unsigned live = 0;
+};
+
+/// The blocks of one launch at a time, on each host thread.
+class Grid {
 public:
-  ~Block() {
-    for (auto &fibre : fibres) {
-      // Its frames do not return; the next mapping here does not belong to
-      // them.
-      if (__asan_unpoison_memory_region)
-        __asan_unpoison_memory_region(fibre->stack, stackBytes);
-      munmap(fibre->stack, stackBytes);
-    }
+  ~Grid() {
+    for (Block &place : blocks)
+      for (auto &fibre : place.fibres) {
+        // Its frames do not return; the next mapping here does not belong to
+        // them.
+        if (__asan_unpoison_memory_region)
+          __asan_unpoison_memory_region(fibre->stack, stackBytes);
+        munmap(fibre->stack, stackBytes);
+      }
   }
 
-  void run(dim3 grid, dim3 extent, uint3 index, unsigned char *shared,
+  void run(dim3 gridExtent, dim3 blockExtent, size_t bytes,
            const std::function<void()> &work) {
+    grid = gridExtent;
+    extent = blockExtent;
+    sharedBytes = bytes;
     body = &work;
-    live = extent.x * extent.y * extent.z;
-    waiting.clear();
-    warps.assign(live / 32, {});
-    ready.clear();
-    while (fibres.size() < live)
-      addFibre();
-    unsigned number = 0;
-    for (unsigned z = 0; z < extent.z; ++z)
-      for (unsigned y = 0; y < extent.y; ++y)
-        for (unsigned x = 0; x < extent.x; ++x, ++number) {
-          Fibre &fibre = *fibres[number];
-          fibre.thread = {{x, y, z},   index,       extent, grid,
-                          number % 32, number / 32, shared};
-          fibre.copies.assign(1, {});
-          prepare(fibre.context, fibre.stack, enter);
-          ready.push_back(number);
-        }
-    shuffle();
-    resume();
-    switchTo(host, fibres[running]->context);
-    if (live != 0)
-      fail("threads of a block wait for others that have ended, or at "
-           "different barriers");
+    std::vector<unsigned> order(size_t(grid.x) * grid.y * grid.z);
+    std::iota(order.begin(), order.end(), 0u);
+    std::shuffle(order.begin(), order.end(), random);
+    for (auto next = order.begin();;) {
+      bool isOver = true;
+      for (Block &place : blocks) {
+        if (place.live == 0 && next != order.end())
+          start(place, *next++);
+        isOver &= place.live == 0;
+      }
+      if (isOver)
+        break;
+      if (!resume())
+        fail("threads of a block wait for others that have ended, or at "
+             "different barriers");
+      switchTo(host, fibre().context);
+    }
+    for (Block &place : blocks)
+      std::free(std::exchange(place.shared, nullptr));
   }
 
-  /// The calling thread waits for all others of the block.
+  /// The calling thread waits for all others of its block.
   void barrier() {
-    waiting.push_back(running);
-    if (waiting.size() == live)
+    now->waiting.push_back(running);
+    if (now->waiting.size() == now->live)
       release();
     pause();
   }
 
   void meet(const char *kind, void *argument, void (*work)(void **)) {
     unsigned me = running;
-    Warp &warp = warps[me / 32];
+    Warp &warp = now->warps[me / 32];
     if (warp.arrived != 0 && warp.kind != kind && std::strcmp(warp.kind, kind))
       fail("lanes of a warp meet in different operations");
     warp.kind = kind;
@@ -157,23 +174,63 @@ public:
       // Ready from here on; the last lane continues at once.
       for (unsigned lane = 0; lane < 32; ++lane)
         if (me / 32 * 32 + lane != me)
-          ready.push_back(me / 32 * 32 + lane);
+          now->ready.push_back(me / 32 * 32 + lane);
       return;
     }
     pause();
   }
 
-  Fibre &fibre() { return *fibres[running]; }
+  Fibre &fibre() { return *now->fibres[running]; }
 
 private:
-  void addFibre() {
+  /// How many blocks take turns.
+  static constexpr size_t atOnce = 2;
+
+  void start(Block &place, unsigned number) {
+    std::free(place.shared);
+    place.shared = nullptr;
+    // Of exactly this size, so that AddressSanitizer detects accesses past its
+    // end.
+    if (sharedBytes && posix_memalign(&place.shared, 128, sharedBytes) != 0)
+      fail("no memory for a block's shared memory");
+    // All bits set: NaN in fp32, bf16 and fp64.
+    if (sharedBytes)
+      std::memset(place.shared, 0xff, sharedBytes);
+    const uint3 index = {number % grid.x, number / grid.x % grid.y,
+                         number / grid.x / grid.y};
+    place.live = extent.x * extent.y * extent.z;
+    place.waiting.clear();
+    place.warps.assign(place.live / 32, {});
+    place.ready.clear();
+    while (place.fibres.size() < place.live)
+      addFibre(place);
+    unsigned thread = 0;
+    for (unsigned z = 0; z < extent.z; ++z)
+      for (unsigned y = 0; y < extent.y; ++y)
+        for (unsigned x = 0; x < extent.x; ++x, ++thread) {
+          Fibre &fibre = *place.fibres[thread];
+          fibre.thread = {{x, y, z},
+                          index,
+                          extent,
+                          grid,
+                          thread % 32,
+                          thread / 32,
+                          static_cast<unsigned char *>(place.shared)};
+          fibre.copies.assign(1, {});
+          prepare(fibre.context, fibre.stack, enter);
+          place.ready.push_back(thread);
+        }
+    shuffle(place);
+  }
+
+  static void addFibre(Block &place) {
     auto fibre = std::make_unique<Fibre>();
     void *stack = mmap(nullptr, stackBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED)
       fail("no memory for a stack");
     fibre->stack = static_cast<char *>(stack);
-    fibres.push_back(std::move(fibre));
+    place.fibres.push_back(std::move(fibre));
   }
 
   /// Where each fibre starts; never returns.
@@ -181,56 +238,67 @@ private:
 
   /// Everything waiting at the barrier may go on.
   void release() {
-    ready.insert(ready.end(), waiting.begin(), waiting.end());
-    waiting.clear();
-    shuffle();
+    now->ready.insert(now->ready.end(), now->waiting.begin(),
+                      now->waiting.end());
+    now->waiting.clear();
+    shuffle(*now);
   }
 
   /// A warp or a lane that runs ahead of the others reveals a missing barrier.
-  void shuffle() { std::shuffle(ready.begin(), ready.end(), random); }
+  void shuffle(Block &place) {
+    std::shuffle(place.ready.begin(), place.ready.end(), random);
+  }
 
   /// Chooses who runs next; false: nobody can.
   bool resume() {
-    if (ready.empty())
-      return false;
-    running = ready.back();
-    ready.pop_back();
-    current = &fibres[running]->thread;
-    return true;
+    const size_t first = random() % atOnce;
+    for (size_t i = 0; i < atOnce; ++i) {
+      Block &place = blocks[(first + i) % atOnce];
+      if (place.ready.empty())
+        continue;
+      now = &place;
+      running = place.ready.back();
+      place.ready.pop_back();
+      current = &fibre().thread;
+      return true;
+    }
+    return false;
   }
 
   /// Lets another fibre run until the calling thread is ready again.
   void pause() {
-    unsigned me = running;
-    Context &next = resume() ? fibres[running]->context : host;
+    Fibre &me = fibre();
+    Context &next = resume() ? fibre().context : host;
     // The last one at a barrier may be chosen again.
-    if (&next != &fibres[me]->context)
-      switchTo(fibres[me]->context, next);
+    if (&next != &me.context)
+      switchTo(me.context, next);
   }
 
-  std::vector<std::unique_ptr<Fibre>> fibres;
-  std::vector<Warp> warps;
-  std::vector<unsigned> ready, waiting;
+  Block blocks[atOnce];
+  Block *now = nullptr;
+  unsigned running = 0;
+  dim3 grid, extent;
+  size_t sharedBytes = 0;
   const std::function<void()> *body = nullptr;
   Context host{};
-  unsigned live = 0, running = 0;
   std::minstd_rand random{1};
 };
 
-thread_local Block block;
+thread_local Grid launched;
 
-void Block::enter() {
-  Block &mine = block;
+void Grid::enter() {
+  Grid &mine = launched;
   (*mine.body)();
-  for (auto &group : mine.fibre().copies)
+  Fibre &me = mine.fibre();
+  for (auto &group : me.copies)
     if (!group.empty())
       fail("a thread ended with copies that it did not wait for");
-  unsigned me = mine.running;
-  if (--mine.live > 0 && mine.waiting.size() == mine.live)
+  const bool isLast = --mine.now->live == 0;
+  if (!isLast && mine.now->waiting.size() == mine.now->live)
     mine.release();
-  Context &next =
-      mine.resume() ? mine.fibres[mine.running]->context : mine.host;
-  switchTo(mine.fibres[me]->context, next);
+  // At the end of a block, another takes its place.
+  Context &next = !isLast && mine.resume() ? mine.fibre().context : mine.host;
+  switchTo(me.context, next);
   fail("a thread ran after its end");
 }
 
@@ -243,28 +311,14 @@ void runGrid(dim3 grid, dim3 extent, size_t sharedBytes,
     fail("a block must have 32, 64, ... 1024 threads here");
   if (current)
     fail("a kernel was launched by a kernel");
-  for (unsigned z = 0; z < grid.z; ++z)
-    for (unsigned y = 0; y < grid.y; ++y)
-      for (unsigned x = 0; x < grid.x; ++x) {
-        // Of exactly this size, so that AddressSanitizer detects accesses past
-        // its end.
-        void *shared = nullptr;
-        if (sharedBytes && posix_memalign(&shared, 128, sharedBytes) != 0)
-          fail("no memory for a block's shared memory");
-        // All bits set: NaN in fp32, bf16 and fp64.
-        if (sharedBytes)
-          std::memset(shared, 0xff, sharedBytes);
-        block.run(grid, extent, {x, y, z}, static_cast<unsigned char *>(shared),
-                  body);
-        std::free(shared);
-      }
+  launched.run(grid, extent, sharedBytes, body);
   current = nullptr;
 }
 
-void blockBarrier() { block.barrier(); }
+void blockBarrier() { launched.barrier(); }
 
 void meetWarp(const char *kind, void *argument, void (*work)(void **)) {
-  block.meet(kind, argument, work);
+  launched.meet(kind, argument, work);
 }
 
 void checkAligned(const void *address, size_t bytes) {
@@ -273,13 +327,13 @@ void checkAligned(const void *address, size_t bytes) {
 }
 
 void copyLater(void *to, const void *from, size_t bytes) {
-  block.fibre().copies.back().push_back({to, from, bytes});
+  launched.fibre().copies.back().push_back({to, from, bytes});
 }
 
-void closeCopies() { block.fibre().copies.emplace_back(); }
+void closeCopies() { launched.fibre().copies.emplace_back(); }
 
 void awaitCopies(unsigned open) {
-  auto &groups = block.fibre().copies;
+  auto &groups = launched.fibre().copies;
   // The last group is the one being filled.
   while (groups.size() > size_t(open) + 1) {
     for (const Copy &copy : groups.front())

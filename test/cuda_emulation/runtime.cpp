@@ -34,6 +34,8 @@ cudaError_t cudaFuncSetAttribute(const void *kernel,
   RONDO_EMULATED(cudaFuncSetAttribute);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
     return cudaSuccess;
+  if (bytes < 0 || static_cast<size_t>(bytes) > mostShared)
+    return emulation::remember(cudaErrorInvalidValue);
   int device = 0;
   cudaGetDevice(&device);
   std::lock_guard<std::mutex> lock(limitsMutex);
@@ -67,7 +69,7 @@ cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
   int device = 0;
   cudaGetDevice(&device);
   if (stream && stream->queue->device != device)
-    return cudaErrorInvalidResourceHandle;
+    return emulation::remember(cudaErrorInvalidResourceHandle);
   load(kernel);
   size_t limit = usualShared;
   {
@@ -98,6 +100,7 @@ const char *cudaGetErrorName(cudaError_t error) {
     RONDO_NAME(cudaErrorInvalidResourceHandle);
     RONDO_NAME(cudaErrorNotReady);
     RONDO_NAME(cudaErrorIllegalAddress);
+    RONDO_NAME(cudaErrorPeerAccessAlreadyEnabled);
     RONDO_NAME(cudaErrorStreamCaptureUnsupported);
     RONDO_NAME(cudaErrorStreamCaptureInvalidated);
     RONDO_NAME(cudaErrorStreamCaptureMerge);
@@ -113,7 +116,15 @@ const char *cudaGetErrorName(cudaError_t error) {
 const char *cudaGetErrorString(cudaError_t error) {
   return cudaGetErrorName(error);
 }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+static thread_local cudaError_t lastError = cudaSuccess;
+cudaError_t emulation::remember(cudaError_t error) {
+  if (error != cudaSuccess)
+    lastError = error;
+  return error;
+}
+cudaError_t cudaGetLastError() { return std::exchange(lastError, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return lastError; }
 
 //===----------------------------------------------------------------------===//
 // Memory.
@@ -169,7 +180,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
     std::lock_guard<std::mutex> lock(engine.mutex);
     if (auto capture = engine.captureOfThread()) {
       capture->isValid = false;
-      return cudaErrorStreamCaptureUnsupported;
+      return emulation::remember(cudaErrorStreamCaptureUnsupported);
     }
   }
   std::lock_guard<std::mutex> lock(guardMutex);
@@ -177,10 +188,10 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   if (bytes == 0)
     return cudaSuccess;
   if (bytes > memoryBytes() - used)
-    return cudaErrorMemoryAllocation;
+    return emulation::remember(cudaErrorMemoryAllocation);
   if (guards == 0) {
     if (posix_memalign(memory, 256, bytes) != 0)
-      return cudaErrorMemoryAllocation;
+      return emulation::remember(cudaErrorMemoryAllocation);
     used += sizes[*memory] = bytes;
     return cudaSuccess;
   }
@@ -188,7 +199,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
       mmap(nullptr, bytes, accesses > 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
-    return cudaErrorMemoryAllocation;
+    return emulation::remember(cudaErrorMemoryAllocation);
   guarded[ *memory = pages] = bytes;
   used += sizes[pages] = bytes;
   return cudaSuccess;
@@ -313,11 +324,18 @@ cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device) {
                 (text ? std::atoi(text) : 0) + device);
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> enabled;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!enabled.insert({currentDevice, peer}).second)
+    return emulation::remember(cudaErrorPeerAccessAlreadyEnabled);
+  return cudaSuccess;
+}
 cudaError_t cudaSetDevice(int device) {
   RONDO_EMULATED(cudaSetDevice);
   if (device < 0 || device >= numDevices)
-    return cudaErrorInvalidDevice;
+    return emulation::remember(cudaErrorInvalidDevice);
   currentDevice = device;
   return cudaSuccess;
 }

@@ -29,7 +29,7 @@ struct Access {
 /// A call that cannot be captured ends the capture.
 static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
   capture->isValid = false;
-  return cudaErrorStreamCaptureUnsupported;
+  return emulation::remember(cudaErrorStreamCaptureUnsupported);
 }
 
 void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
@@ -125,7 +125,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   if (handle && event->device != stream.queue->device)
-    return cudaErrorInvalidResourceHandle;
+    return emulation::remember(cudaErrorInvalidResourceHandle);
   event->capture = stream.capture;
   event->at = stream.at;
   if (stream.capture)
@@ -145,9 +145,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
   Stream &stream = streamOf(handle);
   if (event->capture) {
     if (stream.capture && stream.capture != event->capture)
-      return cudaErrorStreamCaptureMerge;
+      return emulation::remember(cudaErrorStreamCaptureMerge);
     if (event->capture->origin == nullptr)
-      return cudaErrorInvalidValue; // from a capture that has ended
+      return emulation::remember(
+          cudaErrorInvalidValue); // from a capture that has ended
     if (!stream.capture) {
       stream.capture = event->capture;
       stream.at.clear();
@@ -164,7 +165,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
     if (event->state->recorded == 0)
       return cudaSuccess;
     stream.capture->isValid = false;
-    return cudaErrorStreamCaptureIsolation;
+    return emulation::remember(cudaErrorStreamCaptureIsolation);
   }
   std::shared_ptr<EventState> state = event->state;
   uint64_t number = state->recorded;
@@ -176,7 +177,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   RONDO_EMULATED(cudaEventQuery);
   auto [engine, lock] = Access();
   if (event->capture)
-    return cudaErrorCapturedEvent;
+    return emulation::remember(cudaErrorCapturedEvent);
   engine.runSome();
   return event->state->reached == event->state->recorded ? cudaSuccess
                                                          : cudaErrorNotReady;
@@ -185,7 +186,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   RONDO_EMULATED(cudaEventSynchronize);
   auto [engine, lock] = Access();
   if (event->capture)
-    return cudaErrorCapturedEvent;
+    return emulation::remember(cudaErrorCapturedEvent);
   std::shared_ptr<EventState> state = event->state;
   engine.runUntil(lock, [&] { return state->reached == state->recorded; });
   return cudaSuccess;
@@ -197,7 +198,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start,
   for (cudaEvent_t event : {start, end}) {
     if (event->capture || !event->state->keepsTime ||
         event->state->recorded == 0)
-      return cudaErrorInvalidValue;
+      return emulation::remember(cudaErrorInvalidValue);
     if (event->state->reached != event->state->recorded)
       return cudaErrorNotReady;
   }
@@ -214,9 +215,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
   RONDO_EMULATED(cudaStreamBeginCapture);
   auto [engine, lock] = Access();
   if (!stream)
-    return cudaErrorStreamCaptureUnsupported;
+    return emulation::remember(cudaErrorStreamCaptureUnsupported);
   if (stream->capture)
-    return cudaErrorInvalidValue;
+    return emulation::remember(cudaErrorInvalidValue);
   auto capture = std::make_shared<Capture>();
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
@@ -250,21 +251,21 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
   *graph = nullptr;
   std::shared_ptr<Capture> capture = stream->capture;
   if (!capture)
-    return cudaErrorInvalidValue;
+    return emulation::remember(cudaErrorInvalidValue);
   if (capture->origin != stream)
-    return cudaErrorStreamCaptureUnmatched;
+    return emulation::remember(cudaErrorStreamCaptureUnmatched);
   if (capture->mode != cudaStreamCaptureModeRelaxed &&
       capture->thread != std::this_thread::get_id())
-    return cudaErrorStreamCaptureWrongThread;
+    return emulation::remember(cudaErrorStreamCaptureWrongThread);
   std::vector<int> end = stream->at;
   engine.endCapture(capture);
   // Events may keep the capture alive, but not its content.
   Nodes nodes = std::move(capture->nodes);
   capture->nodes.clear();
   if (!capture->isValid)
-    return cudaErrorStreamCaptureInvalidated;
+    return emulation::remember(cudaErrorStreamCaptureInvalidated);
   if (!isJoined(nodes, end))
-    return cudaErrorStreamCaptureUnjoined;
+    return emulation::remember(cudaErrorStreamCaptureUnjoined);
   *graph = new Graph{std::make_shared<const Nodes>(std::move(nodes))};
   countHandle(1);
   return cudaSuccess;

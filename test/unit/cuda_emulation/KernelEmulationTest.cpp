@@ -64,6 +64,40 @@ TEST(KernelEmulation, ShowsAMissingBarrierBeforeReuse) {
     EXPECT_EQ(value, 1);
 }
 
+// Blocks run in any order, and one goes on while another waits at a barrier.
+void countBlocks(float *result) {
+  const float before = *result;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    *result = before + 1;
+}
+
+void followPrevious(float *result) {
+  if (threadIdx.x == 0)
+    result[blockIdx.x * threads] =
+        blockIdx.x == 0 ? 1 : result[(blockIdx.x - 1) * threads];
+}
+
+TEST(KernelEmulation, ShowsRacesBetweenBlocks) {
+  const int blocks = 32;
+  EXPECT_LT(run(countBlocks, blocks).front(), blocks);
+  const std::vector<float> result = run(followPrevious, blocks);
+  float sum = 0;
+  for (int block = 0; block < blocks; ++block)
+    sum += result[block * threads];
+  EXPECT_LT(sum, blocks);
+}
+
+TEST(KernelEmulation, KeepsTheLastError) {
+  auto *kernel = reinterpret_cast<const void *>(countBlocks);
+  EXPECT_EQ(cudaFuncSetAttribute(
+                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 template <bool waits> void copied(float *result) {
   alignas(16) static const Bf16 ones[8] = {{0x3f80}, {0x3f80}, {0x3f80},
                                            {0x3f80}, {0x3f80}, {0x3f80},
