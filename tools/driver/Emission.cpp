@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
+#include "tools/driver/ArenaFigures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -242,17 +243,6 @@ static std::string ranksOf(pipe::ScheduleOp schedule) {
                  "rank");
 }
 
-/// `@mine 1f1b`.
-static std::string nameOf(pipe::ScheduleOp schedule) {
-  std::string text = "@" + schedule.getSymName().str();
-  if (schedule.getSearchAttr())
-    return text + " search";
-  mlir::FailureOr<std::string> family = pipe::familyText(schedule);
-  if (succeeded(family) && !family->empty())
-    text += " " + *family;
-  return text;
-}
-
 /// The bodies that custom layers name, each once.
 static std::vector<std::string> bodiesOf(pipe::ModelOp model) {
   std::vector<std::string> bodies;
@@ -291,7 +281,7 @@ int Emission::schedule() {
   SmallVector<pipe::ScheduleOp> schedules(
       file.module().getOps<pipe::ScheduleOp>());
   figures = ranksOf(schedules.front()) + ", ";
-  figures += schedules.size() == 1 ? nameOf(schedules.front())
+  figures += schedules.size() == 1 ? titleOf(schedules.front())
                                    : countOf(schedules.size(), "schedule");
   bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
   return Success;
@@ -324,34 +314,8 @@ int Emission::candidates(pipe::AdaptiveAttr adaptive,
 }
 
 void Emission::reportWritten(StringRef path) const {
-  std::string text = figures + "\n" + eachFigures;
+  std::string text = figures + "\n" + moreFigures;
   driver::reportWritten(path, StringRef(text).drop_back());
-}
-
-/// A line for each of several schedules: its micro-batches, and how much its
-/// own pipeline needs of the shared arena.
-static std::string describeEach(mlir::ModuleOp module) {
-  SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
-  std::string text;
-  for (pipe::ScheduleOp schedule : schedules) {
-    pipe::PlanOp plan = schedule.lookupPlan();
-    std::vector<int64_t> used(plan.lookupCluster().getDevices().size(), 0);
-    for (pipe::ProgramOp program : module.getOps<pipe::ProgramOp>())
-      if (program.lookupSchedule() == schedule &&
-          program.getKind() == pipe::ProgramKind::Pipeline)
-        for (pipe::PoolOp pool : program.getPools()) {
-          int64_t &end = used[pool.getRank()];
-          end = std::max(end, pool.getLayout().getOffset() +
-                                  pool.getLayout().getSlotBytes() *
-                                      pool.getLayout().getSlots());
-        }
-    text += "  " + nameOf(schedule) + ": " +
-            countOf(plan.getMicrobatches(), "micro-batch");
-    if (int64_t samples = plan.getSamplesOfMicrobatch())
-      text += " of " + countOf(samples, "sample");
-    text += ", needs " + fullestArena(used, pipe::deviceBytes(plan)) + "\n";
-  }
-  return schedules.size() > 1 ? text : "";
 }
 
 int Emission::lower() {
@@ -372,7 +336,9 @@ int Emission::lower() {
           ", arena " +
           fullestArena(*arena,
                        pipe::deviceBytes((*programs.begin()).lookupPlan()));
-  eachFigures = describeEach(file.module());
+  moreFigures = arenasOfSchedules(file.module());
+  if (!programs.empty())
+    moreFigures += besideArenas((*programs.begin()).lookupPlan());
   return Success;
 }
 

@@ -104,7 +104,7 @@ private:
   formats::ScheduleSource source;
   std::string name;
   /// Of the schedules, as far as known so far.
-  std::string figures, eachFigures;
+  std::string figures, moreFigures;
   bool isAdaptive = false;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;

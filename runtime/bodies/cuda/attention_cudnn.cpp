@@ -6,6 +6,8 @@
 #ifdef RONDO_CUDNN
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #define NV_CUDNN_FRONTEND_DISABLE_LOGGING
+#include "runtime/model/attention_memory.h"
+
 #include <cmath>
 #include <cudnn_frontend.h>
 #include <dlfcn.h>
@@ -51,10 +53,6 @@ void *cudnn_frontend::cudnn_dlhandle = nullptr;
 namespace fe = cudnn_frontend;
 
 namespace {
-
-/// Its deterministic backward keeps a matrix of sequence x sequence for each
-/// head. Where that takes more, own kernels run.
-constexpr int64_t mostWorkspaceBytes = int64_t(1) << 30;
 
 /// The tensors of a plan.
 enum Uid : int64_t { Q = 1, K, V, O, Stats, GradO, GradQ, GradK, GradV };
@@ -204,7 +202,7 @@ struct CudnnAttention::Library {
       }
       most = std::max(most, bytes);
     }
-    if (most > mostWorkspaceBytes) {
+    if (most > mostAttentionWorkspaceBytes) {
       refusal = "its workspace would take " + std::to_string(most) + " bytes";
       return {};
     }
