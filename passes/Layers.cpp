@@ -3,6 +3,7 @@
 
 #include "passes/Layers.h"
 
+#include "runtime/model/attention_memory.h"
 #include "runtime/model/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -161,6 +162,13 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
     if (!isTaken[place])
       layers[place].outputBytes = 0;
   return layers;
+}
+
+int64_t rondo::pipe::attentionMemoryBytes(PlanOp plan) {
+  int64_t most = 0;
+  for (const runtime::LayerDesc &layer : describeLayers(plan))
+    most = std::max(most, runtime::attentionMemoryBytes(layer));
+  return most;
 }
 
 /// Buffers of one layer stay below 2^46 bytes and its work below 2^60

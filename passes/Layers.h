@@ -21,6 +21,10 @@ inline constexpr int64_t maxLayerNs = int64_t(1) << 46;
 /// them. Names point into the module.
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 
+/// Device memory that a rank takes at most for attention beside its arena,
+/// bytes (runtime/model/attention_memory.h).
+int64_t attentionMemoryBytes(PlanOp plan);
+
 /// Fails with an error where sizes are so large that the sums of a stage could
 /// leave 64 bits; the runtime's size functions rely on that. `plan` is one of
 /// the model, or null: then micro-batches are those that the model states.

@@ -94,6 +94,12 @@ public:
   virtual int64_t stamp() = 0;
   virtual int64_t timeOf(int64_t stamp) { return stamp; }
 
+  /// A task begins: what has been enqueued before it counts one in progress()
+  /// once the device has done it, also where iterations are recorded.
+  virtual void beginTask() {}
+  /// 0 for devices that do not enqueue. Any thread.
+  virtual uint64_t progress() const { return 0; }
+
   /// Processor time that threads have spent so far enqueueing the device's
   /// iterations, or launching recorded ones, ns. -1 if nothing is enqueued.
   virtual int64_t enqueueNs() const { return -1; }

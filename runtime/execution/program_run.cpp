@@ -56,7 +56,7 @@ RankWait ProgramRun::waitOf(int32_t rank) const {
 RankStatus ProgramRun::statusOf(int32_t rank) const {
   const RankWait waiting = waitOf(rank);
   RankStatus status;
-  status.progress = ranks[rank]->actionsBegun() + transport->progress();
+  status.progress = progressOf(rank) + transport->progress();
   status.text = "rank " + std::to_string(rank);
   if (waiting.what == Waiting::For::Nothing && ranks[rank]->hasEnded()) {
     status.waitsFor = RankStatus::ended;
@@ -169,7 +169,7 @@ std::string ProgramRun::describeWaits() const {
 uint64_t ProgramRun::heldProgress() const {
   uint64_t sum = transport->progress();
   for (int32_t r : held)
-    sum += ranks[r]->actionsBegun();
+    sum += progressOf(r);
   return sum;
 }
 

@@ -33,6 +33,8 @@ public:
       rank.fault->pass(rank.transport);
     rank.begun.store(rank.begun.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
+    if (traitsOf(kind).hasCost() && !traitsOf(kind).movesState())
+      rank.device.beginTask();
     stamp();
   }
   /// Called when the waits are over.

@@ -6,7 +6,6 @@
 #include "dialect/Bridge.h"
 #include "passes/Layers.h"
 #include "passes/Pipelines.h"
-#include "runtime/model/attention_memory.h"
 #include "tools/driver/Report.h"
 
 #include <algorithm>
@@ -52,9 +51,7 @@ std::string rondo::driver::arenasOfSchedules(mlir::ModuleOp module) {
 std::string rondo::driver::besideArenas(pipe::PlanOp plan) {
   if (plan.getTargetKind() != pipe::Target::Cuda)
     return "";
-  int64_t most = 0;
-  for (const runtime::LayerDesc &layer : pipe::describeLayers(plan))
-    most = std::max(most, runtime::attentionMemoryBytes(layer));
+  const int64_t most = pipe::attentionMemoryBytes(plan);
   return "  beside arenas: " +
          (most > 0 ? "up to " + formatBytes(most) +
                          " a rank for cuDNN's attention (none with "

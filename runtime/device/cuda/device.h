@@ -6,6 +6,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/device/attention.h"
+#include "runtime/device/cuda/counter.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/device.h"
 
@@ -42,6 +43,8 @@ public:
   void weightsWritten(const StageTensors &stage) override;
   int64_t stamp() override;
   int64_t timeOf(int64_t stamp) override;
+  void beginTask() override { reached.countUp(computeStream.handle); }
+  uint64_t progress() const override { return reached.value(); }
   int64_t enqueueNs() const override { return enqueuedNs; }
   int64_t bytesInUse() const override;
   int place() const override { return myGpu->ordinal; }
@@ -68,6 +71,7 @@ private:
   std::unique_ptr<CudnnAttention> cudnn;
   std::string whyNoCudnn;
   Stream computeStream;
+  Counter reached;
   /// For sumSquares().
   void *scratch = nullptr;
   /// Events of the iteration's stamps, and the first one's time on the host's

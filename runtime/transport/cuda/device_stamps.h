@@ -11,8 +11,8 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_STAMPS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_STAMPS_H
 
+#include "runtime/device/cuda/device_memory.h"
 #include "runtime/device/cuda/gpu.h"
-#include "runtime/transport/cuda/device_memory.h"
 #include "runtime/transport/stamps.h"
 
 #include <algorithm>

@@ -3,25 +3,9 @@
 
 #include "runtime/transport/cuda/ends.h"
 
-#include "runtime/transport/cuda/sums.h"
-
 using namespace rondo;
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
-
-Counter::Counter() : count(sizeof(uint64_t)) {
-  RONDO_CUDA(
-      cudaMallocHost(reinterpret_cast<void **>(&shown), sizeof(uint64_t)));
-  *shown = 0;
-  RONDO_CUDA(cudaMemset(count.get(), 0, sizeof(uint64_t)));
-}
-
-Counter::~Counter() { cudaFreeHost(shown); }
-
-void Counter::countUp(cudaStream_t stream) {
-  cuda::countUp({stream, nullptr}, reinterpret_cast<uint64_t *>(count.get()),
-                shown);
-}
 
 static std::string describe(const ChannelParams &params) {
   return "the channel from rank " + std::to_string(params.from) + " to rank " +

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
 
 #include "kinds/Residency.h"
+#include "runtime/device/cuda/counter.h"
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/communicator.h"
@@ -27,27 +28,6 @@ namespace rondo::runtime::cuda {
 /// must fit at once. A rank with more ends than its program lets be in flight
 /// keeps to that (LaunchWindow).
 inline constexpr int mostBlocksOfRank = mostBlocksOfMessages;
-
-/// Counts what a stream has done; visible to the host even while a graph runs.
-class Counter {
-public:
-  Counter();
-  ~Counter();
-  Counter(const Counter &) = delete;
-  Counter &operator=(const Counter &) = delete;
-
-  /// Adds one when the stream gets there.
-  void countUp(cudaStream_t stream);
-  uint64_t value() const { return *static_cast<volatile uint64_t *>(shown); }
-  /// Counts since the iteration began.
-  void beginIteration() { before = value(); }
-  uint64_t ofIteration() const { return value() - before; }
-
-private:
-  DeviceMemory count;
-  uint64_t *shown = nullptr;
-  uint64_t before = 0;
-};
 
 /// One end of a channel: a communicator of two ranks with its own stream.
 struct ChannelEnd {

@@ -22,20 +22,11 @@ __global__ void addAllKernel(double *sum, const double *values, int64_t count) {
   *sum = total;
 }
 
-__global__ void countKernel(uint64_t *count, volatile uint64_t *shown) {
-  if (threadIdx.x == 0)
-    *shown = ++*count;
-}
-
 } // namespace
 
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count) {
   launch(stream, addAllKernel, dim3(1), dim3(32), 0, sum, values, count);
-}
-
-void countUp(const Stream &stream, uint64_t *count, uint64_t *shown) {
-  launch(stream, countKernel, dim3(1), dim3(32), 0, count, shown);
 }
 
 } // namespace rondo::runtime::cuda

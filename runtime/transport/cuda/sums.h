@@ -14,10 +14,6 @@ namespace rondo::runtime::cuda {
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count);
 
-/// Increments *count, and copies it to `shown`, which is in the host's pinned
-/// memory.
-void countUp(const Stream &stream, uint64_t *count, uint64_t *shown);
-
 } // namespace rondo::runtime::cuda
 
 #endif // RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H

@@ -91,6 +91,13 @@ TEST_F(Failures, CallIsNamedWithRankFileAndLine) {
   }
 }
 
+// As under a profiler, which slows kernels down: an iteration takes longer than
+// the limit, each task less.
+TEST_F(Failures, SlowIterationIsNoFailure) {
+  emulation::setDevices(1);
+  EXPECT_EQ(failureOf(timedOnRanks(1, 60'000'000), 0.5), "no error");
+}
+
 TEST_F(Failures, EveryCallOfAnIterationIsChecked) {
   const char *const calls[] = {"cudaEventRecord",      "cudaMemcpyAsync",
                                "cudaMemsetAsync",      "cudaStreamQuery",
@@ -210,7 +217,7 @@ TEST_F(Failures, MachineWithoutAGpuSkips) {
 }
 
 TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
-  emulation::failCall("cudaMalloc", 1, cudaErrorMemoryAllocation);
+  emulation::failCall("cudaMalloc", 2, cudaErrorMemoryAllocation);
   EXPECT_TRUE(contains(failureOf(timedOnRanks(2, 0)),
                        {"GPU 0 cannot allocate an arena of ", " bytes"}));
 }

@@ -1,8 +1,8 @@
 //===- device_memory.h - Memory of a GPU outside the arena ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_MEMORY_H
-#define RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_MEMORY_H
+#ifndef RONDO_RUNTIME_DEVICE_CUDA_DEVICE_MEMORY_H
+#define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_MEMORY_H
 
 #include "runtime/base/cuda/stream.h"
 
@@ -27,4 +27,4 @@ private:
 
 } // namespace rondo::runtime::cuda
 
-#endif // RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_MEMORY_H
+#endif // RONDO_RUNTIME_DEVICE_CUDA_DEVICE_MEMORY_H
