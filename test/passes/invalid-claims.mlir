@@ -77,6 +77,23 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 2
 }
+// expected-error @+1 {{the schedule claims that stage @s0 runs no forward late; it is 2 updates; claim what is, or change the order [S8]}}
+pipe.schedule @s of @step family<"pipemare"> claims<forward_delay = [0, 0, 0]>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l2 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  // expected-note @+1 {{this is the stage}}
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+  pipe.stage @s2 [@l2] on 2
+}
 // expected-error @+1 {{the schedule claims that stage @s0 runs backwards at most 2 updates late; it is 0 updates; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipemare"> claims<backward_delay = [2, 1, 0]>
 
