@@ -96,6 +96,30 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
   return result;
 }
 
+/// In words of the file, before the window is made that its reader has not
+/// asked for.
+static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
+  for (auto [number, stage] : llvm::enumerate(op.lookupPlan().getStages())) {
+    const Home &home = *problem.homes.of(number).begin();
+    if (!home.isDealt() && !home.isSharded())
+      continue;
+    return op.emitError()
+               .append("iterations of @", op.getSymName(),
+                       " overlap, but stage @", stage.getSymName(),
+                       home.isDealt()
+                           ? " deals micro-batches to its homes; leave out "
+                             "deal, so that they share the samples of each "
+                             "micro-batch"
+                           : " shards its state; leave out sharded",
+                       ", or let iterations drain, as with "
+                       "family<\"1f1b\">")
+               .attachNote(stage.getLoc())
+           << "stage @" << stage.getSymName() << " is on "
+           << stage.describeRanks();
+  }
+  return success();
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
   FailureOr<Problem> problem = buildProblem(op.lookupPlan());
   if (succeeded(problem))
@@ -120,6 +144,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
     iterations = iterationsOfProof(*underWay, op.getIterationsEach(),
                                    waitBlocks(*problem, collectives));
   }
+  if (failed(checkStagesOverlap(op, *problem)))
+    return failure();
   Result<Problem> window = overIterations(*problem, iterations);
   if (auto *fault = std::get_if<Fault>(&window))
     return op.emitError() << "iterations of @" << op.getSymName()

@@ -128,6 +128,13 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
     if (StageOp stage = places.stage(fault.action))
       error.attachNote(stage.getLoc()) << "stage @" << stage.getSymName()
                                        << " is on " << stage.describeRanks();
+    if (fault.kind != FaultKind::WrongRank &&
+        llvm::none_of(op.getRanks(), [&](RankOp rank) {
+          return static_cast<int64_t>(rank.getRank()) == fault.rank;
+        }))
+      error.attachNote(op.getLoc())
+          << "schedule @" << op.getSymName() << " has no pipe.rank "
+          << fault.rank << "; write the order of that rank";
     break;
   case FaultKind::OverCap: {
     if (const int64_t chunk = gatheredBytes(problem, fault.rank)) {

@@ -43,6 +43,14 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
   if (!overlaps && op.getClaims())
     return op.emitError() << "claims are of versions and delays, which only "
                              "iterations that overlap have";
+  if (const std::optional<ClaimsAttr> claims = op.getClaims();
+      claims && claims->getCopies().empty() &&
+      claims->getForwardDelay().empty() && claims->getBackwardDelay().empty() &&
+      claims->getRecomputeDelay().empty() &&
+      claims->getNormDelay() == notClaimed)
+    return op.emitError()
+           << "claims<> claims nothing: name copies, forward_delay, "
+              "backward_delay, recompute_delay or norm_delay, or leave it out";
   RepeatOp first;
   for (RankOp rank : op.getRanks())
     for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {
@@ -56,10 +64,24 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
       if (repeat.getStep() != first.getStep())
         return repeat.emitError()
                    .append("each repetition adds ", repeat.getStep(),
-                           " iterations here, but ", first.getStep(),
-                           " on another rank")
+                           repeat.getStep() == 1 ? " iteration" : " iterations",
+                           " here, but ", first.getStep(), " on rank ",
+                           first->getParentOfType<RankOp>().getRank(),
+                           "; all ranks repeat the same iterations")
                    .attachNote(first.getLoc())
                << "this is the other";
     }
+  if (!overlaps)
+    return success();
+  for (RankOp rank : op.getRanks())
+    if (!rank.getBody().getOps().empty() &&
+        rank.getBody().getOps<RepeatOp>().empty())
+      return rank.emitError()
+             << "rank " << rank.getRank()
+             << " has no pipe.repeat, so its order ends, but iterations of @"
+             << op.getSymName()
+             << " overlap, and a run has any number of them: put what each "
+                "iteration adds into a pipe.repeat at the end of the rank, or "
+                "leave out versions<...>";
   return success();
 }

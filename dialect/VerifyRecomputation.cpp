@@ -52,8 +52,11 @@ LogicalResult rondo::pipe::verifyRecomputation(PlanOp plan) {
           stage.emitError()
           << "stage @" << stage.getSymName() << " recomputes from what stage @"
           << feeder.getSymName()
-          << " recomputes, which takes stages on one rank; @"
-          << wide.getSymName() << " is on " << wide.getRanks().size();
+          << " recomputes, which takes stages on one rank each; @"
+          << wide.getSymName() << " is on " << wide.getRanks().size()
+          << " ranks; leave out across, so that @" << stage.getSymName()
+          << " keeps its input, or put @" << wide.getSymName()
+          << " on one rank";
       error.attachNote(wide.getLoc())
           << "stage @" << wide.getSymName() << " is here";
       return error;

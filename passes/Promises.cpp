@@ -12,6 +12,9 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+static constexpr const char *advice =
+    "; claim what is, or change the order [S8]";
+
 /// `1 update`, `2 updates`.
 static std::string counted(int64_t number, const char *what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
@@ -38,13 +41,16 @@ public:
       return stage.recomputeDelay;
     };
     if (failed(checkList("copies", claims.getCopies(), copies, "keeps at most ",
-                         "version", " of its weights")) ||
+                         "version", " of its weights", nullptr)) ||
         failed(checkList("forward_delay", claims.getForwardDelay(), forward,
-                         "runs forwards at most ", "update", " late")) ||
+                         "runs forwards at most ", "update", " late",
+                         "runs no forward late")) ||
         failed(checkList("backward_delay", claims.getBackwardDelay(), backward,
-                         "runs backwards at most ", "update", " late")) ||
+                         "runs backwards at most ", "update", " late",
+                         "runs no backward late")) ||
         failed(checkList("recompute_delay", claims.getRecomputeDelay(),
-                         recompute, "recomputes at most ", "update", " late")))
+                         recompute, "recomputes at most ", "update", " late",
+                         "recomputes nothing late")))
       return failure();
     if (claims.getNormDelay() == notClaimed ||
         claims.getNormDelay() == window.normDelay)
@@ -54,14 +60,17 @@ public:
         << "the schedule claims that the norm of all gradients is there "
         << counted(claims.getNormDelay(), "iteration") << " later; ";
     if (window.normDelay)
-      return error << "it is " << *window.normDelay << " [S8]";
-    return error << "it is more than those under way at once [S8]";
+      return error << "it is " << *window.normDelay << advice;
+    return error << "it is more than those under way at once" << advice;
   }
 
 private:
+  /// `ifNone` says what `does` and `end` say of a claim of 0; null: nothing
+  /// does.
   template <typename Of>
   LogicalResult checkList(const char *key, ArrayRef<int64_t> claimed, Of of,
-                          const char *does, const char *what, const char *end) {
+                          const char *does, const char *what, const char *end,
+                          const char *ifNone) {
     if (claimed.empty())
       return success();
     if (claimed.size() != stages.size())
@@ -76,8 +85,11 @@ private:
       if (number != of(versions))
         return schedule.emitError()
                    .append("the schedule claims that stage @",
-                           stage.getSymName(), " ", does, counted(number, what),
-                           end, "; it is ", of(versions), " [S8]")
+                           stage.getSymName(), " ",
+                           number == 0 && ifNone
+                               ? std::string(ifNone)
+                               : does + counted(number, what) + end,
+                           "; it is ", counted(of(versions), what), advice)
                    .attachNote(stage.getLoc())
                << "this is the stage";
     return success();

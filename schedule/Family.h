@@ -38,6 +38,7 @@ struct FamilyParameter {
   /// It says what the plan must be like, not what the order is like; left out
   /// of a choice's text at its default.
   bool isOfPlan = false;
+  int64_t maximum = std::numeric_limits<int64_t>::max();
 };
 
 /// The fault says why a family does not apply.

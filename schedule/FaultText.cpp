@@ -159,7 +159,8 @@ std::string Teller::cycle(const std::string &name) const {
   std::string said;
   const bool ofProgram = name == "programCycle";
   for (const Wait &wait : fault.cycle) {
-    Fault one = name == "launchCycle" ? makeFault<FaultKind::LaunchWaits>()
+    Fault one = name == "launchCycle" || (ofProgram && wait.isBehind)
+                    ? makeFault<FaultKind::LaunchWaits>()
                 : ofProgram && wait.onRank == wait.rank
                     ? makeFault<FaultKind::ProgramWaitsForItself>()
                 : ofProgram ? makeFault<FaultKind::ProgramWaits>()

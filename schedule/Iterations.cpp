@@ -52,10 +52,9 @@ Result<Problem> rondo::overIterations(const Problem &problem,
                                       int64_t iterations) {
   const int64_t each = problem.microbatchesEach();
   if (iterations > maxMicrobatches / each) {
-    Fault fault = makeFault<FaultKind::SizeOutOfRange>("micro-batches");
-    // Of a product that may not fit, what is known to be too much.
-    fault.found = maxMicrobatches + 1;
-    fault.allowed = maxMicrobatches;
+    Fault fault = makeFault<FaultKind::SizeOutOfRange>("iterations");
+    fault.found = iterations;
+    fault.allowed = maxMicrobatches / each;
     return fault;
   }
   Problem window = problem;

@@ -122,15 +122,6 @@ struct ProgramSimulation {
   std::vector<int64_t> startNs, endNs;
 };
 
-/// When a rank takes part in a collective that it has issued.
-enum class CollectiveStart : uint8_t {
-  /// At once, on a lane of its own.
-  WhenIssued,
-  /// When the rank awaits it, or one that it has issued later: a transport
-  /// that can only do it in one go.
-  WhenAwaited,
-};
-
 /// Runs a program under the problem's channel model:
 ///  - A rank's host issues actions in order. Tasks run one at a time.
 ///  - Recv posts a buffer and does not block. A channel takes at most
@@ -149,7 +140,9 @@ enum class CollectiveStart : uint8_t {
 ///    send's end. Only checked where the program has places.
 ///  - AllReduce does not block the rank. A rank runs its collectives in the
 ///    order of their issue, one at a time, on their own lane; one begins when
-///    all its ranks have issued it and come to it.
+///    all its ranks have issued it and ended those before it. No rank has to
+///    await it for that: all transports of the runtime start a collective when
+///    it is issued (runtime/transport/transport.h).
 ///  - Await waits for a collective's end.
 ///  - On ranks with more queues than may be in flight (Residency.h), a send,
 ///  receive
@@ -164,12 +157,10 @@ enum class CollectiveStart : uint8_t {
 ///    sender and then receiver.
 /// The program must keep rule L1. O(actions), with cards O(actions * log
 /// ranks).
-ProgramSimulation
-simulateProgram(const Problem &, const Program &,
-                CollectiveStart start = CollectiveStart::WhenIssued);
+ProgramSimulation simulateProgram(const Problem &, const Program &);
 /// With another number in flight than the program's.
 ProgramSimulation simulateProgram(const Problem &, const Program &,
-                                  CollectiveStart start, int32_t resident);
+                                  int32_t resident);
 
 // Each rule is safe on any program: it first asks whether all that the program
 // names is there.

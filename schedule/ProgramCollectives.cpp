@@ -10,12 +10,9 @@ using namespace rondo::program_execution;
 
 bool Execution::collective(int32_t r, RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
-  const bool starts = collectiveStart == CollectiveStart::WhenIssued;
   launch(r, rank.position);
-  lanes[r].issued.push_back(
-      {collectiveOf(action), rank.position, starts ? rank.clock : notYet});
-  if (starts)
-    runCollectives(r);
+  lanes[r].issued.push_back({collectiveOf(action), rank.position, rank.clock});
+  runCollectives(r);
   return true;
 }
 
@@ -33,24 +30,18 @@ Action Execution::issueOf(int32_t collective, int32_t rank) const {
   return await;
 }
 
+bool Execution::isIssued(int32_t collective, int32_t rank) const {
+  const std::vector<CollectiveLane::Issued> &issued = lanes[rank].issued;
+  return std::any_of(issued.rbegin(), issued.rend(),
+                     [&](const CollectiveLane::Issued &one) {
+                       return one.collective == collective;
+                     });
+}
+
 bool Execution::await(int32_t r, RankState &rank, Action action) {
   const int32_t collective = collectiveOf(action);
-  CollectiveLane &lane = lanes[r];
-  std::vector<CollectiveLane::Issued> &issued = lane.issued;
-  auto own = std::find_if(issued.rbegin(), issued.rend(),
-                          [&](const CollectiveLane::Issued &one) {
-                            return one.collective == collective;
-                          });
-  if (own == issued.rend())
+  if (!isIssued(collective, r))
     return needOwn(rank, issueOf(collective, r));
-  bool starts = false;
-  for (size_t one = lane.done; one < size_t(issued.rend() - own); ++one)
-    if (issued[one].readyNs == notYet) {
-      issued[one].readyNs = rank.clock;
-      starts = true;
-    }
-  if (starts)
-    runCollectives(r);
   const int64_t endNs = collectives[collective].endNs;
   if (endNs == notYet) {
     rank.waitFor = WaitFor::Collective;
@@ -70,7 +61,6 @@ bool Execution::isReady(const CollectiveState &state,
       state.ranks.begin(), state.ranks.end(), [&](int32_t member) {
         const CollectiveLane &lane = lanes[member];
         return !lane.isEmpty() && lane.head().collective == collective &&
-               lane.head().readyNs != notYet &&
                mayBeginNs(lane.head().position) != notYet;
       });
 }
@@ -91,7 +81,7 @@ void Execution::runCollectives(int32_t rank) {
     int64_t begin = 0;
     for (int32_t member : state.ranks)
       begin =
-          std::max({begin, lanes[member].head().readyNs, lanes[member].freeNs,
+          std::max({begin, lanes[member].head().issuedNs, lanes[member].freeNs,
                     mayBeginNs(lanes[member].head().position)});
     if (!state.cards.empty()) {
       askFor(state, collective, begin);
@@ -123,15 +113,13 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
   const int32_t collective = lanes[r].head().collective;
   for (int32_t member : collectives[collective].ranks) {
     const CollectiveLane &lane = lanes[member];
-    if (!lane.isEmpty() && lane.head().collective == collective &&
-        lane.head().readyNs != notYet)
+    if (!lane.isEmpty() && lane.head().collective == collective)
       continue;
-    const bool isIssued = std::any_of(lane.issued.begin(), lane.issued.end(),
-                                      [&](const CollectiveLane::Issued &one) {
-                                        return one.collective == collective;
-                                      });
     wait.onRank = member;
-    wait.needs = isIssued ? awaitOf(collective) : issueOf(collective, member);
+    wait.isBehind = isIssued(collective, member);
+    wait.needs = wait.isBehind ? actions[lane.head().position]
+                               : issueOf(collective, member);
+    wait.behind = wait.needs;
     return;
   }
 }

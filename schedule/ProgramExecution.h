@@ -88,8 +88,7 @@ struct CollectiveLane {
   struct Issued {
     int32_t collective;
     int64_t position;
-    /// When the rank is ready for it; notYet where it has not started it.
-    int64_t readyNs;
+    int64_t issuedNs;
   };
   std::vector<Issued> issued;
   /// How many have run, and when the last of them ended.
@@ -124,8 +123,8 @@ std::vector<int32_t> cardsBetween(const Problem &problem,
 
 class Execution {
 public:
-  Execution(const Problem &problem, const Program &program,
-            CollectiveStart start, int32_t resident, ProgramSimulation &result);
+  Execution(const Problem &problem, const Program &program, int32_t resident,
+            ProgramSimulation &result);
 
   void run();
   void summarize();
@@ -144,6 +143,7 @@ private:
   }
   /// What a rank does to issue a collective.
   Action issueOf(int32_t collective, int32_t rank) const;
+  bool isIssued(int32_t collective, int32_t rank) const;
   Action awaitOf(int32_t collective) const {
     const auto count = static_cast<int32_t>(program.collectives.size());
     return Action(ActionKind::Await, collective % count, collective / count);
@@ -197,7 +197,9 @@ private:
   Action nextConsumer(const Channel &channel) const;
   void needHead(const Channel &channel, Wait &wait) const;
   Wait waitOfQueue(int32_t r) const;
+  Wait waitOfLane(int32_t r) const;
   void needCollective(int32_t r, Wait &wait) const;
+  int32_t partyThatExplains(const Wait &wait) const;
   bool isStuck(int32_t r) const;
 
   /// Something that waits, where launches are limited.
@@ -227,7 +229,6 @@ private:
   const int64_t microbatches;
   Launches launches;
   const bool isEager, isOneQueue;
-  const CollectiveStart collectiveStart;
   const size_t receiveSlots;
   EdgeTable edges;
   BufferNumbers buffers;

@@ -133,17 +133,11 @@ Execution::Place Execution::waitOfCollective(const Place &place) const {
   const int32_t collective = own.head().collective;
   for (int32_t member : collectives[collective].ranks) {
     const CollectiveLane &lane = lanes[member];
-    const bool isIssued = std::any_of(lane.issued.begin(), lane.issued.end(),
-                                      [&](const CollectiveLane::Issued &one) {
-                                        return one.collective == collective;
-                                      });
-    if (!isIssued)
+    if (!isIssued(collective, member))
       return {member, notYet, issueOf(collective, member)};
     if (lane.head().collective != collective ||
         mayBeginNs(lane.head().position) == notYet)
       return placeOf(member, lane.head().position);
-    if (lane.head().readyNs == notYet)
-      return {member, notYet, awaitOf(collective)};
   }
   return {};
 }

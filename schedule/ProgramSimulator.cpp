@@ -18,17 +18,16 @@ using namespace rondo;
 using namespace rondo::program_execution;
 
 Execution::Execution(const Problem &problem, const Program &program,
-                     CollectiveStart start, int32_t resident,
-                     ProgramSimulation &result)
+                     int32_t resident, ProgramSimulation &result)
     : problem(problem), program(program), order(program.order), result(result),
       actions(order.rank(0).begin()), microbatches(problem.microbatches),
       launches(problem, order, resident),
       isEager(problem.channels.protocol == Protocol::Eager &&
               !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
-      collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
-      edges(problem), buffers(problem), slots(program),
-      groups(problem, program), done(problem.nothingDoneYet()),
+      receiveSlots(problem.channels.receiveSlots), edges(problem),
+      buffers(problem), slots(program), groups(problem, program),
+      done(problem.nothingDoneYet()),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -380,19 +379,17 @@ void Execution::summarize() {
 }
 
 ProgramSimulation rondo::simulateProgram(const Problem &problem,
-                                         const Program &program,
-                                         CollectiveStart start) {
-  return simulateProgram(problem, program, start, program.resident);
+                                         const Program &program) {
+  return simulateProgram(problem, program, program.resident);
 }
 
 ProgramSimulation rondo::simulateProgram(const Problem &problem,
                                          const Program &program,
-                                         CollectiveStart start,
                                          int32_t resident) {
   ProgramSimulation result;
   if (program.order.numRanks() == 0)
     return result;
-  Execution execution(problem, program, start, resident, result);
+  Execution execution(problem, program, resident, result);
   execution.run();
   execution.summarize();
   return result;

@@ -61,6 +61,15 @@ Wait Execution::waitOfQueue(int32_t r) const {
   return wait;
 }
 
+/// The collective at the head of a rank's lane, which others stand behind.
+Wait Execution::waitOfLane(int32_t r) const {
+  Wait wait;
+  wait.rank = wait.onRank = r;
+  wait.at = actions[lanes[r].head().position];
+  needCollective(r, wait);
+  return wait;
+}
+
 bool Execution::isStuck(int32_t r) const {
   return ranks[r].position < ranks[r].end || !lanes[r].isEmpty() ||
          (isOneQueue && !queues[r].isEmpty());
@@ -72,13 +81,10 @@ Wait Execution::waitOf(int32_t r) const {
       (rank.position == rank.end || rank.waitFor == WaitFor::Message ||
        rank.waitFor == WaitFor::SendEnd))
     return waitOfQueue(r);
+  if (rank.position == rank.end)
+    return waitOfLane(r);
   Wait wait;
   wait.rank = wait.onRank = r;
-  if (rank.position == rank.end) {
-    wait.at = actions[lanes[r].head().position];
-    needCollective(r, wait);
-    return wait;
-  }
   wait.at = actions[rank.position];
   switch (rank.waitFor) {
   case WaitFor::Nothing:
@@ -102,14 +108,25 @@ Wait Execution::waitOf(int32_t r) const {
   return wait;
 }
 
+/// Whose wait explains this one: a rank, or the lane of a rank, which has
+/// numRanks added. A lane waits although its rank goes on, or waits for
+/// something else.
+int32_t Execution::partyThatExplains(const Wait &wait) const {
+  if (!wait.isBehind || ranks[wait.onRank].waitFor == WaitFor::Collective)
+    return wait.onRank;
+  return static_cast<int32_t>(ranks.size()) + wait.onRank;
+}
+
 std::vector<Wait> Execution::findCycle() const {
   const int32_t numRanks = static_cast<int32_t>(ranks.size());
-  std::vector<int32_t> next(numRanks, -1);
+  std::vector<int32_t> next(2 * ranks.size(), -1);
   int32_t r = -1;
   for (int32_t k = numRanks; k-- > 0;) {
     if (!isStuck(k))
       continue;
-    next[k] = waitOf(k).onRank;
+    if (!lanes[k].isEmpty())
+      next[numRanks + k] = partyThatExplains(waitOfLane(k));
+    next[k] = partyThatExplains(waitOf(k));
     r = next[k] == k || r < 0 || next[r] != r ? k : r;
   }
   if (r < 0)
@@ -120,6 +137,7 @@ std::vector<Wait> Execution::findCycle() const {
   // only one end, and the walk itself is the explanation.
   std::vector<Wait> cycle;
   for (int32_t member : walkToCircle(next, r))
-    cycle.push_back(waitOf(member));
+    cycle.push_back(member < numRanks ? waitOf(member)
+                                      : waitOfLane(member - numRanks));
   return cycle;
 }

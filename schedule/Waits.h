@@ -14,7 +14,8 @@ namespace rondo {
 
 /// One rank of a wait cycle: `rank` is at `at` and needs what `needs` of
 /// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
-/// puts before it, or the launch that must have ended before it begins.
+/// puts before it, or the launch or collective of `onRank` that must have ended
+/// before it begins.
 struct Wait {
   int32_t rank = 0;
   Action at;

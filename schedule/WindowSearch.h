@@ -64,6 +64,9 @@ struct WindowSearchResult {
   int32_t shortRank = -1;
   /// Why only orders that drain were tried, if so.
   std::optional<Fault> onlyDrained;
+  /// How many orders whose iterations overlap were looked at; empty if no
+  /// policy lets them.
+  std::optional<int64_t> numOverlapping;
   SearchStop stop = SearchStop::Exhausted;
   int64_t effort = 0;
   double seconds = 0;

@@ -18,11 +18,16 @@ void rondo::runtime::usage(const std::string &message) {
 }
 
 int64_t rondo::runtime::wholeNumber(const std::string &flag,
-                                    const std::string &text, int64_t least) {
+                                    const std::string &text, int64_t least,
+                                    int64_t most) {
   char *end = nullptr;
   errno = 0;
   long long value = std::strtoll(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || errno == ERANGE || value < least)
+  const bool isNumber = !text.empty() && *end == '\0';
+  if (isNumber && (errno == ERANGE ? value > 0 : value > most))
+    usage(flag + " is " + text + "; it must be at most " +
+          std::to_string(most));
+  if (!isNumber || errno == ERANGE || value < least)
     usage(flag + " needs a whole number of at least " + std::to_string(least) +
           ", not '" + text + "'");
   return value;
@@ -30,10 +35,7 @@ int64_t rondo::runtime::wholeNumber(const std::string &flag,
 
 int32_t rondo::runtime::smallNumber(const std::string &flag,
                                     const std::string &text, int64_t least) {
-  int64_t value = wholeNumber(flag, text, least);
-  if (value > INT32_MAX)
-    usage(flag + " is too large: " + text);
-  return static_cast<int32_t>(value);
+  return static_cast<int32_t>(wholeNumber(flag, text, least, INT32_MAX));
 }
 
 double rondo::runtime::number(const std::string &flag, const std::string &text,

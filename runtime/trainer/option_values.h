@@ -18,7 +18,7 @@ namespace rondo::runtime {
 // What the text behind a flag says. They end in usage() where it says something
 // else.
 int64_t wholeNumber(const std::string &flag, const std::string &text,
-                    int64_t least);
+                    int64_t least, int64_t most = INT64_MAX);
 /// At most INT32_MAX.
 int32_t smallNumber(const std::string &flag, const std::string &text,
                     int64_t least);

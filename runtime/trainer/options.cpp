@@ -96,11 +96,7 @@ static const std::vector<Flag> &flags() {
        "where iterations overlap: lets them all end behind every N (default "
        "100)",
        [](Options &o, Set v) {
-         o.drainEvery = wholeNumber("--drain-every", v, 1);
-         if (o.drainEvery > 100'000)
-           usage("--drain-every needs a whole number of at most 100000, not "
-                 "'" +
-                 v + "'");
+         o.drainEvery = wholeNumber("--drain-every", v, 1, 100'000);
        }},
       {"--weight-decay", "RATE",
        "the optimizer's weight decay, for matrices (default 0.1)",

@@ -33,8 +33,9 @@ std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {
       if (count.empty() || *rest != '\0' || errno == ERANGE ||
           turn.iterations < 1 || turn.iterations > INT32_MAX)
         throw Error("--schedule needs a whole number of iterations after the "
-                    "colon, not '" +
-                        count + "'; --help lists the flags",
+                    "colon, from 1 to " +
+                        std::to_string(INT32_MAX) + ", not '" + count +
+                        "'; --help lists the flags",
                     Exit::Usage);
       turn.name.resize(colon);
     }

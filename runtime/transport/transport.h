@@ -188,11 +188,14 @@ public:
   virtual void waitReceived(int32_t channel, Ticket ticket) = 0;
 
   // Each rank with a part starts a collective and waits for it. Starting does
-  // not wait for another rank. The transport owns the rank's parts, and `sum`,
-  // from the start to the end of the wait; only after that may the collective
-  // be started again. There is one order of all collectives in which every rank
-  // starts its own, since some transports run those of a rank one after
-  // another; they wait for them in any order.
+  // not wait for another rank. A wait ends once all ranks have started the
+  // collective, and what they have started before it, whatever the others do
+  // meanwhile: compute, or wait for something else (rule L2 relies on that).
+  // The transport owns the rank's parts, and `sum`, from the start to the end
+  // of the wait; only after that may the collective be started again. There is
+  // one order of all collectives in which every rank starts its own, since some
+  // transports run those of a rank one after another; they wait for them in any
+  // order.
 
   /// Starts adding the fp32 parts that contribute, element by element and in
   /// the order of the parts: ((p0 + p1) + p2) + ... All parts have one count,

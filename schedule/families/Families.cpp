@@ -112,6 +112,9 @@ Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
     if (int64_t value = choice.arguments[parameter.name];
         value == autoArgument && !parameter.mayBeAuto)
       return makeFault<FaultKind::NoAutoParameter>(parameter.name, name);
+    else if (value > parameter.maximum)
+      return makeFault<FaultKind::LargeParameter>(
+          parameter.name, name, value, parameter.minimum, parameter.maximum);
     else if (value != autoArgument && value < parameter.minimum)
       return makeFault<FaultKind::SmallParameter>(parameter.name, name, value,
                                                   parameter.minimum);

@@ -50,7 +50,8 @@ Family rondo::pipeMare() {
   family.source = "Yang et al., arXiv 1910.05124";
   family.parameters = {
       {"spatial", 0, 0,
-       "1: the order of a stage that runs an F and a B at the same time"}};
+       "1: the order of a stage that runs an F and a B at the same time",
+       /*mayBeAuto=*/false, /*isOfPlan=*/false, /*maximum=*/1}};
   family.generate = generatePipeMare;
   family.policy = "pipemare";
   return family;

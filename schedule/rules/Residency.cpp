@@ -18,10 +18,8 @@ static int64_t positionOf(const Program &program, int32_t rank, Action action) {
 /// many as a rank has queues, nothing waits that would not wait anyway (L2).
 static int32_t leastThatRuns(const Problem &problem, const Program &program) {
   int32_t resident = program.resident + 1;
-  while (
-      !limitResidency(problem, program.order, resident).empty() &&
-      !simulateProgram(problem, program, CollectiveStart::WhenIssued, resident)
-           .complete)
+  while (!limitResidency(problem, program.order, resident).empty() &&
+         !simulateProgram(problem, program, resident).complete)
     ++resident;
   return resident;
 }
@@ -35,9 +33,7 @@ std::optional<Fault> rondo::checkResidency(const Problem &problem,
     return fault;
   if (limitResidency(problem, program.order, program.resident).empty())
     return std::nullopt;
-  // A device begins a collective when the rank has issued it.
-  ProgramSimulation simulation =
-      simulateProgram(problem, program, CollectiveStart::WhenIssued);
+  ProgramSimulation simulation = simulateProgram(problem, program);
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.empty())

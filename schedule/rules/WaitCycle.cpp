@@ -12,10 +12,8 @@ std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
   constexpr Rule rule = Rule::WaitCycle;
   if (auto fault = checkNames(problem, program, rule))
     return fault;
-  // What can run where collectives start late can run where they start early.
   ProgramSimulation simulation =
-      simulateProgram(problem, program, CollectiveStart::WhenAwaited,
-                      /*resident=*/0);
+      simulateProgram(problem, program, /*resident=*/0);
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.empty())

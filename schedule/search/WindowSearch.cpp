@@ -91,8 +91,10 @@ public:
       result.onlyDrained = std::move(*fault);
     } else {
       for (const PolicyChoice &policy : options.policies)
-        if (!isSynchronous(policy))
+        if (!isSynchronous(policy)) {
+          result.numOverlapping = result.numOverlapping.value_or(0);
           searchPolicy(policy, std::get<Problem>(chain));
+        }
     }
     finish();
     return std::move(result);
@@ -218,6 +220,7 @@ private:
       if (result.schedule && budget.isSpent())
         return false;
       int64_t cost = 0;
+      ++*result.numOverlapping;
       figures = judge.measure(write, cost);
       budget.use(cost);
       if (figures && judge.fits(*figures))

@@ -66,7 +66,7 @@ pipe.plan @step of @timed on @lab microbatches(4) {
 pipe.schedule @s of @step versions<"pipedream"> {
   // expected-note @+1 {{this is the other}}
   pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
-  // expected-error @+1 {{each repetition adds 2 iterations here, but 1 on another rank}}
+  // expected-error @+1 {{each repetition adds 2 iterations here, but 1 on rank 0; all ranks repeat the same iterations}}
   pipe.rank 1 { pipe.repeat %t step 2 { pipe.forward @s1[%t] } }
 }
 
@@ -167,3 +167,39 @@ pipe.schedule @s of @step family<"1f1b"> claims<copies = [1]>
 
 // expected-error @+1 {{unknown key 'copy'; the keys are copies, forward_delay, backward_delay, recompute_delay, norm_delay}}
 pipe.schedule @s of @p family<"pipedream"> claims<copy = [1]>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @s of @step versions<"pipedream"> {
+  // expected-note @+1 {{this is the other}}
+  pipe.rank 0 { pipe.repeat %t step 2 { pipe.forward @s0[%t] } }
+  // expected-error @+1 {{each repetition adds 1 iteration here, but 2 on rank 0}}
+  pipe.rank 1 { pipe.repeat %t { pipe.forward @s1[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step versions<"pipedream"> {
+  // expected-error @+1 {{rank 0 has no pipe.repeat, so its order ends, but iterations of @s overlap, and a run has any number of them: put what each iteration adds into a pipe.repeat at the end of the rank, or leave out versions<...>}}
+  pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] pipe.step @s0[0] }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{claims<> claims nothing: name copies, forward_delay, backward_delay, recompute_delay or norm_delay, or leave it out}}
+pipe.schedule @s of @step family<"pipedream"> claims<>

@@ -50,7 +50,7 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(2) samples(2) {
   // expected-note @+1 {{stage @s0 is here}}
   pipe.stage @s0 [@l0] on [0, 1] recompute
-  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, which takes stages on one rank; @s0 is on 2}}
+  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, which takes stages on one rank each; @s0 is on 2 ranks; leave out across, so that @s1 keeps its input, or put @s0 on one rank}}
   pipe.stage @s1 [@l1] on 2 recompute across
 }
 

@@ -43,7 +43,7 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 2
 }
-// expected-error @+1 {{the schedule claims that stage @s1 keeps at most 1 version of its weights; it is 2 [S8]}}
+// expected-error @+1 {{the schedule claims that stage @s1 keeps at most 1 version of its weights; it is 2 versions; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipedream"> claims<copies = [3, 1, 1]>
 
 // -----
@@ -60,7 +60,7 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 2
 }
-// expected-error @+1 {{the schedule claims that stage @s0 runs forwards at most 1 update late; it is 2 [S8]}}
+// expected-error @+1 {{the schedule claims that stage @s0 runs forwards at most 1 update late; it is 2 updates; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipemare"> claims<forward_delay = [1, 1, 0]>
 
 // -----
@@ -77,7 +77,24 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 2
 }
-// expected-error @+1 {{the schedule claims that stage @s0 runs backwards at most 2 updates late; it is 0 [S8]}}
+// expected-error @+1 {{the schedule claims that stage @s0 runs no forward late; it is 2 updates; claim what is, or change the order [S8]}}
+pipe.schedule @s of @step family<"pipemare"> claims<forward_delay = [0, 0, 0]>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l2 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  // expected-note @+1 {{this is the stage}}
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+  pipe.stage @s2 [@l2] on 2
+}
+// expected-error @+1 {{the schedule claims that stage @s0 runs backwards at most 2 updates late; it is 0 updates; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipemare"> claims<backward_delay = [2, 1, 0]>
 
 // -----
@@ -110,7 +127,7 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 2
 }
-// expected-error @+1 {{the schedule claims that the norm of all gradients is there 1 iteration later; it is 2 [S8]}}
+// expected-error @+1 {{the schedule claims that the norm of all gradients is there 1 iteration later; it is 2; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipedream"> claims<norm_delay = 1>
 
 // -----
@@ -150,7 +167,7 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s2 [@l2] on 2 recompute across
 }
 pipe.schedule @holds of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 1, 0]>
-// expected-error @+1 {{the schedule claims that stage @s1 recomputes at most 2 updates late; it is 1 [S8]}}
+// expected-error @+1 {{the schedule claims that stage @s1 recomputes at most 2 updates late; it is 1 update; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipemare"> versions<forward = live, backward = extrapolated, activations = live> claims<recompute_delay = [2, 2, 0]>
 
 // -----
@@ -167,5 +184,5 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s1 [@l1] on 1
 }
 pipe.schedule @holds of @step family<"pipedream"> claims<recompute_delay = [0, 0]>
-// expected-error @+1 {{the schedule claims that stage @s0 recomputes at most 1 update late; it is 0 [S8]}}
+// expected-error @+1 {{the schedule claims that stage @s0 recomputes at most 1 update late; it is 0 updates; claim what is, or change the order [S8]}}
 pipe.schedule @s of @step family<"pipedream"> claims<recompute_delay = [1, 0]>

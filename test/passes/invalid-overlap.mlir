@@ -59,7 +59,7 @@ pipe.schedule @late of @step versions<"pipedream", most_delay = 0> {
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.repeat %t {
-      // expected-error @+1 {{0F1 at position 1 of rank 0 reads version 0 of its weights, 1 update behind; its stage allows 0 [S8]}}
+      // expected-error @+1 {{0F1 at position 1 of rank 0 reads version 0 of its weights, 1 update behind; its stage allows 0. What helps: its stage's steps earlier in the order, a larger most_delay, or another policy of versions [S8]}}
       pipe.forward @s0[%t + 1]
       pipe.backward @s0[%t]
       pipe.step @s0[%t]
@@ -197,4 +197,23 @@ pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @before of @step versions<"pipedream"> {
   // expected-error @+1 {{step -1 does not exist; steps are numbered from 0}}
   pipe.rank 0 { pipe.repeat %t { pipe.step @s0[%t - 1] } }
+}
+
+// -----
+
+// A rank without an order.
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) {
+  pipe.stage @s0 [@l0] on 0
+  // expected-note @+1 {{stage @s1 is on rank 1}}
+  pipe.stage @s1 [@l1] on 1
+}
+// expected-error @+2 {{1F0 is missing on rank 1, and so are}}
+// expected-note @+1 {{schedule @s has no pipe.rank 1; write the order of that rank}}
+pipe.schedule @s of @step versions<"pipedream"> {
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] pipe.backward @s0[%t] pipe.step @s0[%t] } }
 }

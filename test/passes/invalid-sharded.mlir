@@ -55,9 +55,21 @@ pipe.schedule @hand of @step {
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
 pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  // expected-note@+1 {{stage @s0 is on ranks 0 and 1}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 }
-// expected-error@+1 {{iterations of @overlapped overlap: stage 0 shards its state, which a window of 12 iterations does not support; iterations of sharded stages do not overlap}}
+// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 shards its state; leave out sharded, or let iterations drain, as with family<"1f1b">}}
+pipe.schedule @overlapped of @step family<"pipedream">
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  // expected-note@+1 {{stage @s0 is on ranks 0 and 1}}
+  pipe.stage @s0 [@l0] on [0, 1] deal
+}
+// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 deals micro-batches to its homes; leave out deal, so that they share the samples of each micro-batch, or let iterations drain, as with family<"1f1b">}}
 pipe.schedule @overlapped of @step family<"pipedream">
 
 // -----

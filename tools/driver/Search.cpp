@@ -89,6 +89,11 @@ Line searchOneWindow(const Problem &window, const Request &request,
                ": only orders that drain in each iteration were "
                "tried: " +
                describe(*result.onlyDrained));
+  if (result.stop == SearchStop::Time && result.numOverlapping == 0)
+    reportNote(window.name + ": the " + std::to_string(options.timeLimitMs) +
+               " ms of the search ended before it looked at an order whose "
+               "iterations overlap, so this one drains; a larger "
+               "--time-limit-ms, 0 for none, or a smaller --iterations helps");
   if (!isTold)
     reportNote(window.name +
                ": what messages take was not checked: no program was made of "

@@ -198,7 +198,9 @@ std::string figuresOf(const WindowSearchResult &result) {
   text += "; " + (result.policy.empty() ? "" : result.policy + ", ") +
           result.origin + "; " +
           countOf(result.problem.microbatchesEach(), "micro-batch") +
-          ", at most " + countOf(figures.delay, "update") + " late, " +
+          (figures.delay == 0
+               ? ", no task late, "
+               : ", at most " + countOf(figures.delay, "update") + " late, ") +
           countOf(figures.copies, "version") + ", " + formatBytes(most) +
           " on a rank";
   if (!result.unlimited)

@@ -31,9 +31,13 @@ void printFamilies(raw_ostream &os) {
       separator = ',';
     }
     os << "  " << left_justify(name, 24) << family.summary << "\n";
-    for (const FamilyParameter &parameter : family.parameters)
+    for (const FamilyParameter &parameter : family.parameters) {
       os << "  " << left_justify("", 24) << parameter.name << ": "
-         << parameter.summary << ", at least " << parameter.minimum << "\n";
+         << parameter.summary << ", at least " << parameter.minimum;
+      if (parameter.maximum != std::numeric_limits<int64_t>::max())
+        os << " and at most " << parameter.maximum;
+      os << "\n";
+    }
   }
 }
 

@@ -329,8 +329,13 @@ TEST_F(OverlapTraining, Faults) {
   EXPECT_EQ(error({"--optimizer", "adam"}),
             "error: --optimizer needs adamw or sgd, not 'adam'" + help);
   EXPECT_EQ(error({"--drain-every", "100001"}),
-            "error: --drain-every needs a whole number of at most 100000, not "
-            "'100001'" +
+            "error: --drain-every is 100001; it must be at most 100000" + help);
+  EXPECT_EQ(error({"--drain-every", "99999999999999999999"}),
+            "error: --drain-every is 99999999999999999999; it must be at most "
+            "100000" +
+                help);
+  EXPECT_EQ(error({"--drain-every", "0"}),
+            "error: --drain-every needs a whole number of at least 1, not '0'" +
                 help);
   EXPECT_EQ(error({"--adapt", "on"}),
             "error: --adapt changes schedules between iterations, but those of "

@@ -363,6 +363,8 @@ TEST(Families, TextForms) {
             "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave, spp, "
             "pipedream, 2bw, pipemare, timeprest");
   EXPECT_EQ(wrongWith("kfkb:k=0"), "k of kfkb is 0; it must be 1 or more");
+  EXPECT_EQ(wrongWith("pipemare:spatial=7"),
+            "spatial of pipemare is 7; it must be from 0 to 1");
   EXPECT_EQ(wrongWith("kfkb:j=1"), "kfkb has no parameter 'j'; it has k");
   EXPECT_EQ(wrongWith("1f1b:k=1"), "1f1b has no parameter 'k'; it takes none");
   EXPECT_EQ(wrongWith("kfkb:k=1,k=2"), "'kfkb:k=1,k=2' gives k twice");

@@ -80,7 +80,8 @@ TEST(Repeating, SaysWhichRankDoesNotRepeat) {
   ASSERT_TRUE(std::holds_alternative<Fault>(found));
   EXPECT_EQ(describe(std::get<Fault>(found), window),
             "the order of rank 1 does not repeat within 8 iterations, so no "
-            "program can run it for any number of them");
+            "program can run it for any number of them; a longer window may "
+            "help");
 }
 
 /// An order in which each rank begins with some forwards and then alternates

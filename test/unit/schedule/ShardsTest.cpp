@@ -61,7 +61,8 @@ TEST(Shards, FaultsOfProblems) {
   window.iterations = 2;
   EXPECT_EQ(faultOf(window),
             "stage 0 shards its state, which a window of 2 iterations does not "
-            "support; iterations of sharded stages do not overlap");
+            "take; keep the state whole on each home, or look at one "
+            "iteration");
 }
 
 TEST(Shards, OrdersThatKeepTheRules) {

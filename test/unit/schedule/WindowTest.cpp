@@ -69,12 +69,16 @@ TEST(Windows, ReadVersionsThatAreThere) {
   policy.forward = ForwardWeights::Vertical;
   EXPECT_EQ(said(first, late, policy),
             "1F2 at position 3 of rank 1 reads version 1 of its weights for "
-            "micro-batch 2, but its stage has made 0 before it [S8]");
+            "micro-batch 2, but its stage has made 0 before it; move it behind "
+            "the step that makes version 1, or choose another policy of "
+            "versions [S8]");
   policy = synchronousPolicy;
   EXPECT_EQ(said(first, second, policy), "");
   EXPECT_EQ(said(first, late, policy),
             "1F2 at position 3 of rank 1 reads version 0 of its weights, 1 "
-            "update behind; its stage allows 0 [S8]");
+            "update behind; its stage allows 0. What helps: its stage's steps "
+            "earlier in the order, a larger most_delay, or another policy of "
+            "versions [S8]");
 }
 
 TEST(Windows, CountTheBytesOfWhatTheySendTogether) {

@@ -9,7 +9,8 @@ defm iterations : Value<"iterations", "N",
   "states, or 1)", [Positive]>;
 defm policy : List<"policy", "synchronous,pipedream,2bw,pipemare,timeprest",
   "which versions of the weights tasks of a window may read: one policy, or "
-  "several to choose from (default: what the problem states)">;
+  "several to choose from; how late they are read follows from the order, also "
+  "with 2bw, and --most-delay limits it (default: what the problem states)">;
 defm most_delay : Value<"most-delay", "N",
   "no task of a window may be later than so many updates", [Number]>;
 defm problem_output : Value<"problem-output", "FILE",
