@@ -64,6 +64,11 @@ SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
 LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   SearchAttr search = schedule.getSearchAttr();
   PlanOp plan = schedule.lookupPlan();
+  if (schedule.getGathers())
+    return schedule.emitError()
+           << "schedule @" << schedule.getSymName()
+           << " is searched, and a search chooses how many chunks are gathered "
+              "and when; leave gathers<...> out, or write family<...>";
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();

@@ -13,6 +13,7 @@
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 #include "schedule/Units.h"
+#include "schedule/search/OneByOne.h"
 
 #include <algorithm>
 
@@ -63,6 +64,22 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
   result.schedule = std::move(placed);
   result.origin = std::move(origin);
   return result;
+}
+
+/// The same; where programs do not fit with the residencies that are best for
+/// the order, with one chunk whole at a time, and then with those that are
+/// gathered for one micro-batch.
+std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
+                                          const Problem &problem,
+                                          const Schedule &order,
+                                          const std::string &origin,
+                                          std::vector<int64_t> &excess) {
+  auto judged = judge(plan, problem, order, origin, &excess);
+  for (int32_t whole = 1; !judged && !isZero(excess) && whole >= 0; --whole) {
+    const Residencies least = {{whole, whole}};
+    judged = judge(plan, problem, order, origin, nullptr, &least);
+  }
+  return judged;
 }
 
 /// Moves the residencies of an order that fits.
@@ -149,9 +166,15 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
   for (const FamilyChoice &choice : choices) {
     if (best && limit.isOver(partOfFamilies))
       break;
+    std::vector<int64_t> excess(problem.numRanks(), 0);
     FamilyResult made = generate(choice, problem);
-    if (auto *order = std::get_if<Schedule>(&made))
-      take(judge(plan, problem, std::move(*order), choice.text()));
+    auto *order = std::get_if<Schedule>(&made);
+    if (order && !(options.inIndexOrder && checkAccumulation(problem, *order)))
+      take(judgeWithLess(plan, problem, *order, choice.text(), excess));
+  }
+  if (!best) {
+    std::vector<int64_t> excess(problem.numRanks(), 0);
+    take(judgeWithLess(plan, problem, oneByOne(whole), "one-by-one", excess));
   }
   auto isOptimal = [&] {
     return best && objectiveOf(problem, best->simulation) <= bound.ns;
@@ -186,7 +209,7 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     }
     std::vector<int64_t> excess(problem.numRanks(), 0);
     auto judged =
-        judge(plan, problem, std::move(*found.schedule), found.origin, &excess);
+        judgeWithLess(plan, problem, *found.schedule, found.origin, excess);
     if (judged)
       judged->stop = found.stop;
     last.stop = found.stop;

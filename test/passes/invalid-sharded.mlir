@@ -168,3 +168,13 @@ pipe.plan @step of @toy on @two microbatches(2) samples(2) {
 }
 // expected-error@+1 {{family 'blockwise' does not apply: blockwise cannot choose v here: this plan has 1 chunk a rank, and other plans are tried by}}
 pipe.schedule @chunks of @step family<"blockwise", u = 2, v = auto>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{schedule @found is searched, and a search chooses how many chunks are gathered and when; leave gathers<...> out, or write family<...>}}
+pipe.schedule @found of @step search<effort = 1> gathers<weights = 1, gradients = 1>

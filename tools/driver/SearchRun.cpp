@@ -94,8 +94,12 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
   options.observer = [&](const SearchProgress &now) {
     progress.show(problem, problem.name, now);
   };
-  SearchResult result = plan ? searchPlan(*plan, problem, options, search)
-                             : search(problem, options);
+  // Orders of a problem whose state is sharded get gathers, with or without a
+  // plan whose programs must fit.
+  SearchResult result =
+      plan || problem.homes.areSharded()
+          ? searchPlan(plan ? *plan : PlanFigures(), problem, options, search)
+          : search(problem, options);
   progress.step();
   return result;
 }
