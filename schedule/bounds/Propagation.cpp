@@ -24,19 +24,31 @@ Propagation::Propagation(const FlatProblem &flat, bool withMemory)
   for (auto &column : head)
     column.assign(size_t(flat.stages) * flat.microbatches, 0);
   messageStart.assign(flat.messages.size() * flat.microbatches, 0);
-  for (const auto &stages : flat.stagesOf)
+  for (const auto &stages : flat.stagesOf) {
+    std::vector<Release> &all = releases.emplace_back();
     for (size_t i = 0; i < stages.size(); ++i) {
-      place[stages[i]] = int32_t(i);
-      cursors[stages[i]].next.resize(2 * stages.size());
+      const int32_t s = stages[i];
+      place[s] = int32_t(i);
+      for (int letter : {1, 2})
+        if (const int64_t bytes =
+                letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
+            bytes > 0)
+          all.push_back({int32_t(i), letter, bytes, flat.ns[letter][s],
+                         &head[letter][flat.at(s, 0)]});
     }
+    for (int32_t s : stages)
+      cursors[s].next.resize(all.size());
+  }
   limits.resize(flat.stages);
   listTasksBefore();
+  listInputs();
 }
 
 void Propagation::listTasksBefore() {
   for (int letter : {0, 1}) {
     before[letter].resize(flat.stages);
     serialOutputs[letter].resize(flat.stages);
+    works[letter].resize(flat.stages);
     for (int32_t s = 0; s < flat.stages; ++s) {
       for (int earlier = 0; earlier <= letter; ++earlier)
         for (int32_t other : flat.stagesOf[flat.rankOf[s]])
@@ -47,18 +59,47 @@ void Propagation::listTasksBefore() {
       for (int32_t e : flat.outputs(letter, s))
         if (flat.messages[e].occupancyNs > 0)
           serialOutputs[letter][s].push_back(e);
+      Work &work = works[letter][s];
+      work.perMicrobatch = flat.ns[letter][s];
+      for (const Before &task : before[letter][s])
+        work.perMicrobatch += task.ns;
     }
   }
 }
 
-/// What the rank must run before a task, counting only its own tasks.
+void Propagation::listInputs() {
+  for (int letter : {0, 1}) {
+    inputs[letter].resize(flat.stages);
+    for (int32_t s = 0; s < flat.stages; ++s)
+      for (int32_t e : flat.inputs(letter, s)) {
+        const FlatProblem::Message &message = flat.messages[e];
+        const bool isSerial = message.occupancyNs > 0;
+        inputs[letter][s].push_back(
+            {e, isSerial ? -1 : message.from,
+             isSerial ? &messageStart[flat.messageAt(e, 0)]
+                      : &head[letter][flat.at(message.from, 0)],
+             message.latencyNs + (isSerial ? message.occupancyNs
+                                           : flat.ns[letter][message.from])});
+      }
+  }
+}
+
+/// What the rank must run before a task, counting only its own tasks. Calls
+/// come in order of k, without gaps.
 int64_t Propagation::workBefore(const PartialState &state, int letter,
-                                int32_t s, int32_t k) const {
-  int64_t ns = (k - state.done(letter, s)) * flat.ns[letter][s];
-  for (const Before &task : before[letter][s])
-    ns += std::max<int64_t>(0, k + 1 - state.done(task.letter, task.stage)) *
-          task.ns;
-  return ns;
+                                int32_t s, int32_t k) {
+  Work &work = works[letter][s];
+  const int64_t done = state.done(letter, s);
+  if (k > done && work.isSteady)
+    return work.ns += work.perMicrobatch;
+  work.ns = (k - done) * flat.ns[letter][s];
+  work.isSteady = true;
+  for (const Before &task : before[letter][s]) {
+    const int64_t count = k + 1 - state.done(task.letter, task.stage);
+    work.ns += std::max<int64_t>(0, count) * task.ns;
+    work.isSteady &= count >= 0;
+  }
+  return work.ns;
 }
 
 /// What has run gave its bytes back no later than this.
@@ -72,76 +113,123 @@ void Propagation::startCursors(const PartialState &state) {
       Cursor &cursor = cursors[s];
       cursor.freed = freed;
       cursor.time = 0;
-      for (size_t i = 0; i < cursor.next.size(); ++i)
-        cursor.next[i] = int32_t(state.done(1 + int(i % 2), stages[i / 2]));
+      for (size_t i = 0; i < cursor.next.size(); ++i) {
+        const Release &release = releases[flat.rankOf[s]][i];
+        cursor.next[i] =
+            int32_t(state.done(release.letter, stages[release.place]));
+      }
     }
   }
 }
 
-/// The earliest time at which enough has been given back for F of (s, k). When
-/// it starts, the stages of its rank have taken what they must have started,
-/// and can only have given back from that: stages whose I waits for it nothing
-/// of k. What they have taken beyond only adds. For other stages nothing is
-/// counted from k on. Calls come in order of k.
-int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
-                                 int32_t k) {
+/// What the stages of the rank of F of (s, k) have taken when it starts beyond
+/// what the cap holds: at least that much must have been given back. They have
+/// taken what they must have started, and can only have given back from that:
+/// stages whose I waits for it nothing of k. What they have taken beyond only
+/// adds. For other stages nothing is counted from k on.
+Propagation::Need Propagation::needOf(const PartialState &state, int32_t s,
+                                      int32_t k) {
   const int32_t rank = flat.rankOf[s];
   const auto &stages = flat.stagesOf[rank];
-  Cursor &cursor = cursors[s];
-  int64_t need = -flat.caps[rank];
-  int64_t start = 0;
-  auto started = [&](int32_t i) -> int64_t {
-    const int64_t done = state.done(0, stages[i]);
-    if (flat.isChain)
-      return std::max<int64_t>(capOrders[rank].started(place[s], k, i), done);
-    const bool isHeld = flat.leadsTo(0, s, 1, stages[i]);
-    const bool isBefore = i == place[s] || flat.leadsTo(0, stages[i], 0, s);
-    return isHeld ? std::max<int64_t>(isBefore ? k + 1 : 0, done)
-                  : std::min<int64_t>(isBefore ? k : done, k);
-  };
+  Need need{-flat.caps[rank], 0};
   for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
-    const int64_t count = started(i);
+    const int64_t done = state.done(0, stages[i]);
+    int64_t count;
+    if (flat.isChain) {
+      count = std::max<int64_t>(capOrders[rank].started(place[s], k, i), done);
+    } else {
+      const bool isHeld = flat.leadsTo(0, s, 1, stages[i]);
+      const bool isBefore = i == place[s] || flat.leadsTo(0, stages[i], 0, s);
+      count = isHeld ? std::max<int64_t>(isBefore ? k + 1 : 0, done)
+                     : std::min<int64_t>(isBefore ? k : done, k);
+    }
     limits[i] = flat.isChain && i <= place[s] ? k : std::min<int64_t>(k, count);
-    need += count * flat.takes[stages[i]];
-    if (i > place[s] && count > state.done(0, stages[i]))
-      start = std::max(start, head[0][flat.at(stages[i], int32_t(count - 1))] +
-                                  flat.ns[0][stages[i]]);
+    need.bytes += count * flat.takes[stages[i]];
+    if (i > place[s] && count > done)
+      need.start =
+          std::max(need.start, head[0][flat.at(stages[i], int32_t(count - 1))] +
+                                   flat.ns[0][stages[i]]);
   }
-  while (cursor.freed < need) {
-    int64_t best = never;
+  return need;
+}
+
+/// The earliest time at which enough has been given back for F of (s, k). Calls
+/// come in order of k.
+int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
+                                 int32_t k) {
+  const Need need = needOf(state, s, k);
+  const std::vector<Release> &all = releases[flat.rankOf[s]];
+  Cursor &cursor = cursors[s];
+  while (cursor.freed < need.bytes) {
+    int64_t first = never;
     size_t which = 0;
-    for (size_t i = 0; i < cursor.next.size(); ++i) {
-      int32_t next = cursor.next[i];
-      const int32_t at = int32_t(i / 2);
-      if (next >= limits[at])
+    for (size_t i = 0; i < all.size(); ++i) {
+      const int32_t next = cursor.next[i];
+      if (next >= limits[all[i].place])
         continue;
-      int32_t other = stages[at];
-      int letter = 1 + int(i % 2);
-      const int64_t end =
-          head[letter][flat.at(other, next)] + flat.ns[letter][other];
-      if (end < best) {
-        best = end;
+      const int64_t end = all[i].heads[next] + all[i].ns;
+      if (end < first) {
+        first = end;
         which = i;
       }
     }
-    if (best == never)
+    if (first == never)
       return never;
-    int32_t other = stages[which / 2];
-    cursor.freed +=
-        which % 2 ? flat.weightGradFrees[other] : flat.inputGradFrees[other];
+    cursor.freed += all[which].bytes;
     ++cursor.next[which];
-    cursor.time = std::max(cursor.time, best);
+    cursor.time = std::max(cursor.time, first);
   }
-  return std::max(start, cursor.time);
+  return std::max(need.start, cursor.time);
+}
+
+/// When all that a task of letter F or I needs can have arrived.
+int64_t Propagation::arrivalFor(const PartialState &state, int letter,
+                                int32_t s, int32_t k) const {
+  int64_t time = 0;
+  for (const Input &input : inputs[letter][s]) {
+    const bool isSent = k < state.sent(input.edge);
+    // Made, but held back: it takes no time on its link.
+    const bool isMade =
+        !isSent && input.from >= 0 && k < state.done(letter, input.from);
+    time = std::max(time, isSent   ? state.arrival(input.edge, k)
+                          : isMade ? state.arrival(input.edge, k) +
+                                         flat.messages[input.edge].latencyNs
+                                   : input.starts[k] + input.delay);
+  }
+  return time;
+}
+
+/// A banned F waits for an F of another stage of its rank. Calls come in order
+/// of k, then of s.
+int64_t Propagation::endOfBan(const PartialState &state, int32_t s,
+                              int32_t k) const {
+  int64_t first = never;
+  for (int32_t other : flat.stagesOf[flat.rankOf[s]]) {
+    const int64_t next = state.done(0, other);
+    if (other == s || state.banned(other) || next >= flat.microbatches)
+      continue;
+    int64_t start;
+    if (next < k || (next == k && other < s))
+      start = head[0][flat.at(other, int32_t(next))];
+    else if (flat.leadsTo(0, s, 0, other))
+      continue;
+    else {
+      start = state.ready(flat, 0, other);
+      start = std::max(state.clock(flat.rankOf[s]), start < never ? start : 0);
+    }
+    first = std::min(first, start + flat.ns[0][other]);
+  }
+  return first;
 }
 
 int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
                                  int32_t k) {
   int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 0, s, k);
-  for (int32_t e : flat.inputs(0, s))
-    start = std::max(start, arrivalOf(state, e, k));
+  start = std::max(start, arrivalFor(state, 0, s, k));
   if (k > state.done(0, s))
     start = std::max(start, head[0][flat.at(s, k - 1)] + flat.ns[0][s]);
+  if (k == state.done(0, s) && state.banned(s))
+    start = std::max(start, endOfBan(state, s, k));
   if (withMemory)
     start = std::max(start, releaseTime(state, s, k));
   return start;
@@ -152,27 +240,10 @@ int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
   int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 1, s, k);
   if (k >= state.done(0, s))
     start = std::max(start, head[0][flat.at(s, k)] + flat.ns[0][s]);
-  for (int32_t e : flat.inputs(1, s))
-    start = std::max(start, arrivalOf(state, e, k));
+  start = std::max(start, arrivalFor(state, 1, s, k));
   if (k > state.done(1, s))
     start = std::max(start, head[1][flat.at(s, k - 1)] + flat.ns[1][s]);
   return start;
-}
-
-/// When the message of an edge can arrive.
-int64_t Propagation::arrivalOf(const PartialState &state, int32_t edge,
-                               int32_t k) const {
-  const FlatProblem::Message &message = flat.messages[edge];
-  if (k < state.sent(edge))
-    return state.arrival(edge, k);
-  const int64_t end =
-      message.occupancyNs > 0
-          ? messageStart[flat.messageAt(edge, k)] + message.occupancyNs
-      : k < state.done(message.letter, message.from)
-          ? state.arrival(edge, k)
-          : head[message.letter][flat.at(message.from, k)] +
-                flat.ns[message.letter][message.from];
-  return end + message.latencyNs;
 }
 
 void Propagation::messageHead(const PartialState &state, int32_t edge,
@@ -252,43 +323,46 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
 
 /// Jackson's preemptive schedule of the lanes from `time` on: always what has
 /// been released and has the longest tail. Within a lane, releases are in order
-/// and tails decrease, so one cursor per lane is enough.
+/// and tails decrease, so one cursor per lane is enough. Lanes are in order of
+/// their tails: only those in front of the one that runs can preempt it.
 int64_t Propagation::jackson(int64_t time, int64_t best) {
-  while (!lanes.empty()) {
-    size_t chosen = lanes.size();
-    int64_t longest = 0, nextRelease = never;
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      const Lane &lane = lanes[i];
-      if (lane.release > time) {
-        nextRelease = std::min(nextRelease, lane.release);
-        continue;
-      }
-      if (chosen == lanes.size() || lane.tail > longest) {
-        longest = lane.tail;
-        chosen = i;
-      }
-    }
-    if (chosen == lanes.size()) {
+  size_t count = 0;
+  byTail.resize(lanes.size());
+  for (Lane &lane : lanes) {
+    size_t at = count++;
+    for (; at > 0 && byTail[at - 1]->tail < lane.tail; --at)
+      byTail[at] = byTail[at - 1];
+    byTail[at] = &lane;
+  }
+  while (count > 0) {
+    int64_t nextRelease = never;
+    size_t chosen = 0;
+    for (; chosen < count && byTail[chosen]->release > time; ++chosen)
+      nextRelease = std::min(nextRelease, byTail[chosen]->release);
+    if (chosen == count) {
       if (nextRelease >= never)
         return never;
       time = nextRelease;
       continue;
     }
-    Lane &lane = lanes[chosen];
-    int64_t run = std::min(lane.left, nextRelease - time);
+    Lane &lane = *byTail[chosen];
+    const int64_t run = std::min(lane.left, nextRelease - time);
     time += run;
     lane.left -= run;
     if (lane.left)
       continue;
-    best = std::max(best, time + longest);
+    best = std::max(best, time + lane.tail);
     if (++lane.heads == lane.endOfHeads) {
-      lane = lanes.back();
-      lanes.pop_back();
+      std::copy(&byTail[chosen + 1], &byTail[count], &byTail[chosen]);
+      --count;
       continue;
     }
     lane.release = *lane.heads;
     lane.tail = *++lane.tails;
     lane.left = lane.ns;
+    for (; chosen + 1 < count && byTail[chosen + 1]->tail > lane.tail; ++chosen)
+      byTail[chosen] = byTail[chosen + 1];
+    byTail[chosen] = &lane;
   }
   return best;
 }

@@ -115,6 +115,7 @@ struct Estimate {
 class Propagation {
 public:
   Propagation(const FlatProblem &flat, bool withMemory);
+  Propagation(Propagation &&) = default;
 
   /// No way to finish the state has a smaller objective; `never` if that is at
   /// least `ceiling`, or there is no way. O(tasks left * stages of a rank).
@@ -132,14 +133,22 @@ public:
 
 private:
   bool propagate(const PartialState &state, int64_t ceiling);
+  int64_t endOfBan(const PartialState &state, int32_t s, int32_t k) const;
   int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
   int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
   void messageHead(const PartialState &state, int32_t edge, int32_t k);
   int64_t workBefore(const PartialState &state, int letter, int32_t s,
+                     int32_t k);
+  int64_t arrivalFor(const PartialState &state, int letter, int32_t s,
                      int32_t k) const;
-  int64_t arrivalOf(const PartialState &state, int32_t edge, int32_t k) const;
   void listTasksBefore();
+  void listInputs();
   void startCursors(const PartialState &state);
+  struct Need {
+    /// And not before this.
+    int64_t bytes, start;
+  };
+  Need needOf(const PartialState &state, int32_t s, int32_t k);
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
   int64_t jacksonOfRank(const PartialState &state, int32_t rank);
   int64_t jacksonOfLink(const PartialState &state, int32_t link);
@@ -165,8 +174,35 @@ private:
   /// occupy their link.
   std::array<std::vector<std::vector<Before>>, 2> before;
   std::array<std::vector<std::vector<int32_t>>, 2> serialOutputs;
-  /// Cursors of releaseTime(): for each stage, for each stage of its rank and
-  /// each of I and W, the next release; and what has been passed.
+  /// What workBefore() last returned for each of these stages, and what each
+  /// further micro-batch adds, once it adds the same each time.
+  struct Work {
+    int64_t ns = 0, perMicrobatch = 0;
+    bool isSteady = false;
+  };
+  std::array<std::vector<Work>, 2> works;
+  /// An edge that a task needs: it can have arrived at starts[k] + delay, its
+  /// message's time to get a link or its producer's start. `from` is the stage
+  /// that makes it if the message takes no time on its link, else -1.
+  struct Input {
+    int32_t edge, from;
+    const int64_t *starts;
+    int64_t delay;
+  };
+  /// By letter, F or I, and stage.
+  std::array<std::vector<std::vector<Input>>, 2> inputs;
+  /// I or W of a stage, by its place on its rank, that gives bytes back.
+  struct Release {
+    int32_t place;
+    int letter;
+    int64_t bytes, ns;
+    /// Earliest starts by micro-batch.
+    const int64_t *heads;
+  };
+  /// By rank.
+  std::vector<std::vector<Release>> releases;
+  /// Cursors of releaseTime(): for each stage, the next micro-batch of each
+  /// release of its rank; and what has been passed.
   struct Cursor {
     std::vector<int32_t> next;
     int64_t freed = 0, time = 0;
@@ -186,6 +222,8 @@ private:
   void addLane(const int64_t *heads, const int64_t *tails, int64_t ns,
                int64_t next);
   std::vector<Lane> lanes;
+  /// Scratch of jackson().
+  std::vector<Lane *> byTail;
 };
 
 } // namespace rondo

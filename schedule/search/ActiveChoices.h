@@ -23,7 +23,7 @@ struct Child {
   Choice choice;
   Estimate estimate;
   int32_t group;
-  bool isKept, isBeaten, isEstimated;
+  bool isKept, isBeaten, inherits, isEstimated;
 };
 
 /// The children of a state; only the first `count` are used, so that their

@@ -29,6 +29,8 @@ struct Item {
   Estimate estimate;
   int32_t node = -1;
   bool isBeaten = false;
+  /// Its estimate is that of the state before it.
+  bool inherits = false;
 };
 
 /// What one thread needs of its own.
@@ -48,10 +50,10 @@ struct Group {
 
 class Beam {
 public:
-  Beam(const FlatProblem &flat, int64_t width, Guide guide, Incumbent &best,
-       Budget &budget, Workers *workers)
-      : flat(flat), width(width), guide(guide), best(best), budget(budget),
-        workers(workers), choices(flat) {
+  Beam(const FlatProblem &flat, int64_t width, Incumbent &best, Budget &budget,
+       Workers *workers)
+      : flat(flat), width(width), best(best), budget(budget), workers(workers),
+        choices(flat) {
     desks.emplace_back(flat);
     if (workers && width >= sharedWidth)
       for (int32_t i = 1; i < workers->count(); ++i)
@@ -69,6 +71,7 @@ public:
       used = 0;
       clearGroups();
       left = (flat.tasks() * (depths - depth)) / depths;
+      isLast = depth + 1 == depths;
       // As many at a time as take about a millisecond.
       const auto part = size_t(
           std::max<int64_t>(4, std::min<int64_t>(64, 5000 / (8 + left / 2))));
@@ -145,6 +148,11 @@ private:
     for (size_t i = 0; i < count; ++i)
       for (size_t n = 0; n < broods[i].count; ++n) {
         Child &child = broods[i].children[n];
+        // An only child is hardly worse off than its parent, whose bound holds
+        // for it; the last one needs its own objective.
+        child.inherits = broods[i].count == 1 && !items[i].inherits && !isLast;
+        if (child.inherits)
+          child.estimate = items[i].estimate;
         child.group = groupOfKey(child.state.key());
         if (groups[child.group].fresh.empty())
           touched.push_back(child.group);
@@ -166,13 +174,16 @@ private:
       Child &child = *group.fresh[i];
       if (isBeaten(group, i))
         continue;
-      child.estimate = desk.propagation.estimate(child.state, best.objective);
-      child.isEstimated = true;
+      if (!child.inherits)
+        child.estimate = desk.propagation.estimate(child.state, best.objective);
+      child.isEstimated = !child.inherits;
       if (child.estimate.bound >= best.objective)
         continue;
-      desk.propagation.tighten(child.state);
-      if (isBeaten(group, i))
-        continue;
+      if (!child.inherits) {
+        desk.propagation.tighten(child.state);
+        if (isBeaten(group, i))
+          continue;
+      }
       child.isKept = true;
       for (int32_t other : group.kept)
         if (!made[other].isBeaten &&
@@ -213,6 +224,7 @@ private:
     std::swap(item.state, child.state);
     item.estimate = child.estimate;
     item.isBeaten = child.isBeaten;
+    item.inherits = child.inherits;
     nodes.push_back({parent, child.choice.string,
                      codeOf(child.choice.letter, child.choice.stage)});
     item.node = int32_t(nodes.size()) - 1;
@@ -223,14 +235,8 @@ private:
     for (size_t i = 0; i < used; ++i)
       if (!made[i].isBeaten)
         order.push_back(int32_t(i));
-    // In fifths of a rank's bound, which are far below the largest number.
-    auto valueOf = [&](const Estimate &estimate) {
-      return 5 * estimate.sum + flat.ranks * estimate.bound;
-    };
     auto isBetter = [&](int32_t a, int32_t b) {
       const Estimate &x = made[a].estimate, &y = made[b].estimate;
-      if (guide == Guide::Balance && valueOf(x) != valueOf(y))
-        return valueOf(x) < valueOf(y);
       return x.bound != y.bound ? x.bound < y.bound
              : x.sum != y.sum   ? x.sum < y.sum
                                 : a < b;
@@ -258,7 +264,6 @@ private:
 
   const FlatProblem &flat;
   const int64_t width;
-  const Guide guide;
   Incumbent &best;
   Budget &budget;
   Workers *const workers;
@@ -266,6 +271,7 @@ private:
   const ActiveChoices choices;
   bool wasCut = false;
   int64_t depths = 0, left = 0;
+  bool isLast = false;
   std::vector<Brood> broods;
   /// The next layer; only the first `used` states count.
   std::vector<Item> made;
@@ -285,7 +291,7 @@ private:
 
 } // namespace
 
-bool rondo::beam(const FlatProblem &flat, int64_t width, Guide guide,
-                 Incumbent &best, Budget &budget, Workers *workers) {
-  return Beam(flat, width, guide, best, budget, workers).run();
+bool rondo::beam(const FlatProblem &flat, int64_t width, Incumbent &best,
+                 Budget &budget, Workers *workers) {
+  return Beam(flat, width, best, budget, workers).run();
 }

@@ -159,7 +159,7 @@ private:
     for (int64_t width : {1, 8})
       if (best.orders.empty() && flat.tasks() <= beamedTasks &&
           !budget.isSpent(flat.tasks() * flat.tasks() * width))
-        beam(*under, width, Guide::Bound, best, budget);
+        beam(*under, width, best, budget);
     if (best.orders.empty())
       return false;
     orders = std::move(best.orders);

@@ -40,39 +40,6 @@ static std::unique_ptr<Runner> replayRunner(const Rounds &rounds,
 }
 
 void OrderSearch::run() {
-  if (flat.tasks() <= smallTasks)
-    searchSmall();
-  else
-    searchLarge();
-}
-
-void OrderSearch::searchSmall() {
-  Rounds rounds(flat, best, budget, workers);
-  Parts parts(rounds, flat, seed);
-  rounds.run({{parts.kernel.get(), 60 * flat.tasks()}});
-  beam(flat, 1, Guide::Bound, best, budget, &workers);
-  keep();
-  improveBound();
-  for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
-    if (best.isOptimal() || budget.isSpent())
-      return;
-    const int64_t before = budget.tasksUsed();
-    if (beam(flat, width, Guide::Bound, best, budget, &workers) && isProof())
-      return;
-    // The other methods get as much time as the beam has taken.
-    const int64_t turn = budget.tasksUsed() - before;
-    std::vector<Rounds::Turn> turns;
-    if (width >= 48)
-      turns.push_back({parts.kernel.get(), turn / 2});
-    if (width >= 16) {
-      turns.push_back({parts.stretches.get(), turn / 2});
-      turns.push_back({parts.polisher.get(), turn / 4});
-    }
-    rounds.run(turns);
-  }
-}
-
-void OrderSearch::searchLarge() {
   Rounds rounds(flat, best, budget, workers);
   Parts parts(rounds, flat, seed);
   std::vector<std::unique_ptr<Runner>> islands = islandsOf(rounds);
@@ -93,8 +60,8 @@ void OrderSearch::searchLarge() {
   }
   rounds.run(turns);
   WideningBeam guided(flat, best, budget, workers);
-  if (flat.tasks() <= guidedTasks && !isOver())
-    guided.run();
+  if (flat.tasks() <= guidedTasks && !isOver() && guided.run() && isProof())
+    return;
   keep();
   improveBound();
   // Turns grow, so that a long search has long ones; after each round the

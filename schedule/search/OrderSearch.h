@@ -14,7 +14,7 @@ struct Seed {
   int64_t objective = never;
 };
 
-/// Up to this many tasks the beam searches whole layers.
+/// Up to this many tasks less effort is enough, unless more is asked for.
 inline constexpr int64_t smallTasks = 200;
 /// Up to this many tasks the families are also priorities for orders within the
 /// caps.
@@ -40,8 +40,6 @@ struct OrderSearch {
   void run();
 
 private:
-  void searchSmall();
-  void searchLarge();
   std::vector<std::unique_ptr<Runner>> islandsOf(const Rounds &rounds);
 };
 

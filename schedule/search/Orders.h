@@ -123,23 +123,11 @@ struct Incumbent {
   }
 };
 
-/// Which states a beam keeps where a layer has more than its width. It changes
-/// what a beam finds, not what it proves.
-enum class Guide : uint8_t {
-  /// The least bound; of equal ones, the least sum of the bounds of all ranks.
-  Bound,
-  /// The least sum of the bounds of all ranks, with the largest of them counted
-  /// as a fifth of all ranks more. The largest alone sees one rank at a time:
-  /// under a tight cap it keeps states that waste time on ranks which only
-  /// matter later.
-  Balance,
-};
-
 /// Layered search over partial schedules, guided by the propagated bound; at
 /// most `width` states per layer. True if only what a bound or dominance
 /// excludes was cut off: then no schedule is better than the incumbent's
 /// `exhaustedNs`. Workers, if there are any, change nothing but the time.
-bool beam(const FlatProblem &flat, int64_t width, Guide guide, Incumbent &best,
+bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
           Budget &budget, Workers *workers = nullptr);
 
 /// A part of the search that keeps what it has learnt between its turns.

@@ -23,7 +23,7 @@ bool WideningBeam::isDue() {
 /// If no two more beams fit what is left, the next one is as wide as fits. A
 /// beam finds nothing before it ends, so some time is kept.
 bool WideningBeam::isLast() {
-  const double left = 0.75 * std::min(double(budget.tasksLeft()),
+  const double left = 0.85 * std::min(double(budget.tasksLeft()),
                                       double(budget.tasksInTime()) * speed());
   const double before = double(width) / widening;
   if (double(cost) * (1 + widening) <= left || last <= 0)
@@ -38,9 +38,7 @@ bool WideningBeam::isLast() {
 
 bool WideningBeam::run() {
   const int64_t before = budget.tasksUsed(), known = best.objective;
-  // Each guide finds some of what the other misses.
-  guide = guide == Guide::Bound ? Guide::Balance : Guide::Bound;
-  const bool wentThrough = beam(flat, width, guide, best, budget, &workers);
+  const bool wentThrough = beam(flat, width, best, budget, &workers);
   hasFound = best.objective < known;
   width *= int64_t(widening);
   // If wider beams do not take longer, little is left to search.

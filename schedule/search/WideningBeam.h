@@ -37,8 +37,6 @@ private:
   Budget &budget;
   Workers &workers;
   int64_t width = 1;
-  /// Of the last beam.
-  Guide guide = Guide::Balance;
   bool hasFound = true;
   double last = 0;
   /// The most that the next beam costs; `never` before the first, and if

@@ -37,14 +37,14 @@ struct BeamRun {
   int64_t tasks = 0;
 };
 
-inline BeamRun runBeam(const FlatProblem &flat, int64_t width, Guide guide,
-                       int64_t effort, Workers *workers = nullptr) {
+inline BeamRun runBeam(const FlatProblem &flat, int64_t width, int64_t effort,
+                       Workers *workers = nullptr) {
   SearchOptions options;
   options.timeLimitMs = 0;
   Budget budget(options);
   budget.limitEffort(effort);
   BeamRun run;
-  run.isExhausted = beam(flat, width, guide, run.best, budget, workers);
+  run.isExhausted = beam(flat, width, run.best, budget, workers);
   run.tasks = budget.tasksUsed();
   return run;
 }

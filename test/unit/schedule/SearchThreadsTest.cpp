@@ -125,9 +125,8 @@ TEST(SearchThreads, ChangeNothingInABeam) {
       continue;
     const int64_t width = pick(random, 16, 40);
     const int64_t effort = n % 8 == 7 ? 400000 : never;
-    const BeamRun one = runBeam(*flat, width, Guide::Balance, effort);
-    const BeamRun four =
-        runBeam(*flat, width, Guide::Balance, effort, &workers);
+    const BeamRun one = runBeam(*flat, width, effort);
+    const BeamRun four = runBeam(*flat, width, effort, &workers);
     EXPECT_EQ(one.best.objective, four.best.objective) << n;
     EXPECT_EQ(one.best.orders, four.best.orders) << n;
     EXPECT_EQ(one.best.exhaustedNs, four.best.exhaustedNs) << n;
