@@ -4,6 +4,8 @@
 #include "schedule/PlaceGathers.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "passes/PlanFigures.h"
+#include "planning/PlanArenas.h"
 #include "schedule/Legality.h"
 #include "schedule/Shards.h"
 
@@ -27,34 +29,53 @@ struct PlaceGathers : impl::PlaceGathersBase<PlaceGathers> {
                             const Schedule &order, int64_t unit);
 };
 
-/// A number for each rank from `stated`, which has one, or one for all.
-LogicalResult take(ScheduleOp schedule, StringRef what,
-                   ArrayRef<int64_t> stated, const Problem &problem,
-                   int32_t Residency::*field, Residencies &residencies) {
-  if (stated.empty())
-    return success();
+/// One of the numbers of `gathers`, as stated.
+struct Stated {
+  StringRef what;
+  ArrayRef<int64_t> counts;
+  int32_t Residency::*field;
+
+  int32_t of(size_t rank) const {
+    return static_cast<int32_t>(counts[counts.size() == 1 ? 0 : rank]);
+  }
+};
+
+LogicalResult check(ScheduleOp schedule, const Problem &problem,
+                    const Stated &stated) {
   const auto ranks = static_cast<size_t>(problem.numRanks());
-  if (stated.size() != 1 && stated.size() != ranks)
+  if (stated.counts.size() > 1 && stated.counts.size() != ranks)
     return schedule.emitError()
-           << "gathers<" << what << "> has " << stated.size() << " numbers for "
-           << ranks << " ranks; write one number, or one for each rank";
-  residencies.resize(ranks, residencies.front());
-  for (size_t rank = 0; rank < ranks; ++rank)
-    residencies[rank].*field =
-        static_cast<int32_t>(stated[stated.size() == 1 ? 0 : rank]);
+           << "gathers<" << stated.what << "> has " << stated.counts.size()
+           << " numbers for " << ranks
+           << " ranks; write one number, or one for each rank";
   // Its homes issue what they do together in one order.
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+  for (int32_t home = 0; home < problem.numHomes() && !stated.counts.empty();
+       ++home) {
     const int32_t rank = problem.rankOf(home),
                   first = problem.rankOf(problem.homes.groupOf(home));
-    if (residencies[rank].*field != residencies[first].*field)
+    if (stated.of(rank) != stated.of(first))
       return schedule.emitError()
              << "ranks " << first << " and " << rank
              << " share the state of stage " << problem.homes[home].stage
-             << ", but gathers<" << what << "> has "
-             << residencies[first].*field << " and " << residencies[rank].*field
+             << ", but gathers<" << stated.what << "> has " << stated.of(first)
+             << " and " << stated.of(rank)
              << " chunks for them; ranks that share state have the same number";
   }
   return success();
+}
+
+/// The residencies with the numbers that are stated.
+Residencies withStated(Residencies residencies, ArrayRef<Stated> all,
+                       size_t ranks) {
+  for (const Stated &stated : all) {
+    if (stated.counts.empty())
+      continue;
+    if (stated.counts.size() > 1)
+      residencies.resize(ranks, residencies.front());
+    for (size_t rank = 0; rank < residencies.size(); ++rank)
+      residencies[rank].*stated.field = stated.of(rank);
+  }
+  return residencies;
 }
 
 /// One number where all are the same.
@@ -115,17 +136,27 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   if (gathers && gathers->getRule() == GatherRule::Unit)
     return placeByUnit(schedule, *problem, expanded->schedule,
                        gathers->getUnit());
-  Residencies residencies(1);
+  SmallVector<Stated, 3> stated;
+  if (gathers)
+    stated = {{"weights", gathers->getWeights(), &Residency::weights},
+              {"gradients", gathers->getGradients(), &Residency::gradients},
+              {"ahead", gathers->getAhead(), &Residency::ahead}};
+  for (const Stated &one : stated)
+    if (failed(check(schedule, *problem, one)))
+      return failure();
+  auto fix = [&](Residencies residencies) {
+    return withStated(std::move(residencies), stated, problem->numRanks());
+  };
+  Residencies residencies = fix(Residencies(1));
   if (!gathers || gathers->getWeights().empty() ||
-      gathers->getGradients().empty())
-    residencies = chooseResidencies(*problem, expanded->schedule);
-  if (gathers && (failed(take(schedule, "weights", gathers->getWeights(),
-                              *problem, &Residency::weights, residencies)) ||
-                  failed(take(schedule, "gradients", gathers->getGradients(),
-                              *problem, &Residency::gradients, residencies)) ||
-                  failed(take(schedule, "ahead", gathers->getAhead(), *problem,
-                              &Residency::ahead, residencies))))
-    return failure();
+      gathers->getGradients().empty()) {
+    const PlanFigures figures = figuresOf(schedule);
+    const FittingResidencies fitting = chooseFitting(
+        *problem, expanded->schedule, arenaLimits(figures, *problem), fix);
+    if (fitting.lack)
+      schedule.emitRemark() << describe(fitting);
+    residencies = fitting.residencies;
+  }
   schedule.setGathersAttr(GathersAttr::get(
       &getContext(), countsOf(residencies, &Residency::weights),
       countsOf(residencies, &Residency::gradients),

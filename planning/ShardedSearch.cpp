@@ -40,17 +40,15 @@ bool isZero(const std::vector<int64_t> &figures) {
                      [](int64_t figure) { return figure == 0; });
 }
 
-/// Gathers placed in an order, with given residencies or those that are best
-/// for it, if that keeps the rules and fits the devices.
+/// Gathers placed in an order, with given residencies, if that keeps the rules
+/// and fits the devices.
 std::optional<SearchResult> judge(const PlanFigures &plan,
-                                  const Problem &problem, Schedule order,
+                                  const Problem &problem, const Schedule &order,
                                   std::string origin,
-                                  std::vector<int64_t> *excess = nullptr,
-                                  const Residencies *residencies = nullptr) {
+                                  std::vector<int64_t> *excess,
+                                  const Residencies &residencies) {
   SearchResult result;
-  Schedule placed = residencies
-                        ? placeGathersByRank(problem, order, *residencies)
-                        : withGathers(problem, std::move(order));
+  Schedule placed = placeGathersByRank(problem, order, residencies);
   if (auto fault = checkSchedule(problem, placed, &result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
@@ -66,20 +64,27 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
   return result;
 }
 
+/// Those of chooseFitting() within the arenas of the plan's devices.
+Residencies fittingResidencies(const PlanFigures &plan, const Problem &problem,
+                               const Schedule &order) {
+  ArenaLimits arenas = arenaLimits(plan, problem);
+  arenas.arenaOf = arenas.arenaOfOne;
+  return chooseFitting(problem, order, arenas).residencies;
+}
+
 /// The same; where programs do not fit with the residencies that are best for
-/// the order, with one chunk whole at a time, and then with those that are
-/// gathered for one micro-batch.
+/// the order, with those of chooseFitting(). `excess` is that of the best.
 std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
                                           const Problem &problem,
                                           const Schedule &order,
                                           const std::string &origin,
                                           std::vector<int64_t> &excess) {
-  auto judged = judge(plan, problem, order, origin, &excess);
-  for (int32_t whole = 1; !judged && !isZero(excess) && whole >= 0; --whole) {
-    const Residencies least = {{whole, whole}};
-    judged = judge(plan, problem, order, origin, nullptr, &least);
-  }
-  return judged;
+  const Residencies best = chooseResidencies(problem, order);
+  auto judged = judge(plan, problem, order, origin, &excess, best);
+  if (judged || isZero(excess))
+    return judged;
+  return judge(plan, problem, order, origin, nullptr,
+               fittingResidencies(plan, problem, order));
 }
 
 /// Moves the residencies of an order that fits.
@@ -96,7 +101,7 @@ public:
     const Schedule order = withoutMoves(*best.schedule);
     int64_t trials = trialsFor(order);
     const Residencies moved = improveResidencies(
-        problem, order, chooseResidencies(problem, order),
+        problem, order, fittingResidencies(plan, problem, order),
         [&](const Schedule &placed) {
           if (limit.isOver())
             trials = 0;
@@ -106,7 +111,7 @@ public:
         },
         trials);
     roomBytes = roomBeside(order, moved);
-    auto result = judge(plan, problem, order, best.origin, nullptr, &moved);
+    auto result = judge(plan, problem, order, best.origin, nullptr, moved);
     if (result)
       result->stop = best.stop;
     return result;

@@ -192,13 +192,6 @@ Schedule rondo::placeGathersByRank(const Problem &problem,
   return Placer(problem, schedule, residencies).run();
 }
 
-Schedule rondo::withGathers(const Problem &problem, Schedule schedule) {
-  if (!problem.homes.areSharded() || movesState(schedule))
-    return schedule;
-  return placeGathersByRank(problem, schedule,
-                            chooseResidencies(problem, schedule));
-}
-
 GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
   GatherCounts counts;
   for (Action action : order) {

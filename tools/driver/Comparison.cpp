@@ -159,6 +159,9 @@ void Comparison::add(const Candidate &candidate) {
   outcome.hasSchedule |= candidate.schedule.has_value();
   outcome.isOverCap |= candidate.isOverCap();
   if (candidate.schedule) {
+    if (candidate.gathers && candidate.gathers->lack)
+      reportNote(problem.name + ": " + candidate.name + ": " +
+                 describe(*candidate.gathers));
     isSearchBeaten |= searchedNs > objectiveOf(problem, candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
                 candidate.simulation, candidate.arenaBytes, nullptr,
