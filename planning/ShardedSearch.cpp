@@ -22,14 +22,17 @@ namespace rondo {
 namespace {
 
 /// Bytes by which the arena of the order's programs is larger than a device, by
-/// rank; 0 where it fits.
-std::vector<int64_t> excessOf(const PlanFigures &plan, const Problem &problem,
-                              const Schedule &schedule) {
+/// rank; 0 where it fits. Nothing where there are no programs that run.
+std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
+                                             const Problem &problem,
+                                             const Schedule &schedule) {
   std::vector<int64_t> excess(problem.numRanks(), 0);
   if (!plan.declaresWeights)
     return excess;
   const auto arena = arenaOf(plan, problem, schedule);
-  for (size_t rank = 0; arena && rank < arena->size(); ++rank)
+  if (!arena)
+    return std::nullopt;
+  for (size_t rank = 0; rank < arena->size(); ++rank)
     if (plan.devices[rank] != noMemoryCap)
       excess[rank] = std::max<int64_t>(0, (*arena)[rank] - plan.devices[rank]);
   return excess;
@@ -54,10 +57,10 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
       (*excess)[fault->rank] = fault->found - fault->allowed;
     return std::nullopt;
   }
-  const std::vector<int64_t> over = excessOf(plan, problem, placed);
-  if (excess)
-    *excess = over;
-  if (!isZero(over))
+  const auto over = excessOf(plan, problem, placed);
+  if (excess && over)
+    *excess = *over;
+  if (!over || !isZero(*over))
     return std::nullopt;
   result.schedule = std::move(placed);
   result.origin = std::move(origin);
@@ -87,6 +90,29 @@ std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
                fittingResidencies(plan, problem, order));
 }
 
+/// Why no order was found.
+Fault whyNone(const Problem &problem) {
+  auto ranksOf = [&](int32_t stage) {
+    std::vector<int32_t> ranks;
+    for (const Home &home : problem.homes.of(stage))
+      ranks.push_back(home.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  };
+  auto isSharded = [&](int32_t stage) {
+    return problem.homes.of(stage).begin()->isSharded();
+  };
+  for (int32_t b = 0; b < problem.numStages(); ++b)
+    for (int32_t a = 0; a < b; ++a) {
+      const std::vector<int32_t> of = ranksOf(a), other = ranksOf(b);
+      if (isSharded(a) && isSharded(b) && of != other &&
+          std::find_first_of(of.begin(), of.end(), other.begin(),
+                             other.end()) != of.end())
+        return makeFault<FaultKind::NoOrderOfGroups>(a, b);
+    }
+  return makeFault<FaultKind::NoShardedOrder>();
+}
+
 /// Moves the residencies of an order that fits.
 class ResidencyMover {
 public:
@@ -100,6 +126,7 @@ public:
                                       std::vector<int64_t> &roomBytes) {
     const Schedule order = withoutMoves(*best.schedule);
     int64_t trials = trialsFor(order);
+    const std::vector<int64_t> nothing(problem.numRanks(), 0);
     const Residencies moved = improveResidencies(
         problem, order, fittingResidencies(plan, problem, order),
         [&](const Schedule &placed) {
@@ -107,7 +134,7 @@ public:
             trials = 0;
           return trials > 0 && !checkSchedule(problem, placed) &&
                  (placed.numActions() > mostActionsToLower ||
-                  isZero(excessOf(plan, problem, placed)));
+                  excessOf(plan, problem, placed) == nothing);
         },
         trials);
     roomBytes = roomBeside(order, moved);
@@ -201,6 +228,8 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     return share;
   };
   SearchResult last;
+  int64_t effort = 0;
+  double seconds = 0;
   for (int attempt = 0; attempt < attempts && !isOptimal(); ++attempt) {
     if (attempt > 0 && best && limit.isOver())
       break;
@@ -208,6 +237,8 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     if (best)
       share.starts.push_back(withoutMoves(*best->schedule));
     SearchResult found = run(whole, share);
+    effort += found.effort;
+    seconds += found.seconds;
     if (!found.schedule) {
       last = std::move(found);
       break;
@@ -233,11 +264,13 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
             std::max<int64_t>(0, whole.memoryCaps[rank] - excess[rank]);
   }
   if (!best) {
-    if (!last.fault)
-      last.fault = makeFault<FaultKind::NoShardedOrder>();
+    // That of a search is of whole state, and of its caps.
+    last.fault = whyNone(problem);
     return last;
   }
   best->bound = bound;
+  best->effort = effort;
+  best->seconds = seconds;
   best->provenOptimal = isOptimal();
   if (best->provenOptimal)
     best->stop = SearchStop::Optimal;

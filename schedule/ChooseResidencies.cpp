@@ -164,7 +164,9 @@ const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
   return *chosen;
 }
 
-/// Ends at the first that cannot run: then none can.
+/// Where groups overlap in part, the tasks of their ranks follow each other in
+/// different ways, and some numbers have orders that wait for each other. With
+/// all chunks whole each is gathered once, in the order of the stages.
 void Chooser::tryAll() {
   const bool isLarge = schedule.numActions() > mostActionsToTryAll;
   for (int32_t weights = 1; weights <= chunks; ++weights)
@@ -179,10 +181,8 @@ void Chooser::tryAll() {
       };
       if (std::any_of(same.begin(), same.end(), isKnown))
         continue;
-      auto trial = tryOut(numbers);
-      if (!trial)
-        return;
-      same.push_back(std::move(*trial));
+      if (auto trial = tryOut(numbers))
+        same.push_back(std::move(*trial));
     }
 }
 

@@ -148,7 +148,8 @@ Schedule withGathers(const Problem &problem, Schedule schedule,
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
   /// That leave ranks for other ranks, all together: (g - 1) / g of what is
-  /// gathered or reduced, by each of g homes.
+  /// gathered or reduced, by each of g homes, and where a stage has r groups,
+  /// 2 (r - 1) / r of the pieces that these add.
   int64_t bytes = 0;
 };
 GatherCounts countGathers(const Problem &problem, const Schedule &schedule);
