@@ -3,6 +3,7 @@
 
 #include "schedule/ResidencyTrial.h"
 
+#include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 
 #include <algorithm>
@@ -107,12 +108,27 @@ Chooser::Chooser(const Problem &problem, const Schedule &schedule,
     : problem(problem), schedule(schedule), fix(fix),
       chunks(mostChunks(problem)), groups(ranksThatShare(problem)) {}
 
+/// Whether a group shares some of its ranks with another, and has others. Such
+/// ranks have different chunks, so that they may gather or reduce a shared one
+/// at different times; elsewhere all ranks of a group have the same tasks.
+static bool overlapInPart(const Problem &problem) {
+  std::vector<size_t> sharing(problem.numRanks(), 0);
+  for (const std::vector<int32_t> &ranks : ranksThatShare(problem))
+    for (int32_t rank : ranks)
+      sharing[rank] = ranks.size();
+  return std::any_of(
+      problem.homes.begin(), problem.homes.end(), [&](const Home &home) {
+        return home.isSharded() && sharing[home.rank] != size_t(home.pieces);
+      });
+}
+
 std::optional<ResidencyTrial>
 rondo::tryResidencies(const Problem &problem, const Schedule &schedule,
                       const Residencies &residencies) {
   Schedule placed = placeGathersByRank(problem, schedule, residencies);
   Simulation simulation = simulate(problem, placed);
-  if (!simulation.complete)
+  if (!simulation.complete ||
+      (overlapInPart(problem) && checkGathers(problem, placed)))
     return std::nullopt;
   ResidencyTrial trial{
       residencies, std::move(simulation.peakBytes), {}, simulation.makespanNs};
