@@ -9,8 +9,7 @@
 #ifndef RONDO_DIALECT_PIPEATTRS_TD
 #define RONDO_DIALECT_PIPEATTRS_TD
 
-include "dialect/PipeEnums.td"
-include "mlir/IR/AttrTypeBase.td"
+include "dialect/PipeParameters.td"
 
 /// An attribute whose fields are written `<name = value, ...>`. The error for
 /// an unknown key lists the known ones.
@@ -21,37 +20,6 @@ class Pipe_StructAttr<string name, string attrMnemonic>
       !interleave(!foreach(k, !range(!size(parameters)),
                            !getdagname(parameters, k)), ", ") #
       ")\") `` struct(params) `>`";
-}
-
-class Pipe_OrElse<string value> : DefaultValuedParameter<"int64_t", value>;
-
-def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
-  let parser = "parseBool($_parser)";
-  let printer = "$_printer << ($_self ? \"true\" : \"false\")";
-}
-
-/// `[1, 2]`; left out if empty.
-def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
-  let parser = "parseNumbers($_parser)";
-  let printer = "printNumbers($_printer, $_self)";
-}
-
-/// A keyword of an enum as a field of a struct.
-class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
-  let parser = "parseWord<" # info.cppNamespace # "::" # info.className #
-               ">($_parser)";
-  let printer = "printWord($_printer, $_self)";
-}
-
-/// A whole number or one with a point, which is printed with one.
-class Pipe_RealOrElse<string value>
-    : DefaultValuedParameter<"::llvm::APFloat", "::llvm::APFloat(" # value # ")"> {
-  let parser = "parseReal($_parser)";
-  let printer = "$_printer.printFloat($_self)";
-}
-def Pipe_Real : AttrOrTypeParameter<"::llvm::APFloat", ""> {
-  let parser = "parseReal($_parser)";
-  let printer = "$_printer.printFloat($_self)";
 }
 
 def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
@@ -224,7 +192,8 @@ def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
     which keeps multiprocessors while it waits (default: 16, see rule L6).
   }];
   let parameters = (ins EnumParameter<Pipe_Target>:$kind,
-      EnumParameter<Pipe_DType>:$dtype, Pipe_OrElse<"0">:$resident);
+      EnumParameter<Pipe_DType>:$dtype,
+      Pipe_AtLeast<1, "resident", "16 may be in flight">:$resident);
   let assemblyFormat = "`<` custom<Word>($kind) `,` custom<Word>($dtype) "
       "(`,` `resident` `=` $resident^)? `>`";
 }

@@ -182,15 +182,31 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << ']';
 }
 
-/// `2`, or `[2, 1]`.
 static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
-  int64_t one = 0;
-  const OptionalParseResult single = parser.parseOptionalInteger(one);
-  if (!single.has_value())
-    return parseNumbers(parser);
-  if (failed(*single))
-    return failure();
-  return SmallVector<int64_t>{one};
+  SmallVector<int64_t> numbers(1);
+  const SMLoc place = parser.getCurrentLocation();
+  const OptionalParseResult one = parser.parseOptionalInteger(numbers.front());
+  if (one.has_value())
+    return failed(*one) ? FailureOr<SmallVector<int64_t>>() : numbers;
+  FailureOr<SmallVector<int64_t>> list = parseNumbers(parser);
+  if (failed(list) || !list->empty())
+    return list;
+  return parser.emitError(place,
+                          "[] has no numbers of chunks; write one number "
+                          "for all ranks or one for each, or leave the "
+                          "word out");
+}
+
+/// A number that is `least` or more where it is written; 0: left out.
+static FailureOr<int64_t> parseAtLeast(AsmParser &parser, int64_t least,
+                                       StringRef what, StringRef without) {
+  int64_t number = 0;
+  const SMLoc place = parser.getCurrentLocation();
+  if (parser.parseInteger(number) || number >= least)
+    return number == 0 ? FailureOr<int64_t>() : number;
+  return parser.emitError(place)
+         << what << " is " << number << "; it must be " << least
+         << " or more; without it, " << without;
 }
 
 static void printCounts(AsmPrinter &printer, ArrayRef<int64_t> counts) {

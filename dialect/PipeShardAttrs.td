@@ -18,7 +18,8 @@ def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
     consecutive homes has the state once (default: all homes).
   }];
   let parameters = (ins EnumParameter<Pipe_ShardedState>:$state,
-      Pipe_OrElse<"0">:$pieces);
+      Pipe_AtLeast<2, "pieces",
+                   "all homes of the stage have the state once">:$pieces);
   let assemblyFormat =
       "`<` custom<Word>($state) (`,` `pieces` `=` $pieces^)? `>`";
 }

@@ -67,6 +67,13 @@ LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
                                : isUnit ? "a unit has one number, not "
                                         : "a step has one number, not ")
                            << task.getMap().getNumResults();
+  if (task.getMap().isSingleConstant() &&
+      isBeyond(task.getMap().getSingleConstantResult(), maxLoopBound))
+    return op->emitError() << (isTask   ? "a micro-batch"
+                               : isUnit ? "the number of a unit"
+                                        : "the number of a step")
+                           << " is " << task.getMap().getSingleConstantResult()
+                           << "; it is at most " << maxLoopBound;
   if (task.getMap().getNumDims() != task.getIndices().size() ||
       !linearIndex(task.getMap()))
     return op->emitError()

@@ -7,6 +7,7 @@
 #include "lowering/RankMoves.h"
 #include "schedule/EdgeTable.h"
 #include "schedule/PlaceGathers.h"
+#include "schedule/Simulator.h"
 
 #include <algorithm>
 #include <tuple>
@@ -389,8 +390,11 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
           schedule.append(Action(ActionKind::Forward, home, i));
     schedule.endRank();
   }
-  // One chunk at a time is gathered: training needs no less.
-  if (problem.homes.areSharded())
-    return placeGathers(problem, schedule, {/*weights=*/1, /*gradients=*/1});
-  return schedule;
+  if (!problem.homes.areSharded())
+    return schedule;
+  // One chunk at a time; for each micro-batch where groups overlap in part.
+  Schedule placed = placeGathers(problem, schedule, {/*weights=*/1, 1});
+  return simulate(problem, placed).complete
+             ? placed
+             : placeGathers(problem, schedule, {/*weights=*/0, 1});
 }

@@ -4,6 +4,8 @@
 #include "schedule/PlaceGathers.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "passes/PlanFigures.h"
+#include "planning/PlanArenas.h"
 #include "schedule/Legality.h"
 #include "schedule/Shards.h"
 
@@ -27,34 +29,53 @@ struct PlaceGathers : impl::PlaceGathersBase<PlaceGathers> {
                             const Schedule &order, int64_t unit);
 };
 
-/// A number for each rank from `stated`, which has one, or one for all.
-LogicalResult take(ScheduleOp schedule, StringRef what,
-                   ArrayRef<int64_t> stated, const Problem &problem,
-                   int32_t Residency::*field, Residencies &residencies) {
-  if (stated.empty())
-    return success();
+/// One of the numbers of `gathers`, as stated.
+struct Stated {
+  StringRef what;
+  ArrayRef<int64_t> counts;
+  int32_t Residency::*field;
+
+  int32_t of(size_t rank) const {
+    return static_cast<int32_t>(counts[counts.size() == 1 ? 0 : rank]);
+  }
+};
+
+LogicalResult check(ScheduleOp schedule, const Problem &problem,
+                    const Stated &stated) {
   const auto ranks = static_cast<size_t>(problem.numRanks());
-  if (stated.size() != 1 && stated.size() != ranks)
+  if (stated.counts.size() > 1 && stated.counts.size() != ranks)
     return schedule.emitError()
-           << "gathers<" << what << "> has " << stated.size() << " numbers for "
-           << ranks << " ranks; write one number, or one for each rank";
-  residencies.resize(ranks, residencies.front());
-  for (size_t rank = 0; rank < ranks; ++rank)
-    residencies[rank].*field =
-        static_cast<int32_t>(stated[stated.size() == 1 ? 0 : rank]);
+           << "gathers<" << stated.what << "> has " << stated.counts.size()
+           << " numbers for " << ranks
+           << " ranks; write one number, or one for each rank";
   // Its homes issue what they do together in one order.
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+  for (int32_t home = 0; home < problem.numHomes() && !stated.counts.empty();
+       ++home) {
     const int32_t rank = problem.rankOf(home),
                   first = problem.rankOf(problem.homes.groupOf(home));
-    if (residencies[rank].*field != residencies[first].*field)
+    if (stated.of(rank) != stated.of(first))
       return schedule.emitError()
              << "ranks " << first << " and " << rank
              << " share the state of stage " << problem.homes[home].stage
-             << ", but gathers<" << what << "> has "
-             << residencies[first].*field << " and " << residencies[rank].*field
+             << ", but gathers<" << stated.what << "> has " << stated.of(first)
+             << " and " << stated.of(rank)
              << " chunks for them; ranks that share state have the same number";
   }
   return success();
+}
+
+/// The residencies with the numbers that are stated.
+Residencies withStated(Residencies residencies, ArrayRef<Stated> all,
+                       size_t ranks) {
+  for (const Stated &stated : all) {
+    if (stated.counts.empty())
+      continue;
+    if (stated.counts.size() > 1)
+      residencies.resize(ranks, residencies.front());
+    for (size_t rank = 0; rank < residencies.size(); ++rank)
+      residencies[rank].*stated.field = stated.of(rank);
+  }
+  return residencies;
 }
 
 /// One number where all are the same.
@@ -87,6 +108,152 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
                         [&](const Home &home) { return home.rank == rank; });
 }
 
+/// How many micro-batches a unit of the rule has.
+FailureOr<int64_t> unitOfRule(ScheduleOp schedule, const Problem &problem,
+                              int64_t stated) {
+  FailureOr<int64_t> unit =
+      stated > 0 ? FailureOr<int64_t>(stated) : unitOf(schedule, problem);
+  if (succeeded(unit) && *unit == 0)
+    return schedule.emitError()
+           << "schedule @" << schedule.getSymName()
+           << " gathers by units, but its order has none; say how many "
+              "micro-batches one has, as in gathers<rule = unit, unit = 4>, or "
+              "let family<\"blockwise\"> write it";
+  return unit;
+}
+
+/// An order that moves state by itself must do it as the rule says.
+LogicalResult compareToUnits(ScheduleOp schedule, const Problem &problem,
+                             const ExpandedSchedule &expanded, int64_t stated) {
+  FailureOr<int64_t> unit = unitOfRule(schedule, problem, stated);
+  if (failed(unit))
+    return failure();
+  const Schedule byRule =
+      placeGathersByUnit(problem, withoutMoves(expanded.schedule), *unit);
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    const ActionRange own = expanded.schedule.rank(rank),
+                      other = byRule.rank(rank);
+    for (int64_t i = 0; i < own.size(); ++i)
+      if (i >= other.size() || own[i] != other[i])
+        return expanded.opOf[expanded.schedule.rankBegin(rank) + i]->emitError()
+               << "rank " << rank << " does not gather and reduce here as "
+               << "gathers<rule = unit, unit = " << *unit
+               << "> does; leave `gathers` out, or the actions that move state";
+  }
+  return success();
+}
+
+/// `ahead` counts chunks beside the one in use.
+LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
+                         const Stated &ahead) {
+  std::vector<int32_t> chunks(problem.numRanks(), 0);
+  for (const Home &home : problem.homes)
+    chunks[home.rank] += home.isSharded();
+  // A single number is for the ranks with the most.
+  if (ahead.counts.size() == 1)
+    llvm::fill(chunks, *llvm::max_element(chunks));
+  for (size_t rank = 0; rank < chunks.size() && !ahead.counts.empty(); ++rank) {
+    if (chunks[rank] == 0 || ahead.of(rank) < chunks[rank])
+      continue;
+    return schedule.emitError()
+           << "gathers<ahead> has " << ahead.of(rank) << " chunks for rank "
+           << rank << ", but of the " << chunks[rank]
+           << " that a rank shares only " << chunks[rank] - 1
+           << " can be gathered ahead of their use; write 0 to "
+           << chunks[rank] - 1 << ", or leave it out";
+  }
+  return success();
+}
+
+/// Of a rank, what an order by hand holds whole at once.
+struct Held {
+  int64_t weights = 0, gradients = 0;
+  /// By home: whether its gradients are not reduced, and the micro-batch whose
+  /// tasks have read what is gathered; none yet: -1, several: -2.
+  std::vector<bool> isUnreduced;
+  std::vector<int64_t> readBy;
+};
+
+/// An order that moves state by itself must hold no more than `gathers` says.
+class StatedOrder {
+public:
+  StatedOrder(ScheduleOp schedule, const Problem &problem,
+              const ExpandedSchedule &expanded, const Stated &weights,
+              const Stated &gradients)
+      : schedule(schedule), problem(problem), expanded(expanded),
+        weights(weights), gradients(gradients) {}
+
+  LogicalResult check() const {
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+      Held held{0, 0, std::vector<bool>(problem.numHomes(), false),
+                std::vector<int64_t>(problem.numHomes(), -1)};
+      const ActionRange order = expanded.schedule.rank(rank);
+      for (int64_t i = 0; i < order.size(); ++i) {
+        Operation *op = expanded.opOf[expanded.schedule.rankBegin(rank) + i];
+        take(order[i], held);
+        if (failed(compare(op, rank, weights, held.weights,
+                           llvm::is_contained(held.readBy, -2))) ||
+            failed(compare(op, rank, gradients, held.gradients, false)))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+private:
+  void take(Action action, Held &held) const {
+    const auto home = static_cast<int32_t>(action.subject);
+    if (!(action.isTask() || action.traits().movesState()) ||
+        !problem.homes[home].isSharded())
+      return;
+    const rondo::ShardedState how = problem.shardedState(home);
+    const bool isWeights = how == rondo::ShardedState::Weights,
+               isGradients = how != rondo::ShardedState::Optimizer;
+    if (action.kind() == ActionKind::Unshard) {
+      held.weights += isWeights;
+      held.readBy[home] = -1;
+    } else if (action.kind() == ActionKind::Reshard) {
+      held.weights -= isWeights;
+      held.readBy[home] = -1;
+    } else if (action.kind() == ActionKind::ReduceGrad) {
+      held.gradients -= isGradients && held.isUnreduced[home];
+      held.isUnreduced[home] = false;
+    } else {
+      int64_t &by = held.readBy[home];
+      by = !isWeights || by == -1 || by == action.index ? action.index : -2;
+      if (action.traits().makes & weightGradDone) {
+        held.gradients += isGradients && !held.isUnreduced[home];
+        held.isUnreduced[home] = true;
+      }
+    }
+  }
+
+  LogicalResult compare(Operation *op, int32_t rank, const Stated &stated,
+                        int64_t held, bool isOfSeveral) const {
+    if (stated.counts.empty())
+      return success();
+    const int64_t most = stated.of(rank);
+    if (held <= std::max<int64_t>(most, 1) && !(most == 0 && isOfSeveral))
+      return success();
+    InFlightDiagnostic error =
+        op->emitError() << "rank " << rank << " has " << stated.what << " of "
+                        << held << (held == 1 ? " chunk" : " chunks")
+                        << " whole here";
+    if (held <= std::max<int64_t>(most, 1))
+      error << " for more than one micro-batch";
+    error << ", more than the " << most << " of gathers<" << stated.what
+          << ">; leave `gathers` out, or the actions that move state";
+    error.attachNote(ScheduleOp(schedule).getLoc())
+        << "this schedule has the numbers";
+    return error;
+  }
+
+  ScheduleOp schedule;
+  const Problem &problem;
+  const ExpandedSchedule &expanded;
+  const Stated &weights, &gradients;
+};
+
 LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   PlanOp plan = schedule.lookupPlan();
   if (!plan || !plan.getHomes().areSharded()) {
@@ -105,27 +272,46 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
     return failure();
-  if (movesState(expanded->schedule))
-    return success();
+  auto gathers = schedule.getGathers();
+  SmallVector<Stated, 3> stated;
+  if (gathers)
+    stated = {{"weights", gathers->getWeights(), &Residency::weights},
+              {"gradients", gathers->getGradients(), &Residency::gradients},
+              {"ahead", gathers->getAhead(), &Residency::ahead}};
+  for (const Stated &one : stated)
+    if (failed(check(schedule, *problem, one)))
+      return failure();
+  if (gathers && failed(checkAhead(schedule, *problem, stated.back())))
+    return failure();
+  const bool isByUnit = gathers && gathers->getRule() == GatherRule::Unit;
+  if (movesState(expanded->schedule)) {
+    if (isByUnit)
+      return compareToUnits(schedule, *problem, *expanded, gathers->getUnit());
+    return gathers ? StatedOrder(schedule, *problem, *expanded, stated[0],
+                                 stated[1])
+                         .check()
+                   : success();
+  }
   // Verifying says what is wrong with an order that cannot run.
   for (auto rule : {checkCompleteness, checkPlacement, checkDependence})
     if (rule(*problem, expanded->schedule))
       return success();
-  auto gathers = schedule.getGathers();
-  if (gathers && gathers->getRule() == GatherRule::Unit)
+  if (isByUnit)
     return placeByUnit(schedule, *problem, expanded->schedule,
                        gathers->getUnit());
-  Residencies residencies(1);
+  auto fix = [&](Residencies residencies) {
+    return withStated(std::move(residencies), stated, problem->numRanks());
+  };
+  Residencies residencies = fix(Residencies(1));
   if (!gathers || gathers->getWeights().empty() ||
-      gathers->getGradients().empty())
-    residencies = chooseResidencies(*problem, expanded->schedule);
-  if (gathers && (failed(take(schedule, "weights", gathers->getWeights(),
-                              *problem, &Residency::weights, residencies)) ||
-                  failed(take(schedule, "gradients", gathers->getGradients(),
-                              *problem, &Residency::gradients, residencies)) ||
-                  failed(take(schedule, "ahead", gathers->getAhead(), *problem,
-                              &Residency::ahead, residencies))))
-    return failure();
+      gathers->getGradients().empty()) {
+    const PlanFigures figures = figuresOf(schedule);
+    const FittingResidencies fitting = chooseFitting(
+        *problem, expanded->schedule, arenaLimits(figures, *problem), fix);
+    if (fitting.lack)
+      schedule.emitRemark() << describe(fitting);
+    residencies = fitting.residencies;
+  }
   schedule.setGathersAttr(GathersAttr::get(
       &getContext(), countsOf(residencies, &Residency::weights),
       countsOf(residencies, &Residency::gradients),
@@ -137,23 +323,14 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
 
 LogicalResult PlaceGathers::placeByUnit(ScheduleOp schedule,
                                         const Problem &problem,
-                                        const Schedule &order, int64_t unit) {
-  if (unit == 0) {
-    FailureOr<int64_t> own = unitOf(schedule, problem);
-    if (failed(own))
-      return failure();
-    unit = *own;
-  }
-  if (unit == 0)
-    return schedule.emitError()
-           << "schedule @" << schedule.getSymName()
-           << " gathers by units, but its order has none; say how many "
-              "micro-batches one has, as in gathers<rule = unit, unit = 4>, or "
-              "let family<\"blockwise\"> write it";
+                                        const Schedule &order, int64_t stated) {
+  FailureOr<int64_t> unit = unitOfRule(schedule, problem, stated);
+  if (failed(unit))
+    return failure();
   schedule.setGathersAttr(
       GathersAttr::get(&getContext(), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                       ArrayRef<int64_t>(), GatherRule::Unit, unit));
-  return foldSchedule(placeGathersByUnit(problem, order, unit), schedule);
+                       ArrayRef<int64_t>(), GatherRule::Unit, *unit));
+  return foldSchedule(placeGathersByUnit(problem, order, *unit), schedule);
 }
 
 } // namespace

@@ -22,14 +22,17 @@ namespace rondo {
 namespace {
 
 /// Bytes by which the arena of the order's programs is larger than a device, by
-/// rank; 0 where it fits.
-std::vector<int64_t> excessOf(const PlanFigures &plan, const Problem &problem,
-                              const Schedule &schedule) {
+/// rank; 0 where it fits. Nothing where there are no programs that run.
+std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
+                                             const Problem &problem,
+                                             const Schedule &schedule) {
   std::vector<int64_t> excess(problem.numRanks(), 0);
   if (!plan.declaresWeights)
     return excess;
   const auto arena = arenaOf(plan, problem, schedule);
-  for (size_t rank = 0; arena && rank < arena->size(); ++rank)
+  if (!arena)
+    return std::nullopt;
+  for (size_t rank = 0; rank < arena->size(); ++rank)
     if (plan.devices[rank] != noMemoryCap)
       excess[rank] = std::max<int64_t>(0, (*arena)[rank] - plan.devices[rank]);
   return excess;
@@ -40,46 +43,74 @@ bool isZero(const std::vector<int64_t> &figures) {
                      [](int64_t figure) { return figure == 0; });
 }
 
-/// Gathers placed in an order, with given residencies or those that are best
-/// for it, if that keeps the rules and fits the devices.
+/// Gathers placed in an order, with given residencies, if that keeps the rules
+/// and fits the devices.
 std::optional<SearchResult> judge(const PlanFigures &plan,
-                                  const Problem &problem, Schedule order,
+                                  const Problem &problem, const Schedule &order,
                                   std::string origin,
-                                  std::vector<int64_t> *excess = nullptr,
-                                  const Residencies *residencies = nullptr) {
+                                  std::vector<int64_t> *excess,
+                                  const Residencies &residencies) {
   SearchResult result;
-  Schedule placed = residencies
-                        ? placeGathersByRank(problem, order, *residencies)
-                        : withGathers(problem, std::move(order));
+  Schedule placed = placeGathersByRank(problem, order, residencies);
   if (auto fault = checkSchedule(problem, placed, &result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
     return std::nullopt;
   }
-  const std::vector<int64_t> over = excessOf(plan, problem, placed);
-  if (excess)
-    *excess = over;
-  if (!isZero(over))
+  const auto over = excessOf(plan, problem, placed);
+  if (excess && over)
+    *excess = *over;
+  if (!over || !isZero(*over))
     return std::nullopt;
   result.schedule = std::move(placed);
   result.origin = std::move(origin);
   return result;
 }
 
+/// Those of chooseFitting() within the arenas of the plan's devices.
+Residencies fittingResidencies(const PlanFigures &plan, const Problem &problem,
+                               const Schedule &order) {
+  ArenaLimits arenas = arenaLimits(plan, problem);
+  arenas.arenaOf = arenas.arenaOfOne;
+  return chooseFitting(problem, order, arenas).residencies;
+}
+
 /// The same; where programs do not fit with the residencies that are best for
-/// the order, with one chunk whole at a time, and then with those that are
-/// gathered for one micro-batch.
+/// the order, with those of chooseFitting(). `excess` is that of the best.
 std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
                                           const Problem &problem,
                                           const Schedule &order,
                                           const std::string &origin,
                                           std::vector<int64_t> &excess) {
-  auto judged = judge(plan, problem, order, origin, &excess);
-  for (int32_t whole = 1; !judged && !isZero(excess) && whole >= 0; --whole) {
-    const Residencies least = {{whole, whole}};
-    judged = judge(plan, problem, order, origin, nullptr, &least);
-  }
-  return judged;
+  const Residencies best = chooseResidencies(problem, order);
+  auto judged = judge(plan, problem, order, origin, &excess, best);
+  if (judged || isZero(excess))
+    return judged;
+  return judge(plan, problem, order, origin, nullptr,
+               fittingResidencies(plan, problem, order));
+}
+
+/// Why no order was found.
+Fault whyNone(const Problem &problem) {
+  auto ranksOf = [&](int32_t stage) {
+    std::vector<int32_t> ranks;
+    for (const Home &home : problem.homes.of(stage))
+      ranks.push_back(home.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  };
+  auto isSharded = [&](int32_t stage) {
+    return problem.homes.of(stage).begin()->isSharded();
+  };
+  for (int32_t b = 0; b < problem.numStages(); ++b)
+    for (int32_t a = 0; a < b; ++a) {
+      const std::vector<int32_t> of = ranksOf(a), other = ranksOf(b);
+      if (isSharded(a) && isSharded(b) && of != other &&
+          std::find_first_of(of.begin(), of.end(), other.begin(),
+                             other.end()) != of.end())
+        return makeFault<FaultKind::NoOrderOfGroups>(a, b);
+    }
+  return makeFault<FaultKind::NoShardedOrder>();
 }
 
 /// Moves the residencies of an order that fits.
@@ -95,18 +126,19 @@ public:
                                       std::vector<int64_t> &roomBytes) {
     const Schedule order = withoutMoves(*best.schedule);
     int64_t trials = trialsFor(order);
+    const std::vector<int64_t> nothing(problem.numRanks(), 0);
     const Residencies moved = improveResidencies(
-        problem, order, chooseResidencies(problem, order),
+        problem, order, fittingResidencies(plan, problem, order),
         [&](const Schedule &placed) {
           if (limit.isOver())
             trials = 0;
           return trials > 0 && !checkSchedule(problem, placed) &&
                  (placed.numActions() > mostActionsToLower ||
-                  isZero(excessOf(plan, problem, placed)));
+                  excessOf(plan, problem, placed) == nothing);
         },
         trials);
     roomBytes = roomBeside(order, moved);
-    auto result = judge(plan, problem, order, best.origin, nullptr, &moved);
+    auto result = judge(plan, problem, order, best.origin, nullptr, moved);
     if (result)
       result->stop = best.stop;
     return result;
@@ -196,6 +228,8 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     return share;
   };
   SearchResult last;
+  int64_t effort = 0;
+  double seconds = 0;
   for (int attempt = 0; attempt < attempts && !isOptimal(); ++attempt) {
     if (attempt > 0 && best && limit.isOver())
       break;
@@ -203,6 +237,8 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     if (best)
       share.starts.push_back(withoutMoves(*best->schedule));
     SearchResult found = run(whole, share);
+    effort += found.effort;
+    seconds += found.seconds;
     if (!found.schedule) {
       last = std::move(found);
       break;
@@ -228,11 +264,13 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
             std::max<int64_t>(0, whole.memoryCaps[rank] - excess[rank]);
   }
   if (!best) {
-    if (!last.fault)
-      last.fault = makeFault<FaultKind::NoShardedOrder>();
+    // That of a search is of whole state, and of its caps.
+    last.fault = whyNone(problem);
     return last;
   }
   best->bound = bound;
+  best->effort = effort;
+  best->seconds = seconds;
   best->provenOptimal = isOptimal();
   if (best->provenOptimal)
     best->stop = SearchStop::Optimal;

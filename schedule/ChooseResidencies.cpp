@@ -3,9 +3,13 @@
 
 #include "schedule/ResidencyTrial.h"
 
+#include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -14,28 +18,48 @@ using namespace rondo;
 namespace {
 
 using Trial = ResidencyTrial;
+using Caps = std::vector<int64_t>;
 
 class Chooser {
 public:
-  Chooser(const Problem &problem, const Schedule &schedule);
+  Chooser(const Problem &problem, const Schedule &schedule,
+          const FixResidencies &fix);
 
-  Residencies run();
+  FittingResidencies run(const ArenaLimits &arenas);
 
 private:
-  std::optional<Trial> tryOut(const Residencies &residencies) const {
-    return tryResidencies(problem, schedule, residencies);
+  std::optional<Trial> tryOut(Residencies residencies) const {
+    return tryResidencies(problem, schedule,
+                          fix ? fix(std::move(residencies)) : residencies);
   }
-  Residency fewerOn(const std::vector<int32_t> &ranks, Residency wanted) const;
-  bool fits(const Trial &trial, const std::vector<int32_t> &ranks) const;
+  void tryAll();
+  Trial choose(const Caps &caps) const;
+  bool judge(const Trial &trial, const ArenaLimits &arenas, bool byLack,
+             Caps &caps, FittingResidencies::Lack &worst) const;
+  const Trial &fewerOn(const std::vector<int32_t> &ranks, const Trial &wanted,
+                       const Caps &caps) const;
 
   const Problem &problem;
   const Schedule &schedule;
+  const FixResidencies &fix;
   /// Of the rank that has most with sharded state.
   const int32_t chunks;
   const std::vector<std::vector<int32_t>> groups;
-  /// With the same numbers on all ranks.
+  /// With the same numbers on all ranks, but for those that are fixed.
   std::vector<Trial> same;
 };
+
+/// Of a rank.
+Residency of(const Residencies &residencies, int32_t rank) {
+  return residencies[residencies.size() == 1 ? 0 : rank];
+}
+
+bool fits(const Trial &trial, const std::vector<int32_t> &ranks,
+          const Caps &caps) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](int32_t rank) {
+    return trial.peakBytes[rank] <= caps[rank];
+  });
+}
 
 } // namespace
 
@@ -79,115 +103,223 @@ rondo::ranksThatShare(const Problem &problem) {
   return groups;
 }
 
-Chooser::Chooser(const Problem &problem, const Schedule &schedule)
-    : problem(problem), schedule(schedule), chunks(mostChunks(problem)),
-      groups(ranksThatShare(problem)) {}
+Chooser::Chooser(const Problem &problem, const Schedule &schedule,
+                 const FixResidencies &fix)
+    : problem(problem), schedule(schedule), fix(fix),
+      chunks(mostChunks(problem)), groups(ranksThatShare(problem)) {}
+
+/// Whether a group shares some of its ranks with another, and has others. Such
+/// ranks have different chunks, so that they may gather or reduce a shared one
+/// at different times; elsewhere all ranks of a group have the same tasks.
+static bool overlapInPart(const Problem &problem) {
+  std::vector<size_t> sharing(problem.numRanks(), 0);
+  for (const std::vector<int32_t> &ranks : ranksThatShare(problem))
+    for (int32_t rank : ranks)
+      sharing[rank] = ranks.size();
+  return std::any_of(
+      problem.homes.begin(), problem.homes.end(), [&](const Home &home) {
+        return home.isSharded() && sharing[home.rank] != size_t(home.pieces);
+      });
+}
 
 std::optional<ResidencyTrial>
 rondo::tryResidencies(const Problem &problem, const Schedule &schedule,
                       const Residencies &residencies) {
   Schedule placed = placeGathersByRank(problem, schedule, residencies);
   Simulation simulation = simulate(problem, placed);
-  if (!simulation.complete)
+  if (!simulation.complete ||
+      (overlapInPart(problem) && checkGathers(problem, placed)))
     return std::nullopt;
-  ResidencyTrial trial{residencies, std::move(simulation.peakBytes), {}, {}};
-  int64_t traffic = 0;
-  for (int32_t r = 0; r < problem.numRanks(); ++r) {
-    trial.trafficBytes.push_back(countGathers(problem, placed.rank(r)).bytes);
-    traffic += trial.trafficBytes.back();
-  }
-  const int64_t peak =
-      *std::max_element(trial.peakBytes.begin(), trial.peakBytes.end());
-  bool isOver = false;
+  ResidencyTrial trial{
+      residencies, std::move(simulation.peakBytes), {}, simulation.makespanNs};
   for (int32_t r = 0; r < problem.numRanks(); ++r)
-    isOver |= trial.peakBytes[r] > problem.memoryCaps[r];
-  trial.rating = {isOver, isOver ? peak : simulation.makespanNs,
-                  isOver ? simulation.makespanNs : peak, traffic};
+    trial.trafficBytes.push_back(countGathers(problem, placed.rank(r)).bytes);
   return trial;
 }
 
-bool Chooser::fits(const Trial &trial,
-                   const std::vector<int32_t> &ranks) const {
-  return std::all_of(ranks.begin(), ranks.end(), [&](int32_t rank) {
-    return trial.peakBytes[rank] <= problem.memoryCaps[rank];
-  });
+bool ResidencyTrial::isOver(const Caps &caps) const {
+  return !std::equal(peakBytes.begin(), peakBytes.end(), caps.begin(),
+                     std::less_equal<>());
+}
+
+ResidencyTrial::Rating ResidencyTrial::rate(const Caps &caps) const {
+  const int64_t peak = *std::max_element(peakBytes.begin(), peakBytes.end()),
+                traffic = std::accumulate(trafficBytes.begin(),
+                                          trafficBytes.end(), int64_t(0));
+  const bool over = isOver(caps);
+  return {over, over ? peak : makespanNs, over ? makespanNs : peak, traffic};
 }
 
 /// Of the numbers up to the wanted ones that fit the ranks, those with the
 /// least traffic there; where none fit, those with the least memory. What a
 /// rank holds depends on its own order alone, so that trials with the same
 /// numbers on all ranks say it.
-Residency Chooser::fewerOn(const std::vector<int32_t> &ranks,
-                           Residency wanted) const {
+const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
+                              const Trial &wanted, const Caps &caps) const {
+  const Residency most = of(wanted.residencies, ranks.front());
   std::tuple<bool, int64_t, int64_t> best;
-  std::optional<Residency> chosen;
+  const Trial *chosen = nullptr;
   for (const Trial &trial : same) {
-    const Residency residency = trial.residencies.front();
-    if (residency.weights > wanted.weights ||
-        residency.gradients > wanted.gradients)
+    const Residency residency = of(trial.residencies, ranks.front());
+    if (residency.weights > most.weights ||
+        residency.gradients > most.gradients)
       continue;
     int64_t peak = 0, traffic = 0;
     for (int32_t rank : ranks) {
       peak = std::max(peak, trial.peakBytes[rank]);
       traffic += trial.trafficBytes[rank];
     }
-    const bool isOver = !fits(trial, ranks);
+    const bool isOver = !fits(trial, ranks, caps);
     const std::tuple rating(isOver, isOver ? peak : traffic,
                             isOver ? traffic : peak);
     if (!chosen || rating < best) {
       best = rating;
-      chosen = residency;
+      chosen = &trial;
     }
   }
   return *chosen;
 }
 
-Residencies Chooser::run() {
+/// Where groups overlap in part, the tasks of their ranks follow each other in
+/// different ways, and some numbers have orders that wait for each other. With
+/// all chunks whole each is gathered once, in the order of the stages.
+void Chooser::tryAll() {
   const bool isLarge = schedule.numActions() > mostActionsToTryAll;
-  const Trial *best = nullptr;
-  // Pointers into it stay.
-  same.reserve(size_t(chunks) * chunks);
   for (int32_t weights = 1; weights <= chunks; ++weights)
     for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
       // Of many, the least, and all.
       if (isLarge && ((weights > 3 && weights < chunks) ||
                       (gradients > 1 && gradients < chunks)))
         continue;
-      auto trial = tryOut({{weights, gradients}});
-      if (!trial)
-        return best ? best->residencies : Residencies{{std::min(chunks, 2), 1}};
-      same.push_back(std::move(*trial));
-      if (!best || same.back().rating < best->rating)
-        best = &same.back();
+      const Residencies numbers = {{weights, gradients}};
+      const auto isKnown = [&](const Trial &trial) {
+        return fix && trial.residencies == fix(numbers);
+      };
+      if (std::any_of(same.begin(), same.end(), isKnown))
+        continue;
+      if (auto trial = tryOut(numbers))
+        same.push_back(std::move(*trial));
     }
+}
+
+/// The best under these caps.
+Trial Chooser::choose(const Caps &caps) const {
+  const Trial *best = &same.front();
+  for (const Trial &trial : same)
+    if (trial.rate(caps) < best->rate(caps))
+      best = &trial;
   std::optional<Trial> mixed;
   std::vector<Residencies> tried;
   for (const Trial &wanted : same) {
-    if (!wanted.isOver())
+    if (!wanted.isOver(caps))
       continue;
-    Residencies byRank(problem.numRanks(), wanted.residencies.front());
+    Residencies byRank;
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+      byRank.push_back(of(wanted.residencies, rank));
     for (const std::vector<int32_t> &ranks : groups)
-      if (!fits(wanted, ranks)) {
-        const Residency fewer = fewerOn(ranks, wanted.residencies.front());
+      if (!fits(wanted, ranks, caps)) {
+        const Trial &fewer = fewerOn(ranks, wanted, caps);
         for (int32_t rank : ranks)
-          byRank[rank] = fewer;
+          byRank[rank] = of(fewer.residencies, rank);
       }
     if (std::find(tried.begin(), tried.end(), byRank) != tried.end())
       continue;
     tried.push_back(byRank);
     auto trial = tryOut(byRank);
-    if (trial && (!mixed || trial->rating < mixed->rating))
+    if (trial && (!mixed || trial->rate(caps) < mixed->rate(caps)))
       mixed = std::move(trial);
   }
   // Only for time, or to fit at all.
-  auto gain = [](const Trial &trial) {
-    return std::pair(std::get<0>(trial.rating), std::get<1>(trial.rating));
+  auto gain = [&](const Trial &trial) {
+    const Trial::Rating rating = trial.rate(caps);
+    return std::pair(std::get<0>(rating), std::get<1>(rating));
   };
-  return mixed && gain(*mixed) < gain(*best) ? mixed->residencies
-                                             : best->residencies;
+  return mixed && gain(*mixed) < gain(*best) ? *mixed : *best;
+}
+
+/// Whether programs with these fit; `worst` says which rank lacks most. Lowers
+/// the caps of those that lack memory: to a byte less than the trial holds, or
+/// by what lacks.
+bool Chooser::judge(const Trial &trial, const ArenaLimits &arenas, bool byLack,
+                    Caps &caps, FittingResidencies::Lack &worst) const {
+  worst = {trial.residencies};
+  std::vector<int64_t> held = trial.peakBytes, limits = problem.memoryCaps;
+  if (!trial.isOver(limits) && arenas.arenaOf) {
+    auto arena = arenas.arenaOf(
+        placeGathersByRank(problem, schedule, trial.residencies));
+    if (!arena)
+      return true;
+    held = std::move(*arena);
+    limits = arenas.devices;
+  }
+  for (size_t rank = 0; rank < held.size(); ++rank) {
+    if (limits[rank] == noMemoryCap || held[rank] <= limits[rank])
+      continue;
+    const int64_t bytes = held[rank] - limits[rank];
+    if (bytes > worst.bytes) {
+      worst.bytes = bytes;
+      worst.rank = static_cast<int32_t>(rank);
+    }
+    caps[rank] = std::min(
+        caps[rank], std::max<int64_t>(0, trial.peakBytes[rank] -
+                                             (byLack ? bytes : int64_t(1))));
+  }
+  return worst.bytes == 0;
+}
+
+FittingResidencies Chooser::run(const ArenaLimits &arenas) {
+  tryAll();
+  if (same.empty()) {
+    const Residencies few = {{std::min(chunks, 2), 1}};
+    return {fix ? fix(few) : few, std::nullopt};
+  }
+  const Trial fastest = choose(Caps(problem.numRanks(), noMemoryCap));
+  FittingResidencies::Lack lack, worst;
+  Caps caps = problem.memoryCaps;
+  if (judge(fastest, arenas, /*byLack=*/false, caps, lack))
+    return {fastest.residencies, std::nullopt};
+  Trial least = fastest;
+  int64_t leastLack = lack.bytes;
+  auto fitsNow = [&](const Trial &trial, bool byLack) {
+    if (judge(trial, arenas, byLack, caps, worst))
+      return true;
+    if (worst.bytes < leastLack) {
+      leastLack = worst.bytes;
+      least = trial;
+    }
+    return false;
+  };
+  auto result = [&](const Trial &chosen) {
+    FittingResidencies found{chosen.residencies, std::nullopt};
+    if (chosen.makespanNs > fastest.makespanNs)
+      found.lack = lack;
+    return found;
+  };
+  // A byte less is the next best; after some, as much less as lacks.
+  constexpr int mostAttempts = 12, smallSteps = 6;
+  Trial last = fastest;
+  for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+    Trial next = choose(caps);
+    if (next.residencies == last.residencies)
+      break;
+    if (fitsNow(next, attempt >= smallSteps))
+      return result(next);
+    last = std::move(next);
+  }
+  for (int32_t whole : {1, 0})
+    if (auto trial = tryOut({{whole, whole}}); trial && fitsNow(*trial, false))
+      return result(*trial);
+  return {least.residencies, std::nullopt};
 }
 
 Residencies rondo::chooseResidencies(const Problem &problem,
                                      const Schedule &schedule) {
-  return Chooser(problem, schedule).run();
+  return chooseFitting(problem, schedule, {}).residencies;
+}
+
+FittingResidencies rondo::chooseFitting(const Problem &problem,
+                                        const Schedule &schedule,
+                                        const ArenaLimits &arenas,
+                                        const FixResidencies &fix) {
+  return Chooser(problem, schedule, fix).run(arenas);
 }

@@ -58,6 +58,26 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
   return exchangeNs(problem, homes, bytes, /*times=*/2);
 }
 
+HomeSteps rondo::samePieceOfGroups(const Problem &problem, int32_t home) {
+  const Home &one = problem.homes[home];
+  return {problem.homes.numberOf(one.stage) + one.piece, one.pieces,
+          static_cast<int32_t>(problem.homes.of(one.stage).size()) /
+              one.pieces};
+}
+
+int64_t rondo::pieceOfGradients(const Problem &problem, int32_t home) {
+  return problem.cost(home, ActionKind::ReduceGrad).releaseBytes /
+         problem.homes[home].pieces;
+}
+
+int64_t rondo::sumAcrossNs(const Problem &problem, int32_t home) {
+  const HomeSteps all = samePieceOfGroups(problem, home);
+  std::vector<int32_t> homes;
+  for (int32_t k = 0; k < all.count; ++k)
+    homes.push_back(all[k]);
+  return sumOverHomesNs(problem, homes, pieceOfGradients(problem, home));
+}
+
 int64_t rondo::gatherOverHomesNs(const Problem &problem,
                                  const std::vector<int32_t> &homes,
                                  int64_t bytes) {

@@ -20,6 +20,23 @@ namespace rondo {
 int64_t sumOverHomesNs(const Problem &problem,
                        const std::vector<int32_t> &homes, int64_t bytes);
 
+/// Some homes, each `step` behind the one before.
+struct HomeSteps {
+  int32_t first = 0, step = 1, count = 0;
+  int32_t operator[](int32_t k) const { return first + k * step; }
+};
+
+/// The homes of a sharded stage that have the same piece of its state, one in
+/// each group.
+HomeSteps samePieceOfGroups(const Problem &problem, int32_t home);
+
+/// Bytes of a home's piece of the gradients.
+int64_t pieceOfGradients(const Problem &problem, int32_t home);
+
+/// How long it takes to add that piece over the groups, as sumOverHomesNs(),
+/// once each has reduced its own.
+int64_t sumAcrossNs(const Problem &problem, int32_t home);
+
 /// How long it takes until each of r homes has the pieces of all, `bytes`
 /// together, or the sum of its own: the same way once, (r - 1) / r of the
 /// bytes and one latency.

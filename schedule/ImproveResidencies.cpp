@@ -63,7 +63,9 @@ Residencies rondo::improveResidencies(
         for (int32_t rank : ranks)
           moved[rank] = move;
         auto trial = tryOut(moved);
-        if (!trial || !(trial->rating < best->rating) ||
+        if (!trial ||
+            !(trial->rate(problem.memoryCaps) <
+              best->rate(problem.memoryCaps)) ||
             !fits(placeGathersByRank(problem, schedule, moved)))
           continue;
         best = std::move(trial);

@@ -3,6 +3,7 @@
 
 #include "schedule/PlaceGathers.h"
 
+#include "schedule/CollectiveTime.h"
 #include "schedule/Shards.h"
 
 #include <algorithm>
@@ -192,11 +193,11 @@ Schedule rondo::placeGathersByRank(const Problem &problem,
   return Placer(problem, schedule, residencies).run();
 }
 
-Schedule rondo::withGathers(const Problem &problem, Schedule schedule) {
-  if (!problem.homes.areSharded() || movesState(schedule))
-    return schedule;
-  return placeGathersByRank(problem, schedule,
-                            chooseResidencies(problem, schedule));
+/// Of a home's piece of the gradients, which the groups of its stage add once
+/// an iteration: a part of it to each other group, and the sum of its own part.
+static int64_t bytesAcross(const Problem &problem, int32_t home) {
+  const int32_t groups = samePieceOfGroups(problem, home).count;
+  return 2 * (pieceOfGradients(problem, home) / groups) * (groups - 1);
 }
 
 GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
@@ -213,6 +214,8 @@ GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
     ++(action.kind() == ActionKind::Unshard ? counts.gathers
                                             : counts.reductions);
     counts.bytes += whole / pieces * (pieces - 1);
+    if (action.kind() == ActionKind::ReduceGrad && action.index == 0)
+      counts.bytes += bytesAcross(problem, action.subject);
   }
   return counts;
 }

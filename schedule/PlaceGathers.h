@@ -11,10 +11,13 @@
 #ifndef RONDO_SCHEDULE_PLACEGATHERS_H
 #define RONDO_SCHEDULE_PLACEGATHERS_H
 
+#include "schedule/ArenaLimits.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace rondo {
@@ -88,6 +91,40 @@ inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
 /// numbers on all ranks; as many simulations again.
 Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
 
+/// `gathers<weights = [2, 1], gradients = 1>`: one number where all ranks have
+/// the same.
+std::string textOf(const Residencies &residencies);
+
+/// Numbers with which the programs fit their devices.
+struct FittingResidencies {
+  Residencies residencies;
+  /// Set where memory is in the way of faster ones: which, and by how many
+  /// bytes they exceed the cap or the device of the rank that lacks most.
+  struct Lack {
+    Residencies fastest;
+    int32_t rank = -1;
+    int64_t bytes = 0;
+  };
+  std::optional<Lack> lack;
+};
+
+/// What was taken, and which is in the way of the faster ones; needs `lack`.
+std::string describe(const FittingResidencies &chosen);
+
+/// Fixes some of the numbers.
+using FixResidencies = std::function<Residencies(Residencies)>;
+
+/// The same as chooseResidencies(); where the arenas of that choice are larger
+/// than devices, the next best that holds less on these ranks, and so on, at
+/// most 12 times. Then one chunk at a time, then one micro-batch at a time,
+/// also where nothing else keeps the caps. Where nothing fits, what lacks
+/// least. Of `arenas` only `arenaOf` is asked; what it does not know counts as
+/// fitting. `fix` is applied to all that is tried.
+FittingResidencies chooseFitting(const Problem &problem,
+                                 const Schedule &schedule,
+                                 const ArenaLimits &arenas,
+                                 const FixResidencies &fix = {});
+
 /// Ranks that share state, directly or by others, and so have the same
 /// residency, by groups; without those that share none.
 std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
@@ -100,16 +137,19 @@ Residencies improveResidencies(
     const Problem &problem, const Schedule &schedule, const Residencies &start,
     const std::function<bool(const Schedule &)> &fits, int64_t &trials);
 
-/// The order with gathers of the residencies that chooseResidencies() gives,
-/// where stages are sharded and it has none; else the order itself. It must
-/// keep S1 to S3.
-Schedule withGathers(const Problem &problem, Schedule schedule);
+/// The order with gathers of the residencies that chooseFitting() gives, where
+/// stages are sharded and it has none; else the order itself. It must keep S1
+/// to S3. `taken`, if not null, is set to what was chosen, if anything was.
+Schedule withGathers(const Problem &problem, Schedule schedule,
+                     const ArenaLimits &arenas = {},
+                     std::optional<FittingResidencies> *taken = nullptr);
 
 /// What an order gathers and reduces.
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
   /// That leave ranks for other ranks, all together: (g - 1) / g of what is
-  /// gathered or reduced, by each of g homes.
+  /// gathered or reduced, by each of g homes, and where a stage has r groups,
+  /// 2 (r - 1) / r of the pieces that these add.
   int64_t bytes = 0;
 };
 GatherCounts countGathers(const Problem &problem, const Schedule &schedule);

@@ -21,11 +21,13 @@ struct ResidencyTrial {
   std::vector<int64_t> peakBytes;
   /// By rank, of what it gathers and reduces.
   std::vector<int64_t> trafficBytes;
+  int64_t makespanNs = 0;
+
+  bool isOver(const std::vector<int64_t> &caps) const;
   /// Over a cap or not, time, memory, traffic; over a cap, memory comes first.
   /// Less is better.
-  std::tuple<bool, int64_t, int64_t, int64_t> rating;
-
-  bool isOver() const { return std::get<0>(rating); }
+  using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
+  Rating rate(const std::vector<int64_t> &caps) const;
 };
 
 /// Simulates the order with gathers of these; nothing where it cannot run.

@@ -9,6 +9,7 @@
 #ifndef RONDO_SCHEDULE_SCHEDULEEXECUTION_H
 #define RONDO_SCHEDULE_SCHEDULEEXECUTION_H
 
+#include "schedule/CollectiveTime.h"
 #include "schedule/EdgeTable.h"
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
@@ -97,6 +98,7 @@ public:
       moveLanes.resize(schedule.numRanks());
       gatheredNs.assign(problem.numHomes(), 0);
       reducedNs.assign(problem.numHomes(), 0);
+      findSums();
     }
     makeRanks();
     makeWorks();
@@ -143,6 +145,11 @@ private:
                                 problem.microbatchesEach());
   }
   // ScheduleMoves.cpp: state that is sharded.
+  void findSums();
+  void issueSums(int32_t r, RankState &rank);
+  /// The homes that do an action of a rank's lane together.
+  HomeSteps membersOf(Action action) const;
+  int64_t nsOf(Action action) const;
   void move(int32_t r, RankState &rank, Action action, Simulation &result);
   /// When the sharded state that an action needs is there; notMade: not yet.
   int64_t stateNs(Action action) const {
@@ -190,6 +197,17 @@ private:
   std::vector<MoveLane> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};
+  /// Of stages with several groups, which add the pieces of their gradients
+  /// behind the last reduction inside. By home: how long that takes, -1 where
+  /// there is one group, and how many reductions are still to come.
+  std::vector<int64_t> sumNs, reductionsLeft;
+  /// By rank: its homes with such sums, in the order in which programs issue
+  /// them, and how many it has issued.
+  struct Sums {
+    std::vector<int32_t> homes;
+    size_t issued = 0;
+  };
+  std::vector<Sums> sums;
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;

@@ -340,7 +340,8 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   if (const Value *cards = fields.find("cards"))
     if (auto fault = readCards(*cards, problem))
       return fault;
-  addShardCosts(problem);
+  if (auto fault = addShardCosts(problem))
+    return fault;
   if (const Value *channels = fields.find("channels"))
     if (auto fault = readChannels(*channels, problem))
       return fault;

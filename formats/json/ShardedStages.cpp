@@ -4,6 +4,8 @@
 #include "formats/json/ShardedStages.h"
 
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
 namespace rondo::json {
 
@@ -39,7 +41,27 @@ std::optional<TextFault> readShard(const Fields &stage,
   return {};
 }
 
-void addShardCosts(Problem &problem) {
+/// What a home states to move, if it states anything, is what `parameter_bytes`
+/// comes to.
+static std::optional<TextFault> checkBytes(const Problem &problem, int32_t home,
+                                           ActionKind kind,
+                                           const Cost &stated) {
+  const Cost &real = problem.cost(home, kind);
+  for (auto [key, found, allowed] :
+       {std::tuple(".takes_bytes", stated.acquireBytes, real.acquireBytes),
+        std::tuple(".frees_bytes", stated.releaseBytes, real.releaseBytes)})
+    if (found != 0 && found != allowed)
+      return "stages[" + std::to_string(problem.homes[home].stage) +
+             "].costs." + traitsOf(kind).code + key + " is " +
+             std::to_string(found) +
+             ", but by the stage's parameter_bytes it is " +
+             std::to_string(allowed) + "; leave it out, or state that";
+  return std::nullopt;
+}
+
+std::optional<TextFault> addShardCosts(Problem &problem) {
+  constexpr ActionKind kinds[] = {ActionKind::Unshard, ActionKind::Reshard,
+                                  ActionKind::ReduceGrad};
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     const ShardedState what =
         problem.sharded.empty() ? ShardedState::None : problem.sharded[stage];
@@ -50,15 +72,25 @@ void addShardCosts(Problem &problem) {
         problem.weightBytes.empty() ? 0 : problem.weightBytes[stage];
     const int64_t gatherNs = problem.cost(first, ActionKind::Unshard).ns,
                   reduceNs = problem.cost(first, ActionKind::ReduceGrad).ns;
+    std::vector<Cost> stated;
+    for (const Home &home : problem.homes.of(stage))
+      for (ActionKind kind : kinds)
+        stated.push_back(
+            problem.cost(problem.homes.numberOf(stage, home.replica), kind));
     problem.setShards(stage, what, bytes, bytes);
+    auto next = stated.begin();
     for (const Home &home : problem.homes.of(stage)) {
       const int32_t number = problem.homes.numberOf(stage, home.replica);
+      for (ActionKind kind : kinds)
+        if (auto fault = checkBytes(problem, number, kind, *next++))
+          return fault;
       if (gatherNs > 0)
         problem.cost(number, ActionKind::Unshard).ns = gatherNs;
       if (reduceNs > 0)
         problem.cost(number, ActionKind::ReduceGrad).ns = reduceNs;
     }
   }
+  return std::nullopt;
 }
 
 void writeShard(llvm::json::OStream &json, const Problem &problem,

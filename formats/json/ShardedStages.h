@@ -21,8 +21,9 @@ std::optional<TextFault> readShard(const Fields &stage,
                                    ShardedState &what, int32_t &pieces);
 
 /// Costs of what sharded stages gather and reduce, of `parameter_bytes` each,
-/// from the links, unless the stage states their time.
-void addShardCosts(Problem &problem);
+/// from the links, unless the stage states their time. A fault where the bytes
+/// that a stage states for them are others.
+std::optional<TextFault> addShardCosts(Problem &problem);
 
 /// Writes `shard` of a stage that has it, with its bytes.
 void writeShard(llvm::json::OStream &json, const Problem &problem,

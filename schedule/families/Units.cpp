@@ -114,19 +114,22 @@ static void findMissing(UnitCandidate &candidate, const Problem &problem,
 }
 
 /// With gathers.
-static Result<Schedule> makeOrder(const Problem &problem, int64_t unit) {
+static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
+                                  const ArenaLimits &arenas = {}) {
   auto choice = chooseFamily("blockwise", {{"u", unit}});
   auto made = generate(std::get<FamilyChoice>(choice), problem);
   if (auto *fault = std::get_if<Fault>(&made))
     return std::move(*fault);
-  return withGathers(problem, std::move(std::get<Schedule>(made)));
+  return withGathers(problem, std::move(std::get<Schedule>(made)), arenas);
 }
 
+/// Gathers are placed within `fitting`.
 static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
-                              int64_t unit, const ArenaLimits &arenas) {
+                              int64_t unit, const ArenaLimits &arenas,
+                              const ArenaLimits &fitting = {}) {
   UnitCandidate candidate;
   candidate.unit = unit;
-  auto made = makeOrder(problem, unit);
+  auto made = makeOrder(problem, unit, fitting);
   if (auto *fault = std::get_if<Fault>(&made)) {
     candidate.fault = std::move(*fault);
     return candidate;
@@ -156,6 +159,10 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
     candidate.arenaBytes =
         arenas.arenaOf(placed).value_or(std::vector<int64_t>());
   findMissing(candidate, problem, arenas);
+  // Planning arenas takes long, so only where it is needed.
+  if (candidate.missingBytes > 0 && problem.homes.areSharded() &&
+      arenas.arenaOf && !fitting.arenaOf)
+    return rateUnit(problem, free, unit, arenas, arenas);
   return candidate;
 }
 

@@ -121,7 +121,13 @@ private:
       return std::nullopt;
     case ActionKind::Step:
       state.stepAt = position;
-      return state.pending.count == 0 ? std::nullopt : Found(notReduced(state));
+      if (state.pending.count == 0)
+        return std::nullopt;
+      for (int64_t i = position + 1; i < order.size(); ++i)
+        if (order[i].kind() == ActionKind::ReduceGrad &&
+            order[i].subject == action.subject)
+          return beside(fault<FaultKind::StepBeforeReduce>(action), i);
+      return notReduced(state);
     default:
       break;
     }

@@ -100,3 +100,48 @@ pipe.schedule @family of @step family<"gpipe"> gathers<rule = unit, unit = -4>
 // expected-error@+2 {{expected one of nearest, unit, not 'units'; did you mean unit?}}
 // expected-error@+1 {{failed to parse Pipe_GathersAttr parameter 'rule'}}
 pipe.schedule @family of @step family<"gpipe"> gathers<rule = units>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  // expected-error@+2 {{pieces is 0; it must be 2 or more; without it, all homes of the stage have the state once}}
+  // expected-error@+1 {{failed to parse}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights, pieces = 0>
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+// expected-error@+2 {{resident is 0; it must be 1 or more; without it, 16 may be in flight}}
+// expected-error@+1 {{failed to parse}}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) target<cuda, bf16, resident = 0> {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-error@+2 {{[] has no numbers of chunks; write one number for all ranks or one for each, or leave the word out}}
+// expected-error@+1 {{failed to parse}}
+pipe.schedule @family of @step family<"gpipe"> gathers<weights = []>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+pipe.schedule @hand of @step {
+  pipe.rank 0 {
+    // expected-error@+1 {{the number of a unit is 9999999999999; it is at most 1073741824}}
+    pipe.unshard @s0[9999999999999]
+  }
+}

@@ -178,3 +178,172 @@ pipe.plan @step of @toy on @two microbatches(2) samples(2) {
 }
 // expected-error@+1 {{schedule @found is searched, and a search chooses how many chunks are gathered and when; leave gathers<...> out, or write family<...>}}
 pipe.schedule @found of @step search<effort = 1> gathers<weights = 1, gradients = 1>
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+  pipe.stage @s1 [@l1] on [0, 1] sharded<weights>
+}
+// expected-error@+1 {{gathers<ahead> has 2 chunks for rank 0, but of the 2 that a rank shares only 1 can be gathered ahead of their use; write 0 to 1, or leave it out}}
+pipe.schedule @far of @step family<"looped-bfs"> gathers<weights = 2, gradients = 1, ahead = 2>
+
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+  pipe.stage @s1 [@l1] on [0, 1] sharded<weights>
+}
+// expected-note@+1 {{this schedule has the numbers}}
+pipe.schedule @hand of @step gathers<weights = 1> {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    // expected-error@+1 {{rank 0 has weights of 2 chunks whole here, more than the 1 of gathers<weights>; leave `gathers` out, or the actions that move state}}
+    pipe.unshard @s1[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+}
+
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+  pipe.stage @s1 [@l1] on [0, 1] sharded<weights>
+}
+// expected-note@+1 {{this schedule has the numbers}}
+pipe.schedule @hand of @step gathers<weights = 2, gradients = 1> {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.forward @s0[0]
+    pipe.forward @s1[0]
+    pipe.backward @s1[0]
+    // expected-error@+1 {{rank 0 has gradients of 2 chunks whole here, more than the 1 of gathers<gradients>; leave `gathers` out, or the actions that move state}}
+    pipe.backward @s0[0]
+    pipe.forward @s0[1]
+    pipe.forward @s1[1]
+    pipe.backward @s1[1]
+    pipe.backward @s0[1]
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+}
+
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+  pipe.stage @s1 [@l1] on [0, 1] sharded<weights>
+}
+// expected-note@+1 {{this schedule has the numbers}}
+pipe.schedule @hand of @step gathers<weights = 0> {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.forward @s0[0]
+    // expected-error@+1 {{rank 0 has weights of 1 chunk whole here for more than one micro-batch, more than the 0 of gathers<weights>; leave `gathers` out, or the actions that move state}}
+    pipe.forward @s0[1]
+    pipe.reshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.forward @s1[0]
+    pipe.forward @s1[1]
+    pipe.backward @s1[0]
+    pipe.backward @s1[1]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.unshard @s0[1]
+    pipe.backward @s0[0]
+    pipe.backward @s0[1]
+    pipe.reshard @s0[1]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+}
+
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy {
+  pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64>
+}
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+  pipe.stage @s1 [@l1] on [0, 1] sharded<weights>
+}
+pipe.schedule @hand of @step gathers<rule = unit, unit = 1> {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    // expected-error@+1 {{rank 0 does not gather and reduce here as gathers<rule = unit, unit = 1> does; leave `gathers` out, or the actions that move state}}
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.unshard @s1[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.forward @s1[%i] pipe.backward @s1[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reshard @s1[0]
+    pipe.reduce_grad @s1[0]
+    pipe.reduce_grad @s0[0]
+  }
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/PlanShapes.h"
+#include "planning/PlanArenas.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
@@ -46,8 +47,9 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
                                      &candidate.plan->figures),
                            *request.search, request.allRanks);
     for (const FamilyChoice &choice : request.choices) {
-      Candidate made =
-          evaluate(choice, candidate.plan->problem, comparison.needsTimes());
+      Candidate made = evaluate(
+          choice, candidate.plan->problem, comparison.needsTimes(),
+          arenaLimits(candidate.plan->figures, candidate.plan->problem));
       addArena(made, candidate.plan->problem, candidate.plan->figures);
       comparison.add(made);
     }

@@ -4,6 +4,7 @@
 #include "tools/driver/Comparison.h"
 
 #include "schedule/Objective.h"
+#include "schedule/PlaceGathers.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Explanation.h"
@@ -146,7 +147,6 @@ void Comparison::addSearched(const SearchResult &result,
   outcome.hasSchedule = true;
   searchedNs = objectiveOf(problem, result.simulation);
   json::SearchRecord record = request.recordOf(result);
-  // Searches keep no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
   std::optional<std::vector<int64_t>> arena;
   if (plan && result.schedule->numActions() <= maxShownTasks)
@@ -159,6 +159,9 @@ void Comparison::add(const Candidate &candidate) {
   outcome.hasSchedule |= candidate.schedule.has_value();
   outcome.isOverCap |= candidate.isOverCap();
   if (candidate.schedule) {
+    if (auto &gathers = candidate.gathers; gathers && gathers->lack)
+      reportNote(problem.name + ": " + candidate.name + ": " +
+                 describe(*gathers));
     isSearchBeaten |= searchedNs > objectiveOf(problem, candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
                 candidate.simulation, candidate.arenaBytes, nullptr,
@@ -188,6 +191,9 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
   Row row{name,           "",         origin,
           run.makespanNs, run.spanNs, run.bubble,
           run.peakBytes,  arenaBytes, std::nullopt};
+  for (int32_t r = 0; r < problem.numRanks(); ++r)
+    row.trafficBytes = std::max(row.trafficBytes,
+                                countGathers(problem, schedule.rank(r)).bytes);
   if (bound && schedule.numActions() <= maxLoweredTasks)
     row.communication = measureCommunication(problem, schedule, run);
   if (style == Style::Json) {
@@ -243,6 +249,8 @@ void Comparison::writeTable() const {
     head = {"family", "makespan", "span", "bubble", "peak memory by rank"};
   if (plan)
     head.push_back(allRanks ? "arena by rank" : "arena");
+  if (problem.homes.areSharded())
+    head.push_back("traffic");
   table.add(std::move(head));
   for (const Row &row : rows) {
     if (!row.why.empty()) {
@@ -263,6 +271,8 @@ void Comparison::writeTable() const {
     }
     if (plan)
       cells.push_back(arenaText(row.arenaBytes));
+    if (problem.homes.areSharded())
+      cells.push_back(formatBytes(row.trafficBytes));
     table.add(std::move(cells));
   }
   table.print(outs());

@@ -77,6 +77,8 @@ private:
     std::vector<int64_t> peakBytes;
     std::vector<int64_t> arenaBytes;
     std::optional<ExposedCommunication> communication;
+    /// Of state in pieces, of the rank that moves most.
+    int64_t trafficBytes = 0;
   };
 
   void addSchedule(const std::string &name, const std::string &family,

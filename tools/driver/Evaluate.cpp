@@ -3,21 +3,21 @@
 
 #include "tools/driver/Evaluate.h"
 
-#include "schedule/PlaceGathers.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 namespace rondo::driver {
 
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
-                   Schedule schedule, bool keepTimes) {
+                   Schedule schedule, bool keepTimes,
+                   const ArenaLimits &arenas) {
   Candidate candidate;
   candidate.name = std::move(name);
   candidate.family = std::move(family);
   // Orders that families write have no gathers yet.
   if (problem.homes.areSharded() && !checkCompleteness(problem, schedule) &&
       !checkPlacement(problem, schedule) && !checkDependence(problem, schedule))
-    schedule = withGathers(problem, std::move(schedule));
+    schedule =
+        withGathers(problem, std::move(schedule), arenas, &candidate.gathers);
   candidate.fault =
       checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
   if (candidate.fault) {
@@ -41,7 +41,7 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
   FamilyResult result = generate(chosen, problem);
   if (auto *schedule = std::get_if<Schedule>(&result))
     return evaluate(chosen.text(), chosen.text(), withPolicyOf(chosen, problem),
-                    std::move(*schedule), keepTimes);
+                    std::move(*schedule), keepTimes, arenas);
   candidate.reason = describe(std::get<Fault>(result));
   return candidate;
 }

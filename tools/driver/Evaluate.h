@@ -7,6 +7,7 @@
 #include "lowering/Lowering.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
+#include "schedule/PlaceGathers.h"
 
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct Candidate {
   bool clipsByNorm = false;
   /// What its programs allocate, by rank; empty if they were not planned.
   std::vector<int64_t> arenaBytes;
+  /// What gathers were placed with; nothing where the order had them.
+  std::optional<FittingResidencies> gathers;
   /// An arena is larger than its device's memory.
   bool isOverArena = false;
 
@@ -49,9 +52,11 @@ void addArena(Candidate &candidate, const Problem &problem,
 
 /// `keepTimes`: keep the start and end of each task. A family is judged by its
 /// own policy of versions where the problem states none. Of its arguments,
-/// those that are `auto` become numbers, within `arenas` too.
+/// those that are `auto` become numbers, within `arenas` too, and so are the
+/// numbers of gathers that are placed in an order without them.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
-                   Schedule schedule, bool keepTimes);
+                   Schedule schedule, bool keepTimes,
+                   const ArenaLimits &arenas = {});
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
                    bool keepTimes, const ArenaLimits &arenas = {});
 

@@ -13,14 +13,20 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
 
 namespace rondo::driver {
 
-/// If a part of an op is misspelt, it is read as the next op.
+/// If a part of an op is misspelt or comes late, it is read as the next op.
 static void noteMistypedWord(StringRef fault) {
+  if (fault == "constant too large for index") {
+    reportNote("a number in brackets is at most " + Twine(pipe::maxLoopBound));
+    return;
+  }
   if (!fault.consume_front("custom op '"))
     return;
   auto [word, rest] = fault.split("'");
@@ -29,6 +35,16 @@ static void noteMistypedWord(StringRef fault) {
   const StringRef parts[] = {"accumulate", "arena",  "buffers", "channels",
                              "costs",      "family", "found",   "gpt",
                              "link",       "llama",  "search",  "target"};
+  const StringRef inOrder[] = {"family",   "search",  "found",
+                               "versions", "gathers", "accumulate",
+                               "norm",     "clip",    "claims"};
+  if (is_contained(inOrder, word)) {
+    reportNote("'" + word +
+               "' stands once, and not behind what comes after it in this "
+               "order of the parts of a pipe.schedule: " +
+               join(ArrayRef<StringRef>(inOrder), ", "));
+    return;
+  }
   if (std::string meant = didYouMean(word, parts); !meant.empty())
     reportNote("'" + word + "' is not part of the op before it" + meant);
 }

@@ -15,6 +15,8 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -101,6 +103,19 @@ int readProblem(const Arguments &arguments, const std::string &path,
   return addFamilies(arguments, *pictured);
 }
 
+/// A picture is of one plan: says which others with schedules there are.
+void noteOtherPlans(const std::string &path, pipe::PlanOp plan, StringRef name,
+                    ArrayRef<pipe::ScheduleOp> schedules) {
+  SetVector<StringRef> others;
+  for (pipe::ScheduleOp schedule : schedules)
+    if (pipe::PlanOp other = schedule.lookupPlan(); other != plan)
+      others.insert(other.getSymName());
+  if (name.empty() && !others.empty())
+    reportNote(path + ": these are the schedules of plan @" +
+               plan.getSymName() + "; --name shows those of @" +
+               join(others, ", @"));
+}
+
 int readModule(const Arguments &arguments, const std::string &path,
                const WindowRequest &window, StringRef preferred,
                std::optional<Pictured> &pictured) {
@@ -116,11 +131,10 @@ int readModule(const Arguments &arguments, const std::string &path,
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
   StringRef name = arguments.text("name");
   name.consume_front("@");
-  const std::optional<size_t> number = findNamed(
+  std::optional<size_t> number = findNamed(
       plans, name.str(), [](pipe::PlanOp plan) { return plan.getSymName(); });
   if (!number)
     return reportError(path + ": has no pipe.plan @" + name);
-  pipe::PlanOp plan = plans[*number];
   const std::string wanted = arguments.text("schedule");
   SmallVector<pipe::ScheduleOp, 0> chosen;
   if (arguments.has("schedule")) {
@@ -136,6 +150,10 @@ int readModule(const Arguments &arguments, const std::string &path,
     if (!all_of(chosen, isOther))
       erase_if(chosen, isOther);
   }
+  if (name.empty() && !chosen.empty())
+    number = find(plans, chosen.front().lookupPlan()) - plans.begin();
+  pipe::PlanOp plan = plans[*number];
+  noteOtherPlans(path, plan, name, chosen);
   if (!window.isSingle)
     noteOverlaps(chosen, problems);
   if (failed(file.run([](mlir::OpPassManager &passes) {

@@ -24,7 +24,8 @@ namespace rondo::driver {
 
 namespace {
 
-/// Schedules for which a search found nothing, and why.
+/// Schedules for which a search found nothing, and why, and those whose
+/// programs break a rule.
 using Unfound = DenseMap<mlir::Operation *, Fault>;
 
 std::string nameOf(pipe::ScheduleOp op, StringRef family) {
@@ -38,8 +39,7 @@ std::string nameOf(pipe::ScheduleOp op, StringRef family) {
 
 /// Breaking a rule other than the cap is an error, reported at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
-                                const PlanFigures &figures,
-                                const Unfound &unfound,
+                                const PlanFigures &figures, Unfound &unfound,
                                 Comparison &comparison) {
   if (auto found = unfound.find(op); found != unfound.end()) {
     Candidate none;
@@ -67,6 +67,8 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
       problem.iterations > 1 && op.getClip() == pipe::Clip::Global;
   if (problem.iterations == 1 && !op.overlaps())
     addArena(candidate, problem, figures);
+  if (!candidate.schedule)
+    unfound.try_emplace(op, candidate.fault.value_or(Fault()));
   comparison.add(candidate);
   return mlir::success();
 }
@@ -94,7 +96,7 @@ SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
                                      const PlanFigures &figures,
-                                     const Unfound &unfound,
+                                     Unfound &unfound,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
   // Programs are lowered for one iteration, or for any number of them.
@@ -185,7 +187,8 @@ int simulatePlans(const SimulateRequest &request) {
     if (!request.search && request.style != Style::Json &&
         request.style != Style::ExplainedJson)
       for (pipe::ScheduleOp schedule : searched)
-        if (schedule.lookupPlan() == plan && schedule.getFoundAttr())
+        if (schedule.lookupPlan() == plan && schedule.getFoundAttr() &&
+            !unfound.contains(schedule))
           printGap(schedule);
     if (Interrupt::happened())
       return Interrupt::exitCode(Success);

@@ -125,4 +125,93 @@ TEST_F(ResidenciesTest, NothingFits) {
     EXPECT_EQ(one, (Residency{1, 1}));
 }
 
+/// Bytes of programs that lie in slots, beside what tasks hold.
+class FittingTest : public ResidenciesTest {
+protected:
+  FittingTest() {
+    arenas.arenaOf = [&](const Schedule &placed) {
+      ++planned;
+      std::vector<int64_t> bytes = simulate(problem, placed).peakBytes;
+      for (int64_t &held : bytes)
+        held += slack;
+      return std::optional(bytes);
+    };
+    arenas.devices.assign(4, noMemoryCap);
+  }
+
+  static constexpr int64_t slack = 5000;
+  ArenaLimits arenas;
+  int planned = 0;
+};
+
+TEST_F(FittingTest, WithRoomTheFastestAreTaken) {
+  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
+  EXPECT_EQ(chosen.residencies, chooseResidencies(problem, tasks));
+  EXPECT_FALSE(chosen.lack);
+  EXPECT_EQ(planned, 1);
+}
+
+/// The arena of one group of ranks lacks a byte for the fastest.
+TEST_F(FittingTest, ArenasLeaveRoomForLess) {
+  const Residencies fastest = chooseResidencies(problem, tasks);
+  const int64_t peak = run(fastest).peakBytes[2];
+  arenas.devices = {noMemoryCap, noMemoryCap, peak + slack - 1,
+                    peak + slack - 1};
+  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
+  const Simulation found = run(chosen.residencies);
+  EXPECT_LT(found.peakBytes[2], peak);
+  EXPECT_GT(found.makespanNs, run(fastest).makespanNs);
+  ASSERT_TRUE(chosen.lack);
+  EXPECT_EQ(chosen.lack->fastest, fastest);
+  EXPECT_EQ(chosen.lack->rank, 2);
+  EXPECT_EQ(chosen.lack->bytes, 1);
+  EXPECT_EQ(describe(chosen),
+            textOf(chosen.residencies) + " is the fastest that fits; " +
+                textOf(fastest) + " is faster, but rank 2 lacks 1 byte for it");
+}
+
+TEST_F(FittingTest, WhatFitsOnlyAMicrobatchAtATime) {
+  const Residencies each = {{0, 0}};
+  const int64_t most =
+      countGathers(problem, placeGathersByRank(problem, tasks, each)).gathers;
+  arenas.arenaOf = [&](const Schedule &placed) {
+    const bool isEach = countGathers(problem, placed).gathers == most;
+    return std::optional(std::vector<int64_t>(4, isEach ? 100 : 101));
+  };
+  arenas.devices.assign(4, 100);
+  EXPECT_EQ(chooseFitting(problem, tasks, arenas).residencies, each);
+}
+
+/// What is stated stays, and the rest adapts.
+TEST_F(FittingTest, StatedNumbersStay) {
+  auto fix = [](Residencies residencies) {
+    for (Residency &one : residencies)
+      one.weights = 2;
+    return residencies;
+  };
+  const Residencies wide = {{2, 3}}, narrow = {{2, 1}};
+  ASSERT_GT(run(wide).peakBytes[0], run(narrow).peakBytes[0]);
+  for (int32_t rank = 0; rank < 4; ++rank)
+    arenas.devices[rank] = run(narrow).peakBytes[rank] + slack;
+  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas, fix);
+  for (const Residency &one : chosen.residencies)
+    EXPECT_EQ(one, (Residency{2, 1}));
+}
+
+/// Arenas that are not known stop nothing.
+TEST_F(FittingTest, UnknownArenasFit) {
+  arenas.arenaOf = [](const Schedule &) { return std::nullopt; };
+  arenas.devices.assign(4, 1);
+  EXPECT_EQ(chooseFitting(problem, tasks, arenas).residencies,
+            chooseResidencies(problem, tasks));
+}
+
+/// Of what never fits, that which lacks least.
+TEST_F(FittingTest, NothingFits) {
+  arenas.devices.assign(4, 1);
+  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
+  EXPECT_FALSE(chosen.lack);
+  EXPECT_LE(run(chosen.residencies).peakBytes[0], run({{1, 1}}).peakBytes[0]);
+}
+
 } // namespace

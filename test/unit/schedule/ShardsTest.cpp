@@ -102,25 +102,28 @@ TEST(Shards, FaultsOfOrders) {
             "order, from 0 [S9]");
   EXPECT_EQ(fault({{R, 0, 0}, {U, 0, 0}, {F, 0, 0}, {B, 0, 0}, {S, 0, 0}}),
             "reshard 0 of stage 0 at position 0 of rank 0 frees weights that "
-            "are not gathered [S9]");
+            "are not gathered; leave it out [S9]");
   EXPECT_EQ(
       fault({{U, 0, 0}, {F, 0, 0}, {B, 0, 0}, {S, 0, 0}}),
       "unshard 0 of stage 0 at position 0 of rank 0 gathers weights that "
       "nothing frees; reshard them after the last task that reads them [S9]");
   EXPECT_EQ(fault({{U, 0, 0}, {F, 0, 0}, {B, 0, 0}, {R, 0, 0}}),
             "0B0 at position 2 of rank 0 makes gradients of stage 0 that no "
-            "reduce_grad after it adds [S9]");
+            "reduce_grad after it adds; write one behind it, in front of the "
+            "stage's step [S9]");
   EXPECT_EQ(fault({{U, 0, 0}, {F, 0, 0}, {S, 0, 0}, {B, 0, 0}, {R, 0, 0}}),
             "reduce_grad 0 of stage 0 at position 2 of rank 0 has no gradients "
-            "to add: stage 0 has no W or B since the one before [S9]");
+            "to add: stage 0 has no W or B since the one before; leave it out "
+            "[S9]");
   EXPECT_EQ(fault({{U, 0, 0},
                    {F, 0, 0},
                    {B, 0, 0},
                    {R, 0, 0},
                    {step, 0, 0},
                    {S, 0, 0}}),
-            "0B0 at position 2 of rank 0 makes gradients of stage 0 that no "
-            "reduce_grad after it adds [S9]");
+            "step of stage 0 at position 4 of rank 0 comes before reduce_grad "
+            "0 of stage 0 at position 5 of rank 0, which still moves the state "
+            "of its stage; move the step behind it [S9]");
   EXPECT_EQ(fault({{U, 0, 0},
                    {F, 0, 0},
                    {B, 0, 0},
@@ -129,7 +132,7 @@ TEST(Shards, FaultsOfOrders) {
                    {R, 0, 0}}),
             "step of stage 0 at position 4 of rank 0 comes before reshard 0 of "
             "stage 0 at position 5 of rank 0, which still moves the state of "
-            "its stage [S9]");
+            "its stage; move the step behind it [S9]");
 }
 
 TEST(Shards, FaultsOfGroups) {
@@ -173,14 +176,80 @@ TEST(Shards, FaultsOfGroups) {
                         {S, 0, 0}}),
             "rank 1 issues unshard 1 of stage 0 at position 4 of rank 1, where "
             "rank 0, which shares the state, issues reduce_grad 0 of stage 0; "
-            "the ranks of a group gather and reduce in one order [S9]");
+            "the ranks of a group gather and reduce in one order, so move one "
+            "of them [S9]");
   // One rank gathers once more, for nothing.
   std::vector<Action> more = once;
   more.insert(more.end(), {{U, 0, 1}, {R, 0, 1}});
   EXPECT_EQ(both(once, more),
             "rank 1 issues unshard 1 of stage 0 at position 7 of rank 1, which "
             "rank 0 does not, though it shares the state; the ranks of a group "
-            "gather and reduce in one order [S9]");
+            "gather and reduce in one order, so write it on both or on none "
+            "[S9]");
+}
+
+/// A stage on four ranks in groups of two, gathered and reduced once.
+static Problem twoGroups(int64_t bytesPerUs = 1000) {
+  Problem problem;
+  problem.microbatches = 1;
+  problem.samples = 4;
+  problem.memoryCaps.assign(4, noMemoryCap);
+  problem.homes.addStage({{0, 1}, {1, 1}, {2, 1}, {3, 1}}, 2);
+  problem.link = {0, bytesPerUs};
+  problem.setStageCost(0, 400, 400, 400, 0, 0);
+  problem.setShards(0, ShardedState::Weights, 1000, 1000);
+  problem.makeChain({0});
+  EXPECT_FALSE(problem.check());
+  return problem;
+}
+
+static Schedule onceEach(const Problem &problem, bool hasSteps) {
+  Schedule schedule;
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    for (Action action :
+         {Action(U, home, 0), Action(F, home, 0), Action(B, home, 0),
+          Action(R, home, 0), Action(S, home, 0)})
+      schedule.append(action);
+    if (hasSteps)
+      schedule.append(Action(ActionKind::Step, home, 0));
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+/// A half of 1000 bytes is gathered, and reduced, in 500 ns at 1 byte/ns; then
+/// the groups add their pieces of 500, half of which leaves twice.
+TEST(Shards, GroupsAddTheirPieces) {
+  Problem problem = twoGroups();
+  const Schedule schedule = onceEach(problem, /*hasSteps=*/false);
+  EXPECT_EQ(judge(problem, schedule), "");
+  EXPECT_EQ(simulate(problem, schedule).makespanNs, 500 + 300 + 500 + 500);
+  // Between groups links are slow.
+  problem.links[{1, 3}] = {10, 250};
+  EXPECT_EQ(simulate(problem, schedule).makespanNs,
+            500 + 300 + 500 + 2000 + 2 * 10);
+  const GatherCounts counts = countGathers(problem, schedule.rank(0));
+  EXPECT_EQ(counts.gathers, 1);
+  EXPECT_EQ(counts.reductions, 1);
+  EXPECT_EQ(counts.bytes, 500 + 500 + 2 * 250);
+}
+
+/// A step waits for the sum.
+TEST(Shards, StepsWaitForTheSumOfGroups) {
+  Problem problem = twoGroups();
+  for (int32_t home = 0; home < 4; ++home)
+    problem.cost(home, ActionKind::Step).ns = 7;
+  EXPECT_EQ(simulate(problem, onceEach(problem, /*hasSteps=*/true)).makespanNs,
+            500 + 300 + 500 + 500 + 7);
+}
+
+/// Within one group there is nothing to add.
+TEST(Shards, OneGroupAddsNothing) {
+  const Problem problem = onePair(1);
+  const Schedule schedule = onceEach(problem, /*hasSteps=*/false);
+  const GatherCounts counts = countGathers(problem, schedule.rank(0));
+  const int64_t whole = problem.cost(0, U).acquireBytes;
+  EXPECT_EQ(counts.bytes, whole);
 }
 
 TEST(Shards, ActionsOfWholeStagesAreRefused) {

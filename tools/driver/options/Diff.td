@@ -11,6 +11,6 @@ defm family : Value<"family", "NAME",
 defm costs : Value<"costs", "FILE",
   "measured times for a .mlir file (rondo-costs)">;
 defm name : Value<"name", "NAME",
-  "the plan or problem of the file (default: the first)">;
+  "the plan or problem of the file (default: the first with a schedule)">;
 defm most : Value<"most", "N",
   "how many of the largest differences to list (default: 10)", [Positive]>;

@@ -18,4 +18,4 @@ defm family : Value<"family", "NAME",
 defm costs : Value<"costs", "FILE",
   "measured times for a .mlir file (rondo-costs)">;
 defm name : Value<"name", "NAME",
-  "the plan or problem of the file (default: the first)">;
+  "the plan or problem of the file (default: the first with a schedule)">;

@@ -1,0 +1,47 @@
+//===- FittingGathers.cpp - Gathers in an order that has none -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/PlaceGathers.h"
+#include "schedule/Shards.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// `2`, or `[2, 1]` by rank.
+static std::string numbersOf(const Residencies &residencies,
+                             int32_t Residency::*field) {
+  const int32_t first = residencies.front().*field;
+  if (std::all_of(residencies.begin(), residencies.end(),
+                  [&](Residency one) { return one.*field == first; }))
+    return std::to_string(first);
+  std::string text;
+  for (const Residency &residency : residencies)
+    text += (text.empty() ? "[" : ", ") + std::to_string(residency.*field);
+  return text + "]";
+}
+
+std::string rondo::textOf(const Residencies &residencies) {
+  return "gathers<weights = " + numbersOf(residencies, &Residency::weights) +
+         ", gradients = " + numbersOf(residencies, &Residency::gradients) + ">";
+}
+
+std::string rondo::describe(const FittingResidencies &chosen) {
+  return textOf(chosen.residencies) + " is the fastest that fits; " +
+         textOf(chosen.lack->fastest) + " is faster, but rank " +
+         std::to_string(chosen.lack->rank) + " lacks " +
+         std::to_string(chosen.lack->bytes) +
+         (chosen.lack->bytes == 1 ? " byte for it" : " bytes for it");
+}
+
+Schedule rondo::withGathers(const Problem &problem, Schedule schedule,
+                            const ArenaLimits &arenas,
+                            std::optional<FittingResidencies> *taken) {
+  if (!problem.homes.areSharded() || movesState(schedule))
+    return schedule;
+  FittingResidencies chosen = chooseFitting(problem, schedule, arenas);
+  Schedule placed = placeGathersByRank(problem, schedule, chosen.residencies);
+  if (taken)
+    *taken = std::move(chosen);
+  return placed;
+}
