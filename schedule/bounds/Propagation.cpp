@@ -7,83 +7,6 @@
 
 using namespace rondo;
 
-static std::vector<CapOrder> capOrdersOf(const FlatProblem &flat,
-                                         bool withMemory) {
-  std::vector<CapOrder> result;
-  if (!withMemory || !flat.hasTightMemory)
-    return result;
-  for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    result.emplace_back(flat, rank);
-  return result;
-}
-
-Propagation::Propagation(const FlatProblem &flat, bool withMemory)
-    : flat(flat), withMemory(withMemory && flat.hasTightMemory),
-      capOrders(capOrdersOf(flat, withMemory)), tail(flat, capOrders),
-      place(flat.stages), cursors(flat.stages) {
-  for (auto &column : head)
-    column.assign(size_t(flat.stages) * flat.microbatches, 0);
-  messageStart.assign(flat.messages.size() * flat.microbatches, 0);
-  for (const auto &stages : flat.stagesOf) {
-    std::vector<Release> &all = releases.emplace_back();
-    for (size_t i = 0; i < stages.size(); ++i) {
-      const int32_t s = stages[i];
-      place[s] = int32_t(i);
-      for (int letter : {1, 2})
-        if (const int64_t bytes =
-                letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
-            bytes > 0)
-          all.push_back({int32_t(i), letter, bytes, flat.ns[letter][s],
-                         &head[letter][flat.at(s, 0)]});
-    }
-    for (int32_t s : stages)
-      cursors[s].next.resize(all.size());
-  }
-  limits.resize(flat.stages);
-  listTasksBefore();
-  listInputs();
-}
-
-void Propagation::listTasksBefore() {
-  for (int letter : {0, 1}) {
-    before[letter].resize(flat.stages);
-    serialOutputs[letter].resize(flat.stages);
-    works[letter].resize(flat.stages);
-    for (int32_t s = 0; s < flat.stages; ++s) {
-      for (int earlier = 0; earlier <= letter; ++earlier)
-        for (int32_t other : flat.stagesOf[flat.rankOf[s]])
-          if ((earlier != letter || other != s) &&
-              flat.leadsTo(earlier, other, letter, s))
-            before[letter][s].push_back(
-                {earlier, other, flat.ns[earlier][other]});
-      for (int32_t e : flat.outputs(letter, s))
-        if (flat.messages[e].occupancyNs > 0)
-          serialOutputs[letter][s].push_back(e);
-      Work &work = works[letter][s];
-      work.perMicrobatch = flat.ns[letter][s];
-      for (const Before &task : before[letter][s])
-        work.perMicrobatch += task.ns;
-    }
-  }
-}
-
-void Propagation::listInputs() {
-  for (int letter : {0, 1}) {
-    inputs[letter].resize(flat.stages);
-    for (int32_t s = 0; s < flat.stages; ++s)
-      for (int32_t e : flat.inputs(letter, s)) {
-        const FlatProblem::Message &message = flat.messages[e];
-        const bool isSerial = message.occupancyNs > 0;
-        inputs[letter][s].push_back(
-            {e, isSerial ? -1 : message.from,
-             isSerial ? &messageStart[flat.messageAt(e, 0)]
-                      : &head[letter][flat.at(message.from, 0)],
-             message.latencyNs + (isSerial ? message.occupancyNs
-                                           : flat.ns[letter][message.from])});
-      }
-  }
-}
-
 /// What the rank must run before a task, counting only its own tasks. Calls
 /// come in order of k, without gaps.
 int64_t Propagation::workBefore(const PartialState &state, int letter,
@@ -321,79 +244,26 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   return true;
 }
 
-/// Jackson's preemptive schedule of the lanes from `time` on: always what has
-/// been released and has the longest tail. Within a lane, releases are in order
-/// and tails decrease, so one cursor per lane is enough. Lanes are in order of
-/// their tails: only those in front of the one that runs can preempt it.
-int64_t Propagation::jackson(int64_t time, int64_t best) {
-  size_t count = 0;
-  byTail.resize(lanes.size());
-  for (Lane &lane : lanes) {
-    size_t at = count++;
-    for (; at > 0 && byTail[at - 1]->tail < lane.tail; --at)
-      byTail[at] = byTail[at - 1];
-    byTail[at] = &lane;
-  }
-  while (count > 0) {
-    int64_t nextRelease = never;
-    size_t chosen = 0;
-    for (; chosen < count && byTail[chosen]->release > time; ++chosen)
-      nextRelease = std::min(nextRelease, byTail[chosen]->release);
-    if (chosen == count) {
-      if (nextRelease >= never)
-        return never;
-      time = nextRelease;
-      continue;
-    }
-    Lane &lane = *byTail[chosen];
-    const int64_t run = std::min(lane.left, nextRelease - time);
-    time += run;
-    lane.left -= run;
-    if (lane.left)
-      continue;
-    best = std::max(best, time + lane.tail);
-    if (++lane.heads == lane.endOfHeads) {
-      std::copy(&byTail[chosen + 1], &byTail[count], &byTail[chosen]);
-      --count;
-      continue;
-    }
-    lane.release = *lane.heads;
-    lane.tail = *++lane.tails;
-    lane.left = lane.ns;
-    for (; chosen + 1 < count && byTail[chosen + 1]->tail > lane.tail; ++chosen)
-      byTail[chosen] = byTail[chosen + 1];
-    byTail[chosen] = &lane;
-  }
-  return best;
-}
-
-void Propagation::addLane(const int64_t *heads, const int64_t *tails,
-                          int64_t ns, int64_t next) {
-  lanes.push_back({heads + next, tails + next, heads + flat.microbatches, ns,
-                   heads[next], tails[next], ns});
-}
-
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
   lanes.clear();
   for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2})
-      if (state.done(letter, s) < flat.microbatches)
-        addLane(head[letter].data() + flat.at(s, 0),
-                tail.ns[letter].data() + flat.at(s, 0), flat.ns[letter][s],
-                state.done(letter, s));
+      lanes.add(&head[letter][flat.at(s, 0)], &tail.ns[letter][flat.at(s, 0)],
+                flat.ns[letter][s], state.done(letter, s), flat.microbatches);
   const int64_t time = state.clock(rank);
-  return jackson(time, time + flat.endOffset[rank]);
+  return lanes.run(time, time + flat.endOffset[rank]);
 }
 
 int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
   lanes.clear();
   for (int32_t e : flat.edgesOf[link]) {
     const int64_t ns = flat.messages[e].occupancyNs;
-    if (ns > 0 && state.sent(e) < flat.microbatches)
-      addLane(messageStart.data() + flat.messageAt(e, 0),
-              tail.message.data() + flat.messageAt(e, 0), ns, state.sent(e));
+    if (ns > 0)
+      lanes.add(&messageStart[flat.messageAt(e, 0)],
+                &tail.message[flat.messageAt(e, 0)], ns, state.sent(e),
+                flat.microbatches);
   }
-  return jackson(state.linkFree(link), -never);
+  return lanes.run(state.linkFree(link), -never);
 }
 
 Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {

@@ -12,6 +12,7 @@
 
 #include "schedule/bounds/CapOrder.h"
 #include "schedule/bounds/FlatProblem.h"
+#include "schedule/bounds/Lanes.h"
 #include "schedule/bounds/Tails.h"
 
 #include <algorithm>
@@ -152,7 +153,6 @@ private:
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
   int64_t jacksonOfRank(const PartialState &state, int32_t rank);
   int64_t jacksonOfLink(const PartialState &state, int32_t link);
-  int64_t jackson(int64_t time, int64_t best);
 
   const FlatProblem &flat;
   const bool withMemory;
@@ -211,19 +211,8 @@ private:
   /// Scratch of releaseTime(), by position: how many micro-batches of a stage
   /// can have given bytes back.
   std::vector<int64_t> limits;
-  /// Tasks or messages of one kind, in order, from the next one on.
-  struct Lane {
-    const int64_t *heads, *tails, *endOfHeads;
-    int64_t ns;
-    /// Of the next one: its earliest start, its tail, and what is left of it.
-    int64_t release, tail, left;
-  };
-  /// Adds those from number `next` on.
-  void addLane(const int64_t *heads, const int64_t *tails, int64_t ns,
-               int64_t next);
-  std::vector<Lane> lanes;
-  /// Scratch of jackson().
-  std::vector<Lane *> byTail;
+  /// Scratch: tasks of a rank, or messages of a link.
+  Lanes lanes;
 };
 
 } // namespace rondo
