@@ -220,6 +220,8 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
   constexpr int attempts = 3;
   auto shareOf = [&](int attempt) {
     SearchOptions share = options;
+    for (Schedule &start : share.starts)
+      start = withoutMoves(start);
     const int64_t parts = attempt == 0 ? 2 : 4;
     if (options.effort > 0)
       share.effort = std::max<int64_t>(1, options.effort / parts);

@@ -78,6 +78,8 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
     for (Action action : schedule.rank(rank)) {
       if (action.kind() == ActionKind::Recompute)
         continue;
+      if (!action.isTask())
+        return std::nullopt;
       const int32_t stage = int32_t(action.subject);
       auto append = [&](int letter) {
         orders[rank].push_back(codeOf(letter, stage));

@@ -23,7 +23,7 @@ pipe.plan @step of @timed on @lab microbatches(4) {
 }
 
 // CHECK-LABEL: pipe.schedule @auto of @step search<> found<
-// CHECK-SAME: makespan_ns = 45, span_ns = 45, lower_bound_ns = 45, bound = "L5", proven_optimal = true, stopped = optimal> {
+// CHECK-SAME: makespan_ns = 45, span_ns = 45, lower_bound_ns = 45, bound = "L6", proven_optimal = true, stopped = optimal> {
 pipe.schedule @auto of @step search<>
 
 // CHECK-LABEL: pipe.schedule @span of @step search<objective = span, effort = 1000> found<
