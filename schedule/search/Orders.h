@@ -31,8 +31,8 @@ using Orders = std::vector<std::vector<Code>>;
 
 /// With `fuse`, adjacent I and W of a micro-batch become B.
 Schedule toSchedule(const FlatProblem &flat, const Orders &orders, bool fuse);
-/// Nothing if a stage or a link does not serve its micro-batches in order, or if
-/// there are other actions than tasks. B becomes I and W.
+/// Nothing if a stage or a link does not serve its micro-batches in order, or
+/// if there are other actions than tasks. B becomes I and W.
 std::optional<Orders> toOrders(const FlatProblem &flat,
                                const Schedule &schedule);
 
