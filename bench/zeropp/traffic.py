@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Traffic of sharded state, predicted and counted in programs that run: traffic.py RONDO.
+"""Traffic of sharded state, predicted and counted in programs that run:
+traffic.py RONDO [V U].
 
-GPTs of a block in each stage on two groups of two ranks, and on two stages' worth of
-four ranks in groups of two (`pieces = 2`), in units of U micro-batches. A program runs
-an iteration with --trace; what each rank gathers, reduces and adds across groups is
-counted there, times its bytes, of which the wire carries (g - 1) / g, and of sums
+GPTs of a block in each stage, three places of the pipeline with one or two groups of
+two ranks each (`pieces = 2`), V stages a rank, in units of U micro-batches. A program
+runs an iteration with --trace; what each rank gathers, reduces and adds across groups
+is counted there, times its bytes, of which the wire carries (g - 1) / g, and of sums
 across r groups 2 (r - 1) / r. Beside the rank that moves most stands what `rondo
-simulate` says. Of stage 1, a block alone, the payload is shown in elements of h^2, a
-micro-batch, beside the paper's 36 / U and its refinement 12 (3 V - 1) / (V U) (a chunk
-that is kept between F and I is not gathered again).
+simulate` says. The ranks in the middle have blocks alone: of these the payload is
+shown in elements of h^2 a block and micro-batch, beside the paper's 36 / U and its
+refinement 12 (3 V - 1) / (V U), in which the last chunk stays gathered from F to I.
 """
 
 import collections
@@ -23,27 +24,30 @@ import tempfile
 import plans
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
-HIDDEN, MICROBATCHES, GROUPS, PIECES = 64, 8, 2, 2
+ALL = len(sys.argv) == 2
+HIDDEN, MICROBATCHES, PLACES, PIECES = 64, 12, 3, 2
+# What is whole at once: one chunk, by the rule of units, or as much as pays.
+RULES = {"one": "weights = 1, gradients = 1", "unit": "rule = unit", "default": None}
 FLOAT = 4  # bytes
 
 
 def source(chunks, unit, across, rule):
     """`across`: how many groups have each stage."""
-    count, ranks = GROUPS * chunks, GROUPS * PIECES * across
+    count, ranks = PLACES * chunks, PLACES * PIECES * across
     lines = ["pipe.cluster @machine link<latency_ns = 5000, bytes_per_us = 5000> {"] + [f"  pipe.device @d{r}" for r in range(ranks)] + ["}"]
     lines += [f"pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = {HIDDEN}, heads = 4, ffn = {4 * HIDDEN}, batch = {PIECES * across}, tied = false> {{",
               "  pipe.layer @wte embedding"] + [f"  pipe.layer @h{i} block" for i in range(count)] + ["  pipe.layer @ln_f head", "}"]
     lines.append(f"pipe.plan @step of @gpt on @machine microbatches({MICROBATCHES}) {{")
     for i in range(count):
         names = ["@wte"] * (i == 0) + [f"@h{i}"] + ["@ln_f"] * (i == count - 1)
-        first = i % GROUPS * PIECES * across
+        first = i % PLACES * PIECES * across
         on = ", ".join(str(first + k) for k in range(PIECES * across))
         lines.append(f"  pipe.stage @s{i} [{', '.join(names)}] on [{on}] sharded<weights, pieces = {PIECES}>")
-    return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>' + (" gathers<rule = unit>" if rule == "unit" else "")]) + "\n"
+    return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>' + (f" gathers<{RULES[rule]}>" if RULES[rule] else "")]) + "\n"
 
 
 def counted(folder, path):
-    """By rank, the bytes that left it in an iteration; and the moves of stage 1 on a rank that has it."""
+    """The bytes that leave the rank that moves most; and of a rank in the middle its gathers, reductions and the elements of h^2 a block and micro-batch."""
     text = plans.command(RONDO, "compile", path, "--emit", "lowered")
     sizes, homes = {}, {}
     for name, on, buffers in re.findall(r"pipe\.stage @(s\d+) \[[^\]]*\] on \[([^\]]*)\].*? buffers\[<([^>]*)>", text):
@@ -57,7 +61,7 @@ def counted(folder, path):
     data, trace = pathlib.Path(folder, "text"), pathlib.Path(folder, "trace.json")
     data.write_bytes(bytes(range(32, 127)) * 100)
     subprocess.run([program, "--data", data, "--iterations", "1", "--trace", trace, "--quiet"], check=True, capture_output=True)
-    bytes_of, moves, last = collections.Counter(), collections.Counter(), GROUPS
+    bytes_of, moves = collections.Counter(), collections.Counter()
     for event in json.loads(trace.read_text())["traceEvents"]:
         about, rank = event.get("args", {}), event.get("pid")
         if event.get("cat") != "collective" or event.get("ph") != "X" or about.get("iteration") != 1:
@@ -71,27 +75,33 @@ def counted(folder, path):
             stage = added[about["collective"]]
             groups = homes[stage] // PIECES
             bytes_of[rank] += 2 * (sizes[stage]["gradients"] // groups) * (groups - 1)
-    rank = next(r for r, _, stage in sorted(moves) if stage == 1)
-    gathers, reductions = moves[rank, "unshard", 1], moves[rank, "reduce_grad", 1]
+    middle = [stage for stage in sizes if stage % PLACES == 1]
+    rank = min(r for r, _, stage in moves if stage == 1)
+    gathers, reductions = (sum(moves[rank, kind, stage] for stage in middle) for kind in ("unshard", "reduce_grad"))
     elements = (gathers * sizes[1]["gathered_weights"] + reductions * sizes[1]["unreduced_gradients"]) / FLOAT
-    return max(bytes_of.values()), gathers, reductions, elements / HIDDEN**2 / MICROBATCHES
+    return max(bytes_of.values()), gathers, reductions, elements / HIDDEN**2 / MICROBATCHES / len(middle)
+
+
+def kibibytes(text):
+    number, unit = text.split()
+    return float(number) * {"B": 1 / 1024, "KiB": 1, "MiB": 1024}[unit]
 
 
 def main():
     print(f"h = {HIDDEN}, M = {MICROBATCHES}, an iteration; bytes leave the rank that moves most")
-    print("groups  V  U  rule   predicted    counted      gathers  reductions  block  36/U   refined")
+    print("groups  V   U  rule     predicted KiB  counted KiB  gathers  reductions  block   36/U  refined")
     with tempfile.TemporaryDirectory() as folder:
         for across in (1, 2):
-            for chunks in (1, 2):
-                for unit in (2, MICROBATCHES):
-                    for rule in ("whole", "unit"):
+            for chunks in (1, 2) if ALL else (int(sys.argv[2]),):
+                for unit in (3, MICROBATCHES) if ALL else (int(sys.argv[3]),):
+                    for rule in RULES:
                         path = pathlib.Path(folder, "units.mlir")
                         path.write_text(source(chunks, unit, across, rule))
                         row = next(line for line in plans.command(RONDO, "simulate", path).splitlines() if line.strip().startswith("@units"))
-                        predicted = re.split(r"\s{2,}", row.strip())[-1]
+                        predicted = kibibytes(re.split(r"\s{2,}", row.strip())[-1])
                         size, gathers, reductions, block = counted(folder, path)
-                        print(f"{across:6} {chunks:2} {unit:2}  {rule:5}  {predicted:>11}  {size / 1024:7.3f} KiB  {gathers:7} {reductions:11}"
-                              f" {block:6.2f} {36 / unit:5.2f} {12 * (3 * chunks - 1) / chunks / unit:8.2f}")
+                        print(f"{across:6} {chunks:2} {unit:3}  {rule:7}  {predicted:13.2f}  {size / 1024:11.2f}  {gathers:7} {reductions:11}"
+                              f" {block:6.2f} {36 / unit:6.2f} {12 * (3 * chunks - 1) / chunks / unit:8.2f}", flush=True)
 
 
 if __name__ == "__main__":
