@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/ResidencyTrial.h"
+#include "schedule/gathers/ResidencyTrial.h"
 
 #include <algorithm>
 

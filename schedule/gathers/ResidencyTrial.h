@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_RESIDENCYTRIAL_H
-#define RONDO_SCHEDULE_RESIDENCYTRIAL_H
+#ifndef RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
+#define RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
 
 #include "schedule/PlaceGathers.h"
 
@@ -40,4 +40,4 @@ int32_t mostChunks(const Problem &problem);
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_RESIDENCYTRIAL_H
+#endif // RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H

@@ -1,7 +1,7 @@
 //===- ChooseResidencies.cpp - How many chunks are whole at once ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/ResidencyTrial.h"
+#include "schedule/gathers/ResidencyTrial.h"
 
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
