@@ -50,11 +50,25 @@ void Arrays::write(llvm::raw_ostream &os) {
   }
 }
 
+/// How many numbers a buffer may have: micro-batches, or gathers and units of a
+/// sharded stage, which may be more.
+int64_t mostNumbers(const Program &program, const Problem &problem) {
+  std::vector<int64_t> unshards(problem.numHomes()), units(problem.numHomes());
+  int64_t most = problem.microbatches;
+  for (Action action : program.order.all())
+    if (action.kind() == ActionKind::Unshard)
+      most = std::max(most, ++unshards[action.subject]);
+    else if (action.kind() == ActionKind::ReduceGrad)
+      most = std::max(most, ++units[action.subject]);
+  return most;
+}
+
 } // namespace
 
 std::string rondo::codegen::placeTable(const ProgramText &text,
                                        const Problem &problem) {
   const Program &program = *text.program;
+  const int64_t numbers = mostNumbers(program, problem);
   // By the slots that the parts stand for.
   std::map<List, std::vector<SlotPart>> partsOf;
   Arrays arrays;
@@ -66,7 +80,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
       continue;
     // Where iterations overlap, a run has any number of micro-batches.
     it->second = text.overlap ? std::vector<SlotPart>{{0, place.slotOf}}
-                              : slotParts(place.slotOf, problem.microbatches);
+                              : slotParts(place.slotOf, numbers);
     for (const SlotPart &part : it->second)
       arrays.add(part.repeated);
   }

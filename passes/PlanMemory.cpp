@@ -6,7 +6,9 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 using namespace mlir;
 
@@ -28,6 +30,18 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
 };
 
+/// `2 and 4 micro-batches`.
+std::string countsOf(ArrayRef<int32_t> counts) {
+  std::string text;
+  for (auto [i, count] : llvm::enumerate(counts))
+    text += (i == 0                   ? ""
+             : i + 1 == counts.size() ? " and "
+                                      : ", ") +
+            std::to_string(count);
+  return text +
+         (counts == ArrayRef<int32_t>(1) ? " micro-batch" : " micro-batches");
+}
+
 /// Schedules with the same micro-batches share a reference, which adds the
 /// gradients of sharded stages in the same units.
 LogicalResult checkUnits(ArrayRef<ScheduleOp> schedules) {
@@ -45,16 +59,25 @@ LogicalResult checkUnits(ArrayRef<ScheduleOp> schedules) {
     Units units = unitsOf(*problem, expanded->schedule);
     auto [it, isNew] =
         first.try_emplace(plan.getMicrobatches(), schedule, units);
-    if (!isNew && it->second.second != units)
-      return schedule.emitError()
-                 .append("schedule @", schedule.getSymName(),
-                         " reduces the gradients of sharded stages in other "
-                         "units than @",
-                         it->second.first.getSymName(),
-                         ", so they cannot share a reference; compile them "
-                         "apart, or write the same units")
-                 .attachNote(it->second.first.getLoc())
-             << "@" << it->second.first.getSymName() << " is here";
+    if (isNew)
+      continue;
+    auto &[other, otherUnits] = it->second;
+    const auto at =
+        std::mismatch(units.begin(), units.end(), otherUnits.begin());
+    if (at.first == units.end())
+      continue;
+    const Home &home = problem->homes[int32_t(at.first - units.begin())];
+    return schedule.emitError()
+               .append("schedule @", schedule.getSymName(),
+                       " reduces the gradients of stage @",
+                       plan.getStages()[home.stage].getSymName(), " after ",
+                       countsOf(*at.first), ", and @", other.getSymName(),
+                       " after ", countsOf(*at.second),
+                       ", so they cannot share a reference; compile them "
+                       "apart, or write the same order of gradients and "
+                       "reductions in both")
+               .attachNote(other.getLoc())
+           << "@" << other.getSymName() << " is here";
   }
   return success();
 }

@@ -309,6 +309,19 @@ FittingResidencies Chooser::run(const ArenaLimits &arenas) {
   for (int32_t whole : {1, 0})
     if (auto trial = tryOut({{whole, whole}}); trial && fitsNow(*trial, false))
       return result(*trial);
+  // Arenas may shrink where more is whole: before it gives up it tries all, the
+  // fastest first.
+  std::vector<const Trial *> all;
+  for (const Trial &trial : same)
+    all.push_back(&trial);
+  std::stable_sort(all.begin(), all.end(), [](const Trial *a, const Trial *b) {
+    return a->makespanNs < b->makespanNs;
+  });
+  constexpr size_t mostAtLast = 32;
+  all.resize(std::min(all.size(), mostAtLast));
+  for (const Trial *trial : all)
+    if (fitsNow(*trial, false))
+      return result(*trial);
   return {least.residencies, std::nullopt};
 }
 

@@ -27,7 +27,8 @@ std::string rondo::textOf(const Residencies &residencies) {
 }
 
 std::string rondo::describe(const FittingResidencies &chosen) {
-  return textOf(chosen.residencies) + " is the fastest that fits; " +
+  return textOf(chosen.residencies) +
+         " is the fastest of those tried that fit; " +
          textOf(chosen.lack->fastest) + " is faster, but rank " +
          std::to_string(chosen.lack->rank) + " lacks " +
          std::to_string(chosen.lack->bytes) +

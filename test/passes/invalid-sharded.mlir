@@ -124,7 +124,7 @@ pipe.plan @step of @toy on @two microbatches(4) samples(2) {
 }
 // expected-note@+1 {{@one is here}}
 pipe.schedule @one of @step family<"gpipe">
-// expected-error@+1 {{schedule @each reduces the gradients of sharded stages in other units than @one, so they cannot share a reference; compile them apart, or write the same units}}
+// expected-error@+1 {{schedule @each reduces the gradients of stage @s0 after 1, 2, 3 and 4 micro-batches, and @one after 4 micro-batches, so they cannot share a reference; compile them apart, or write the same order of gradients and reductions in both}}
 pipe.schedule @each of @step family<"gpipe"> gathers<weights = 0, gradients = 0>
 pipe.executable @both of [@one, @each]
 

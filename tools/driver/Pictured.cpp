@@ -129,7 +129,8 @@ int readModule(const Arguments &arguments, const std::string &path,
   if (int code = applyWindow(window, problems))
     return code;
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
-  StringRef name = arguments.text("name");
+  const std::string named = arguments.text("name");
+  StringRef name = named;
   name.consume_front("@");
   std::optional<size_t> number = findNamed(
       plans, name.str(), [](pipe::PlanOp plan) { return plan.getSymName(); });

@@ -165,9 +165,10 @@ TEST_F(FittingTest, ArenasLeaveRoomForLess) {
   EXPECT_EQ(chosen.lack->fastest, fastest);
   EXPECT_EQ(chosen.lack->rank, 2);
   EXPECT_EQ(chosen.lack->bytes, 1);
-  EXPECT_EQ(describe(chosen),
-            textOf(chosen.residencies) + " is the fastest that fits; " +
-                textOf(fastest) + " is faster, but rank 2 lacks 1 byte for it");
+  EXPECT_EQ(describe(chosen), textOf(chosen.residencies) +
+                                  " is the fastest of those tried that fit; " +
+                                  textOf(fastest) +
+                                  " is faster, but rank 2 lacks 1 byte for it");
 }
 
 TEST_F(FittingTest, WhatFitsOnlyAMicrobatchAtATime) {
