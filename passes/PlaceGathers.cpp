@@ -168,10 +168,10 @@ LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
 /// Of a rank, what an order by hand holds whole at once.
 struct Held {
   int64_t weights = 0, gradients = 0;
-  /// By home: whether its gradients are not reduced, and the micro-batch whose
-  /// tasks have read what is gathered; none yet: -1, several: -2.
-  std::vector<bool> isUnreduced;
-  std::vector<int64_t> readBy;
+  /// By home: of how many micro-batches gradients are not reduced, and the
+  /// micro-batch whose tasks have read what is gathered; none yet: -1, several:
+  /// -2.
+  std::vector<int64_t> unreduced, readBy;
 };
 
 /// An order that moves state by itself must hold no more than `gathers` says.
@@ -185,7 +185,7 @@ public:
 
   LogicalResult check() const {
     for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-      Held held{0, 0, std::vector<bool>(problem.numHomes(), false),
+      Held held{0, 0, std::vector<int64_t>(problem.numHomes(), 0),
                 std::vector<int64_t>(problem.numHomes(), -1)};
       const ActionRange order = expanded.schedule.rank(rank);
       for (int64_t i = 0; i < order.size(); ++i) {
@@ -193,7 +193,10 @@ public:
         take(order[i], held);
         if (failed(compare(op, rank, weights, held.weights,
                            llvm::is_contained(held.readBy, -2))) ||
-            failed(compare(op, rank, gradients, held.gradients, false)))
+            failed(compare(op, rank, gradients, held.gradients,
+                           llvm::any_of(held.unreduced, [](int64_t count) {
+                             return count > 1;
+                           }))))
           return failure();
       }
     }
@@ -216,14 +219,14 @@ private:
       held.weights -= isWeights;
       held.readBy[home] = -1;
     } else if (action.kind() == ActionKind::ReduceGrad) {
-      held.gradients -= isGradients && held.isUnreduced[home];
-      held.isUnreduced[home] = false;
+      held.gradients -= isGradients && held.unreduced[home] > 0;
+      held.unreduced[home] = 0;
     } else {
       int64_t &by = held.readBy[home];
       by = !isWeights || by == -1 || by == action.index ? action.index : -2;
       if (action.traits().makes & weightGradDone) {
-        held.gradients += isGradients && !held.isUnreduced[home];
-        held.isUnreduced[home] = true;
+        held.gradients += isGradients && held.unreduced[home] == 0;
+        held.unreduced[home] += isGradients;
       }
     }
   }

@@ -21,6 +21,42 @@ namespace rondo {
 
 namespace {
 
+std::vector<int32_t> ranksOf(const Problem &problem, int32_t stage) {
+  std::vector<int32_t> ranks;
+  for (const Home &home : problem.homes.of(stage))
+    ranks.push_back(home.rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+bool isSharded(const Problem &problem, int32_t stage) {
+  return problem.homes.of(stage).begin()->isSharded();
+}
+
+bool shareRanks(const std::vector<int32_t> &ranks,
+                const std::vector<int32_t> &others) {
+  return std::find_first_of(ranks.begin(), ranks.end(), others.begin(),
+                            others.end()) != ranks.end();
+}
+
+/// Whether ranks that share a stage may issue collectives in different orders:
+/// some of theirs are of other ranks or in other pieces.
+bool mayCross(const Problem &problem) {
+  for (int32_t b = 0; b < problem.numStages(); ++b)
+    for (int32_t a = 0; a < b; ++a) {
+      if (!isSharded(problem, a) && !isSharded(problem, b))
+        continue;
+      const std::vector<int32_t> of = ranksOf(problem, a),
+                                 others = ranksOf(problem, b);
+      const bool areAlike =
+          of == others && problem.homes.of(a).begin()->pieces ==
+                              problem.homes.of(b).begin()->pieces;
+      if (!areAlike && shareRanks(of, others))
+        return true;
+    }
+  return false;
+}
+
 /// Bytes by which the arena of the order's programs is larger than a device, by
 /// rank; 0 where it fits. Nothing where there are no programs that run.
 std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
@@ -30,7 +66,7 @@ std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
   if (!plan.declaresWeights)
     return excess;
   const auto arena = arenaOf(plan, problem, schedule);
-  if (!arena)
+  if (!arena || (mayCross(problem) && findBlocked(plan, problem, schedule)))
     return std::nullopt;
   for (size_t rank = 0; rank < arena->size(); ++rank)
     if (plan.devices[rank] != noMemoryCap)
@@ -92,22 +128,12 @@ std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
 
 /// Why no order was found.
 Fault whyNone(const Problem &problem) {
-  auto ranksOf = [&](int32_t stage) {
-    std::vector<int32_t> ranks;
-    for (const Home &home : problem.homes.of(stage))
-      ranks.push_back(home.rank);
-    std::sort(ranks.begin(), ranks.end());
-    return ranks;
-  };
-  auto isSharded = [&](int32_t stage) {
-    return problem.homes.of(stage).begin()->isSharded();
-  };
   for (int32_t b = 0; b < problem.numStages(); ++b)
     for (int32_t a = 0; a < b; ++a) {
-      const std::vector<int32_t> of = ranksOf(a), other = ranksOf(b);
-      if (isSharded(a) && isSharded(b) && of != other &&
-          std::find_first_of(of.begin(), of.end(), other.begin(),
-                             other.end()) != of.end())
+      const std::vector<int32_t> of = ranksOf(problem, a),
+                                 others = ranksOf(problem, b);
+      if (isSharded(problem, a) && isSharded(problem, b) && of != others &&
+          shareRanks(of, others))
         return makeFault<FaultKind::NoOrderOfGroups>(a, b);
     }
   return makeFault<FaultKind::NoShardedOrder>();

@@ -347,3 +347,30 @@ pipe.schedule @hand of @step gathers<rule = unit, unit = 1> {
     pipe.reduce_grad @s0[0]
   }
 }
+
+// -----
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
+pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+// expected-note@+1 {{this schedule has the numbers}}
+pipe.schedule @hand of @step gathers<gradients = 0> {
+  pipe.rank 0 {
+    pipe.unshard @s0[0]
+    pipe.forward @s0[0]
+    pipe.backward @s0[0]
+    pipe.forward @s0[1]
+    // expected-error@+1 {{rank 0 has gradients of 1 chunk whole here for more than one micro-batch, more than the 0 of gathers<gradients>; leave `gathers` out, or the actions that move state}}
+    pipe.backward @s0[1]
+    pipe.reshard @s0[0]
+    pipe.reduce_grad @s0[0]
+  }
+  pipe.rank 1 {
+    pipe.unshard @s0[0]
+    pipe.for %i = 0 to 2 { pipe.forward @s0[%i] pipe.backward @s0[%i] }
+    pipe.reshard @s0[0]
+    pipe.reduce_grad @s0[0]
+  }
+}
