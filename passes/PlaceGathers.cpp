@@ -111,6 +111,11 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
 /// How many micro-batches a unit of the rule has.
 FailureOr<int64_t> unitOfRule(ScheduleOp schedule, const Problem &problem,
                               int64_t stated) {
+  if (stated > problem.microbatches)
+    return schedule.emitError() << "gathers<unit = " << stated
+                                << "> is more than the " << problem.microbatches
+                                << " micro-batches of an iteration; write 1 to "
+                                << problem.microbatches << ", or leave it out";
   FailureOr<int64_t> unit =
       stated > 0 ? FailureOr<int64_t>(stated) : unitOf(schedule, problem);
   if (succeeded(unit) && *unit == 0)
@@ -159,8 +164,10 @@ LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
            << "gathers<ahead> has " << ahead.of(rank) << " chunks for rank "
            << rank << ", but of the " << chunks[rank]
            << " that a rank shares only " << chunks[rank] - 1
-           << " can be gathered ahead of their use; write 0 to "
-           << chunks[rank] - 1 << ", or leave it out";
+           << " can be gathered ahead of their use; write 0"
+           << (chunks[rank] > 1 ? " to " + std::to_string(chunks[rank] - 1)
+                                : std::string())
+           << ", or leave it out";
   }
   return success();
 }
