@@ -10,10 +10,11 @@
 
 #include "kinds/Actions.h"
 #include "kinds/Collectives.h"
+#include "runtime/model/buffers.h"
 #include "runtime/model/layer.h"
-#include "runtime/model/stage_sizes.h"
 
 #include <cstdint>
+#include <initializer_list>
 
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an

@@ -9,19 +9,15 @@
 #ifndef RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 #define RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 
-#include "kinds/Buffers.h"
 #include "kinds/Shards.h"
 #include "kinds/Sums.h"
+#include "runtime/model/buffers.h"
 #include "runtime/model/layer_sizes.h"
 
 #include <algorithm>
 #include <cstdint>
 
 namespace rondo::runtime {
-
-/// What memory is held for.
-using Buffer = BufferKind;
-inline constexpr int numBuffers = numBufferKinds;
 
 using rondo::partialsPerLayer;
 /// Bytes of ControlHeader (runtime/optimizer/control.h).

@@ -4,6 +4,7 @@
 #include "ActList.h"
 
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/stage_sizes.h"
 
 #include <algorithm>
 #include <map>
