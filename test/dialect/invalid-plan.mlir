@@ -169,7 +169,8 @@ pipe.plan @step of @timed on @lab microbatches(8) target<cpu, fp32, resident = 2
 
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
-// expected-error @+1 {{resident is -1; it must be from 1 to 65535, or left out}}
+// expected-error @+2 {{resident is -1; it must be 1 or more; without it, 16 may be in flight}}
+// expected-error @+1 {{failed to parse}}
 pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp32, resident = -1> { pipe.stage @s0 [@l0] on 0 }
 
 // -----
