@@ -175,6 +175,13 @@ pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp32, resident = 
 
 // -----
 
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{resident is 65536; it must be from 1 to 65535, or left out}}
+pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp32, resident = 65536> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
 // expected-error @+1 {{expected one of cpu, cuda, not 'tpu'}}
 pipe.plan @step of @timed on @lab microbatches(8) target<tpu, bf16> { pipe.stage @s0 [@l0] on 0 }
 
