@@ -72,9 +72,14 @@ public:
       clearGroups();
       left = (flat.tasks() * (depths - depth)) / depths;
       isLast = depth + 1 == depths;
-      // As many at a time as take about a millisecond.
-      const auto part = size_t(
-          std::max<int64_t>(4, std::min<int64_t>(64, 5000 / (8 + left / 2))));
+      // As many at a time as take about a millisecond. Several threads start
+      // and end together, so they take eight times as many; but where the
+      // effort ends the search, it ends at the same point for any number of
+      // them.
+      const int64_t times = desks.size() > 1 && !budget.isByEffort() ? 8 : 1;
+      const auto part =
+          size_t(times * std::max<int64_t>(
+                             4, std::min<int64_t>(64, 5000 / (8 + left / 2))));
       for (size_t from = 0; from < layer.size(); from += part) {
         expandAll(&layer[from], std::min(part, layer.size() - from));
         if (budget.isSpent())

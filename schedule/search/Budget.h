@@ -36,6 +36,8 @@ public:
     effortKept = parts > 0 ? limit / parts : 0;
     spent = why == SearchStop::Interrupted;
   }
+  /// Whether an effort is given, so that what is found must not depend on time.
+  bool isByEffort() const { return options->effort > 0; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - effortKept - used; }
   double seconds() const;
