@@ -36,8 +36,11 @@ public:
     effortKept = parts > 0 ? limit / parts : 0;
     spent = why == SearchStop::Interrupted;
   }
-  /// Whether an effort is given, so that what is found must not depend on time.
-  bool isByEffort() const { return options->effort > 0; }
+  /// Whether effort ends the search, so that what is found must not depend on
+  /// time.
+  bool isByEffort() const {
+    return options->effort > 0 || options->timeLimitMs <= 0;
+  }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - effortKept - used; }
   double seconds() const;
