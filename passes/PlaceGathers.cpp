@@ -5,6 +5,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
+#include "passes/StatedOrder.h"
 #include "planning/PlanArenas.h"
 #include "schedule/Legality.h"
 #include "schedule/Shards.h"
@@ -27,17 +28,6 @@ struct PlaceGathers : impl::PlaceGathersBase<PlaceGathers> {
   LogicalResult place(ScheduleOp schedule);
   LogicalResult placeByUnit(ScheduleOp schedule, const Problem &problem,
                             const Schedule &order, int64_t unit);
-};
-
-/// One of the numbers of `gathers`, as stated.
-struct Stated {
-  StringRef what;
-  ArrayRef<int64_t> counts;
-  int32_t Residency::*field;
-
-  int32_t of(size_t rank) const {
-    return static_cast<int32_t>(counts[counts.size() == 1 ? 0 : rank]);
-  }
 };
 
 LogicalResult check(ScheduleOp schedule, const Problem &problem,
@@ -172,98 +162,6 @@ LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
   return success();
 }
 
-/// Of a rank, what an order by hand holds whole at once.
-struct Held {
-  int64_t weights = 0, gradients = 0;
-  /// By home: of how many micro-batches gradients are not reduced, and the
-  /// micro-batch whose tasks have read what is gathered; none yet: -1, several:
-  /// -2.
-  std::vector<int64_t> unreduced, readBy;
-};
-
-/// An order that moves state by itself must hold no more than `gathers` says.
-class StatedOrder {
-public:
-  StatedOrder(ScheduleOp schedule, const Problem &problem,
-              const ExpandedSchedule &expanded, const Stated &weights,
-              const Stated &gradients)
-      : schedule(schedule), problem(problem), expanded(expanded),
-        weights(weights), gradients(gradients) {}
-
-  LogicalResult check() const {
-    for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-      Held held{0, 0, std::vector<int64_t>(problem.numHomes(), 0),
-                std::vector<int64_t>(problem.numHomes(), -1)};
-      const ActionRange order = expanded.schedule.rank(rank);
-      for (int64_t i = 0; i < order.size(); ++i) {
-        Operation *op = expanded.opOf[expanded.schedule.rankBegin(rank) + i];
-        take(order[i], held);
-        if (failed(compare(op, rank, weights, held.weights,
-                           llvm::is_contained(held.readBy, -2))) ||
-            failed(compare(op, rank, gradients, held.gradients,
-                           llvm::any_of(held.unreduced, [](int64_t count) {
-                             return count > 1;
-                           }))))
-          return failure();
-      }
-    }
-    return success();
-  }
-
-private:
-  void take(Action action, Held &held) const {
-    const auto home = static_cast<int32_t>(action.subject);
-    if (!(action.isTask() || action.traits().movesState()) ||
-        !problem.homes[home].isSharded())
-      return;
-    const rondo::ShardedState how = problem.shardedState(home);
-    const bool isWeights = how == rondo::ShardedState::Weights,
-               isGradients = how != rondo::ShardedState::Optimizer;
-    if (action.kind() == ActionKind::Unshard) {
-      held.weights += isWeights;
-      held.readBy[home] = -1;
-    } else if (action.kind() == ActionKind::Reshard) {
-      held.weights -= isWeights;
-      held.readBy[home] = -1;
-    } else if (action.kind() == ActionKind::ReduceGrad) {
-      held.gradients -= isGradients && held.unreduced[home] > 0;
-      held.unreduced[home] = 0;
-    } else {
-      int64_t &by = held.readBy[home];
-      by = !isWeights || by == -1 || by == action.index ? action.index : -2;
-      if (action.traits().makes & weightGradDone) {
-        held.gradients += isGradients && held.unreduced[home] == 0;
-        held.unreduced[home] += isGradients;
-      }
-    }
-  }
-
-  LogicalResult compare(Operation *op, int32_t rank, const Stated &stated,
-                        int64_t held, bool isOfSeveral) const {
-    if (stated.counts.empty())
-      return success();
-    const int64_t most = stated.of(rank);
-    if (held <= std::max<int64_t>(most, 1) && !(most == 0 && isOfSeveral))
-      return success();
-    InFlightDiagnostic error =
-        op->emitError() << "rank " << rank << " has " << stated.what << " of "
-                        << held << (held == 1 ? " chunk" : " chunks")
-                        << " whole here";
-    if (held <= std::max<int64_t>(most, 1))
-      error << " for more than one micro-batch";
-    error << ", more than the " << most << " of gathers<" << stated.what
-          << ">; leave `gathers` out, or the actions that move state";
-    error.attachNote(ScheduleOp(schedule).getLoc())
-        << "this schedule has the numbers";
-    return error;
-  }
-
-  ScheduleOp schedule;
-  const Problem &problem;
-  const ExpandedSchedule &expanded;
-  const Stated &weights, &gradients;
-};
-
 LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   PlanOp plan = schedule.lookupPlan();
   if (!plan || !plan.getHomes().areSharded()) {
@@ -297,9 +195,8 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   if (movesState(expanded->schedule)) {
     if (isByUnit)
       return compareToUnits(schedule, *problem, *expanded, gathers->getUnit());
-    return gathers ? StatedOrder(schedule, *problem, *expanded, stated[0],
-                                 stated[1])
-                         .check()
+    return gathers ? checkStatedOrder(schedule, *problem, *expanded, stated[0],
+                                      stated[1])
                    : success();
   }
   // Verifying says what is wrong with an order that cannot run.

@@ -25,15 +25,11 @@ def source(chunks, unit, weights, pieces):
     """A block in each of 2 * chunks stages, with the embedding in the first, the head in the last. `pieces`: in groups, else whole on one rank each."""
     count = GROUPS * chunks
     ranks = GROUPS * (GROUP if pieces else 1)
-    lines = ["pipe.cluster @machine link<latency_ns = 5000, bytes_per_us = 5000> {"] + [f"  pipe.device @d{r}" for r in range(ranks)] + ["}"]
-    lines += [f"pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = {HIDDEN}, heads = 4, ffn = {4 * HIDDEN}, batch = {GROUP}, tied = false> {{",
-              "  pipe.layer @wte embedding"] + [f"  pipe.layer @h{i} block" for i in range(count)] + ["  pipe.layer @ln_f head", "}"]
-    lines.append(f"pipe.plan @step of @gpt on @machine microbatches({MICROBATCHES}) {{")
-    for i in range(count):
-        names = ["@wte"] * (i == 0) + [f"@h{i}"] + ["@ln_f"] * (i == count - 1)
+    lines = plans.blocks(count, ranks, HIDDEN, GROUP, MICROBATCHES)
+    for i, names in enumerate(plans.layers_of(count)):
         group = i % GROUPS
         where = f"[{GROUP * group}, {GROUP * group + 1}] sharded<weights>" if pieces else str(group)
-        lines.append(f"  pipe.stage @s{i} [{', '.join(names)}] on {where}")
+        lines.append(f"  pipe.stage @s{i} [{names}] on {where}")
     gathers = f" gathers<weights = {weights}, gradients = 1>" if pieces else ""
     return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>{gathers}']) + "\n"
 

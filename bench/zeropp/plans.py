@@ -53,6 +53,19 @@ class Model:
         return self.parameters() * self.layers // self.stages * of_parameter // GROUP
 
 
+def blocks(count, ranks, hidden, samples, microbatches):
+    """Lines of a machine and a small GPT that runs, up to the stages of its plan: layers_of()."""
+    lines = ["pipe.cluster @machine link<latency_ns = 5000, bytes_per_us = 5000> {"] + [f"  pipe.device @d{r}" for r in range(ranks)] + ["}"]
+    lines += [f"pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = {hidden}, heads = 4, ffn = {4 * hidden}, batch = {samples}, tied = false> {{",
+              "  pipe.layer @wte embedding"] + [f"  pipe.layer @h{i} block" for i in range(count)] + ["  pipe.layer @ln_f head", "}"]
+    return lines + [f"pipe.plan @step of @gpt on @machine microbatches({microbatches}) {{"]
+
+
+def layers_of(count):
+    """A block in each of `count` stages, with the embedding in the first and the head in the last."""
+    return [", ".join(["@wte"] * (i == 0) + [f"@h{i}"] + ["@ln_f"] * (i == count - 1)) for i in range(count)]
+
+
 # Hidden size and layers: GPT-3's 6.7B and Llama's 13B and 70B, which have the usual sizes.
 MODELS = (
     Model("7B", 4096, 32, 2048, 4, 4),

@@ -34,15 +34,11 @@ FLOAT = 4  # bytes
 def source(chunks, unit, across, rule):
     """`across`: how many groups have each stage."""
     count, ranks = PLACES * chunks, PLACES * PIECES * across
-    lines = ["pipe.cluster @machine link<latency_ns = 5000, bytes_per_us = 5000> {"] + [f"  pipe.device @d{r}" for r in range(ranks)] + ["}"]
-    lines += [f"pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = {HIDDEN}, heads = 4, ffn = {4 * HIDDEN}, batch = {PIECES * across}, tied = false> {{",
-              "  pipe.layer @wte embedding"] + [f"  pipe.layer @h{i} block" for i in range(count)] + ["  pipe.layer @ln_f head", "}"]
-    lines.append(f"pipe.plan @step of @gpt on @machine microbatches({MICROBATCHES}) {{")
-    for i in range(count):
-        names = ["@wte"] * (i == 0) + [f"@h{i}"] + ["@ln_f"] * (i == count - 1)
+    lines = plans.blocks(count, ranks, HIDDEN, PIECES * across, MICROBATCHES)
+    for i, names in enumerate(plans.layers_of(count)):
         first = i % PLACES * PIECES * across
         on = ", ".join(str(first + k) for k in range(PIECES * across))
-        lines.append(f"  pipe.stage @s{i} [{', '.join(names)}] on [{on}] sharded<weights, pieces = {PIECES}>")
+        lines.append(f"  pipe.stage @s{i} [{names}] on [{on}] sharded<weights, pieces = {PIECES}>")
     return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>' + (f" gathers<{RULES[rule]}>" if RULES[rule] else "")]) + "\n"
 
 

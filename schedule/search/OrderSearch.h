@@ -14,8 +14,6 @@ struct Seed {
   int64_t objective = never;
 };
 
-/// Up to this many tasks less effort is enough, unless more is asked for.
-inline constexpr int64_t smallTasks = 200;
 /// Up to this many tasks the families are also priorities for orders within the
 /// caps.
 inline constexpr int64_t replayedTasks = 200000;

@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t stepsOfBound = 12;
 /// The cost per task of making and judging a schedule of orders.
 constexpr int64_t stepsOfOffer = 3;
+/// Up to this many tasks less effort is enough, unless more is asked for.
+constexpr int64_t smallTasks = 200;
 /// Of how many parts of time and effort one is for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 
