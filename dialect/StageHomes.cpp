@@ -131,7 +131,9 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
              << "stage @" << stage.getSymName() << " has its state in "
              << pieces << (pieces == 1 ? " piece" : " pieces") << ", but "
              << homes << (homes == 1 ? " home" : " homes")
-             << ": groups of 2 or more must divide them";
+             << ": groups of 2 or more must divide them"
+             << (homes == 1 ? "; list 2 ranks or more, or leave `sharded` out"
+                            : "");
   }
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != homes)

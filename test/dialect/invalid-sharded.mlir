@@ -3,7 +3,7 @@
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) {
-  // expected-error@+1 {{stage @s0 has its state in 1 piece, but 1 home: groups of 2 or more must divide them}}
+  // expected-error@+1 {{stage @s0 has its state in 1 piece, but 1 home: groups of 2 or more must divide them; list 2 ranks or more, or leave `sharded` out}}
   pipe.stage @s0 [@l0] on 0 sharded<weights>
 }
 
