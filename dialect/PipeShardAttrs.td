@@ -62,7 +62,8 @@ def Pipe_GathersAttr : Pipe_StructAttr<"Gathers", "gathers"> {
   let parameters = (ins Pipe_CountsParameter:$weights,
       Pipe_CountsParameter:$gradients, Pipe_CountsParameter:$ahead,
       Pipe_GatherRuleParameter:$rule,
-      Pipe_OrElse<"0">:$unit);
+      Pipe_AtLeast<1, "unit",
+                   "it is that of blockwise">:$unit);
   let genVerifyDecl = 1;
 }
 

@@ -138,9 +138,9 @@ LogicalResult compareToUnits(ScheduleOp schedule, const Problem &problem,
   return success();
 }
 
-/// `ahead` counts chunks beside the one in use.
+/// `ahead` counts chunks beside the one in use, of those that are whole.
 LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
-                         const Stated &ahead) {
+                         const Stated &weights, const Stated &ahead) {
   std::vector<int32_t> chunks(problem.numRanks(), 0);
   for (const Home &home : problem.homes)
     chunks[home.rank] += home.isSharded();
@@ -148,15 +148,20 @@ LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
   if (ahead.counts.size() == 1)
     llvm::fill(chunks, *llvm::max_element(chunks));
   for (size_t rank = 0; rank < chunks.size() && !ahead.counts.empty(); ++rank) {
-    if (chunks[rank] == 0 || ahead.of(rank) < chunks[rank])
+    int64_t whole = chunks[rank];
+    const char *limit = " that a rank shares";
+    if (!weights.counts.empty() && weights.of(rank) < whole) {
+      whole = weights.of(rank);
+      limit = " that gathers<weights> keeps whole";
+    }
+    const int64_t most = std::max<int64_t>(0, whole - 1);
+    if (chunks[rank] == 0 || ahead.of(rank) <= most)
       continue;
     return schedule.emitError()
            << "gathers<ahead> has " << ahead.of(rank) << " chunks for rank "
-           << rank << ", but of the " << chunks[rank]
-           << " that a rank shares only " << chunks[rank] - 1
+           << rank << ", but of the " << whole << limit << " only " << most
            << " can be gathered ahead of their use; write 0"
-           << (chunks[rank] > 1 ? " to " + std::to_string(chunks[rank] - 1)
-                                : std::string())
+           << (most > 0 ? " to " + std::to_string(most) : std::string())
            << ", or leave it out";
   }
   return success();
@@ -189,7 +194,8 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   for (const Stated &one : stated)
     if (failed(check(schedule, *problem, one)))
       return failure();
-  if (gathers && failed(checkAhead(schedule, *problem, stated.back())))
+  if (gathers &&
+      failed(checkAhead(schedule, *problem, stated.front(), stated.back())))
     return failure();
   const bool isByUnit = gathers && gathers->getRule() == GatherRule::Unit;
   if (movesState(expanded->schedule)) {

@@ -248,13 +248,13 @@ FailureOr<ShapeGroups> rondo::pipe::shapeGroups(PlanOp plan) {
   }
   constexpr const char *rule =
       "; a search over placements takes stages on one rank, or stages sharded "
-      "in one way over groups of ranks: search for orders of the plan as "
-      "written";
+      "in one way over groups of ranks";
   DenseMap<int64_t, size_t> groupOf;
   for (StageOp stage : stages) {
     if (!stage.getShardedAttr() || stage.getShares())
-      return stage.emitError() << "stage @" << stage.getSymName() << " is on "
-                               << stage.describeRanks() << rule;
+      return stage.emitError()
+             << "stage @" << stage.getSymName() << " is on "
+             << stage.describeRanks() << rule << searchAsWritten;
     if (!groups.sharded)
       groups.sharded = stage.getShardedAttr();
     if (stage.getShardedAttr() != groups.sharded ||
@@ -263,7 +263,7 @@ FailureOr<ShapeGroups> rondo::pipe::shapeGroups(PlanOp plan) {
           stage.emitError()
           << "stage @" << stage.getSymName() << " is on "
           << stage.describeRanks() << " and does not shard its state as stage @"
-          << stages.front().getSymName() << " does" << rule;
+          << stages.front().getSymName() << " does" << rule << searchAsWritten;
       error.attachNote(stages.front().getLoc())
           << "stage @" << stages.front().getSymName() << " is here";
       return error;
@@ -277,7 +277,8 @@ FailureOr<ShapeGroups> rondo::pipe::shapeGroups(PlanOp plan) {
         return stage.emitError()
                << "stage @" << stage.getSymName() << " is on "
                << stage.describeRanks() << ", but rank " << rank
-               << " shares the state of another stage with other ranks" << rule;
+               << " shares the state of another stage with other ranks" << rule
+               << searchAsWritten;
     groups.ranks.push_back(llvm::to_vector(stage.getRanks()));
   }
   return groups;

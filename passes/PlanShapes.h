@@ -26,6 +26,10 @@ struct ShapeGroups {
                                      : int64_t(ranks.front().size());
   }
 };
+/// What to do where a plan cannot be laid out again.
+inline constexpr const char *searchAsWritten =
+    ": `rondo search FILE -o found.json` searches for orders of the plan as "
+    "written";
 /// Fails with an error where stages are on several ranks, but are not all
 /// sharded in the same way over groups of one size that share no rank.
 mlir::FailureOr<ShapeGroups> shapeGroups(PlanOp plan);

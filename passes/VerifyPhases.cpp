@@ -59,7 +59,7 @@ std::vector<SmallVector<ScheduleOp, 0>> executables(ModuleOp module) {
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Partitioned: P1, P3 and P4
+// Partitioned: P1, P3 to P5
 //===----------------------------------------------------------------------===//
 
 /// P1: every layer in exactly one stage, stages in model order.
@@ -135,13 +135,24 @@ LogicalResult verifyEnds(PlanOp plan) {
   return success();
 }
 
+/// P5: where stages are sharded, some stage has state.
+LogicalResult verifyShardedState(PlanOp plan) {
+  for (StageOp stage : plan.getStages())
+    if (stage.getSharded() && !declaresWeights(plan))
+      return stage.emitError()
+             << "stage @" << stage.getSymName()
+             << " is sharded, but no layer of the plan has weights; state the "
+                "weight_bytes of its layers, or leave `sharded` out [P5]";
+  return success();
+}
+
 struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
   void runOnOperation() override {
     // P2 is local: the plan's verifier has checked it. P3 is what building the
     // problem checks.
     for (PlanOp plan : getOperation().getOps<PlanOp>())
       if (failed(verifyLayers(plan)) || failed(verifyEnds(plan)) ||
-          failed(buildProblem(plan)))
+          failed(buildProblem(plan)) || failed(verifyShardedState(plan)))
         signalPassFailure();
     markAllAnalysesPreserved();
   }

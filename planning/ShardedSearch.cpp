@@ -16,6 +16,7 @@
 #include "schedule/search/OneByOne.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rondo {
 
@@ -39,22 +40,34 @@ bool shareRanks(const std::vector<int32_t> &ranks,
                             others.end()) != ranks.end();
 }
 
+/// The first two stages that share a rank and are wanted, given their numbers
+/// and whether their ranks are the same.
+template <typename Wanted>
+std::optional<std::pair<int32_t, int32_t>> findSharing(const Problem &problem,
+                                                       const Wanted &isWanted) {
+  for (int32_t b = 0; b < problem.numStages(); ++b)
+    for (int32_t a = 0; a < b; ++a) {
+      const std::vector<int32_t> of = ranksOf(problem, a),
+                                 others = ranksOf(problem, b);
+      if (shareRanks(of, others) && isWanted(a, b, of == others))
+        return std::pair(a, b);
+    }
+  return std::nullopt;
+}
+
 /// Whether ranks that share a stage may issue collectives in different orders:
 /// some of theirs are of other ranks or in other pieces.
 bool mayCross(const Problem &problem) {
-  for (int32_t b = 0; b < problem.numStages(); ++b)
-    for (int32_t a = 0; a < b; ++a) {
-      if (!isSharded(problem, a) && !isSharded(problem, b))
-        continue;
-      const std::vector<int32_t> of = ranksOf(problem, a),
-                                 others = ranksOf(problem, b);
-      const bool areAlike =
-          of == others && problem.homes.of(a).begin()->pieces ==
-                              problem.homes.of(b).begin()->pieces;
-      if (!areAlike && shareRanks(of, others))
-        return true;
-    }
-  return false;
+  return findSharing(problem,
+                     [&](int32_t a, int32_t b, bool areTheSame) {
+                       const bool areAlike =
+                           areTheSame &&
+                           problem.homes.of(a).begin()->pieces ==
+                               problem.homes.of(b).begin()->pieces;
+                       return !areAlike &&
+                              (isSharded(problem, a) || isSharded(problem, b));
+                     })
+      .has_value();
 }
 
 /// Bytes by which the arena of the order's programs is larger than a device, by
@@ -128,15 +141,13 @@ std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
 
 /// Why no order was found.
 Fault whyNone(const Problem &problem) {
-  for (int32_t b = 0; b < problem.numStages(); ++b)
-    for (int32_t a = 0; a < b; ++a) {
-      const std::vector<int32_t> of = ranksOf(problem, a),
-                                 others = ranksOf(problem, b);
-      if (isSharded(problem, a) && isSharded(problem, b) && of != others &&
-          shareRanks(of, others))
-        return makeFault<FaultKind::NoOrderOfGroups>(a, b);
-    }
-  return makeFault<FaultKind::NoShardedOrder>();
+  const auto overlapping =
+      findSharing(problem, [&](int32_t a, int32_t b, bool areTheSame) {
+        return !areTheSame && isSharded(problem, a) && isSharded(problem, b);
+      });
+  return overlapping ? makeFault<FaultKind::NoOrderOfGroups>(
+                           overlapping->first, overlapping->second)
+                     : makeFault<FaultKind::NoShardedOrder>();
 }
 
 /// Moves the residencies of an order that fits.

@@ -66,14 +66,20 @@ std::optional<Fault> rondo::checkStaging(const Program &program,
 
 std::optional<Fault> rondo::checkArena(const Program &program,
                                        const std::vector<int64_t> &caps) {
-  for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size()); ++r)
-    if (program.arenaBytes[r] > caps[r]) {
-      Fault fault = makeRuleFault<FaultKind::ArenaOverCap>(rule);
-      fault.rank = static_cast<int32_t>(r);
-      fault.found = program.arenaBytes[r];
-      fault.allowed = caps[r];
-      return fault;
-    }
+  // The rank that lacks most says what a device must have.
+  std::optional<Fault> over;
+  for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size());
+       ++r) {
+    const int64_t excess = program.arenaBytes[r] - caps[r];
+    if (excess <= 0 || (over && excess <= over->found - over->allowed))
+      continue;
+    over = makeRuleFault<FaultKind::ArenaOverCap>(rule);
+    over->rank = static_cast<int32_t>(r);
+    over->found = program.arenaBytes[r];
+    over->allowed = caps[r];
+  }
+  if (over)
+    return over;
   std::vector<int32_t> order;
   for (int32_t p = 0; p < static_cast<int32_t>(program.pools.size()); ++p) {
     if (auto fault = checkPool(program, p))

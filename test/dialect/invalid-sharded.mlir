@@ -92,8 +92,15 @@ pipe.schedule @family of @step family<"gpipe"> gathers<unit = 4>
 
 // -----
 
-// expected-error@+1 {{gathers<unit = -4>: a unit has 1 micro-batch or more}}
+// expected-error@+2 {{unit is -4; it must be 1 or more; without it, it is that of blockwise}}
+// expected-error@+1 {{failed to parse Pipe_GathersAttr parameter 'unit'}}
 pipe.schedule @family of @step family<"gpipe"> gathers<rule = unit, unit = -4>
+
+// -----
+
+// expected-error@+2 {{unit is 0; it must be 1 or more; without it, it is that of blockwise}}
+// expected-error@+1 {{failed to parse Pipe_GathersAttr parameter 'unit'}}
+pipe.schedule @family of @step family<"blockwise"> gathers<rule = unit, unit = 0>
 
 // -----
 

@@ -100,3 +100,14 @@ pipe.plan @step of @timed on @lab microbatches(2) {
   pipe.stage @s1 [@l1] on 0
   pipe.stage @s2 [@l2] on 0 from [@s0]
 }
+
+// -----
+
+// P5: there is nothing to share.
+
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @timed on @two microbatches(4) samples(2) {
+  // expected-error @below {{stage @s0 is sharded, but no layer of the plan has weights; state the weight_bytes of its layers, or leave `sharded` out [P5]}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}

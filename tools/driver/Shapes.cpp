@@ -42,8 +42,8 @@ int readBasePlan(ModuleFile &file, const std::string &path,
     if (stage.getRecomputeAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()
                         << " recomputes; a search over placements takes stages "
-                           "that keep their activations: search for orders of "
-                           "the plan as written";
+                           "that keep their activations"
+                        << pipe::searchAsWritten;
       return Failure;
     } else if (stage.getCostsAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()

@@ -62,6 +62,10 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
                                  expanded->schedule, comparison.needsTimes());
   if (candidate.fault && !candidate.isOverCap())
     return pipe::emitFault(*candidate.fault, *expanded, problem, op);
+  if (candidate.schedule && op.accumulatesInIndexOrder())
+    if (auto fault = checkAccumulation(problem, expanded->schedule))
+      op.emitWarning("compile refuses this order: ")
+          << describe(*fault, problem);
   // Of one iteration there is no earlier norm.
   candidate.clipsByNorm =
       problem.iterations > 1 && op.getClip() == pipe::Clip::Global;

@@ -263,6 +263,10 @@ TEST(ProgramMemory, ArenaAboveTheCap) {
   EXPECT_EQ(describe(*fault, p.problem),
             "rank 0 needs an arena of 576 bytes, 1 more "
             "than its device's 575 [L4]");
+  // The rank that lacks most.
+  p.program.arenaBytes[1] = 1000;
+  EXPECT_EQ(checkArena(p.program, {575, 998})->rank, 1);
+  EXPECT_EQ(checkArena(p.program, {574, 999})->rank, 0);
   EXPECT_EQ(fault->kind, FaultKind::ArenaOverCap);
 }
 
