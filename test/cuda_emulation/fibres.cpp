@@ -33,6 +33,13 @@ namespace {
 /// untouched pages cost nothing.
 constexpr size_t stackBytes = 256 << 10;
 
+/// What a thread of a block has of its stack: if all began at the same place of
+/// a page, they would take turns in the same few lines of the cache.
+constexpr size_t usedBytes(unsigned thread) {
+  constexpr size_t line = 64, places = 256;
+  return stackBytes - thread % places * line;
+}
+
 [[noreturn]] void fail(const char *what) {
   std::fprintf(stderr, "cuda emulation: %s\n", what);
   std::abort();
@@ -64,18 +71,18 @@ rondoEmulationSwitch:
   ret
 .size rondoEmulationSwitch, .-rondoEmulationSwitch
 )");
-void prepare(Context &context, char *stack, void (*entry)()) {
-  auto **top = reinterpret_cast<void **>(stack + stackBytes) - 2;
+void prepare(Context &context, char *stack, size_t bytes, void (*entry)()) {
+  auto **top = reinterpret_cast<void **>(stack + bytes) - 2;
   *top = reinterpret_cast<void *>(entry);
   context = top - 6;
 }
 void switchTo(Context &from, Context &to) { rondoEmulationSwitch(&from, to); }
 #else
 using Context = ucontext_t;
-void prepare(Context &context, char *stack, void (*entry)()) {
+void prepare(Context &context, char *stack, size_t bytes, void (*entry)()) {
   getcontext(&context);
   context.uc_stack.ss_sp = stack;
-  context.uc_stack.ss_size = stackBytes;
+  context.uc_stack.ss_size = bytes;
   context.uc_link = nullptr;
   makecontext(&context, entry, 0);
 }
@@ -217,7 +224,7 @@ private:
                           thread / 32,
                           static_cast<unsigned char *>(place.shared)};
           fibre.copies.assign(1, {});
-          prepare(fibre.context, fibre.stack, enter);
+          prepare(fibre.context, fibre.stack, usedBytes(thread), enter);
           place.ready.push_back(thread);
         }
     shuffle(place);
