@@ -8,6 +8,8 @@
 #include "schedule/Repeating.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace rondo {
 
@@ -199,9 +201,25 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
   return std::move(planned.programs.front().program.arenaBytes);
 }
 
-bool mayBlock(const Problem &problem) {
+/// The most queues that a rank may launch into: to each rank that it sends to,
+/// from each that it receives from, and for collectives.
+static int32_t mostQueues(const Problem &problem) {
+  std::set<std::pair<int32_t, int32_t>> channels;
+  for (const Edge &edge : problem.edges)
+    channels.insert({problem.rankOf(edge.from), problem.rankOf(edge.to)});
+  std::vector<int32_t> queues(problem.numRanks(), 1);
+  for (const auto &[from, to] : channels)
+    if (from != to) {
+      ++queues[from];
+      ++queues[to];
+    }
+  return *std::max_element(queues.begin(), queues.end());
+}
+
+bool mayBlock(const PlanFigures &plan, const Problem &problem) {
   return problem.channels.receiveSlots > 0 ||
-         problem.channels.queues == Queues::PerRank;
+         problem.channels.queues == Queues::PerRank ||
+         (plan.resident > 0 && mostQueues(problem) > plan.resident);
 }
 
 std::optional<Fault> findBlocked(const PlanFigures &plan,
@@ -212,8 +230,9 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
     return std::move(*fault);
   for (const LoweredProgram &each :
        std::get<std::vector<LoweredProgram>>(lowered))
-    if (auto fault = checkWaitCycle(each.executing, each.program))
-      return fault;
+    for (auto rule : {checkWaitCycle, checkResidency})
+      if (auto fault = rule(each.executing, each.program))
+        return fault;
   return std::nullopt;
 }
 

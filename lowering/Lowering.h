@@ -154,9 +154,10 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
                                             const Schedule &schedule);
 
 /// Whether programs of a legal schedule may wait for each other forever: only
-/// under channels that limit what may be under way.
-bool mayBlock(const Problem &problem);
-/// The first of a schedule's programs that does not run to its end (L2).
+/// under channels that limit what may be under way, or where a rank has more
+/// queues than the plan lets launches be in flight. O(edges * log edges).
+bool mayBlock(const PlanFigures &plan, const Problem &problem);
+/// The first of a schedule's programs that does not run to its end (L2, L6).
 std::optional<Fault> findBlocked(const PlanFigures &plan,
                                  const Problem &problem,
                                  const Schedule &schedule);

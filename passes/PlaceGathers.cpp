@@ -101,11 +101,17 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
 /// How many micro-batches a unit of the rule has.
 FailureOr<int64_t> unitOfRule(ScheduleOp schedule, const Problem &problem,
                               int64_t stated) {
-  if (stated > problem.microbatches)
-    return schedule.emitError() << "gathers<unit = " << stated
-                                << "> is more than the " << problem.microbatches
-                                << " micro-batches of an iteration; write 1 to "
-                                << problem.microbatches << ", or leave it out";
+  if (stated > problem.microbatches) {
+    InFlightDiagnostic error = schedule.emitError()
+                               << "gathers<unit = " << stated
+                               << "> is more than the " << problem.microbatches
+                               << " micro-batches of an iteration; write 1 to "
+                               << problem.microbatches;
+    if (FamilyAttr family = schedule.getFamilyAttr();
+        family && family.getName() == "blockwise")
+      error << ", or leave it out";
+    return error;
+  }
   FailureOr<int64_t> unit =
       stated > 0 ? FailureOr<int64_t>(stated) : unitOf(schedule, problem);
   if (succeeded(unit) && *unit == 0)

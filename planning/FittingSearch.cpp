@@ -87,7 +87,8 @@ void holdFewer(const Problem &problem, const std::vector<int64_t> &peaks,
 /// Whether programs of some schedule may not run on the plan's devices.
 bool mayFail(const PlanFigures &plan, const Problem &problem,
              bool limitsArenas) {
-  return mayBlock(problem) || (limitsArenas && mayOverflow(plan, problem));
+  return mayBlock(plan, problem) ||
+         (limitsArenas && mayOverflow(plan, problem));
 }
 
 /// Why a schedule's programs do not run: they wait for each other, or an arena
@@ -99,10 +100,14 @@ std::optional<Fault> tighten(const FittingSearch &search,
                              std::vector<int64_t> &caps) {
   const PlanFigures &plan = search.plan;
   const Problem &problem = search.problem;
-  if (mayBlock(problem) && findBlocked(plan, problem, schedule)) {
-    holdFewer(problem, simulation.peakBytes, caps);
-    return makeFault<FaultKind::NoProgramRuns>(problem.channels.receiveSlots);
-  }
+  if (mayBlock(plan, problem))
+    if (auto blocked = findBlocked(plan, problem, schedule)) {
+      holdFewer(problem, simulation.peakBytes, caps);
+      return blocked->rule == Rule::Residency
+                 ? makeFault<FaultKind::NoProgramInFlight>(plan.resident)
+                 : makeFault<FaultKind::NoProgramRuns>(
+                       problem.channels.receiveSlots);
+    }
   if (!search.limitsArenas)
     return std::nullopt;
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);

@@ -14,12 +14,13 @@ inline constexpr int64_t mostActionsToLower = 50000;
 /// And those with more than this too long for a choice at all.
 inline constexpr int64_t mostActionsToLowerOnce = int64_t(1) << 20;
 
-/// What programs of the plan allocate, and its devices; both must outlive it.
-/// Plans that declare no weights have no arenas.
+/// What programs of the plan allocate, whether they run, and its devices; both
+/// must outlive it. Plans that declare no weights have no arenas.
 inline ArenaLimits arenaLimits(const PlanFigures &plan,
                                const Problem &problem) {
   if (!plan.declaresWeights)
     return {};
+  ArenaLimits limits;
   auto upTo = [&plan, &problem](int64_t most) {
     return
         [&plan, &problem, most](
@@ -29,7 +30,15 @@ inline ArenaLimits arenaLimits(const PlanFigures &plan,
           return arenaOf(plan, problem, schedule);
         };
   };
-  return {upTo(mostActionsToLower), upTo(mostActionsToLowerOnce), plan.devices};
+  limits.arenaOf = upTo(mostActionsToLower);
+  limits.arenaOfOne = upTo(mostActionsToLowerOnce);
+  if (mayBlock(plan, problem))
+    limits.runs = [&plan, &problem](const Schedule &schedule) {
+      return schedule.numActions() > mostActionsToLower ||
+             !findBlocked(plan, problem, schedule);
+    };
+  limits.devices = plan.devices;
+  return limits;
 }
 
 } // namespace rondo

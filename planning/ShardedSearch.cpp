@@ -79,7 +79,8 @@ std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
   if (!plan.declaresWeights)
     return excess;
   const auto arena = arenaOf(plan, problem, schedule);
-  if (!arena || (mayCross(problem) && findBlocked(plan, problem, schedule)))
+  if (!arena || ((mayCross(problem) || mayBlock(plan, problem)) &&
+                 findBlocked(plan, problem, schedule)))
     return std::nullopt;
   for (size_t rank = 0; rank < arena->size(); ++rank)
     if (plan.devices[rank] != noMemoryCap)
@@ -140,14 +141,17 @@ std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
 }
 
 /// Why no order was found.
-Fault whyNone(const Problem &problem) {
+Fault whyNone(const PlanFigures &plan, const Problem &problem) {
   const auto overlapping =
       findSharing(problem, [&](int32_t a, int32_t b, bool areTheSame) {
         return !areTheSame && isSharded(problem, a) && isSharded(problem, b);
       });
-  return overlapping ? makeFault<FaultKind::NoOrderOfGroups>(
-                           overlapping->first, overlapping->second)
-                     : makeFault<FaultKind::NoShardedOrder>();
+  if (overlapping)
+    return makeFault<FaultKind::NoOrderOfGroups>(overlapping->first,
+                                                 overlapping->second);
+  if (plan.resident > 0 && mayBlock(plan, problem))
+    return makeFault<FaultKind::NoProgramInFlight>(plan.resident);
+  return makeFault<FaultKind::NoShardedOrder>();
 }
 
 /// Moves the residencies of an order that fits.
@@ -304,7 +308,7 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
   }
   if (!best) {
     // That of a search is of whole state, and of its caps.
-    last.fault = whyNone(problem);
+    last.fault = whyNone(plan, problem);
     return last;
   }
   best->bound = bound;

@@ -23,6 +23,9 @@ struct ArenaLimits {
   /// The same of a single schedule, which may be larger; it may take seconds.
   std::function<std::optional<std::vector<int64_t>>(const Schedule &)>
       arenaOfOne;
+  /// Whether the programs of a legal schedule run to their end, however few
+  /// launches of a rank may be in flight (L2, L6); empty: all do.
+  std::function<bool(const Schedule &)> runs;
   /// What they may allocate, by rank; noMemoryCap where there is no limit.
   std::vector<int64_t> devices;
 };

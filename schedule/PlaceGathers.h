@@ -99,7 +99,8 @@ std::string textOf(const Residencies &residencies);
 struct FittingResidencies {
   Residencies residencies;
   /// Set where memory is in the way of faster ones: which, and by how many
-  /// bytes they exceed the cap or the device of the rank that lacks most.
+  /// bytes they exceed the cap or the device of the rank that lacks most; or
+  /// where their programs do not run: no rank.
   struct Lack {
     Residencies fastest;
     int32_t rank = -1;
@@ -118,8 +119,9 @@ using FixResidencies = std::function<Residencies(Residencies)>;
 /// than devices, the next best that holds less on these ranks, and so on, at
 /// most 12 times. Then one chunk at a time, then one micro-batch at a time,
 /// also where nothing else keeps the caps. Where nothing fits, what lacks
-/// least. Of `arenas` only `arenaOf` is asked; what it does not know counts as
-/// fitting. `fix` is applied to all that is tried.
+/// least. Of `arenas` only `arenaOf` and `runs` are asked; what is not known
+/// counts as fitting, and what does not run as lacking most. `fix` is applied
+/// to all that is tried.
 FittingResidencies chooseFitting(const Problem &problem,
                                  const Schedule &schedule,
                                  const ArenaLimits &arenas,

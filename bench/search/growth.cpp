@@ -21,7 +21,8 @@ void measureGrowth(const Settings &settings) {
     int64_t limitMs;
   } sizes[] = {{16, 2, 128, 1000},    {32, 4, 128, 300},
                {64, 2, 512, 1000},    {256, 1, 4096, 10000},
-               {256, 2, 4096, 10000}, {1024, 1, 8192, 60000}};
+               {256, 2, 4096, 10000}, {1024, 1, 8192, 60000},
+               {1024, 2, 4096, 60000}};
   const Costs costs = {"growth", 10000, 11000, 8000, 500, 0, 0};
   for (const auto &size : sizes) {
     const std::string name = "p" + std::to_string(size.ranks) + "-v" +

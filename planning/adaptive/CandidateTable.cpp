@@ -204,7 +204,7 @@ void Finder::addGroups() {
 static SearchResult searchWithin(const PlanFigures &plan,
                                  const Problem &problem,
                                  const SearchOptions &options) {
-  if (!mayBlock(problem) && !mayOverflow(plan, problem))
+  if (!mayBlock(plan, problem) && !mayOverflow(plan, problem))
     return search(problem, options);
   Problem tightened = problem;
   return searchFitting({plan, problem, roughBound(problem), tightened, search,

@@ -128,7 +128,7 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   const RunSearch run = [](const Problem &of, const SearchOptions &how) {
     return search(of, how);
   };
-  if (!mayBlock(problem) && !mayOverflow(plan, problem))
+  if (!mayBlock(plan, problem) && !mayOverflow(plan, problem))
     return run(problem, options);
   Problem tightened = problem;
   return searchFitting({plan, problem, roughBound(problem), tightened, run,

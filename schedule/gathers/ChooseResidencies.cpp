@@ -245,8 +245,13 @@ bool Chooser::judge(const Trial &trial, const ArenaLimits &arenas, bool byLack,
   worst = {trial.residencies};
   std::vector<int64_t> held = trial.peakBytes, limits = problem.memoryCaps;
   if (!trial.isOver(limits) && arenas.arenaOf) {
-    auto arena = arenas.arenaOf(
-        placeGathersByRank(problem, schedule, trial.residencies));
+    const Schedule placed =
+        placeGathersByRank(problem, schedule, trial.residencies);
+    if (arenas.runs && !arenas.runs(placed)) {
+      worst.bytes = std::numeric_limits<int64_t>::max();
+      return false;
+    }
+    auto arena = arenas.arenaOf(placed);
     if (!arena)
       return true;
     held = std::move(*arena);

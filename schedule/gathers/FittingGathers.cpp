@@ -27,12 +27,16 @@ std::string rondo::textOf(const Residencies &residencies) {
 }
 
 std::string rondo::describe(const FittingResidencies &chosen) {
-  return textOf(chosen.residencies) +
-         " is the fastest of those tried that fit; " +
-         textOf(chosen.lack->fastest) + " is faster, but rank " +
-         std::to_string(chosen.lack->rank) + " lacks " +
-         std::to_string(chosen.lack->bytes) +
-         (chosen.lack->bytes == 1 ? " byte for it" : " bytes for it");
+  const FittingResidencies::Lack &lack = *chosen.lack;
+  const std::string text = textOf(chosen.residencies) +
+                           " is the fastest of those tried that fit; " +
+                           textOf(lack.fastest) + " is faster, but ";
+  if (lack.rank < 0)
+    return text + "its programs wait for each other, since few launches of a "
+                  "rank may be in flight";
+  return text + "rank " + std::to_string(lack.rank) + " lacks " +
+         std::to_string(lack.bytes) +
+         (lack.bytes == 1 ? " byte for it" : " bytes for it");
 }
 
 Schedule rondo::withGathers(const Problem &problem, Schedule schedule,
