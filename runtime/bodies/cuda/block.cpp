@@ -74,8 +74,8 @@ template <typename T> struct Block {
     geluForward(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
   }
 
-  /// The gradient of GELU's input, over the input: rows by rows, each behind
-  /// those that are still read (BlockSavedForW).
+  /// The gradient of GELU's input, over the input: each part of the rows over
+  /// those that were read before it (BlockSavedForW).
   void feedForwardGrad(const T *outputGrad) const {
     const int64_t atOnce = geluGradRows(rows, hidden, ffn);
     for (int64_t first = 0; first < rows; first += atOnce)
