@@ -73,21 +73,28 @@ struct Model {
               2.0 * rows * in * out, o.layers,
               [&] { linear.weightGrad(in, out, x, y, grads); });
   }
-  /// The product with GELU, or its gradient, or false.
-  bool gelu(Epilogue epilogue) {
+  /// The product with GELU, or its gradient, or false; the latter `atOnce` rows
+  /// at a time, each over rows of the input before it.
+  bool gelu(Epilogue epilogue, int64_t atOnce) {
+    bool isDone = true;
+    for (int64_t first = 0; isDone && first < rows; first += atOnce)
+      isDone = geluRows(epilogue, first, std::min(atOnce, rows - first));
+    return isDone;
+  }
+  bool geluRows(Epilogue epilogue, int64_t first, int64_t count) {
     Product product{};
-    product.rows = rows;
+    product.rows = count;
     product.columns = ffn;
     product.inner = hidden;
     product.type = product.resultType = DType::Bf16;
-    product.a = {x, hidden};
+    product.a = {x + first * hidden, hidden};
     const bool isForward = epilogue == Epilogue::BiasGelu;
     product.b = {weights, isForward ? ffn : hidden, !isForward};
-    product.d = y;
+    product.d = y + first * ffn;
     product.stride = ffn;
     product.epilogue = epilogue;
     product.bias = isForward ? bias : nullptr;
-    product.aux = wide;
+    product.aux = wide + first * ffn;
     return clock.gemms.tryGelu(clock.stream, product, workspace);
   }
 
@@ -131,20 +138,28 @@ struct Model {
     const double square = double(o.batch) * o.sequence * o.sequence * hidden;
     attentionForwards(4 * row, 2 * square);
     forward("proj, residual", hidden, hidden, normal);
-    const bool fuses = gelu(Epilogue::BiasGelu) && gelu(Epilogue::GeluGrad);
+    const int64_t part = geluGradRows(rows, hidden, ffn);
+    const bool fuses =
+        gelu(Epilogue::BiasGelu, rows) && gelu(Epilogue::GeluGrad, part);
     if (fuses)
       table.row("fc with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
                 2.0 * rows * hidden * ffn, o.layers,
-                [&] { gelu(Epilogue::BiasGelu); });
+                [&] { gelu(Epilogue::BiasGelu, rows); });
     forward("fc", hidden, ffn, nullptr, fuses ? 0 : o.layers);
     table.row("gelu", 2 * wideRow, 0, fuses ? 0 : o.layers,
               [&] { geluForward(stream, rows * ffn, wide, y); });
     forward("fcProj, residual", ffn, hidden, normal);
 
-    if (fuses)
-      table.row("fcProj I with gelu", row + 2 * wideRow + 2.0 * hidden * ffn,
-                2.0 * rows * hidden * ffn, o.layers,
-                [&] { gelu(Epilogue::GeluGrad); });
+    auto geluGrad = [&](const char *name, int64_t atOnce, int64_t count) {
+      table.row(name, row + 2 * wideRow + 2.0 * hidden * ffn,
+                2.0 * rows * hidden * ffn, count,
+                [&] { gelu(Epilogue::GeluGrad, atOnce); });
+    };
+    if (fuses) {
+      geluGrad("fcProj I with gelu", part, o.layers);
+      // What the parts cost.
+      geluGrad("fcProj I with gelu, whole", rows, 0);
+    }
     inputGrad("fcProj I", ffn, hidden, fuses ? 0 : o.layers);
     table.row("gelu I", 3 * wideRow, 0, fuses ? 0 : o.layers,
               [&] { geluInputGrad(stream, rows * ffn, wide, y); });
@@ -170,9 +185,8 @@ struct Model {
 
     const int64_t chunks = columnSumChunks(rows);
     float *qkvPartials = partials + chunks * ffn;
-    table.row("gelu and fc column sums", 3 * wideRow, 0, o.layers, [&] {
-      geluAndColumnSums(stream, rows, ffn, x, y, wide, partials);
-    });
+    table.row("fc column sums", wideRow, 0, o.layers,
+              [&] { columnSums(stream, rows, ffn, ffn, wide, partials); });
     weightGrad("fcProj W", ffn, hidden);
     weightGrad("fc W", hidden, ffn);
     weightGrad("proj W", hidden, hidden);

@@ -99,13 +99,25 @@ struct BlockSavedForI {
         logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))) {}
 };
 
-/// In place, I turns q, k and v into their gradients, the normals into the
-/// norms' outputs, and the output of GELU into the gradient of its input. W
-/// recomputes that output from the input, which costs one pass instead of
-/// another buffer. I fills the last three regions.
+/// Rows of GELU's input whose gradient I makes at once: few enough that the
+/// gradient of the first ones fits where I later puts two tensors of `hidden`
+/// columns, and a multiple of 8, so that all begin at multiples of 16 bytes.
+constexpr int64_t geluGradRows(int64_t rows, int64_t hidden, int64_t ffn) {
+  const int64_t parts = chunksOf(ffn, 2 * hidden);
+  return smaller(rows, chunksOf(chunksOf(rows, parts), 8) * 8);
+}
+
+/// In place, I turns q, k and v into their gradients, and the normals into the
+/// norms' outputs. W needs GELU's output, which F leaves, and the gradient of
+/// its input, which takes the place of the input although no product may write
+/// over what it reads: the gradient begins in front of the input, and I makes
+/// geluGradRows() rows of it at a time, over rows of the input that it no
+/// longer needs. Then middleGrad and outputGrad follow, where the last rows of
+/// the input were. I fills those two, geluGrad and vectorGrads.
 struct BlockSavedForW {
   ByteLayout all;
-  int64_t normal1, qkv, attention, normal2, beforeGelu, afterGelu;
+  int64_t normal1, qkv, attention, normal2, afterGelu;
+  int64_t geluGrad, beforeGelu;
   int64_t middleGrad, outputGrad;
   /// [6][hidden] of fp32: gradients of gain and bias of the first norm, then
   /// the four sums of the second (normInputGradKeeping() in
@@ -115,8 +127,10 @@ struct BlockSavedForW {
   constexpr explicit BlockSavedForW(const LayerDesc &layer)
       : all(), normal1(all.place(wide(layer))), qkv(all.place(3 * wide(layer))),
         attention(all.place(wide(layer))), normal2(all.place(wide(layer))),
-        beforeGelu(all.place(ffn(layer))), afterGelu(all.place(ffn(layer))),
-        middleGrad(all.place(wide(layer))), outputGrad(all.place(wide(layer))),
+        afterGelu(all.place(ffn(layer))), geluGrad(all.place(front(layer))),
+        beforeGelu(all.place(ffn(layer))),
+        middleGrad(geluGrad + alignedBytes(ffn(layer))),
+        outputGrad(middleGrad + alignedBytes(wide(layer))),
         vectorGrads(all.place(floatBytes(6 * layer.hidden))) {}
 
 private:
@@ -125,6 +139,13 @@ private:
   }
   static constexpr int64_t ffn(const LayerDesc &layer) {
     return activationBytes(layer, numTokens(layer) * layer.ffn);
+  }
+  /// How far the gradient begins in front of the input.
+  static constexpr int64_t front(const LayerDesc &layer) {
+    const int64_t rows =
+        geluGradRows(numTokens(layer), layer.hidden, layer.ffn);
+    return larger(2 * alignedBytes(wide(layer)),
+                  activationBytes(layer, rows * layer.ffn));
   }
 };
 

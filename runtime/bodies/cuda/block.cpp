@@ -74,24 +74,32 @@ template <typename T> struct Block {
     geluForward(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
   }
 
-  /// The gradient of GELU's input, in place of GELU's output.
+  /// The gradient of GELU's input, over the input: each part of the rows over
+  /// those that were read before it (BlockSavedForW).
   void feedForwardGrad(const T *outputGrad) const {
+    const int64_t atOnce = geluGradRows(rows, hidden, ffn);
+    for (int64_t first = 0; first < rows; first += atOnce)
+      geluGrad(smaller(atOnce, rows - first), outputGrad + first * hidden,
+               forW(s.beforeGelu) + first * ffn,
+               forW(s.geluGrad) + first * ffn);
+  }
+  void geluGrad(int64_t count, const T *outputGrad, T *before, T *grad) const {
     Product product{};
-    product.rows = rows;
+    product.rows = count;
     product.columns = ffn;
     product.inner = hidden;
     product.type = product.resultType = dtypeOf<T>();
     product.a = {outputGrad, hidden};
     product.b = {weights[at.fcProj], hidden, true};
-    product.d = forW(s.afterGelu);
+    product.d = grad;
     product.stride = ffn;
     product.epilogue = Epilogue::GeluGrad;
-    product.aux = forW(s.beforeGelu);
+    product.aux = before;
     if (stream.gemms->tryGelu(stream, product, workspace))
       return;
-    linear.inputGrad(ffn, hidden, outputGrad, weights[at.fcProj],
-                     forW(s.afterGelu));
-    geluInputGrad(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
+    Linear<T>{stream, workspace, count}.inputGrad(ffn, hidden, outputGrad,
+                                                  weights[at.fcProj], grad);
+    geluInputGrad(stream, count * ffn, before, grad);
   }
 
   int64_t rows, hidden, ffn;
@@ -146,7 +154,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   float *norm2Sums = b.partials();
 
   b.feedForwardGrad(outputGrad);
-  b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu), b.weights[b.at.fc],
+  b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.geluGrad), b.weights[b.at.fc],
                      scratch);
   normInputGradKeeping<T>(
       b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
@@ -173,17 +181,15 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
 template <typename T>
 void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
-  T *scratch = b.activations();
 
   // The sums of both biases wait for the other vectors.
   const int64_t chunks = columnSumChunks(b.rows);
   float *fcSums = b.partials(), *qkvSums = fcSums + chunks * b.ffn;
-  geluAndColumnSums<T>(b.stream, b.rows, b.ffn, b.forW(b.s.beforeGelu), scratch,
-                       b.forW(b.s.afterGelu), fcSums);
-  b.linear.weightGrad(b.ffn, b.hidden, scratch, b.forW(b.s.outputGrad),
-                      b.grad(b.at.fcProj));
+  columnSums<T>(b.stream, b.rows, b.ffn, b.ffn, b.forW(b.s.geluGrad), fcSums);
+  b.linear.weightGrad(b.ffn, b.hidden, b.forW(b.s.afterGelu),
+                      b.forW(b.s.outputGrad), b.grad(b.at.fcProj));
   b.linear.weightGrad(b.hidden, b.ffn, b.forW(b.s.normal2),
-                      b.forW(b.s.afterGelu), b.grad(b.at.fc));
+                      b.forW(b.s.geluGrad), b.grad(b.at.fc));
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
                       b.forW(b.s.middleGrad), b.grad(b.at.proj));
   b.linear.weightGrad(b.hidden, 3 * b.hidden, b.forW(b.s.normal1),

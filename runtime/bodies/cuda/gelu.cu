@@ -3,7 +3,7 @@
 
 #include "runtime/bodies/cuda/gelu.h"
 
-#include "runtime/bodies/cuda/column_sums.h"
+#include "runtime/base/cuda/thread.h"
 
 namespace rondo::runtime::cuda {
 
@@ -62,55 +62,11 @@ void onElements(const Stream &stream, int64_t count, const T *x, T *y) {
          count, x, y);
 }
 
-/// y = gelu(x) beside the sums of another tensor's columns.
-template <typename T, int width, int atOnce> struct GeluAlong {
-  const T *x;
-  T *y;
-  int64_t columns;
-  float value[atOnce][width];
-
-  __device__ __forceinline__ void read(int number, int64_t row,
-                                       int64_t column) {
-    load(value[number], x + row * columns + column);
-  }
-  __device__ __forceinline__ void write(int number, int64_t row,
-                                        int64_t column) {
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      value[number][i] *= geluShare(value[number][i]);
-    store(y + row * columns + column, value[number]);
-  }
-};
-
-template <typename T, int width>
-__global__ void __launch_bounds__(sumThreads)
-    geluAndColumnSumsKernel(int64_t rows, int64_t columns, const T *x, T *y,
-                            const T *values, float *partials) {
-  constexpr int atOnce = 4;
-  sumColumns<width, atOnce>(rows, columns, columns, values, partials,
-                            GeluAlong<T, width, atOnce>{x, y, columns, {}});
-}
-
 } // namespace
 
 template <typename T>
 void geluForward(const Stream &stream, int64_t count, const T *x, T *y) {
   onElements<Gelu>(stream, count, x, y);
-}
-
-template <typename T>
-void geluAndColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                       const T *x, T *y, const T *values, float *partials) {
-  constexpr int width = 16 / sizeof(T);
-  if (inPacks(columns, columns, values) && inPacks(columns, columns, x) &&
-      inPacks(columns, columns, y))
-    launch(stream, geluAndColumnSumsKernel<T, width>,
-           sumBlocks(rows, columns, width), sumThreads, sumSharedBytes(width),
-           rows, columns, x, y, values, partials);
-  else
-    launch(stream, geluAndColumnSumsKernel<T, 1>, sumBlocks(rows, columns, 1),
-           sumThreads, sumSharedBytes(1), rows, columns, x, y, values,
-           partials);
 }
 
 template <typename T>
@@ -120,8 +76,6 @@ void geluInputGrad(const Stream &stream, int64_t count, const T *x, T *grad) {
 
 #define RONDO_INSTANTIATE(T)                                                   \
   template void geluForward(const Stream &, int64_t, const T *, T *);          \
-  template void geluAndColumnSums(const Stream &, int64_t, int64_t, const T *, \
-                                  T *, const T *, float *);                    \
   template void geluInputGrad(const Stream &, int64_t, const T *, T *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)

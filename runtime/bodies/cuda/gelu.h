@@ -19,13 +19,6 @@ namespace rondo::runtime::cuda {
 template <typename T>
 void geluForward(const Stream &stream, int64_t count, const T *x, T *y);
 
-/// y = gelu(x), and the sums of the columns of `values`, of the same shape
-/// [rows, columns], as columnSums() makes them (reduce.h): W's two passes over
-/// the feed-forward in one launch.
-template <typename T>
-void geluAndColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                       const T *x, T *y, const T *values, float *partials);
-
 /// grad *= slope of gelu at x.
 template <typename T>
 void geluInputGrad(const Stream &stream, int64_t count, const T *x, T *grad);

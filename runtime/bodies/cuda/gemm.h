@@ -54,7 +54,7 @@ struct Product {
   Epilogue epilogue = Epilogue::None;
   /// [columns].
   const void *bias = nullptr;
-  /// [rows, columns], contiguous.
+  /// [rows, columns], contiguous, apart from d.
   void *aux = nullptr;
 };
 

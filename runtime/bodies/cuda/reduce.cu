@@ -3,7 +3,8 @@
 
 #include "runtime/bodies/cuda/reduce.h"
 
-#include "runtime/bodies/cuda/column_sums.h"
+#include "runtime/base/cuda/thread.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <algorithm>
 #include <cassert>
@@ -62,17 +63,60 @@ __global__ void __launch_bounds__(32 * groups)
   }
 }
 
-/// Does nothing beside the sums.
-struct Nothing {
-  __device__ __forceinline__ void read(int, int64_t, int64_t) {}
-  __device__ __forceinline__ void write(int, int64_t, int64_t) {}
-};
+/// Warps of a block of columnSumsKernel(). A warp takes every eighth row, so
+/// that a thread has few rows and most of them in flight.
+constexpr int sumWarps = 8, sumThreads = 32 * sumWarps;
 
+/// Adds `count` rows, every eighth from `row`. All loads are made before one is
+/// used.
+template <int count, int width, typename T>
+__device__ __forceinline__ void addRows(float (&sums)[width], int64_t row,
+                                        int64_t column, int64_t stride,
+                                        const T *values) {
+  float value[count][width];
+#pragma unroll
+  for (int a = 0; a < count; ++a)
+    load(value[a], values + (row + a * sumWarps) * stride + column);
+#pragma unroll
+  for (int a = 0; a < count; ++a)
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      sums[i] += value[a][i];
+}
+
+/// partials[blockIdx.y][c] = sum of values[row][c] over the block's
+/// columnSumRows rows, in an order that the number of rows decides. A thread
+/// has packs of `width` columns.
 template <typename T, int width>
 __global__ void __launch_bounds__(sumThreads)
     columnSumsKernel(int64_t rows, int64_t columns, int64_t stride,
                      const T *values, float *partials) {
-  sumColumns<width, 8>(rows, columns, stride, values, partials, Nothing());
+  constexpr int atOnce = 8;
+  auto *scratch = reinterpret_cast<float *>(sharedMemory());
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int64_t column = (int64_t(blockIdx.x) * 32 + lane) * width;
+  const int64_t first = int64_t(blockIdx.y) * columnSumRows;
+  const int64_t last =
+      first + columnSumRows < rows ? first + columnSumRows : rows;
+  float sums[width] = {};
+  if (column < columns) {
+    int64_t row = first + warp;
+    for (; row + (atOnce - 1) * sumWarps < last; row += atOnce * sumWarps)
+      addRows<atOnce>(sums, row, column, stride, values);
+    for (; row < last; row += sumWarps)
+      addRows<1>(sums, row, column, stride, values);
+  }
+  store(scratch + threadIdx.x * width, sums);
+  __syncthreads();
+  // A thread per column.
+  const int64_t mine = int64_t(blockIdx.x) * 32 * width + threadIdx.x;
+  if (threadIdx.x >= 32 * width || mine >= columns)
+    return;
+  float total = 0;
+#pragma unroll
+  for (int w = 0; w < sumWarps; ++w)
+    total += scratch[w * 32 * width + threadIdx.x];
+  partials[blockIdx.y * columns + mine] = total;
 }
 
 template <typename T>
@@ -117,18 +161,27 @@ void addVectors(const Stream &stream, int64_t count, const float *values,
   addUp(stream, list, entries, true);
 }
 
+template <typename T, int width>
+static void launchColumnSums(const Stream &stream, int64_t rows,
+                             int64_t columns, int64_t stride, const T *values,
+                             float *partials) {
+  const dim3 blocks(blocksFor(columns, 32 * width),
+                    static_cast<unsigned>(columnSumChunks(rows)));
+  launch(stream, columnSumsKernel<T, width>, blocks, sumThreads,
+         int64_t(sumThreads) * width * int64_t(sizeof(float)), rows, columns,
+         stride, values, partials);
+}
+
 template <typename T>
 void columnSums(const Stream &stream, int64_t rows, int64_t columns,
                 int64_t stride, const T *values, float *partials) {
+  // Of 16 bytes, if all rows begin at a multiple of that.
   constexpr int width = 16 / sizeof(T);
-  if (inPacks(columns, stride, values))
-    launch(stream, columnSumsKernel<T, width>, sumBlocks(rows, columns, width),
-           sumThreads, sumSharedBytes(width), rows, columns, stride, values,
-           partials);
+  if (columns % width == 0 && stride % width == 0 &&
+      reinterpret_cast<uintptr_t>(values) % 16 == 0)
+    launchColumnSums<T, width>(stream, rows, columns, stride, values, partials);
   else
-    launch(stream, columnSumsKernel<T, 1>, sumBlocks(rows, columns, 1),
-           sumThreads, sumSharedBytes(1), rows, columns, stride, values,
-           partials);
+    launchColumnSums<T, 1>(stream, rows, columns, stride, values, partials);
 }
 
 template <typename T>

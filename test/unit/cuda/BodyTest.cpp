@@ -14,10 +14,12 @@ using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(Bodies, Types);
 
 // One token, heads of every kind of width, rows not divisible by packs,
-// sequences that end within a tile.
+// sequences that end within a tile, and gradients of GELU in one to three
+// parts.
 const Sizes someSizes[] = {
     {1, 1, 4, 1, 8, 3},     {2, 5, 12, 3, 20, 7},     {1, 7, 10, 2, 9, 13},
     {2, 67, 32, 4, 96, 50}, {1, 33, 72, 2, 144, 130}, {2, 16, 64, 1, 256, 37},
+    {1, 19, 16, 2, 88, 11},
 };
 
 template <typename T>
@@ -50,8 +52,9 @@ TYPED_TEST(Bodies, Block) {
 TYPED_TEST(Bodies, BlockWithoutFusedGelu) {
   Gemms plain(Gemms::GeluFusion::Never);
   const Stream other{this->stream.handle, &plain};
-  checkModel<TypeParam>(
-      other, {gptLayer(LayerKind::GptBlock, "h0", someSizes[3])}, "block");
+  for (int i : {3, 6})
+    checkModel<TypeParam>(
+        other, {gptLayer(LayerKind::GptBlock, "h0", someSizes[i])}, "block");
 }
 
 TYPED_TEST(Bodies, Head) {

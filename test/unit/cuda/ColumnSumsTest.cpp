@@ -4,7 +4,6 @@
 
 #include "DeviceTest.h"
 
-#include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
@@ -53,24 +52,6 @@ TYPED_TEST(ColumnSums, Add) {
       expectClose(set.read(), alone, 1e-5, "sums alone");
       EXPECT_TRUE(same(vector.read(), onSums.read()));
     }
-}
-
-TYPED_TEST(ColumnSums, BesideGelu) {
-  using T = TypeParam;
-  for (auto [rows, columns] : {Extent{1, 8}, {3, 7}, {130, 264}, {700, 36}}) {
-    auto x = randoms<T>(1, rows * columns), values = randoms<T>(2, x.size());
-    DeviceArray<T> onX(x), onValues(values), y(x.size()), expected(x.size());
-    const int64_t count = columnSumChunks(rows) * columns;
-    DeviceArray<float> partials(count), sums(count);
-    geluAndColumnSums(this->stream, rows, columns, onX.get(), y.get(),
-                      onValues.get(), partials.get());
-    geluForward(this->stream, rows * columns, onX.get(), expected.get());
-    columnSums(this->stream, rows, columns, columns, onValues.get(),
-               sums.get());
-    this->wait();
-    EXPECT_TRUE(same(y.read(), expected.read()));
-    EXPECT_TRUE(same(partials.read(), sums.read()));
-  }
 }
 
 } // namespace

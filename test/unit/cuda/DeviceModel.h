@@ -133,6 +133,10 @@ public:
     return values;
   }
 
+  const Bytes &keptForW(size_t layer, int microbatch) const {
+    return *savedForW[layer][microbatch];
+  }
+
   const Model<double> &reference;
   std::vector<LayerDesc> layers;
 
