@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures the search while training: adaptive_search.py RONDO [RANKS] [EVERY] [RUNS].
+"""Measures the search while training: adaptive_search.py RONDO [RANKS] [EVERY] [RUNS] [SECONDS].
 
 RANKS (default 8) timed stages of 1 ms tasks, as in adaptive.py, with a program that starts with
 1F1B and searches, deciding every EVERY iterations (default 2). From iteration 21 on all links
@@ -8,7 +8,7 @@ carry less. For each bandwidth, in RUNS runs (default 2): the time from then unt
 runs, and the iterations before the change, right after it, and at the end.
 
 Then `rondo search`, alone on the machine, gets the costs and links that the program measured last,
-and devices of the size of its arenas, for 1 s and for 10 s. Stages have a weight, so that it counts messages as
+and devices of the size of its arenas, for 1 s and for SECONDS (default 10). Stages have a weight, so that it counts messages as
 the program does. Its schedule is timed as a program, by the simulator, as is the program's: "off"
 says how much longer the program's takes.
 """
@@ -26,6 +26,7 @@ RONDO = pathlib.Path(sys.argv[1]).resolve()
 RANKS = int(sys.argv[2]) if len(sys.argv) > 2 else 8
 EVERY = sys.argv[3] if len(sys.argv) > 3 else "2"
 RUNS = int(sys.argv[4]) if len(sys.argv) > 4 else 2
+SECONDS = int(sys.argv[5]) if len(sys.argv) > 5 else 10
 FAST, BANDWIDTHS, CHANGE, ITERATIONS = 10000, (200, 100, 60), 21, 60
 
 
@@ -99,7 +100,7 @@ def main():
                 print(f"{RANKS} ranks, {bandwidth} bytes per us: ", end="")
                 measured, ns = measure(program, trace, folder / "log")
                 print(f"  its schedule {ns / 1e6:.1f} ms", end="")
-                for seconds in (1, 10):
+                for seconds in (1, SECONDS):
                     found = offline(folder, arenas, measured, seconds)
                     print(f"; searched for {seconds} s {found / 1e6:.1f} ms, off {100 * (ns / found - 1):+.1f} %", end="", flush=True)
                 print()
