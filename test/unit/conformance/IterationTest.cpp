@@ -307,10 +307,10 @@ TEST_P(Iterations, StateInPieces) {
     const Backend *backend = GetParam().backend;
     const Program program(spec);
     const Outcome reference =
-        runOn(backend, program, {ProgramKind::Sequential, 3});
+        runOn(backend, program, {ProgramKind::Sequential, 2});
     for (bool useGraph : {true, false}) {
       const Outcome pieces =
-          runOn(backend, program, {ProgramKind::Pipeline, 3, useGraph});
+          runOn(backend, program, {ProgramKind::Pipeline, 2, useGraph});
       EXPECT_TRUE(pieces.weights == reference.weights);
       EXPECT_EQ(pieces.losses, reference.losses);
       EXPECT_EQ(pieces.norm, reference.norm);
