@@ -346,9 +346,6 @@ LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       if (count < 0 || count > most)
         return emitError() << "gathers<...> has " << count
                            << " chunks; there must be 0 to " << most;
-  if (unit < 0)
-    return emitError() << "gathers<unit = " << unit
-                       << ">: a unit has 1 micro-batch or more";
   if (rule == GatherRule::Unit &&
       !(weights.empty() && gradients.empty() && ahead.empty()))
     return emitError() << "gathers<rule = unit> takes no weights, gradients or "

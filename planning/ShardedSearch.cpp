@@ -149,8 +149,15 @@ Fault whyNone(const PlanFigures &plan, const Problem &problem) {
   if (overlapping)
     return makeFault<FaultKind::NoOrderOfGroups>(overlapping->first,
                                                  overlapping->second);
-  if (plan.resident > 0 && mayBlock(plan, problem))
-    return makeFault<FaultKind::NoProgramInFlight>(plan.resident);
+  // Not even one micro-batch at a time runs with few launches in flight.
+  if (plan.resident > 0 && mayBlock(plan, problem)) {
+    const auto blocked = findBlocked(
+        plan, problem,
+        placeGathersByRank(problem, oneByOne(withWholeState(problem)),
+                           Residencies{{0, 0}}));
+    if (blocked && blocked->rule == Rule::Residency)
+      return makeFault<FaultKind::NoProgramInFlight>(plan.resident);
+  }
   return makeFault<FaultKind::NoShardedOrder>();
 }
 

@@ -32,8 +32,8 @@ std::string rondo::describe(const FittingResidencies &chosen) {
                            " is the fastest of those tried that fit; " +
                            textOf(lack.fastest) + " is faster, but ";
   if (lack.rank < 0)
-    return text + "its programs wait for each other, since few launches of a "
-                  "rank may be in flight";
+    return text + "its programs wait for each other: few messages or launches "
+                  "of a rank may be under way";
   return text + "rank " + std::to_string(lack.rank) + " lacks " +
          std::to_string(lack.bytes) +
          (lack.bytes == 1 ? " byte for it" : " bytes for it");
