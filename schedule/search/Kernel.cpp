@@ -34,6 +34,15 @@ struct Genes {
   int32_t goal = -1;
 };
 
+/// Where the search begins. Hops and step are in the unit of Genes.
+struct Preset {
+  int32_t group, step, hop;
+  Pattern::Discipline discipline;
+  int32_t backlog;
+  bool isApart;
+};
+constexpr int32_t asManyAsRanks = -1, asManyAsFit = -2;
+
 /// What runs on each rank within a period.
 class Occupancy {
 public:
@@ -71,6 +80,64 @@ private:
   };
   std::vector<std::vector<Interval>> taken;
 };
+
+/// Of some 600, on 107 random problems of 3 to 32 ranks with two to four rows:
+/// each is the one that adds most to those before it.
+static const std::vector<Preset> &allPresets() {
+  using Discipline = Pattern::Discipline;
+  constexpr int32_t unlimited = Pattern::unlimited;
+  static const std::vector<Preset> presets = {
+      {1, 0, 1, Discipline::ForwardInOrder, unlimited, true},
+      {asManyAsFit, 0, 0, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsRanks, 6, 6, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, 6, 1, Discipline::ForwardInOrder, unlimited, false},
+      {2, -4, 6, Discipline::Ready, unlimited, false},
+      {asManyAsFit, 0, 1, Discipline::ForwardInOrder, unlimited, false},
+      {2, 6, 0, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 0, Discipline::ForwardInOrder, 4, true},
+      {asManyAsRanks, 0, 1, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, -4, 0, Discipline::ForwardInOrder, unlimited, false},
+      {1, 0, -2, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, 3, 0, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsRanks, 6, 3, Discipline::ForwardInOrder, unlimited, true},
+      {4, -4, 2, Discipline::ForwardInOrder, unlimited, false},
+      {3, -4, 0, Discipline::ForwardInOrder, unlimited, false},
+      {1, 0, 6, Discipline::ForwardInOrder, unlimited, true},
+      {asManyAsFit, 6, 2, Discipline::ForwardInOrder, 4, false},
+      {2, -4, 1, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, -4, 1, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 0, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 2, Discipline::ForwardInOrder, unlimited, false},
+      {1, 0, 6, Discipline::Ready, unlimited, true},
+      {3, 0, 2, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsRanks, 0, 0, Discipline::ForwardInOrder, unlimited, false},
+      {4, 0, 1, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, 0, 1, Discipline::ForwardInOrder, 4, false},
+      {4, -4, 0, Discipline::Ready, unlimited, false},
+      {4, -4, 1, Discipline::ForwardInOrder, 4, false},
+      {asManyAsFit, -4, 2, Discipline::ForwardInOrder, unlimited, false},
+      {4, 6, 6, Discipline::ForwardInOrder, unlimited, false},
+      {4, 6, 1, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, 6, 1, Discipline::Ready, unlimited, false},
+      {asManyAsFit, -4, 0, Discipline::ForwardInOrder, 4, false},
+      {3, 0, 2, Discipline::Ready, unlimited, false},
+      {asManyAsRanks, 0, 6, Discipline::ForwardInOrder, unlimited, false},
+      {asManyAsFit, 0, 6, Discipline::ForwardInOrder, 4, false},
+      {2, 6, 1, Discipline::ForwardInOrder, 4, false},
+      {3, 6, 0, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 0, Discipline::InOrder, 4, true},
+      {1, 0, 6, Discipline::InOrder, unlimited, true},
+      {asManyAsFit, -4, 2, Discipline::ForwardInOrder, 4, false},
+      {asManyAsFit, 6, 0, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 2, Discipline::InOrder, 4, false},
+      {asManyAsRanks, 0, 0, Discipline::Ready, unlimited, false},
+      {3, 6, 6, Discipline::ForwardInOrder, 4, false},
+      {1, 0, 6, Discipline::ForwardInOrder, 4, true},
+      {asManyAsRanks, 6, 0, Discipline::ForwardInOrder, 4, false},
+      {asManyAsFit, 0, 0, Discipline::Ready, 1, false},
+  };
+  return presets;
+}
 
 class Tuner : public Part {
 public:
@@ -199,32 +266,29 @@ private:
   }
 
   std::vector<Genes> presets() const {
-    using Discipline = Pattern::Discipline;
     std::vector<Genes> result;
-    // As many as fit run together, at the pace that memory permits.
-    std::vector<std::pair<int32_t, int32_t>> groups = {{1, 0}};
-    if (rows > 1)
-      groups.push_back({flat.ranks, 0});
-    if (rows > 1 && fit > 1 && fit < flat.ranks)
-      groups.push_back({fit, stretchOfMemory()});
-    for (auto [group, stretch] : groups)
-      for (Discipline discipline :
-           {Discipline::Ready, Discipline::ForwardInOrder, Discipline::InOrder})
-        for (int32_t backlog : {1, 4, int32_t(Pattern::unlimited)})
-          for (int32_t hop : {0, 2, 6}) {
-            Genes genes;
-            genes.hop.assign(size_t(2) * rows, hop);
-            genes.turn.assign(size_t(2) * rows, 0);
-            genes.group = group;
-            genes.stretch = stretch;
-            genes.discipline = discipline;
-            genes.backlog = backlog;
-            if (group == 1 || group == flat.ranks || hop == 0)
-              result.push_back(genes);
-            genes.isApart = true;
-            if (group == 1 && hop < 6)
-              result.push_back(genes);
-          }
+    for (const Preset &preset : allPresets()) {
+      Genes genes;
+      genes.group = preset.group;
+      if (preset.group == asManyAsRanks)
+        genes.group = flat.ranks;
+      if (preset.group == asManyAsFit) {
+        // They run together, at the pace that memory permits.
+        genes.group = fit;
+        genes.stretch = stretchOfMemory();
+      }
+      const bool isGrouped = preset.group != 1;
+      if (isGrouped && (rows == 1 || genes.group <= 1 ||
+                        (preset.group == asManyAsFit && fit >= flat.ranks)))
+        continue;
+      genes.hop.assign(size_t(2) * rows, preset.hop);
+      genes.turn.assign(size_t(2) * rows, 0);
+      genes.step = preset.step;
+      genes.discipline = preset.discipline;
+      genes.backlog = preset.backlog;
+      genes.isApart = preset.isApart;
+      result.push_back(genes);
+    }
     return result;
   }
 
@@ -273,7 +337,8 @@ private:
         break;
       default:
         if (rows > 1 && random.below(2))
-          genes.group = 1 + int32_t(random.below(2 * flat.ranks));
+          genes.group =
+              1 + int32_t(random.below(random.below(2) ? 4 : 2 * flat.ranks));
         else
           change(genes.step, -24);
       }
