@@ -17,32 +17,74 @@
 #include "schedule/bounds/Idle.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <unordered_map>
 
 using namespace rondo;
 
 namespace {
 
-struct Label {
-  int64_t clock = 0, cost = 0;
-  /// When each micro-batch in flight can take its next operation, by operation,
-  /// the oldest first.
-  std::vector<int64_t> ready;
-
-  bool beats(const Label &other) const {
-    if (clock > other.clock || cost > other.cost)
-      return false;
-    for (size_t i = 0; i < ready.size(); ++i)
-      if (ready[i] > std::max(other.ready[i], other.clock))
-        return false;
-    return true;
-  }
-};
+/// What the arrays below have room for.
+constexpr size_t maxStagesOfRank = 4;
+constexpr size_t maxOperations = 2 * maxStagesOfRank;
 
 /// How often each operation has run, then W: per stage, or for all together if
 /// they are alike. All labels of one sum are made before the next.
-using Counts = std::vector<int32_t>;
-using Layer = std::map<Counts, std::vector<Label>>;
+using Counts = std::array<int32_t, 3 * maxStagesOfRank>;
+
+struct CountsHash {
+  size_t operator()(const Counts &counts) const {
+    uint64_t hash = 0;
+    for (int32_t count : counts)
+      hash = (hash ^ uint64_t(count)) * 0x9e3779b97f4a7c15u;
+    return size_t(hash ^ (hash >> 32));
+  }
+};
+
+/// The labels of the same counts, with what follows from the counts alone.
+struct Group {
+  Counts counts = {};
+  /// The work that is left and the idle time beside it.
+  int64_t left = 0;
+  int64_t held = 0;
+  /// By operation: from when on its next task can start, and what is left of
+  /// the objective then; `never` and 0 if all have run.
+  std::array<int64_t, maxOperations> head = {}, rest = {};
+  /// How many numbers a label has: its clock, the least cost of any
+  /// continuation and, by operation, when each micro-batch in flight can take
+  /// it, the oldest first.
+  size_t stride = 2;
+  /// One label after another.
+  std::vector<int64_t> labels;
+};
+
+/// Groups in the order in which they are made. Their memory is used again.
+class Layer {
+public:
+  void clear() {
+    numUsed = 0;
+    numberOf.clear();
+  }
+  size_t size() const { return numUsed; }
+  Group &operator[](size_t number) { return groups[number]; }
+  /// The group of these counts, and whether it is new and has only them.
+  std::pair<Group &, bool> at(const Counts &counts) {
+    auto [place, isNew] = numberOf.try_emplace(counts, numUsed);
+    if (!isNew)
+      return {groups[place->second], false};
+    if (numUsed == groups.size())
+      groups.emplace_back();
+    Group &group = groups[numUsed++];
+    group.counts = counts;
+    group.labels.clear();
+    return {group, true};
+  }
+
+private:
+  std::vector<Group> groups;
+  size_t numUsed = 0;
+  std::unordered_map<Counts, size_t, CountsHash> numberOf;
+};
 
 class OneRank {
 public:
@@ -50,14 +92,12 @@ public:
           int64_t ceiling, int64_t &effort)
       : flat(flat), propagation(propagation), rank(rank), ceiling(ceiling),
         effort(effort), idle(idleOf(flat, propagation, rank, Side::End)),
-        labelCost(
-            int64_t(flat.stagesOf[rank].size() * flat.stagesOf[rank].size())),
         all(flat.microbatches) {
     const auto &stages = flat.stagesOf[rank];
     for (int32_t s : stages)
-      operations.push_back({0, s, 0});
+      operations.push_back({0, s, flat.ns[0][s], 0});
     for (size_t i = stages.size(); i-- > 0;)
-      operations.push_back({1, stages[i], 0});
+      operations.push_back({1, stages[i], flat.ns[1][stages[i]], 0});
     for (size_t i = 0; i + 1 < operations.size(); ++i)
       operations[i].delay = delayBetween(operations[i], operations[i + 1]);
     weightGrads = stages;
@@ -74,30 +114,33 @@ public:
   }
 
   int64_t solve() {
-    Layer layer;
-    layer[Counts(operations.size() + weightGrads.size(), 0)] = {Label()};
+    layer.clear();
+    Group &first = layer.at(Counts{}).first;
+    describe(first);
+    first.labels = {0, 0};
     const int64_t depths = 3 * int64_t(flat.stagesOf[rank].size()) * all;
     for (int64_t depth = 0; depth < depths; ++depth) {
       next.clear();
-      for (auto &[counts, labels] : layer)
-        for (const Label &label : labels) {
-          effort -= labelCost;
+      for (size_t g = 0; g < layer.size(); ++g) {
+        const Group &group = layer[g];
+        for (size_t at = 0; at < group.labels.size(); at += group.stride) {
           if (effort < 0)
-            return leastOf(layer, false);
-          expand(counts, label);
+            return leastOfLayer();
+          expand(group, group.labels.data() + at);
         }
+      }
       std::swap(layer, next);
-      // Every continuation costs at least the known schedule's objective.
-      if (layer.empty())
-        return ceiling;
+      if (layer.size() == 0)
+        break;
     }
-    return leastOf(layer, true);
+    return leastOfLayer();
   }
 
 private:
   struct Operation {
     int letter;
     int32_t stage;
+    int64_t ns;
     /// From its end until the next operation can start.
     int64_t delay;
   };
@@ -118,55 +161,64 @@ private:
     return delay;
   }
 
-  int64_t headOf(const Operation &operation, int32_t k) const {
-    return propagation.heads(operation.letter)[flat.at(operation.stage, k)];
-  }
-  int64_t tailOf(const Operation &operation, int32_t k) const {
-    return propagation.tails(operation.letter)[flat.at(operation.stage, k)];
-  }
-
-  int64_t leastOf(const Layer &layer, bool isEnd) const {
-    int64_t least = never;
-    for (const auto &[counts, labels] : layer)
-      for (const Label &label : labels)
-        least = std::min(least, isEnd ? label.cost : floorOf(counts, label));
+  /// Every label that was left out costs at least the known objective.
+  int64_t leastOfLayer() {
+    int64_t least = ceiling;
+    for (size_t g = 0; g < layer.size(); ++g)
+      for (size_t at = 1; at < layer[g].labels.size(); at += layer[g].stride)
+        least = std::min(least, layer[g].labels[at]);
     return least;
   }
 
-  /// The least cost of any continuation of a label.
-  int64_t floorOf(const Counts &counts, const Label &label) const {
-    int64_t left = work, result = label.cost;
-    for (size_t i = 0; i < weightGrads.size(); ++i)
-      left -= counts[operations.size() + i] * flat.ns[2][weightGrads[i]];
-    const int64_t *ready = label.ready.data();
-    for (size_t i = 0; i < operations.size(); ++i) {
-      const Operation &operation = operations[i];
-      const int32_t k = counts[i];
-      const int64_t ns = flat.ns[operation.letter][operation.stage];
-      left -= k * ns;
-      if (k == all)
-        continue;
-      int64_t start = std::max(label.clock, headOf(operation, k));
-      if (i > 0) {
-        if (counts[i - 1] > k)
-          start = std::max(start, *ready);
-        ready += counts[i - 1] - k;
-      }
-      result = std::max(result, start + ns + tailOf(operation, k));
-    }
-    return std::max(result, label.clock + left + idleBeside(idle, left));
+  /// How many micro-batches wait for operations before this one.
+  static size_t before(const Counts &counts, size_t operation) {
+    return operation == 0 ? 0 : size_t(counts[0] - counts[operation - 1]);
+  }
+  static bool isWaitedFor(const Counts &counts, size_t operation) {
+    return operation > 0 && counts[operation - 1] > counts[operation];
   }
 
-  int64_t heldBy(const Counts &counts) const {
-    int64_t held = 0;
-    for (size_t i = 0; i < operations.size(); ++i)
-      held += counts[i] * (operations[i].letter == 0
-                               ? flat.takes[operations[i].stage]
-                               : -flat.inputGradFrees[operations[i].stage]);
-    for (size_t i = 0; i < weightGrads.size(); ++i)
-      held -=
-          counts[operations.size() + i] * flat.weightGradFrees[weightGrads[i]];
-    return held;
+  /// Sets what follows from its counts.
+  void describe(Group &group) const {
+    const Counts &counts = group.counts;
+    const size_t size = operations.size();
+    group.left = work;
+    group.held = 0;
+    for (size_t i = 0; i < weightGrads.size(); ++i) {
+      const int32_t s = weightGrads[i];
+      group.left -= counts[size + i] * flat.ns[2][s];
+      group.held -= counts[size + i] * flat.weightGradFrees[s];
+    }
+    for (size_t i = 0; i < size; ++i) {
+      const auto &[letter, s, ns, delay] = operations[i];
+      const int32_t k = counts[i];
+      group.left -= k * ns;
+      group.held += k * (letter == 0 ? flat.takes[s] : -flat.inputGradFrees[s]);
+      group.head[i] = never;
+      group.rest[i] = 0;
+      if (k == all)
+        continue;
+      group.head[i] = propagation.heads(letter)[flat.at(s, k)];
+      group.rest[i] = ns + propagation.tails(letter)[flat.at(s, k)];
+    }
+    group.left += idleBeside(idle, group.left);
+    group.stride = 2 + before(counts, size);
+  }
+
+  /// The least cost of any continuation of a label, which the label does not
+  /// hold yet.
+  int64_t floorOf(const Group &group, const int64_t *label,
+                  int64_t floor) const {
+    const int64_t clock = label[0], *ready = label + 2;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      if (group.head[i] >= never)
+        continue;
+      int64_t start = std::max(clock, group.head[i]);
+      if (isWaitedFor(group.counts, i))
+        start = std::max(start, ready[before(group.counts, i)]);
+      floor = std::max(floor, start + group.rest[i]);
+    }
+    return std::max(floor, clock + group.left);
   }
 
   /// How many W of an entry of `weightGrads` are pending.
@@ -179,86 +231,98 @@ private:
     return done - counts[operations.size() + i];
   }
 
-  void expand(const Counts &counts, const Label &label) {
+  void expand(const Group &group, const int64_t *label) {
+    const Counts &counts = group.counts;
+    const size_t size = operations.size();
+    const int64_t clock = label[0], *ready = label + 2;
     // I and W give memory back and never gain from waiting, nor does F if there
     // is one stage. What could only start when one of them has ended is not
     // tried before it.
     int64_t firstEnd = never;
-    std::array<int64_t, 2 * maxStagesOfRank> starts;
-    size_t ready = 0;
-    for (size_t i = 0; i < operations.size(); ++i) {
+    std::array<int64_t, maxOperations> starts;
+    for (size_t i = 0; i < size; ++i) {
       starts[i] = never;
-      const int32_t k = counts[i];
-      const size_t oldest = ready;
-      if (i > 0)
-        ready += counts[i - 1] - k;
-      if (k == all || (i > 0 && counts[i - 1] == k) ||
-          (operations[i].letter == 0 &&
-           heldBy(counts) + flat.takes[operations[i].stage] > flat.caps[rank]))
+      const Operation &operation = operations[i];
+      if (group.head[i] >= never || (i > 0 && !isWaitedFor(counts, i)) ||
+          (operation.letter == 0 &&
+           group.held + flat.takes[operation.stage] > flat.caps[rank]))
         continue;
-      starts[i] = std::max(label.clock, headOf(operations[i], k));
+      starts[i] = std::max(clock, group.head[i]);
       if (i > 0)
-        starts[i] = std::max(starts[i], label.ready[oldest]);
-      if (operations[i].letter == 1 || operations.size() == 2)
-        firstEnd = std::min(
-            firstEnd,
-            starts[i] + flat.ns[operations[i].letter][operations[i].stage]);
+        starts[i] = std::max(starts[i], ready[before(counts, i)]);
+      if (operation.letter == 1 || size == 2)
+        firstEnd = std::min(firstEnd, starts[i] + operation.ns);
     }
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0)
-        firstEnd = std::min(firstEnd, label.clock + flat.ns[2][weightGrads[i]]);
-    ready = 0;
-    for (size_t i = 0; i < operations.size(); ++i) {
-      const Operation &operation = operations[i];
-      const size_t oldest = ready;
-      if (i > 0)
-        ready += counts[i - 1] - counts[i];
-      const int64_t end =
-          starts[i] + flat.ns[operation.letter][operation.stage];
+        firstEnd = std::min(firstEnd, clock + flat.ns[2][weightGrads[i]]);
+    for (size_t i = 0; i < size; ++i) {
+      const int64_t end = starts[i] + operations[i].ns;
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd))
         continue;
-      Label made = label;
-      made.clock = end;
-      made.cost = std::max(label.cost, end + tailOf(operation, counts[i]));
-      // The new one is the last of those waiting for the next operation.
-      if (i + 1 < operations.size())
-        made.ready.insert(made.ready.begin() +
-                              (ready + counts[i] - counts[i + 1]),
-                          end + operation.delay);
-      if (i > 0)
-        made.ready.erase(made.ready.begin() + oldest);
-      add(counts, i, std::move(made));
+      // The micro-batch is no longer the first that waits for this operation,
+      // and is the last of those that wait for the next one.
+      made = {end, label[1]};
+      const int64_t *from = ready, *to = ready + before(counts, i);
+      made.insert(made.end(), from, to);
+      from = i > 0 ? to + 1 : to;
+      if (i + 1 < size) {
+        to = ready + before(counts, i + 2);
+        made.insert(made.end(), from, to);
+        made.push_back(end + operations[i].delay);
+        from = to;
+      }
+      made.insert(made.end(), from, ready + before(counts, size));
+      add(counts, i);
     }
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0) {
-        Label made = label;
-        made.clock += flat.ns[2][weightGrads[i]];
-        made.cost = std::max(label.cost, made.clock + flat.endOffset[rank]);
-        add(counts, operations.size() + i, std::move(made));
+        made.assign(label, label + group.stride);
+        made[0] += flat.ns[2][weightGrads[i]];
+        made[1] = std::max(made[1], made[0] + flat.endOffset[rank]);
+        add(counts, size + i);
       }
   }
 
-  void add(Counts counts, size_t counted, Label made) {
-    ++counts[counted];
-    made.cost = floorOf(counts, made);
-    if (made.cost >= ceiling)
-      return;
-    std::vector<Label> &labels = next[counts];
-    effort -= int64_t(labels.size()) / 16;
-    for (const Label &label : labels)
-      if (label.beats(made))
-        return;
-    labels.erase(
-        std::remove_if(labels.begin(), labels.end(),
-                       [&](const Label &label) { return made.beats(label); }),
-        labels.end());
-    labels.push_back(std::move(made));
+  /// Whether no continuation of the second label is better than one of the
+  /// first.
+  static bool beats(const int64_t *label, const int64_t *other, size_t stride) {
+    if (label[0] > other[0] || label[1] > other[1])
+      return false;
+    for (size_t i = 2; i < stride; ++i)
+      if (label[i] > std::max(other[i], other[0]))
+        return false;
+    return true;
   }
 
-public:
-  static constexpr size_t maxStagesOfRank = 4;
+  /// Puts `made` into the next layer unless it is too long or beaten.
+  void add(Counts counts, size_t counted) {
+    ++counts[counted];
+    auto [group, isNew] = next.at(counts);
+    if (isNew)
+      describe(group);
+    made[1] = floorOf(group, made.data(), made[1]);
+    const size_t stride = group.stride;
+    effort -= 1 + int64_t(stride / 16);
+    if (made[1] >= ceiling)
+      return;
+    std::vector<int64_t> &labels = group.labels;
+    effort -= int64_t(labels.size() / stride) / 8;
+    for (size_t at = 0; at < labels.size(); at += stride)
+      if (beats(labels.data() + at, made.data(), stride))
+        return;
+    size_t kept = 0;
+    for (size_t at = 0; at < labels.size(); at += stride) {
+      if (beats(made.data(), labels.data() + at, stride))
+        continue;
+      if (kept < at)
+        std::copy_n(labels.begin() + at, stride, labels.begin() + kept);
+      kept += stride;
+    }
+    labels.resize(kept);
+    labels.insert(labels.end(), made.begin(), made.end());
+  }
 
-private:
   const FlatProblem &flat;
   const Propagation &propagation;
   const int32_t rank;
@@ -266,14 +330,14 @@ private:
   int64_t &effort;
   /// What the cap takes away at the end of the rank.
   const std::vector<IdlePoint> idle;
-  /// A label of several stages takes longer.
-  const int64_t labelCost;
   const int32_t all;
   int64_t work = 0;
   std::vector<Operation> operations;
   /// A stage for each counter of W.
   std::vector<int32_t> weightGrads;
-  Layer next;
+  Layer layer, next;
+  /// A new label.
+  std::vector<int64_t> made;
 };
 
 int64_t computeOneRank(const Problem &problem, int64_t ceiling,
@@ -289,7 +353,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
   int64_t best = 0;
   for (int32_t rank = 0; rank < flat->ranks; ++rank) {
     const size_t stages = flat->stagesOf[rank].size();
-    if (stages == 0 || stages > OneRank::maxStagesOfRank)
+    if (stages == 0 || stages > maxStagesOfRank)
       continue;
     // One rank must not use up what the others need; but many ranks are often
     // alike.

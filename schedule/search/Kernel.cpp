@@ -81,8 +81,10 @@ private:
   std::vector<std::vector<Interval>> taken;
 };
 
-/// Of some 600, on 107 random problems of 3 to 32 ranks with two to four rows:
-/// each is the one that adds most to those before it.
+/// The first ones tell most: each is the one of some 600 that shortens the
+/// schedules of 107 random problems most beside those before it. They have 3 to
+/// 32 ranks, two to four rows, and room for 0.4 to 1.3 times as many
+/// micro-batches as ranks.
 static const std::vector<Preset> &allPresets() {
   using Discipline = Pattern::Discipline;
   constexpr int32_t unlimited = Pattern::unlimited;

@@ -195,11 +195,11 @@ private:
   void improveBound() {
     if (objective() <= result.bound.ns || budget.isSpent())
       return;
-    // A label takes the time of eight tasks; three quarters of the remaining
-    // time are for schedules.
+    // A label takes the time of two to six tasks; three quarters of the
+    // remaining time are for schedules.
     const int64_t labels =
         std::min({budget.tasksLeft() / 4,
-                  (budget.tasksInTime() - 3 * tasks()) / 32, int64_t(400000)});
+                  (budget.tasksInTime() - 3 * tasks()) / 16, int64_t(4000000)});
     if (labels <= 0)
       return;
     Bound bound = bestBound(problem, objective(), labels);
