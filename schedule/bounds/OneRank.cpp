@@ -119,8 +119,10 @@ public:
     describe(first);
     first.labels = {0, 0};
     const int64_t depths = 3 * int64_t(flat.stagesOf[rank].size()) * all;
+    const int64_t given = effort;
     for (int64_t depth = 0; depth < depths; ++depth) {
       next.clear();
+      const int64_t before = effort;
       for (size_t g = 0; g < layer.size(); ++g) {
         const Group &group = layer[g];
         for (size_t at = 0; at < group.labels.size(); at += group.stride) {
@@ -131,6 +133,11 @@ public:
       }
       std::swap(layer, next);
       if (layer.size() == 0)
+        break;
+      // The first layers tell no more than bound L4: without hope to get far,
+      // the rest of the effort is left to others.
+      const int64_t left = (depths - depth) * (before - effort);
+      if (effort < given - given / 8 && left / 8 > effort)
         break;
     }
     return leastOfLayer();
