@@ -134,8 +134,8 @@ public:
       std::swap(layer, next);
       if (layer.size() == 0)
         break;
-      // The first layers tell no more than bound L4: without hope to get far,
-      // the rest of the effort is left to others.
+      // The first layers seldom tell more than bound L4. If most others are out
+      // of reach, other ranks get the effort.
       const int64_t left = (depths - depth) * (before - effort);
       if (effort < given - given / 8 && left / 8 > effort)
         break;

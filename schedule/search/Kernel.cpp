@@ -43,6 +43,67 @@ struct Preset {
 };
 constexpr int32_t asManyAsRanks = -1, asManyAsFit = -2;
 
+using Discipline = Pattern::Discipline;
+
+/// The first ones tell most: each is the one of some 600 that shortens the
+/// schedules of 107 random problems most beside those before it. They have 3 to
+/// 32 ranks, two to four rows, and room for 0.4 to 1.3 times as many
+/// micro-batches as ranks.
+constexpr Preset presets[] = {
+    {1, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {asManyAsFit, 0, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsRanks, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {asManyAsFit, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {2, -4, 6, Discipline::Ready, Pattern::unlimited, false},
+    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {2, 6, 0, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 0, Discipline::ForwardInOrder, 4, true},
+    {asManyAsRanks, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {asManyAsFit, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {1, 0, -2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, 3, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsRanks, 6, 3, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {4, -4, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {3, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {1, 0, 6, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {asManyAsFit, 6, 2, Discipline::ForwardInOrder, 4, false},
+    {2, -4, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, -4, 1, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 0, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {1, 0, 6, Discipline::Ready, Pattern::unlimited, true},
+    {3, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsRanks, 0, 0, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {4, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, 4, false},
+    {4, -4, 0, Discipline::Ready, Pattern::unlimited, false},
+    {4, -4, 1, Discipline::ForwardInOrder, 4, false},
+    {asManyAsFit, -4, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {4, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {4, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, 6, 1, Discipline::Ready, Pattern::unlimited, false},
+    {asManyAsFit, -4, 0, Discipline::ForwardInOrder, 4, false},
+    {3, 0, 2, Discipline::Ready, Pattern::unlimited, false},
+    {asManyAsRanks, 0, 6, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {asManyAsFit, 0, 6, Discipline::ForwardInOrder, 4, false},
+    {2, 6, 1, Discipline::ForwardInOrder, 4, false},
+    {3, 6, 0, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 0, Discipline::InOrder, 4, true},
+    {1, 0, 6, Discipline::InOrder, Pattern::unlimited, true},
+    {asManyAsFit, -4, 2, Discipline::ForwardInOrder, 4, false},
+    {asManyAsFit, 6, 0, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 2, Discipline::InOrder, 4, false},
+    {asManyAsRanks, 0, 0, Discipline::Ready, Pattern::unlimited, false},
+    {3, 6, 6, Discipline::ForwardInOrder, 4, false},
+    {1, 0, 6, Discipline::ForwardInOrder, 4, true},
+    {asManyAsRanks, 6, 0, Discipline::ForwardInOrder, 4, false},
+    {asManyAsFit, 0, 0, Discipline::Ready, 1, false},
+};
+
 /// What runs on each rank within a period.
 class Occupancy {
 public:
@@ -81,66 +142,6 @@ private:
   std::vector<std::vector<Interval>> taken;
 };
 
-/// The first ones tell most: each is the one of some 600 that shortens the
-/// schedules of 107 random problems most beside those before it. They have 3 to
-/// 32 ranks, two to four rows, and room for 0.4 to 1.3 times as many
-/// micro-batches as ranks.
-static const std::vector<Preset> &allPresets() {
-  using Discipline = Pattern::Discipline;
-  constexpr int32_t unlimited = Pattern::unlimited;
-  static const std::vector<Preset> presets = {
-      {1, 0, 1, Discipline::ForwardInOrder, unlimited, true},
-      {asManyAsFit, 0, 0, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsRanks, 6, 6, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, 6, 1, Discipline::ForwardInOrder, unlimited, false},
-      {2, -4, 6, Discipline::Ready, unlimited, false},
-      {asManyAsFit, 0, 1, Discipline::ForwardInOrder, unlimited, false},
-      {2, 6, 0, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 0, Discipline::ForwardInOrder, 4, true},
-      {asManyAsRanks, 0, 1, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, -4, 0, Discipline::ForwardInOrder, unlimited, false},
-      {1, 0, -2, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, 3, 0, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsRanks, 6, 3, Discipline::ForwardInOrder, unlimited, true},
-      {4, -4, 2, Discipline::ForwardInOrder, unlimited, false},
-      {3, -4, 0, Discipline::ForwardInOrder, unlimited, false},
-      {1, 0, 6, Discipline::ForwardInOrder, unlimited, true},
-      {asManyAsFit, 6, 2, Discipline::ForwardInOrder, 4, false},
-      {2, -4, 1, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, -4, 1, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 0, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 2, Discipline::ForwardInOrder, unlimited, false},
-      {1, 0, 6, Discipline::Ready, unlimited, true},
-      {3, 0, 2, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsRanks, 0, 0, Discipline::ForwardInOrder, unlimited, false},
-      {4, 0, 1, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, 0, 1, Discipline::ForwardInOrder, 4, false},
-      {4, -4, 0, Discipline::Ready, unlimited, false},
-      {4, -4, 1, Discipline::ForwardInOrder, 4, false},
-      {asManyAsFit, -4, 2, Discipline::ForwardInOrder, unlimited, false},
-      {4, 6, 6, Discipline::ForwardInOrder, unlimited, false},
-      {4, 6, 1, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, 6, 1, Discipline::Ready, unlimited, false},
-      {asManyAsFit, -4, 0, Discipline::ForwardInOrder, 4, false},
-      {3, 0, 2, Discipline::Ready, unlimited, false},
-      {asManyAsRanks, 0, 6, Discipline::ForwardInOrder, unlimited, false},
-      {asManyAsFit, 0, 6, Discipline::ForwardInOrder, 4, false},
-      {2, 6, 1, Discipline::ForwardInOrder, 4, false},
-      {3, 6, 0, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 0, Discipline::InOrder, 4, true},
-      {1, 0, 6, Discipline::InOrder, unlimited, true},
-      {asManyAsFit, -4, 2, Discipline::ForwardInOrder, 4, false},
-      {asManyAsFit, 6, 0, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 2, Discipline::InOrder, 4, false},
-      {asManyAsRanks, 0, 0, Discipline::Ready, unlimited, false},
-      {3, 6, 6, Discipline::ForwardInOrder, 4, false},
-      {1, 0, 6, Discipline::ForwardInOrder, 4, true},
-      {asManyAsRanks, 6, 0, Discipline::ForwardInOrder, 4, false},
-      {asManyAsFit, 0, 0, Discipline::Ready, 1, false},
-  };
-  return presets;
-}
-
 class Tuner : public Part {
 public:
   Tuner(const FlatProblem &flat, uint64_t seed, Incumbent &best, Budget &budget)
@@ -166,7 +167,7 @@ public:
       if (bytes > 0)
         fit = int32_t(std::min<int64_t>(fit, flat.caps[rank] / bytes));
     }
-    waiting = presets();
+    waiting = presetGenes();
   }
 
   void run(int64_t tasks) override {
@@ -267,9 +268,9 @@ private:
     return pattern;
   }
 
-  std::vector<Genes> presets() const {
+  std::vector<Genes> presetGenes() const {
     std::vector<Genes> result;
-    for (const Preset &preset : allPresets()) {
+    for (const Preset &preset : presets) {
       Genes genes;
       genes.group = preset.group;
       if (preset.group == asManyAsRanks)

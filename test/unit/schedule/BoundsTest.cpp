@@ -4,6 +4,7 @@
 #include "Examples.h"
 
 #include "schedule/Bounds.h"
+#include "schedule/Search.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
 
@@ -59,6 +60,20 @@ TEST(Bounds, OfOneStage) {
   EXPECT_EQ(boundOf("L3", problem), 45);
   EXPECT_EQ(boundOf("L4", problem), 0);
   EXPECT_EQ(boundOf("L5", problem), 45);
+}
+
+TEST(Bounds, SeeThatARankHasNoTimeForItsStagesAtOnce) {
+  Problem problem = problemOn(loopedRanks(4, 4), 4, 16, {50, 49, 25});
+  problem.link.latencyNs = 6;
+  problem.memoryCaps.assign(4, 8);
+  EXPECT_LT(boundOf("L4", problem), 9300);
+  EXPECT_GE(boundOf("L5", problem), 10300);
+  SearchOptions options;
+  options.effort = 3000;
+  options.timeLimitMs = 0;
+  const SearchResult found = search(problem, options);
+  EXPECT_GE(found.simulation.makespanNs, boundOf("L5", problem));
+  EXPECT_LE(found.simulation.makespanNs, 10400);
 }
 
 using Generator = std::mt19937;

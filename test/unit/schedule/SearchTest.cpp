@@ -109,6 +109,14 @@ TEST(Search, FitsTheLeastMemoryOfSeveralStages) {
   }
 }
 
+TEST(Search, LetsFewMicrobatchesFollowEachOtherToHoldLess) {
+  Problem problem = problemOn(waveRanks(16, 2), 16, 128, {5000, 4900, 3700});
+  problem.link.latencyNs = 400;
+  problem.memoryCaps.assign(16, 16);
+  // Patterns of one micro-batch at a time took 4.36 ms.
+  EXPECT_LE(searchWith(problem, 1250).simulation.makespanNs, 4100000);
+}
+
 TEST(Search, DoesNotCallALimitInfeasible) {
   // No family fits and each look at the clock takes a minute.
   static thread_local int64_t looks;
