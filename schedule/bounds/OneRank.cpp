@@ -41,6 +41,11 @@ struct CountsHash {
   }
 };
 
+/// What the numbers of a label are: its clock, the least cost of any
+/// continuation and, by operation, when each micro-batch in flight can take it,
+/// the oldest first.
+enum : size_t { clockAt, costAt, readyAt };
+
 /// The labels of the same counts, with what follows from the counts alone.
 struct Group {
   Counts counts = {};
@@ -50,10 +55,8 @@ struct Group {
   /// By operation: from when on its next task can start, and what is left of
   /// the objective then; `never` and 0 if all have run.
   std::array<int64_t, maxOperations> head = {}, rest = {};
-  /// How many numbers a label has: its clock, the least cost of any
-  /// continuation and, by operation, when each micro-batch in flight can take
-  /// it, the oldest first.
-  size_t stride = 2;
+  /// How many numbers a label has.
+  size_t stride = readyAt;
   /// One label after another.
   std::vector<int64_t> labels;
 };
@@ -118,6 +121,7 @@ public:
     Group &first = layer.at(Counts{}).first;
     describe(first);
     first.labels = {0, 0};
+    first.labels[costAt] = floorOf(first, first.labels.data(), 0);
     const int64_t depths = 3 * int64_t(flat.stagesOf[rank].size()) * all;
     const int64_t given = effort;
     for (int64_t depth = 0; depth < depths; ++depth) {
@@ -172,7 +176,8 @@ private:
   int64_t leastOfLayer() {
     int64_t least = ceiling;
     for (size_t g = 0; g < layer.size(); ++g)
-      for (size_t at = 1; at < layer[g].labels.size(); at += layer[g].stride)
+      for (size_t at = costAt; at < layer[g].labels.size();
+           at += layer[g].stride)
         least = std::min(least, layer[g].labels[at]);
     return least;
   }
@@ -209,14 +214,14 @@ private:
       group.rest[i] = ns + propagation.tails(letter)[flat.at(s, k)];
     }
     group.left += idleBeside(idle, group.left);
-    group.stride = 2 + before(counts, size);
+    group.stride = readyAt + before(counts, size);
   }
 
   /// The least cost of any continuation of a label, which the label does not
   /// hold yet.
   int64_t floorOf(const Group &group, const int64_t *label,
                   int64_t floor) const {
-    const int64_t clock = label[0], *ready = label + 2;
+    const int64_t clock = label[clockAt], *ready = label + readyAt;
     for (size_t i = 0; i < operations.size(); ++i) {
       if (group.head[i] >= never)
         continue;
@@ -241,7 +246,7 @@ private:
   void expand(const Group &group, const int64_t *label) {
     const Counts &counts = group.counts;
     const size_t size = operations.size();
-    const int64_t clock = label[0], *ready = label + 2;
+    const int64_t clock = label[clockAt], *ready = label + readyAt;
     // I and W give memory back and never gain from waiting, nor does F if there
     // is one stage. What could only start when one of them has ended is not
     // tried before it.
@@ -269,7 +274,7 @@ private:
         continue;
       // The micro-batch is no longer the first that waits for this operation,
       // and is the last of those that wait for the next one.
-      made = {end, label[1]};
+      made = {end, label[costAt]};
       const int64_t *from = ready, *to = ready + before(counts, i);
       made.insert(made.end(), from, to);
       from = i > 0 ? to + 1 : to;
@@ -285,8 +290,9 @@ private:
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0) {
         made.assign(label, label + group.stride);
-        made[0] += flat.ns[2][weightGrads[i]];
-        made[1] = std::max(made[1], made[0] + flat.endOffset[rank]);
+        made[clockAt] += flat.ns[2][weightGrads[i]];
+        made[costAt] =
+            std::max(made[costAt], made[clockAt] + flat.endOffset[rank]);
         add(counts, size + i);
       }
   }
@@ -294,10 +300,10 @@ private:
   /// Whether no continuation of the second label is better than one of the
   /// first.
   static bool beats(const int64_t *label, const int64_t *other, size_t stride) {
-    if (label[0] > other[0] || label[1] > other[1])
+    if (label[clockAt] > other[clockAt] || label[costAt] > other[costAt])
       return false;
-    for (size_t i = 2; i < stride; ++i)
-      if (label[i] > std::max(other[i], other[0]))
+    for (size_t i = readyAt; i < stride; ++i)
+      if (label[i] > std::max(other[i], other[clockAt]))
         return false;
     return true;
   }
@@ -308,10 +314,10 @@ private:
     auto [group, isNew] = next.at(counts);
     if (isNew)
       describe(group);
-    made[1] = floorOf(group, made.data(), made[1]);
+    made[costAt] = floorOf(group, made.data(), made[costAt]);
     const size_t stride = group.stride;
     effort -= 1 + int64_t(stride / 16);
-    if (made[1] >= ceiling)
+    if (made[costAt] >= ceiling)
       return;
     std::vector<int64_t> &labels = group.labels;
     effort -= int64_t(labels.size() / stride) / 8;
