@@ -67,6 +67,8 @@ public:
 
 /// Streams, events, graphs and communicators that have not been destroyed.
 int liveHandles();
+/// What streams have got and not done.
+int operationsLeft();
 
 } // namespace emulation
 

@@ -196,6 +196,13 @@ void Engine::runAll(std::unique_lock<std::mutex> &lock, int device) {
   });
 }
 
+int Engine::operationsLeft() const {
+  size_t left = 0;
+  for (const auto &queue : queues)
+    left += queue->items.size();
+  return static_cast<int>(left);
+}
+
 int injected(const char *function) {
   if (!hasFault)
     return 0;
@@ -237,5 +244,10 @@ void setClockOffset(int device, int64_t ns) {
 
 void countHandle(int change) { handles += change; }
 int liveHandles() { return handles; }
+int operationsLeft() {
+  Engine &engine = Engine::get();
+  std::lock_guard<std::mutex> lock(engine.mutex);
+  return engine.operationsLeft();
+}
 
 } // namespace emulation

@@ -126,6 +126,7 @@ public:
   void runAll(std::unique_lock<std::mutex> &lock, int device = -1);
   /// Runs some, or none.
   void runSome();
+  int operationsLeft() const;
   void wake() { changed.notify_all(); }
   Stream &defaultStream() { return nullStream; }
   unsigned draw(unsigned below) {

@@ -90,14 +90,17 @@ bool keepsLaunchOrder() {
 /// By GPU and capture; null: no capture.
 std::map<std::pair<int, void *>, std::weak_ptr<GroupRun>> issuedLast;
 
-/// NCCL frees nothing before its work has ended and the graphs that hold its
-/// calls are gone.
+/// NCCL frees nothing before the last of the process's ranks has left, the work
+/// of all of them has ended and the graphs that hold their calls are gone.
+/// Those that leave before do not wait.
 void awaitWork(Lock &lock,
                const std::vector<std::shared_ptr<CommState>> &aborted) {
   Engine &engine = Engine::get();
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds(3);
-  auto hasWork = [](const auto &state) { return state->held > 0; };
+  auto hasWork = [](const auto &state) {
+    return state->clique->isEmpty() && state->clique->held > 0;
+  };
   while (std::any_of(aborted.begin(), aborted.end(), hasWork)) {
     if (std::chrono::steady_clock::now() > deadline)
       failNccl("ncclCommAbort never returns: a graph holds calls of the "

@@ -57,11 +57,15 @@ public:
   std::set<std::pair<int, int>> issued;
   /// A process with one of its ranks is lost.
   bool hasLost = false;
+  /// Groups of calls of this process's ranks that a stream or a graph holds.
+  std::atomic<int> held{0};
 
   /// Adds a rank of this process; false: it is there already.
   bool join(const std::string &id, int rank, const std::string &device);
   /// Its connections end.
   void leave(int rank);
+  /// Whether all ranks of this process have left.
+  bool isEmpty() const { return links.empty(); }
   /// Its connections will end normally.
   void part(int rank);
   /// Looks for ranks of other processes.
@@ -112,11 +116,13 @@ struct GroupRun {
   GroupRun(std::shared_ptr<CommState> state, std::vector<NcclCall> group)
       : comm(std::move(state)), calls(std::move(group)) {
     ++comm->held;
+    ++comm->clique->held;
     ++groupsOfDevices[comm->device];
   }
   ~GroupRun() {
     leaveDevice();
     --comm->held;
+    --comm->clique->held;
     --groupsOfDevices[comm->device];
   }
 

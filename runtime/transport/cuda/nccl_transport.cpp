@@ -124,20 +124,37 @@ void NcclTransport::awaitFailureOfOthers() const {
     world.store->check();
 }
 
+/// Returns once nothing of the rank is on its GPU, or after a time in which
+/// aborted work ends by far.
+static void awaitAborted(const GpuRank &rank) {
+  const int64_t deadlineNs = nowNs() + 5'000'000'000;
+  std::vector<cudaStream_t> streams{rank.device->compute().handle,
+                                    rank.collectiveStream.get()};
+  for (const ChannelEnd *end : rank.ends)
+    streams.push_back(end->stream.get());
+  for (cudaStream_t stream : streams)
+    while (cudaStreamQuery(stream) == cudaErrorNotReady && nowNs() < deadlineNs)
+      std::this_thread::sleep_for(lookInterval);
+}
+
 /// Ends what the rank has enqueued: operations that wait for another rank would
 /// never end. NCCL must not be called while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
   for (GpuRank::Recording &recording : rank.recordings)
     recording.graph.cancel();
-  // An abort returns when the communicator's work has ended and all graphs with
-  // its operations are gone. Both may wait for work of another communicator, so
-  // all are aborted at once, and the graph is dropped in between.
+  // The last of the process's ranks to abort a communicator returns when the
+  // work of all of them has ended and all graphs with its operations are gone.
+  // Both may wait for work of another communicator, so all are aborted at once,
+  // and the graph is dropped in between.
   ncclGroupStart();
   for (Communicator *communicator : communicatorsOf(rank))
     communicator->abort();
   for (GpuRank::Recording &recording : rank.recordings)
     recording.graph.drop();
   ncclGroupEnd();
+  // The other ranks' aborts do not wait, and none waits for kernels of our own
+  // behind NCCL's: memory that they use may be freed from here on.
+  awaitAborted(rank);
 }
 
 void NcclTransport::enqueueActions(GpuRank &me,

@@ -192,6 +192,26 @@ TEST_F(Failures, NothingIsLeftBehind) {
   EXPECT_EQ(emulation::liveHandles(), before);
 }
 
+// Memory that a kernel still uses would be freed otherwise: the abort of a rank
+// waits neither for the device, if another rank of the process is in the
+// communicator, nor for our own kernels behind NCCL's.
+TEST_F(Failures, AbandonedRanksHaveNothingOnTheirGpus) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    emulation::seed(seed);
+    const Pair pair{"cuda_nccl", &emulatedNccl, nullptr, nullptr, false,
+                    true,        nullptr,       nullptr, 1};
+    Ranks ranks(pair, 2, 64);
+    ranks.params.channels = {{0, 1, 2}};
+    ranks.connect();
+    EXPECT_NE(ranks.iterate([&](int rank) {
+      for (int i = 0; rank == 0 && i < 3; ++i)
+        ranks.transport->send(0, activation(i), ranks.at(0, 0), 8);
+    }),
+              "");
+    EXPECT_EQ(emulation::operationsLeft(), 0) << "seed " << seed;
+  }
+}
+
 TEST_F(Failures, MachineWithoutAGpuSkips) {
   Program program(timedOnRanks(2, 0));
   program.exe.backend = &cudaBackend;
