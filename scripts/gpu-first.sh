@@ -12,10 +12,11 @@
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
 #   350m        GPT-2 350M beside PyTorch
 #
-# CASES is a filter for the cases that sanitizers see, as GoogleTest's.
-# docs/cuda.md says what to expect, and what to try after a failure. Builds as
-# gpu-build.sh does, with the same variables. The last lines give the result of
-# each part. Status 0; 1 after a failure; 77 without a device.
+# CASES is a filter for the cases that sanitizers see, as GoogleTest's. ROUNDS is
+# how often 124m and 350m run each program: 3 times if time allows. docs/cuda.md
+# says what to expect, and what to try after a failure. Builds as gpu-build.sh
+# does, with the same variables. The last lines give the result of each part.
+# Status 0; 1 after a failure; 77 without a device.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
@@ -83,7 +84,8 @@ run() {
     timeout 120 "$build/bin/gpt-kernels" --layers 24 --hidden 1024 --heads 16
     ;;
   sanitizers) sanitizers ;;
-  *) python3 bench/gpu/bench.py "$build" --models "$1" --seconds 480 ;;
+  *) python3 bench/gpu/bench.py "$build" --models "$1" --seconds 480 \
+    --rounds "${ROUNDS:-3}" ;;
   esac
 }
 

@@ -147,8 +147,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=420)
     options = parser.parse_args()
 
-    name = device_name()
-    peak = peak_of(name)
+    device = device_name()
+    peak = peak_of(device)
     write_tokens(options.build / "bench-tokens.bin")
     runs = []
     for model in options.models.split(","):
@@ -165,11 +165,12 @@ def main():
             versions.add(version)
             return times, []
         for model in options.models.split(","):
-            for name, flags in (("PyTorch", []),
-                                ("PyTorch, cuDNN", ["--attention", "cudnn"]),
-                                ("PyTorch, deterministic",
-                                 ["--deterministic"])):
-                runs.append((model, name, lambda model=model, flags=flags:
+            for program, flags in (("PyTorch", []),
+                                   ("PyTorch, cuDNN",
+                                    ["--attention", "cudnn"]),
+                                   ("PyTorch, deterministic",
+                                    ["--deterministic"])):
+                runs.append((model, program, lambda model=model, flags=flags:
                              pytorch(model, flags)))
 
     rows = {(model, program): ([], []) for model, program, _ in runs}
@@ -201,7 +202,7 @@ def main():
                   f"{1e3 * statistics.median(times):.2f} ms", flush=True)
         rounds = r + 1
 
-    print(f"{name}; bf16, sequence {SEQUENCE}, {MICROBATCHES} micro-batches of "
+    print(f"{device}; bf16, sequence {SEQUENCE}, {MICROBATCHES} micro-batches of "
           f"{BATCH} samples; {options.warm_up} iterations of warm-up, median "
           f"of {rounds} x {options.measure}; "
           + (f"PyTorch {', '.join(sorted(versions))}" if versions
