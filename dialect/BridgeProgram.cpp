@@ -340,14 +340,21 @@ void Folder::write(ProgramOp op) {
     if (auto *there = std::get_if<Repeating>(&found))
       repeating = std::move(*there);
   }
-  for (rank = 0; rank < program.order.numRanks(); ++rank) {
+  auto enter = [&](int32_t number) {
+    rank = number;
     builder.setInsertionPointToEnd(body);
     enterBody(builder, RankOp::create(builder, loc, rank));
-    if (repeating)
-      writeRepeating(builder, loc, *repeating, rank, problem.microbatchesEach(),
-                     write);
-    else
-      writeRolled(builder, loc, program.order.rank(rank), write);
+  };
+  if (!repeating)
+    return writeRolledRanks(builder, loc, program.order, write,
+                            [&](int32_t number, function_ref<void()> writeAll) {
+                              enter(number);
+                              writeAll();
+                            });
+  for (int32_t number = 0; number < program.order.numRanks(); ++number) {
+    enter(number);
+    writeRepeating(builder, loc, *repeating, number, problem.microbatchesEach(),
+                   write);
   }
 }
 

@@ -7,7 +7,9 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Threading.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -96,7 +98,6 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
         for (auto [position, factor] : node.terms)
           index += variables[position] * factor;
         const bool isTask = action.traits().index == IndexMeaning::Microbatch;
-        const int64_t microbatches = plan.getMicrobatches();
         if (iterations > 0 && !isOnce &&
             index >= (isTask ? iterations * microbatches : iterations)) {
           ++i;
@@ -147,6 +148,7 @@ LogicalResult Unroller::run(Region &body,
   for (const Node &node : nodes)
     depth = std::max(depth, node.depth + 1);
   variables.assign(depth, 0);
+  microbatches = plan.getMicrobatches();
   numActions += countActions(0, nodes.size());
   if (numActions > maxActions)
     return body.getParentOp()->emitError()
@@ -282,6 +284,23 @@ static std::vector<RollNode> rollActions(ActionRange actions) {
 void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
                               ActionRange actions, ActionWriter write) {
   LoopWriter(builder, loc, write).writeAll(rollActions(actions));
+}
+
+void rondo::pipe::writeRolledRanks(
+    OpBuilder &builder, Location loc, const Schedule &order, ActionWriter write,
+    function_ref<void(int32_t rank, function_ref<void()> write)> writeRank) {
+  // What does not repeat takes ten times the memory of its actions.
+  constexpr int32_t ranksAtOnce = 64;
+  for (int32_t first = 0; first < order.numRanks(); first += ranksAtOnce) {
+    std::vector<std::vector<RollNode>> rolled(
+        std::min(ranksAtOnce, order.numRanks() - first));
+    parallelFor(builder.getContext(), 0, rolled.size(), [&](size_t i) {
+      rolled[i] = rollActions(order.rank(first + static_cast<int32_t>(i)));
+    });
+    for (size_t i = 0; i < rolled.size(); ++i)
+      writeRank(first + static_cast<int32_t>(i),
+                [&] { LoopWriter(builder, loc, write).writeAll(rolled[i]); });
+  }
 }
 
 void rondo::pipe::writeRepeating(OpBuilder &builder, Location loc,

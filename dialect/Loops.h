@@ -69,7 +69,7 @@ private:
   std::vector<Node> nodes;
   /// Loop variables by depth.
   llvm::SmallVector<int64_t, 8> variables;
-  int64_t numActions = 0;
+  int64_t numActions = 0, microbatches = 0;
   /// 0: they do not overlap.
   int64_t iterations = 0;
   bool isOnce = false;
@@ -83,6 +83,14 @@ using ActionWriter =
 /// Rolls the actions and writes them at the builder's insertion point.
 void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
                  ActionRange actions, ActionWriter write);
+/// Rolls those of every rank on the context's threads, and then calls
+/// `writeRank` with each rank and what writes its actions at the builder's
+/// insertion point.
+void writeRolledRanks(
+    mlir::OpBuilder &builder, mlir::Location loc, const Schedule &order,
+    ActionWriter write,
+    llvm::function_ref<void(int32_t rank, llvm::function_ref<void()> write)>
+        writeRank);
 /// The same for a rank of an order that repeats, where each iteration has so
 /// many micro-batches.
 void writeRepeating(mlir::OpBuilder &builder, mlir::Location loc,

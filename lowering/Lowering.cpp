@@ -59,9 +59,28 @@ static std::optional<Fault> repeatProgram(const Problem &window,
   return std::nullopt;
 }
 
+/// Makes the program of the tasks.
+static std::optional<Fault> addMessages(const PlanFigures &plan,
+                                        LoweredProgram &lowered) {
+  Simulation simulation =
+      simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
+  if (!simulation.complete) {
+    Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
+    fault.cycle = std::move(simulation.cycle);
+    return fault;
+  }
+  lowered.program = insertCommunication(lowered.executing, lowered.tasks,
+                                        simulation, plan.needsOf(lowered.kind));
+  lowered.program.resident = plan.resident;
+  if (lowered.executing.iterations == 1)
+    return std::nullopt;
+  return repeatProgram(lowered.executing, lowered.program);
+}
+
 Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
                                                   const Problem &problem,
-                                                  const Schedule &schedule) {
+                                                  const Schedule &schedule,
+                                                  const ForEach &forEach) {
   if (problem.iterations == 1 && schedule.hasCounts())
     return makeFault<FaultKind::CountInOneIteration>();
   std::vector<LoweredProgram> programs;
@@ -77,22 +96,15 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
       {ProgramKind::Pipeline, problem,
        schedule.hasCounts() ? withSingleBackwards(schedule) : schedule,
        Program()});
-  for (LoweredProgram &lowered : programs) {
-    Simulation simulation =
-        simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
-    if (!simulation.complete) {
-      Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-      fault.cycle = std::move(simulation.cycle);
-      return fault;
-    }
-    lowered.program =
-        insertCommunication(lowered.executing, lowered.tasks, simulation,
-                            plan.needsOf(lowered.kind));
-    lowered.program.resident = plan.resident;
-    if (lowered.executing.iterations > 1)
-      if (auto fault = repeatProgram(lowered.executing, lowered.program))
-        return std::move(*fault);
-  }
+  std::vector<std::optional<Fault>> faults(programs.size());
+  // The pipeline, which has most to do, first.
+  forEach(programs.size(), [&](size_t i) {
+    const size_t which = programs.size() - 1 - i;
+    faults[which] = addMessages(plan, programs[which]);
+  });
+  for (std::optional<Fault> &fault : faults)
+    if (fault)
+      return std::move(*fault);
   return programs;
 }
 
@@ -133,32 +145,61 @@ withSharedControl(const std::vector<HomeBuffers> &buffers,
   return result;
 }
 
-std::optional<Fault> checkLowered(const LoweredProgram &lowered,
-                                  const PlanFigures &plan) {
-  const Program &program = lowered.program;
-  std::optional<Fault> fault =
-      checkTasks(lowered.executing, lowered.tasks, program);
-  if (!fault)
-    fault =
-        checkTraining(lowered.executing, plan.needsOf(lowered.kind), program);
-  if (!fault)
-    fault = checkChannels(lowered.executing, program);
-  if (!fault)
-    fault = checkWaitCycle(lowered.executing, program);
-  if (!fault)
-    fault = checkResidency(lowered.executing, program);
-  if (program.arenaBytes.empty() && program.pools.empty())
+/// L5.
+static std::optional<Fault> checkContents(const LoweredProgram &lowered,
+                                          const PlanFigures &plan) {
+  if (auto fault =
+          checkTasks(lowered.executing, lowered.tasks, lowered.program))
     return fault;
+  return checkTraining(lowered.executing, plan.needsOf(lowered.kind),
+                       lowered.program);
+}
+
+/// L1, L2 and L6.
+static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
+  for (auto rule : {checkChannels, checkWaitCycle, checkResidency})
+    if (auto fault = rule(lowered.executing, lowered.program))
+      return fault;
+  return std::nullopt;
+}
+
+/// L4 and L3.
+static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
+                                        const PlanFigures &plan) {
+  const Program &program = lowered.program;
+  if (program.arenaBytes.empty() && program.pools.empty())
+    return std::nullopt;
   // The arena first: it bounds the slots that the buffers' check replays.
-  if (!fault)
-    fault = checkArena(program, plan.devices);
+  std::optional<Fault> fault = checkArena(program, plan.devices);
   if (!fault)
     fault = checkStaging(program, plan.stagingOf(lowered.kind));
   if (!fault)
     fault = checkBuffers(lowered.executing, program);
-  if (!fault && lowered.executing.iterations > 1)
-    fault = checkWeightSlots(lowered.executing, program, plan.delays);
   return fault;
+}
+
+std::optional<Fault> checkLowered(const LoweredProgram &lowered,
+                                  const PlanFigures &plan,
+                                  const ForEach &forEach) {
+  // Messages take longest, and their rules need no other.
+  std::optional<Fault> contents, messages, memory;
+  forEach(2, [&](size_t i) {
+    if (i == 0) {
+      messages = checkMessages(lowered);
+      return;
+    }
+    contents = checkContents(lowered, plan);
+    if (!contents)
+      memory = checkMemory(lowered, plan);
+  });
+  for (std::optional<Fault> *fault : {&contents, &messages, &memory})
+    if (*fault)
+      return std::move(*fault);
+  // It needs L1.
+  if (lowered.executing.iterations > 1 &&
+      !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
+    return checkWeightSlots(lowered.executing, lowered.program, plan.delays);
+  return std::nullopt;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #ifndef RONDO_LOWERING_LOWERING_H
 #define RONDO_LOWERING_LOWERING_H
 
+#include "lowering/ForEach.h"
 #include "schedule/DelayTable.h"
 #include "schedule/Program.h"
 
@@ -93,9 +94,9 @@ Problem executingProblem(ProgramKind kind, const Problem &problem);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and
 /// without memory. `problem` is the plan's. O(actions).
-Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
-                                                  const Problem &problem,
-                                                  const Schedule &schedule);
+Result<std::vector<LoweredProgram>>
+lowerSchedule(const PlanFigures &plan, const Problem &problem,
+              const Schedule &schedule, const ForEach &forEach = inTurn);
 
 /// What planning memory finds wrong with one of several programs.
 struct MemoryFault {
@@ -117,7 +118,8 @@ struct LoweredSchedule {
 /// `arenaBytes` of each becomes what the largest needs, and the same state,
 /// which must lie at the same place in all, and so must staging in those that
 /// have any. Plans differ in the number and size of micro-batches at most.
-std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
+std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
+                                      const ForEach &forEach = inTurn);
 
 /// State or staging of `program` that lies elsewhere than in `first`, over
 /// whose arenas it runs; data may. Their homes are the same.
@@ -136,10 +138,11 @@ std::vector<HomeBuffers>
 withSharedControl(const std::vector<HomeBuffers> &buffers,
                   const std::vector<HomeBuffers> &others);
 
-/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; stops at the
-/// first fault.
+/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; the first fault
+/// in that order.
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
-                                  const PlanFigures &plan);
+                                  const PlanFigures &plan,
+                                  const ForEach &forEach = inTurn);
 
 /// What fills a rank's arena where it is fullest, in words with bytes, such as
 /// `1024 bytes of weights, 192 of control and data, 512 of activations`. The

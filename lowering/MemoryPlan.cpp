@@ -22,9 +22,9 @@ class Planner {
 public:
   Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
           const std::vector<HomeBuffers> &buffers, const KeptBytes &kept,
-          Program &program)
+          Program &program, const ForEach &forEach)
       : problem(problem), homes(homes), buffers(buffers), kept(kept),
-        program(program), edges(problem), numbers(problem),
+        program(program), forEach(forEach), edges(problem), numbers(problem),
         arenas(numRanks, program) {}
 
   std::optional<Fault> run();
@@ -42,10 +42,14 @@ private:
                : 1;
   }
   std::optional<Fault> placeState();
-  void collectLives(int32_t rank);
-  void collectMovedLives(int32_t rank);
-  void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
-  int64_t sendReleased(int32_t rank, int64_t sendPosition);
+  void measure();
+  using Lives = std::vector<Life>;
+  void collectLives(int32_t rank, Lives &lives) const;
+  void collectMovedLives(int32_t rank, Lives &lives) const;
+  void addLife(Lives &lives, int32_t buffer, int64_t index, int64_t first,
+               int64_t last) const;
+  int64_t sendReleased(int32_t rank, int64_t sendPosition) const;
+  std::optional<Fault> placeTransient();
 
   const Problem &problem;
   /// Where state lies.
@@ -53,11 +57,13 @@ private:
   const std::vector<HomeBuffers> &buffers;
   const KeptBytes &kept;
   Program &program;
+  const ForEach &forEach;
   const EdgeTable edges;
   const BufferNumbers numbers;
   Arenas arenas;
   ProgramSimulation simulation;
-  std::vector<Life> lives;
+  /// By buffer.
+  std::vector<SlotSize> sizes;
 };
 
 std::optional<Fault> Planner::placeState() {
@@ -109,25 +115,27 @@ std::optional<Fault> Planner::placeState() {
   return std::nullopt;
 }
 
-void Planner::addLife(int32_t buffer, int64_t index, int64_t first,
-                      int64_t last) {
-  Life life;
-  life.buffer = buffer;
-  life.microbatch = index;
-  life.bytes = aligned(rondo::bytesOf(problem, numbers[buffer], buffers));
-  life.rank = homes[numbers[buffer].home].rank;
-  life.first = first;
-  life.last = last;
-  life.isMoved = traitsOf(numbers[buffer].kind).slotPer == SlotPer::Unit;
-  if (life.bytes != 0)
-    lives.push_back(life);
+void Planner::measure() {
+  for (int32_t number = 0; number < numbers.count(); ++number) {
+    const BufferNumbers::Buffer &buffer = numbers[number];
+    sizes.push_back({homes[buffer.home].rank,
+                     aligned(rondo::bytesOf(problem, buffer, buffers)),
+                     traitsOf(buffer.kind).slotPer == SlotPer::Unit});
+  }
+}
+
+void Planner::addLife(Lives &lives, int32_t buffer, int64_t index,
+                      int64_t first, int64_t last) const {
+  if (sizes[buffer].bytes != 0)
+    lives.push_back(
+        {buffer, static_cast<int32_t>(index), first, std::max(first, last)});
 }
 
 /// The last action behind a send for which its buffer is still in use: the last
 /// one that the simulation does not start after the send's end. One that starts
 /// at the same instant may be what lets the send end, on another rank; waits
 /// for what is over strictly earlier can close no circle.
-int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
+int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) const {
   int64_t begin = program.order.rankBegin(rank);
   int64_t numActions = program.order.rank(rank).size();
   if (!simulation.complete)
@@ -140,7 +148,7 @@ int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
 }
 
 /// Finds the lives of all buffers whose actions are on one executing rank.
-void Planner::collectLives(int32_t rank) {
+void Planner::collectLives(int32_t rank, Lives &lives) const {
   ActionRange actions = program.order.rank(rank);
   auto table = [&](size_t names) {
     return Positions(names, problem.microbatches);
@@ -207,7 +215,7 @@ void Planner::collectLives(int32_t rank) {
             filled >= 0)
           first = first < 0 ? filled : std::min(first, filled);
       if (first >= 0)
-        addLife(buffer, i, first, last);
+        addLife(lives, buffer, i, first, last);
     }
   };
   for (int32_t h = 0; h < problem.numHomes(); ++h) {
@@ -224,22 +232,24 @@ void Planner::collectLives(int32_t rank) {
       int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
               w = weightGrad.of(h, i);
       if (f >= 0) {
-        addLife(own(BufferKind::SavedForInputGrad), i, f, b >= 0 ? b : f);
-        addLife(own(BufferKind::SavedForWeightGrad), i, f, w >= 0 ? w : f);
+        addLife(lives, own(BufferKind::SavedForInputGrad), i, f,
+                b >= 0 ? b : f);
+        addLife(lives, own(BufferKind::SavedForWeightGrad), i, f,
+                w >= 0 ? w : f);
         addReceived(inputs, i, f, inputEnd(h, i));
         const int64_t again = recompute.of(h, i);
-        addLife(own(BufferKind::Checkpoints), i, f, std::max(f, again));
+        addLife(lives, own(BufferKind::Checkpoints), i, f, std::max(f, again));
         if (again >= 0) {
-          addLife(own(BufferKind::RecomputedForInputGrad), i, again,
+          addLife(lives, own(BufferKind::RecomputedForInputGrad), i, again,
                   std::max(again, b));
-          addLife(own(BufferKind::RecomputedForWeightGrad), i, again,
+          addLife(lives, own(BufferKind::RecomputedForWeightGrad), i, again,
                   std::max(again, w));
           addReceived(inputsAgain, i, again, again);
           int64_t read = -1;
           for (int32_t e : outputsAgain)
             read = std::max(read, lastRead(e, i));
           if (read >= 0)
-            addLife(own(BufferKind::RecomputedOutput), i, again, read);
+            addLife(lives, own(BufferKind::RecomputedOutput), i, again, read);
         }
         int64_t last = -1;
         for (int32_t e : outputs)
@@ -249,7 +259,7 @@ void Planner::collectLives(int32_t rank) {
         if (b < 0 && w < 0 && next < problem.microbatches)
           last = std::min(last, forward.of(h, next) - 1);
         if (last >= 0)
-          addLife(own(BufferKind::Output), i, f, last);
+          addLife(lives, own(BufferKind::Output), i, f, last);
       }
       if (b >= 0) {
         addReceived(gradsIn, i, b, b);
@@ -259,7 +269,7 @@ void Planner::collectLives(int32_t rank) {
           for (; e != gradsOut.end() && numbers.sent(*e) == buffer; ++e)
             last = std::max(last, lastRead(*e, i));
           if (last >= 0)
-            addLife(buffer, i, b, last);
+            addLife(lives, buffer, i, b, last);
         }
       }
     }
@@ -267,7 +277,7 @@ void Planner::collectLives(int32_t rank) {
 }
 
 /// What is gathered, and gradients until their reduction has been awaited.
-void Planner::collectMovedLives(int32_t rank) {
+void Planner::collectMovedLives(int32_t rank, Lives &lives) const {
   if (!problem.homes.areSharded())
     return;
   const ActionRange actions = program.order.rank(rank);
@@ -276,7 +286,7 @@ void Planner::collectMovedLives(int32_t rank) {
                                                          reduced = gathered;
   auto end = [&](std::vector<int64_t> &taken, int32_t home, BufferKind kind,
                  int64_t unit, int64_t position) {
-    addLife(numbers.of(home, kind), unit, taken[home], position);
+    addLife(lives, numbers.of(home, kind), unit, taken[home], position);
     taken[home] = -1;
   };
   for (int64_t k = 0; k < actions.size(); ++k) {
@@ -307,6 +317,34 @@ void Planner::collectMovedLives(int32_t rank) {
   }
 }
 
+/// Gives everything else its slots.
+std::optional<Fault> Planner::placeTransient() {
+  const auto numRanks = static_cast<size_t>(program.order.numRanks());
+  std::vector<Result<std::vector<NeededPool>>> needed(numRanks);
+  forEach(numRanks, [&](size_t r) {
+    const auto rank = static_cast<int32_t>(r);
+    const int64_t positions = program.order.rank(rank).size();
+    Lives lives;
+    collectLives(rank, lives);
+    collectMovedLives(rank, lives);
+    needed[r] = problem.iterations > 1
+                    ? assignRings(lives, sizes, positions, program)
+                    : assignSlots(lives, sizes, positions, problem.microbatches,
+                                  program);
+  });
+  for (const auto &ofRank : needed) {
+    if (auto *fault = std::get_if<Fault>(&ofRank))
+      return *fault;
+    for (const NeededPool &pool : std::get<std::vector<NeededPool>>(ofRank)) {
+      const int32_t number =
+          arenas.addPool(pool.size.rank, pool.size.bytes, pool.slots);
+      for (int32_t buffer : pool.buffers)
+        program.places[buffer].pool = number;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
   if (auto fault = checkChannels(problem, program))
@@ -332,16 +370,9 @@ std::optional<Fault> Planner::run() {
   bare.collectives = program.collectives;
   simulation = simulateProgram(problem, bare);
 
-  for (int32_t r = 0; r < program.order.numRanks(); ++r) {
-    lives.clear();
-    collectLives(r);
-    collectMovedLives(r);
-    if (std::optional<Fault> wrong =
-            problem.iterations > 1
-                ? assignRings(lives, arenas, program)
-                : assignSlots(lives, problem.microbatches, arenas, program))
-      return wrong;
-  }
+  measure();
+  if (std::optional<Fault> wrong = placeTransient())
+    return wrong;
   if (arenas.overfullRank() >= 0) {
     Fault fault = makeFault<FaultKind::ArenaTooLarge>();
     fault.rank = arenas.overfullRank();
@@ -355,10 +386,11 @@ std::optional<Fault> Planner::run() {
         problem.isWhole(edge))
       program.places[numbers.received(e)] = program.places[numbers.sent(e)];
   }
-  for (Place &place : program.places) {
-    fillGaps(place.slotOf);
-    shortenToPeriod(place.slotOf);
-  }
+  forEach(program.places.size(), [&](size_t number) {
+    std::vector<int32_t> &slots = program.places[number].slotOf;
+    fillGaps(slots);
+    shortenToPeriod(slots);
+  });
   program.arenaBytes = arenas.ends();
   return std::nullopt;
 }
@@ -368,7 +400,8 @@ std::optional<Fault> Planner::run() {
 std::optional<Fault> rondo::planMemory(const Problem &executing,
                                        const Homes &homes, int32_t numRanks,
                                        const std::vector<HomeBuffers> &buffers,
-                                       Program &program,
-                                       const KeptBytes &kept) {
-  return Planner(executing, homes, numRanks, buffers, kept, program).run();
+                                       Program &program, const KeptBytes &kept,
+                                       const ForEach &forEach) {
+  return Planner(executing, homes, numRanks, buffers, kept, program, forEach)
+      .run();
 }

@@ -4,6 +4,7 @@
 #ifndef RONDO_LOWERING_MEMORYPLAN_H
 #define RONDO_LOWERING_MEMORYPLAN_H
 
+#include "lowering/ForEach.h"
 #include "schedule/Program.h"
 
 #include <optional>
@@ -43,7 +44,8 @@ struct KeptBytes {
 std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
                                 int32_t numRanks,
                                 const std::vector<HomeBuffers> &buffers,
-                                Program &program, const KeptBytes &kept = {});
+                                Program &program, const KeptBytes &kept = {},
+                                const ForEach &forEach = inTurn);
 
 } // namespace rondo
 

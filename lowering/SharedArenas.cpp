@@ -107,7 +107,18 @@ std::optional<Fault> findMoved(const Program &program,
   return findMovedState(program, first);
 }
 
-std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
+namespace {
+
+/// A program of an executable, and what planning its memory finds wrong.
+struct Planned {
+  size_t schedule = 0, program = 0;
+  std::optional<Fault> fault;
+};
+
+} // namespace
+
+std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
+                                      const ForEach &forEach) {
   const Problem &first = schedules.front().problem;
   // Alone, a schedule says itself which sizes are absurd.
   std::vector<int64_t> dataBytes;
@@ -116,31 +127,41 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
   VersionMemory versions;
   for (const LoweredSchedule &each : schedules)
     versions = sharedVersions(versions, each.plan.versions);
-  std::vector<int64_t> arena(first.numRanks(), 0);
+  std::vector<std::vector<HomeBuffers>> buffers;
+  std::vector<Planned> all;
   for (size_t i = 0; i < schedules.size(); ++i) {
-    std::vector<HomeBuffers> buffers = schedules[i].plan.buffers;
+    buffers.push_back(schedules[i].plan.buffers);
     for (const LoweredSchedule &other : schedules)
-      buffers = withSharedControl(buffers, other.plan.buffers);
-    buffers = withVersionMemory(buffers, versions);
-    for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
-      LoweredProgram &lowered = schedules[i].programs[p];
-      if (!lowered.program.arenaBytes.empty()) {
-        if (lowered.program.arenaBytes.size() != arena.size())
-          return MemoryFault{
-              i, p,
-              makeFault<FaultKind::ArenaCount>(
-                  lowered.program.arenaBytes.size(), arena.size())};
-      } else if (std::optional<Fault> fault = planMemory(
-                     lowered.executing, first.homes, first.numRanks(), buffers,
-                     lowered.program,
-                     {dataBytes,
-                      sharedStaging(schedules, schedules[i].plan, lowered.kind),
-                      versions.weightSlots})) {
-        return MemoryFault{i, p, std::move(*fault)};
-      }
-      for (size_t rank = 0; rank < arena.size(); ++rank)
-        arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
-    }
+      buffers[i] = withSharedControl(buffers[i], other.plan.buffers);
+    buffers[i] = withVersionMemory(buffers[i], versions);
+    for (size_t p = 0; p < schedules[i].programs.size(); ++p)
+      all.push_back({i, p, std::nullopt});
+  }
+  // Pipelines, which have most to do, are the last of their schedules.
+  forEach(all.size(), [&](size_t n) {
+    Planned &one = all[all.size() - 1 - n];
+    const LoweredSchedule &schedule = schedules[one.schedule];
+    LoweredProgram &lowered = schedules[one.schedule].programs[one.program];
+    if (lowered.program.arenaBytes.empty())
+      one.fault = planMemory(
+          lowered.executing, first.homes, first.numRanks(),
+          buffers[one.schedule], lowered.program,
+          {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
+           versions.weightSlots},
+          forEach);
+  });
+  std::vector<int64_t> arena(first.numRanks(), 0);
+  for (Planned &one : all) {
+    if (one.fault)
+      return MemoryFault{one.schedule, one.program, std::move(*one.fault)};
+    const std::vector<int64_t> &bytes =
+        schedules[one.schedule].programs[one.program].program.arenaBytes;
+    if (bytes.size() != arena.size())
+      return MemoryFault{
+          one.schedule, one.program,
+          makeFault<FaultKind::ArenaCount>(bytes.size(), arena.size())};
+    for (size_t rank = 0; rank < arena.size(); ++rank)
+      arena[rank] = std::max(arena[rank], bytes[rank]);
   }
   std::vector<int64_t> staging(arena.size(), -1);
   for (size_t i = 0; i < schedules.size(); ++i)

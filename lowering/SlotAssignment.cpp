@@ -5,12 +5,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <set>
-#include <tuple>
 #include <utility>
 
 using namespace rondo;
@@ -39,36 +36,75 @@ Fault rondo::tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
   return fault;
 }
 
-static void sortByFirst(std::vector<Life> &lives) {
-  std::stable_sort(
-      lives.begin(), lives.end(),
-      [](const Life &a, const Life &b) { return a.first < b.first; });
+/// Stable, since what is taken first shall have its slot first.
+static void sortByFirst(std::vector<Life> &lives, int64_t positions) {
+  std::vector<int32_t> begins(positions + 1, 0);
+  for (const Life &life : lives)
+    ++begins[life.first + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<Life> sorted(lives.size());
+  for (const Life &life : lives)
+    sorted[begins[life.first]++] = life;
+  lives.swap(sorted);
 }
 
 namespace {
 
-/// What shares slots: the buffers of a size on a rank, apart for what is
-/// gathered or reduced, which no message leaves.
-using Size = std::tuple<int32_t, int64_t, bool>;
+/// The lives of a rank in the order in which they end; of equal ones, in their
+/// own.
+class Ends {
+public:
+  Ends(const std::vector<Life> &lives, int64_t positions)
+      : first(positions, -1), next(lives.size()) {
+    for (size_t i = lives.size(); i-- > 0;) {
+      next[i] = first[lives[i].last];
+      first[lives[i].last] = static_cast<int32_t>(i);
+    }
+  }
 
-Size sizeOf(const Life &life) { return {life.rank, life.bytes, life.isMoved}; }
+  /// Begins again.
+  void reset() { position = 0; }
+  /// Calls `visit` with each life that ends in front of `until` and behind
+  /// those so far.
+  template <typename Visit> void forEach(int64_t until, Visit visit) {
+    for (; position < until; ++position)
+      for (int32_t i = first[position]; i >= 0; i = next[i])
+        visit(i);
+  }
 
-template <typename T>
-using Soonest = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+private:
+  /// By position, and by life: the next one that ends there; -1: none.
+  std::vector<int32_t> first, next;
+  int64_t position = 0;
+};
+
+/// A buffer.
+struct User {
+  int32_t buffer = 0;
+  /// Of the pools.
+  int32_t pool = 0;
+  /// Slots that it has had, the one that it has had last behind all others.
+  std::deque<int32_t> had;
+  /// How many of these are free.
+  int32_t numFree = 0;
+};
 
 /// The slots of one size while lives go by: as many as are alive at once. A
 /// buffer keeps to slots that it has had before, so that its table repeats
 /// after few micro-batches, and those of many ranks are the same.
-class SlotPool {
-public:
-  explicit SlotPool(int32_t slots) : slots(slots) {}
+struct SlotPool {
+  explicit SlotPool(const SlotSize &size) : size(size) {}
 
-  int32_t take(const Life &life) {
-    release(life.first);
-    User &user = users[life.buffer];
+  SlotSize size;
+  /// How many lives meet now, and at most.
+  int32_t alive = 0, most = 0;
+
+  /// Of `most` slots.
+  void begin() { slots.resize(most); }
+  int32_t take(User &user) {
     int32_t slot = takeAgain(user);
     if (slot < 0) {
-      slot = numUsed < count() ? numUsed++ : longestFree();
+      slot = numUsed < most ? numUsed++ : longestFree();
       slots[slot].users.push_back(&user);
       ++user.numFree;
     }
@@ -76,24 +112,16 @@ public:
     slots[slot].freeSince = -1;
     for (User *other : slots[slot].users)
       --other->numFree;
-    busy.emplace(life.last, numTaken++, slot);
     return slot;
   }
-  int32_t count() const { return static_cast<int32_t>(slots.size()); }
-  /// In the order of their numbers.
-  template <typename Fn> void forEachBuffer(Fn fn) const {
-    for (const auto &[buffer, user] : users)
-      fn(buffer);
+  void release(int32_t slot) {
+    slots[slot].freeSince = ++numFreed;
+    free.push_back({slot, numFreed});
+    for (User *user : slots[slot].users)
+      ++user->numFree;
   }
 
 private:
-  /// A buffer.
-  struct User {
-    /// Slots that it has had, the one that it has had last behind all others.
-    std::deque<int32_t> had;
-    /// How many of these are free.
-    int32_t numFree = 0;
-  };
   struct Slot {
     /// Counted in slots freed; -1: taken.
     int64_t freeSince = 0;
@@ -120,75 +148,95 @@ private:
         return slot;
       }
   }
-  void release(int64_t position) {
-    for (; !busy.empty() && std::get<0>(busy.top()) < position; busy.pop()) {
-      const int32_t slot = std::get<2>(busy.top());
-      slots[slot].freeSince = ++numFreed;
-      free.push_back({slot, numFreed});
-      for (User *user : slots[slot].users)
-        ++user->numFree;
-    }
-  }
 
   std::vector<Slot> slots;
-  std::map<int32_t, User> users;
   /// Slots and since when they were free: some have been taken again.
   std::deque<std::pair<int32_t, int64_t>> free;
-  /// By the last action; of equal ones, in the order in which they were taken.
-  Soonest<std::tuple<int64_t, int64_t, int32_t>> busy;
   int32_t numUsed = 0;
-  int64_t numTaken = 0, numFreed = 0;
+  int64_t numFreed = 0;
 };
 
-/// How many lives of each size meet, given in the order in which they begin.
-std::map<Size, int32_t> mostAtOnce(const std::vector<Life> &lives) {
-  std::map<Size, Soonest<int64_t>> ends;
-  std::map<Size, int32_t> most;
-  for (const Life &life : lives) {
-    Soonest<int64_t> &alive = ends[sizeOf(life)];
-    while (!alive.empty() && alive.top() < life.first)
-      alive.pop();
-    alive.push(life.last);
-    int32_t &slots = most[sizeOf(life)];
-    slots = std::max(slots, static_cast<int32_t>(alive.size()));
+/// The buffers of lives, and the pools that they share.
+class Users {
+public:
+  Users(std::vector<Life> &lives, const std::vector<SlotSize> &sizes) {
+    // Lives of a buffer stand in runs or take turns with few others.
+    std::vector<int32_t> buffers;
+    for (const Life &life : lives)
+      if (buffers.empty() || buffers.back() != life.buffer)
+        buffers.push_back(life.buffer);
+    std::sort(buffers.begin(), buffers.end());
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    std::map<SlotSize, int32_t> numbers;
+    for (int32_t buffer : buffers)
+      numbers.emplace(sizes[buffer], 0);
+    for (auto &[size, number] : numbers) {
+      number = static_cast<int32_t>(pools.size());
+      pools.emplace_back(size);
+    }
+    users.resize(buffers.size());
+    for (size_t u = 0; u < buffers.size(); ++u) {
+      users[u].buffer = buffers[u];
+      users[u].pool = numbers.at(sizes[buffers[u]]);
+    }
+    // From here on, lives name their users.
+    for (Life &life : lives)
+      life.buffer = static_cast<int32_t>(
+          std::lower_bound(buffers.begin(), buffers.end(), life.buffer) -
+          buffers.begin());
   }
-  return most;
-}
+
+  SlotPool &poolOf(const Life &life) { return pools[users[life.buffer].pool]; }
+
+  std::vector<User> users;
+  std::vector<SlotPool> pools;
+};
 
 } // namespace
 
-std::optional<Fault> rondo::assignSlots(std::vector<Life> &lives,
-                                        int32_t microbatches, Arenas &arenas,
-                                        Program &program) {
-  sortByFirst(lives);
-  std::map<Size, SlotPool> pools;
-  for (const auto &[size, slots] : mostAtOnce(lives)) {
-    if (slots > maxSlots)
-      return tooManySlots(std::get<0>(size), slots, std::get<1>(size));
-    pools.emplace(size, slots);
-  }
+Result<std::vector<NeededPool>>
+rondo::assignSlots(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+                   int64_t positions, int32_t microbatches, Program &program) {
+  sortByFirst(lives, positions);
+  Users all(lives, sizes);
+  Ends ends(lives, positions);
   for (const Life &life : lives) {
-    std::vector<int32_t> &slotOf = program.places[life.buffer].slotOf;
+    ends.forEach(life.first, [&](int32_t i) { --all.poolOf(lives[i]).alive; });
+    SlotPool &pool = all.poolOf(life);
+    pool.most = std::max(pool.most, ++pool.alive);
+  }
+  for (SlotPool &pool : all.pools) {
+    if (pool.most > maxSlots)
+      return tooManySlots(pool.size.rank, pool.most, pool.size.bytes);
+    pool.begin();
+  }
+  ends.reset();
+  auto slotOf = [&](const Life &life) -> int32_t & {
+    return program.places[all.users[life.buffer].buffer].slotOf[life.index];
+  };
+  for (const Life &life : lives) {
+    ends.forEach(life.first, [&](int32_t i) {
+      all.poolOf(lives[i]).release(slotOf(lives[i]));
+    });
+    std::vector<int32_t> &slots =
+        program.places[all.users[life.buffer].buffer].slotOf;
     // Units of a sharded stage may be more.
-    if (life.microbatch >= static_cast<int64_t>(slotOf.size()))
-      slotOf.resize(std::max<int64_t>(microbatches, life.microbatch + 1), -1);
-    slotOf[life.microbatch] = pools.at(sizeOf(life)).take(life);
+    if (life.index >= static_cast<int64_t>(slots.size()))
+      slots.resize(std::max(microbatches, life.index + 1), -1);
+    slots[life.index] = all.poolOf(life).take(all.users[life.buffer]);
   }
-  for (const auto &[size, slots] : pools) {
-    const int32_t pool =
-        arenas.addPool(std::get<0>(size), std::get<1>(size), slots.count());
-    slots.forEachBuffer(
-        [&](int32_t buffer) { program.places[buffer].pool = pool; });
-  }
-  return std::nullopt;
+  std::vector<NeededPool> needed;
+  for (const SlotPool &pool : all.pools)
+    needed.push_back({pool.size, pool.most, {}});
+  for (const User &user : all.users)
+    needed[user.pool].buffers.push_back(user.buffer);
+  return needed;
 }
 
 namespace {
 
 /// The ring of one buffer, while its lives go by.
 struct Ring {
-  int32_t rank = 0;
-  int64_t bytes = 0;
   int64_t slots = 1;
   /// Micro-batches that are alive, and by the last action of each.
   std::set<int64_t> alive;
@@ -199,33 +247,31 @@ struct Ring {
     for (; !ends.empty() && ends.begin()->first < life.first;
          ends.erase(ends.begin()))
       alive.erase(ends.begin()->second);
-    alive.insert(life.microbatch);
-    ends.emplace(life.last, life.microbatch);
+    alive.insert(life.index);
+    ends.emplace(life.last, life.index);
     slots = std::max(slots, *alive.rbegin() - *alive.begin() + 1);
   }
 };
 
 } // namespace
 
-std::optional<Fault> rondo::assignRings(std::vector<Life> &lives,
-                                        Arenas &arenas, Program &program) {
-  sortByFirst(lives);
+Result<std::vector<NeededPool>>
+rondo::assignRings(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+                   int64_t positions, Program &program) {
+  sortByFirst(lives, positions);
   std::map<int32_t, Ring> rings;
-  for (const Life &life : lives) {
-    Ring &ring = rings[life.buffer];
-    ring.rank = life.rank;
-    ring.bytes = life.bytes;
-    ring.add(life);
-  }
+  for (const Life &life : lives)
+    rings[life.buffer].add(life);
+  std::vector<NeededPool> needed;
   for (const auto &[buffer, ring] : rings) {
     const auto slots = static_cast<int32_t>(
         std::min<int64_t>(ring.slots, int64_t(maxSlots) + 1));
     if (slots > maxSlots)
-      return tooManySlots(ring.rank, slots, ring.bytes);
+      return tooManySlots(sizes[buffer].rank, slots, sizes[buffer].bytes);
+    needed.push_back({sizes[buffer], slots, {buffer}});
     Place &place = program.places[buffer];
-    place.pool = arenas.addPool(ring.rank, ring.bytes, slots);
     place.slotOf.resize(slots);
     std::iota(place.slotOf.begin(), place.slotOf.end(), 0);
   }
-  return std::nullopt;
+  return needed;
 }

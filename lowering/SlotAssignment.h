@@ -11,7 +11,7 @@
 #include "schedule/Program.h"
 
 #include <cstdint>
-#include <optional>
+#include <tuple>
 #include <vector>
 
 namespace rondo {
@@ -42,19 +42,32 @@ private:
   int32_t overfull = -1;
 };
 
-/// One transient buffer: who owns it and for which actions of its rank.
-struct Life {
-  /// By its number.
-  int32_t buffer = 0;
-  int64_t microbatch = 0;
-  int64_t bytes = 0;
-  /// That its pool is on.
+/// What shares slots: the buffers of a size on a rank, apart for what is
+/// gathered or reduced, which no message leaves.
+struct SlotSize {
   int32_t rank = 0;
-  /// Taken before the action at `first` begins, free again for any action
-  /// behind `last`.
-  int64_t first = 0, last = 0;
+  int64_t bytes = 0;
   /// Of weights that are gathered, or gradients that are not yet reduced.
   bool isMoved = false;
+
+  friend bool operator<(const SlotSize &a, const SlotSize &b) {
+    return std::tie(a.rank, a.bytes, a.isMoved) <
+           std::tie(b.rank, b.bytes, b.isMoved);
+  }
+};
+
+/// One transient buffer, by its number, of a micro-batch or unit: taken before
+/// the action at `first` begins, free again for any action behind `last`.
+struct Life {
+  int32_t buffer = 0, index = 0;
+  int64_t first = 0, last = 0;
+};
+
+/// A pool that an executing rank needs, and the buffers that lie in it.
+struct NeededPool {
+  SlotSize size;
+  int32_t slots = 0;
+  std::vector<int32_t> buffers;
 };
 
 /// More slots than a pool may have.
@@ -64,15 +77,20 @@ Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes);
 /// of a size share, with as many slots as are in use at once. A buffer takes,
 /// of the free slots that it has had before, the one that it had first;
 /// else one that none has had; else the one that has been free longest.
-/// Reorders the lives. O(n log n) in their number.
-std::optional<Fault> assignSlots(std::vector<Life> &lives, int32_t microbatches,
-                                 Arenas &arenas, Program &program);
+/// Writes the slots of these buffers alone into the program. `sizes` are by
+/// buffer; `positions` is the number of the rank's actions. Reorders the lives.
+/// O(lives + positions), where few buffers share a slot.
+Result<std::vector<NeededPool>>
+assignSlots(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+            int64_t positions, int32_t microbatches, Program &program);
 
 /// The same where iterations overlap, so that slots repeat for any number of
 /// them: a buffer has a ring of its own, as long as its lives meet those of
-/// other micro-batches. Reorders them.
-std::optional<Fault> assignRings(std::vector<Life> &lives, Arenas &arenas,
-                                 Program &program);
+/// other micro-batches. O(lives * log lives).
+Result<std::vector<NeededPool>> assignRings(std::vector<Life> &lives,
+                                            const std::vector<SlotSize> &sizes,
+                                            int64_t positions,
+                                            Program &program);
 
 } // namespace rondo
 

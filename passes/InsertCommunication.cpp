@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "passes/Threads.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -98,7 +99,8 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
     own = std::move(expanded->schedule);
   }
   auto lowered =
-      lowerSchedule(figures, *problem, isKnown ? window->schedule : own);
+      lowerSchedule(figures, *problem, isKnown ? window->schedule : own,
+                    onThreadsOf(&getContext()));
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);

@@ -5,8 +5,10 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "passes/Threads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
 
@@ -100,20 +102,28 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
       return failure();
     LoweredSchedule each{
         getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
-    for (ProgramOp op : programs) {
-      Problem executing = executingProblem(op.getKind(), each.problem);
-      FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
-      if (failed(expanded))
-        return failure();
-      each.programs.push_back({loweredKind(op.getKind()), std::move(executing),
-                               Schedule(), std::move(expanded->program)});
-    }
+    each.programs.resize(programs.size());
+    std::atomic<bool> isExpanded{true};
+    parallelFor(&getContext(), 0, programs.size(), [&](size_t i) {
+      LoweredProgram &program = each.programs[i];
+      program.kind = loweredKind(programs[i].getKind());
+      program.executing = executingProblem(programs[i].getKind(), each.problem);
+      FailureOr<ExpandedProgram> expanded =
+          expandProgram(programs[i], program.executing);
+      if (succeeded(expanded))
+        program.program = std::move(expanded->program);
+      else
+        isExpanded = false;
+    });
+    if (!isExpanded)
+      return failure();
     lowered.push_back(std::move(each));
     ops.push_back(std::move(programs));
   }
   if (lowered.empty())
     return success();
-  if (std::optional<MemoryFault> wrong = planMemory(lowered))
+  if (std::optional<MemoryFault> wrong =
+          planMemory(lowered, onThreadsOf(&getContext())))
     return ops[wrong->schedule][wrong->program].emitError() << describe(
                wrong->fault,
                lowered[wrong->schedule].programs[wrong->program].executing);

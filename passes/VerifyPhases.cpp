@@ -7,9 +7,11 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 #include "passes/Promises.h"
+#include "passes/Threads.h"
 #include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -231,6 +233,7 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
              : std::move(expanded->schedule);
 }
 
+/// `places` gets the ops of the actions.
 FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
                                         ExpandedProgram *places = nullptr) {
   LoweredProgram lowered;
@@ -244,9 +247,9 @@ FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
   if (failed(promised))
     return failure();
   lowered.tasks = std::move(*promised);
-  lowered.program = expanded->program;
+  lowered.program = std::move(expanded->program);
   if (places)
-    *places = std::move(*expanded);
+    places->opOf = std::move(expanded->opOf);
   return lowered;
 }
 
@@ -276,43 +279,73 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
         << "`rondo search FILE" << options << "` looks for a plan that fits";
 }
 
-struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
-  void runOnOperation() override {
-    // The programs of a schedule share its arena and its faults, so the first
-    // error says it all.
-    llvm::SmallPtrSet<Operation *, 4> faulty;
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      Operation *schedule = program.lookupSchedule();
-      if (faulty.contains(schedule) || succeeded(verify(program)))
-        continue;
-      faulty.insert(schedule);
-      signalPassFailure();
-    }
-    markAllAnalysesPreserved();
-  }
-
-  LogicalResult verify(ProgramOp op);
+/// A program that is verified.
+struct LoweredOp {
+  ProgramOp op;
+  const PlanFigures *plan;
+  /// What it is if it is faulty.
+  LoweredProgram lowered;
+  ExpandedProgram places;
+  std::optional<Fault> fault;
+  /// Errors about what it says have been emitted.
+  bool isUnreadable = false;
 };
 
-LogicalResult VerifyLowered::verify(ProgramOp op) {
-  FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
-  if (failed(problem))
-    return failure();
-  ExpandedProgram places;
-  FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
-  if (failed(lowered))
-    return failure();
-  std::optional<Fault> fault = checkLowered(
-      *lowered, getAnalysis<ScheduleFigures>().of(op.lookupSchedule()));
-  if (!fault)
-    return success();
-  InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);
-  if (fault->kind == FaultKind::ArenaOverCap) {
-    if (findShortfall(*problem))
-      markNoOrderFits(error);
-    explainArena(error, op, fault->rank);
+struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
+  void runOnOperation() override;
+};
+
+void findFault(LoweredOp &each) {
+  FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
+  FailureOr<LoweredProgram> lowered = failure();
+  if (succeeded(problem))
+    lowered = expandLowered(each.op, *problem, &each.places);
+  each.isUnreadable = failed(lowered);
+  if (each.isUnreadable)
+    return;
+  each.fault =
+      checkLowered(*lowered, *each.plan, onThreadsOf(each.op.getContext()));
+  if (!each.fault) {
+    each.places = {};
+    return;
   }
-  return error;
+  each.lowered = std::move(*lowered);
+  each.places.program = each.lowered.program;
+}
+
+void emitFault(const LoweredOp &each) {
+  ProgramOp op = each.op;
+  InFlightDiagnostic error =
+      emitFault(*each.fault, each.places, each.lowered.executing, op);
+  if (each.fault->kind != FaultKind::ArenaOverCap)
+    return;
+  FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
+  if (succeeded(problem) && findShortfall(*problem))
+    markNoOrderFits(error);
+  explainArena(error, op, each.fault->rank);
+}
+
+void VerifyLowered::runOnOperation() {
+  auto &figures = getAnalysis<ScheduleFigures>();
+  std::vector<LoweredOp> programs;
+  for (ProgramOp op : getOperation().getOps<ProgramOp>())
+    programs.push_back(
+        {op, &figures.of(op.lookupSchedule()), {}, {}, {}, false});
+  // Pipelines, which have most to do, are the last of their schedules.
+  std::reverse(programs.begin(), programs.end());
+  parallelForEach(&getContext(), programs, findFault);
+  std::reverse(programs.begin(), programs.end());
+  // The programs of a schedule share its arena and its faults, so the first
+  // error says it all.
+  llvm::SmallPtrSet<Operation *, 4> faulty;
+  for (LoweredOp &each : programs) {
+    if (!each.fault && !each.isUnreadable)
+      continue;
+    if (faulty.insert(each.op.lookupSchedule()).second && each.fault)
+      emitFault(each);
+    signalPassFailure();
+  }
+  markAllAnalysesPreserved();
 }
 
 } // namespace

@@ -28,16 +28,24 @@ struct Channel {
   int32_t from = 0, to = 0;
   Link link;
   int64_t freeNs = 0;
-  /// Positions of actions in the program's array, as they are issued.
+  /// Positions of actions in the program's array, as they are issued, which is
+  /// when they start.
   std::vector<int64_t> sends, receives;
-  std::vector<int64_t> sentNs, postedNs;
-  /// Ends of the tasks that consumed messages, in time order.
+  /// Ends of the tasks that consumed messages, in time order; only where slots
+  /// limit receives.
   std::vector<int64_t> consumedNs;
   /// Messages that have got the link.
   size_t carried = 0;
   /// The cards that it crosses, and messages that have asked for them.
   CardSides sides;
   size_t asked = 0;
+  /// At most.
+  size_t numMessages = 0;
+
+  void reserve() {
+    sends.reserve(numMessages);
+    receives.reserve(numMessages);
+  }
 };
 
 enum class WaitFor : uint8_t {
@@ -64,6 +72,11 @@ struct CommunicationQueue {
 
   bool isEmpty() const { return done == actions.size(); }
   int64_t head() const { return actions[done]; }
+};
+
+/// When it arrives, and the position of its receive.
+struct MessageState {
+  int64_t arrivalNs = notYet, receivedAt = notYet;
 };
 
 struct RankState {
@@ -130,8 +143,9 @@ public:
   void summarize();
 
 private:
-  bool crossesRanks(const Edge &edge) const {
-    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
+  bool crossesRanks(int32_t edge) const { return channelIds[edge] >= 0; }
+  bool carries(int32_t edge, int64_t microbatch) const {
+    return !areDealt || problem.carries(problem.edges[edge], microbatch);
   }
   int64_t messageOf(Action action) const {
     return action.subject * microbatches + action.index;
@@ -229,6 +243,8 @@ private:
   const int64_t microbatches;
   Launches launches;
   const bool isEager, isOneQueue;
+  /// Whether homes of a stage share its micro-batches out.
+  const bool areDealt;
   const size_t receiveSlots;
   EdgeTable edges;
   BufferNumbers buffers;
@@ -251,8 +267,8 @@ private:
   std::vector<CollectiveLane> lanes;
   /// [home * microbatches + microbatch].
   std::vector<Done> done;
-  /// By message: arrival, and the position of its receive.
-  std::vector<int64_t> arrivalNs, receivedAt;
+  /// [edge * microbatches + microbatch].
+  std::vector<MessageState> messages;
   /// By slot: the position of the send that used it last.
   std::vector<int64_t> lastSend;
   /// By a send's position: the one before it that reads the same content.

@@ -25,11 +25,11 @@ Execution::Execution(const Problem &problem, const Program &program,
       isEager(problem.channels.protocol == Protocol::Eager &&
               !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
+      areDealt(problem.homes.areDealt()),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       buffers(problem), slots(program), groups(problem, program),
       done(problem.nothingDoneYet()),
-      arrivalNs(problem.edges.size() * microbatches, notYet),
-      receivedAt(problem.edges.size() * microbatches, notYet),
+      messages(problem.edges.size() * microbatches),
       lastSend(slots.count(), notYet) {
   result.startNs.assign(order.numActions(), 0);
   // A send or receive that never ends keeps notYet.
@@ -59,6 +59,11 @@ Execution::Execution(const Problem &problem, const Program &program,
     }
     channelIds.push_back(it->second);
   }
+  for (size_t e = 0; e < channelIds.size(); ++e)
+    if (channelIds[e] >= 0)
+      channels[channelIds[e]].numMessages += microbatches;
+  for (Channel &channel : channels)
+    channel.reserve();
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
     for (int32_t home : collective.homes)
@@ -94,11 +99,11 @@ void Execution::carry(Channel &channel) {
   const size_t &next = hasCards ? channel.asked : channel.carried;
   while (next < channel.sends.size()) {
     const size_t n = next;
-    int64_t readyNs = channel.sentNs[n];
+    int64_t readyNs = result.startNs[channel.sends[n]];
     if (!isEager) {
       if (n >= channel.receives.size())
         return;
-      readyNs = std::max(readyNs, channel.postedNs[n]);
+      readyNs = std::max(readyNs, result.startNs[channel.receives[n]]);
       if (!mayMeet(channel.sends[n], channel.receives[n], readyNs))
         return;
     } else if (receiveSlots > 0 && n >= receiveSlots) {
@@ -121,16 +126,17 @@ void Execution::deliver(Channel &channel, int64_t begin) {
   channel.freeNs =
       begin + channel.link.occupancyNs(problem.edges[sent.subject].bytes);
   int64_t arrival = channel.freeNs + channel.link.latencyNs;
-  arrivalNs[message] = arrival;
+  MessageState &state = messages[message];
+  state.arrivalNs = arrival;
   result.endNs[send] = arrival;
-  if (receivedAt[message] >= 0)
-    result.endNs[receivedAt[message]] =
-        std::max(arrival, result.startNs[receivedAt[message]]);
+  if (state.receivedAt >= 0)
+    result.endNs[state.receivedAt] =
+        std::max(arrival, result.startNs[state.receivedAt]);
   wake(channel.from, WaitFor::SendEnd, send);
   wake(channel.to, WaitFor::Message, message);
   if (launches.areLimited()) {
     endLaunch(channel.from, send);
-    endLaunch(channel.to, receivedAt[message]);
+    endLaunch(channel.to, state.receivedAt);
   }
 }
 
@@ -153,8 +159,8 @@ void Execution::meet(int32_t rank) {
         to.head() != channel.receives[channel.carried])
       continue;
     int64_t begin =
-        std::max({channel.sentNs[channel.carried],
-                  channel.postedNs[channel.carried], from.freeNs, to.freeNs});
+        std::max({result.startNs[from.head()], result.startNs[to.head()],
+                  from.freeNs, to.freeNs});
     if (!mayMeet(from.head(), to.head(), begin))
       continue;
     if (!channel.sides.any()) {
@@ -195,6 +201,8 @@ bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
       return false;
     }
     start = std::max(start, end);
+    if (sendBefore.empty())
+      break;
     auto before = sendBefore.find(send);
     send = before == sendBefore.end() ? notYet : before->second;
   }
@@ -210,24 +218,25 @@ bool Execution::task(RankState &rank, Action action) {
   if (const Done absent = problem.neededFor(home, kind) & ~own)
     return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
   for (int32_t e : edges.inputs(home, kind)) {
-    const Edge &edge = problem.edges[e];
-    if (!problem.carries(edge, action.index))
+    if (!carries(e, action.index))
       continue;
-    if (!crossesRanks(edge)) {
+    if (!crossesRanks(e)) {
+      const Edge &edge = problem.edges[e];
       if (!(done[edge.from * microbatches + action.index] &
             traitsOf(edge.message()).made))
         return needOwn(rank, Action(edge.producer, edge.from, action.index));
       continue;
     }
     int64_t message = e * microbatches + action.index;
-    if (receivedAt[message] == notYet)
+    const MessageState &state = messages[message];
+    if (state.receivedAt == notYet)
       return needOwn(rank, Action(ActionKind::Recv, e, action.index));
-    if (arrivalNs[message] == notYet) {
+    if (state.arrivalNs == notYet) {
       rank.waitFor = WaitFor::Message;
       rank.id = message;
       return false;
     }
-    start = std::max(start, arrivalNs[message]);
+    start = std::max(start, state.arrivalNs);
   }
   auto takeOne = [&](int32_t buffer) {
     return take(rank, buffer, action.index, start);
@@ -239,9 +248,10 @@ bool Execution::task(RankState &rank, Action action) {
   result.startNs[rank.position] = start;
   result.endNs[rank.position] = rank.clock;
   own |= traits.makes;
+  if (receiveSlots == 0)
+    return true;
   for (int32_t e : edges.inputs(home, kind))
-    if (crossesRanks(problem.edges[e]) &&
-        problem.carries(problem.edges[e], action.index)) {
+    if (crossesRanks(e) && carries(e, action.index)) {
       Channel &channel = channels[channelIds[e]];
       channel.consumedNs.push_back(rank.clock);
       advance(channel);
@@ -268,7 +278,6 @@ bool Execution::send(RankState &rank, Action action) {
   Channel &channel = channelOf(action);
   launch(channel.from, rank.position);
   channel.sends.push_back(rank.position);
-  channel.sentNs.push_back(rank.clock);
   if (isOneQueue)
     queues[channel.from].actions.push_back(rank.position);
   advance(channel);
@@ -290,13 +299,13 @@ bool Execution::receive(RankState &rank, Action action) {
     return false;
   rank.clock = std::max(rank.clock, start);
   int64_t message = messageOf(action);
-  receivedAt[message] = rank.position;
+  MessageState &state = messages[message];
+  state.receivedAt = rank.position;
   result.startNs[rank.position] = start;
-  if (arrivalNs[message] != notYet)
-    result.endNs[rank.position] = std::max(start, arrivalNs[message]);
+  if (state.arrivalNs != notYet)
+    result.endNs[rank.position] = std::max(start, state.arrivalNs);
   launch(channel.to, rank.position);
   channel.receives.push_back(rank.position);
-  channel.postedNs.push_back(start);
   if (isOneQueue)
     queues[channel.to].actions.push_back(rank.position);
   advance(channel);

@@ -7,24 +7,25 @@
 
 using namespace rondo;
 
-Slots::Slots(const Program &program) : program(program), begins(1, 0) {
+Slots::Slots(const Program &program) : begins(1, 0) {
   for (const Pool &pool : program.pools)
     begins.push_back(begins.back() + std::max(pool.slots, 0));
-}
-
-int64_t Slots::of(int32_t buffer, int64_t number) const {
-  if (program.places.empty())
-    return none;
-  const Place &place = program.places[buffer];
-  if (place.pool < 0)
-    return none;
-  if (place.pool >= static_cast<int64_t>(program.pools.size()) ||
-      place.slotOf.empty())
-    return invalid;
-  int32_t slot = place.slot(number);
-  if (slot < 0 || slot >= program.pools[place.pool].slots)
-    return invalid;
-  return begins[place.pool] + slot;
+  rows.resize(program.places.size());
+  for (size_t buffer = 0; buffer < rows.size(); ++buffer) {
+    const Place &place = program.places[buffer];
+    if (place.pool < 0)
+      continue;
+    Row &row = rows[buffer];
+    if (place.pool >= static_cast<int64_t>(program.pools.size()) ||
+        place.slotOf.empty()) {
+      row.period = -1;
+      continue;
+    }
+    row.slotOf = place.slotOf.data();
+    row.period = static_cast<int32_t>(place.slotOf.size());
+    row.slots = program.pools[place.pool].slots;
+    row.begin = begins[place.pool];
+  }
 }
 
 int32_t Slots::poolOf(int64_t slot) const {
