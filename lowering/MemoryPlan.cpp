@@ -9,6 +9,7 @@
 #include "schedule/BufferNumbers.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace rondo;
 
@@ -328,9 +329,9 @@ std::optional<Fault> Planner::placeTransient() {
     collectLives(rank, lives);
     collectMovedLives(rank, lives);
     needed[r] = problem.iterations > 1
-                    ? assignRings(lives, sizes, positions, program)
-                    : assignSlots(lives, sizes, positions, problem.microbatches,
-                                  program);
+                    ? assignRings(std::move(lives), sizes, positions, program)
+                    : assignSlots(std::move(lives), sizes, positions,
+                                  problem.microbatches, program);
   });
   for (const auto &ofRank : needed) {
     if (auto *fault = std::get_if<Fault>(&ofRank))

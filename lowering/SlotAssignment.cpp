@@ -195,7 +195,7 @@ public:
 } // namespace
 
 Result<std::vector<NeededPool>>
-rondo::assignSlots(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+rondo::assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
                    int64_t positions, int32_t microbatches, Program &program) {
   sortByFirst(lives, positions);
   Users all(lives, sizes);
@@ -256,7 +256,7 @@ struct Ring {
 } // namespace
 
 Result<std::vector<NeededPool>>
-rondo::assignRings(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+rondo::assignRings(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
                    int64_t positions, Program &program) {
   sortByFirst(lives, positions);
   std::map<int32_t, Ring> rings;

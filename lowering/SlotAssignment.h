@@ -78,16 +78,16 @@ Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes);
 /// of the free slots that it has had before, the one that it had first;
 /// else one that none has had; else the one that has been free longest.
 /// Writes the slots of these buffers alone into the program. `sizes` are by
-/// buffer; `positions` is the number of the rank's actions. Reorders the lives.
+/// buffer; `positions` is the number of the rank's actions.
 /// O(lives + positions), where few buffers share a slot.
 Result<std::vector<NeededPool>>
-assignSlots(std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
             int64_t positions, int32_t microbatches, Program &program);
 
 /// The same where iterations overlap, so that slots repeat for any number of
 /// them: a buffer has a ring of its own, as long as its lives meet those of
 /// other micro-batches. O(lives * log lives).
-Result<std::vector<NeededPool>> assignRings(std::vector<Life> &lives,
+Result<std::vector<NeededPool>> assignRings(std::vector<Life> lives,
                                             const std::vector<SlotSize> &sizes,
                                             int64_t positions,
                                             Program &program);

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace rondo;
@@ -40,27 +41,40 @@ TEST(SlotAssignment, NoMoreSlotsThanLivesThatMeetAndNoneForTwo) {
       for (int32_t i = 0; i < microbatches; ++i) {
         Life life;
         life.buffer = buffer;
-        life.microbatch = i;
-        life.bytes = 64;
+        life.index = i;
         life.first = upTo(positions - 1);
         life.last =
             std::min(positions - 1, int32_t(life.first) + upTo(longest));
         lives.push_back(life);
       }
+    // Buffers of two sizes take turns.
+    std::vector<SlotSize> sizes;
+    for (int32_t buffer = 0; buffer < buffers; ++buffer)
+      sizes.push_back({0, buffer % 2 == 0 ? 64 : 128, false});
     Program program;
     program.places.resize(buffers);
-    Arenas arenas(1, program);
-    ASSERT_EQ(assignSlots(lives, microbatches, arenas, program), std::nullopt);
-    ASSERT_EQ(program.pools.size(), 1u);
-    EXPECT_EQ(program.pools.front().slots, mostAlive(lives, positions));
-    for (const Life &a : lives)
-      for (const Life &b : lives) {
-        if (&a == &b || a.last < b.first || b.last < a.first)
-          continue;
-        EXPECT_NE(program.places[a.buffer].slotOf[a.microbatch],
-                  program.places[b.buffer].slotOf[b.microbatch])
-            << "round " << round;
+    auto result = assignSlots(lives, sizes, positions, microbatches, program);
+    ASSERT_TRUE(std::holds_alternative<std::vector<NeededPool>>(result));
+    const auto &pools = std::get<std::vector<NeededPool>>(result);
+    ASSERT_EQ(pools.size(), buffers > 1 ? 2u : 1u);
+    for (const NeededPool &pool : pools) {
+      std::vector<Life> meeting;
+      for (const Life &life : lives)
+        if (sizes[life.buffer].bytes == pool.size.bytes)
+          meeting.push_back(life);
+      EXPECT_EQ(pool.slots, mostAlive(meeting, positions));
+      for (const Life &a : meeting) {
+        EXPECT_NE(
+            std::count(pool.buffers.begin(), pool.buffers.end(), a.buffer), 0);
+        for (const Life &b : meeting) {
+          if (&a == &b || a.last < b.first || b.last < a.first)
+            continue;
+          EXPECT_NE(program.places[a.buffer].slotOf[a.index],
+                    program.places[b.buffer].slotOf[b.index])
+              << "round " << round;
+        }
       }
+    }
   }
 }
 
