@@ -3,13 +3,10 @@
 
 #include "lowering/MemoryPlan.h"
 
-#include "lowering/Positions.h"
-#include "lowering/SlotAssignment.h"
+#include "lowering/BufferLives.h"
 #include "lowering/SlotTables.h"
-#include "schedule/BufferNumbers.h"
 
 #include <algorithm>
-#include <utility>
 
 using namespace rondo;
 
@@ -25,7 +22,7 @@ public:
           const std::vector<HomeBuffers> &buffers, const KeptBytes &kept,
           Program &program, const ForEach &forEach)
       : problem(problem), homes(homes), buffers(buffers), kept(kept),
-        program(program), forEach(forEach), edges(problem), numbers(problem),
+        program(program), forEach(forEach), numbers(problem),
         arenas(numRanks, program) {}
 
   std::optional<Fault> run();
@@ -44,12 +41,6 @@ private:
   }
   std::optional<Fault> placeState();
   void measure();
-  using Lives = std::vector<Life>;
-  void collectLives(int32_t rank, Lives &lives) const;
-  void collectMovedLives(int32_t rank, Lives &lives) const;
-  void addLife(Lives &lives, int32_t buffer, int64_t index, int64_t first,
-               int64_t last) const;
-  int64_t sendReleased(int32_t rank, int64_t sendPosition) const;
   std::optional<Fault> placeTransient();
 
   const Problem &problem;
@@ -59,10 +50,8 @@ private:
   const KeptBytes &kept;
   Program &program;
   const ForEach &forEach;
-  const EdgeTable edges;
   const BufferNumbers numbers;
   Arenas arenas;
-  ProgramSimulation simulation;
   /// By buffer.
   std::vector<SlotSize> sizes;
 };
@@ -125,212 +114,23 @@ void Planner::measure() {
   }
 }
 
-void Planner::addLife(Lives &lives, int32_t buffer, int64_t index,
-                      int64_t first, int64_t last) const {
-  if (sizes[buffer].bytes != 0)
-    lives.push_back(
-        {buffer, static_cast<int32_t>(index), first, std::max(first, last)});
-}
-
-/// The last action behind a send for which its buffer is still in use: the last
-/// one that the simulation does not start after the send's end. One that starts
-/// at the same instant may be what lets the send end, on another rank; waits
-/// for what is over strictly earlier can close no circle.
-int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) const {
-  int64_t begin = program.order.rankBegin(rank);
-  int64_t numActions = program.order.rank(rank).size();
-  if (!simulation.complete)
-    return numActions - 1;
-  // Starts never decrease along a rank.
-  auto starts = simulation.startNs.begin() + begin;
-  auto later = std::upper_bound(starts + sendPosition + 1, starts + numActions,
-                                simulation.endNs[begin + sendPosition]);
-  return later - starts - 1;
-}
-
-/// Finds the lives of all buffers whose actions are on one executing rank.
-void Planner::collectLives(int32_t rank, Lives &lives) const {
-  ActionRange actions = program.order.rank(rank);
-  auto table = [&](size_t names) {
-    return Positions(names, problem.microbatches);
-  };
-  // By home, and by edge.
-  Positions forward = table(problem.numHomes()),
-            inputGrad = table(problem.numHomes()),
-            weightGrad = table(problem.numHomes()),
-            recompute = table(problem.numHomes());
-  Positions sent = table(problem.edges.size()),
-            received = table(problem.edges.size());
-  for (int64_t k = 0; k < actions.size(); ++k) {
-    Action a = actions[k];
-    if (a.kind() == ActionKind::Send)
-      sent.set(a.subject, a.index, k);
-    else if (a.kind() == ActionKind::Recv)
-      received.set(a.subject, a.index, k);
-    if (!a.isTask())
-      continue;
-    for (auto [done, tasks] : {std::pair(forwardDone, &forward),
-                               std::pair(inputGradDone, &inputGrad),
-                               std::pair(weightGradDone, &weightGrad),
-                               std::pair(recomputeDone, &recompute)})
-      if (a.traits().makes & done)
-        tasks->set(a.subject, a.index, k);
-  }
-
-  // The last task that reads a home's input.
-  auto inputEnd = [&](int32_t home, int64_t i) {
-    const bool isReadAgain =
-        problem.recomputes(home) &&
-        problem.recomputation[home] == Recomputation::FromInput;
-    return std::max(forward.of(home, i),
-                    isReadAgain ? recompute.of(home, i) : int64_t(-1));
-  };
-  // Where the last of those that read an edge's message leaves the producer's
-  // buffer; -1 where nobody reads it.
-  auto lastRead = [&](int32_t e, int64_t i) {
-    if (int64_t send = sent.of(e, i); send >= 0)
-      return sendReleased(rank, send);
-    const Edge &edge = problem.edges[e];
-    if (problem.rankOf(edge.to) != rank)
-      return int64_t(-1);
-    if (edge.producer == ActionKind::InputGrad)
-      return inputGrad.of(edge.to, i);
-    if (edge.producer == ActionKind::Recompute)
-      return recompute.of(edge.to, i);
-    return problem.isWhole(edge) ? inputEnd(edge.to, i)
-                                 : forward.of(edge.to, i);
-  };
-  auto isCopied = [&](int32_t e) {
-    const Edge &edge = problem.edges[e];
-    return problem.rankOf(edge.from) == rank && !problem.isWhole(edge);
-  };
-  // Parts of a stage edge follow each other and share a buffer, which lives
-  // from the first of them, or from the task that copies them.
-  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task,
-                         int64_t last) {
-    for (auto e = parts.begin(); e != parts.end();) {
-      const int32_t buffer = numbers.received(*e);
-      int64_t first = -1;
-      for (; e != parts.end() && numbers.received(*e) == buffer; ++e)
-        if (const int64_t filled = isCopied(*e) ? task : received.of(*e, i);
-            filled >= 0)
-          first = first < 0 ? filled : std::min(first, filled);
-      if (first >= 0)
-        addLife(lives, buffer, i, first, last);
-    }
-  };
-  for (int32_t h = 0; h < problem.numHomes(); ++h) {
-    if (problem.rankOf(h) != rank)
-      continue;
-    auto own = [&](BufferKind kind) { return numbers.of(h, kind); };
-    const EdgeRange inputs = edges.inputs(h, ActionKind::Forward),
-                    outputs = edges.outputs(h, ActionKind::Forward),
-                    gradsIn = edges.inputs(h, ActionKind::InputGrad),
-                    gradsOut = edges.outputs(h, ActionKind::InputGrad),
-                    inputsAgain = edges.inputs(h, ActionKind::Recompute),
-                    outputsAgain = edges.outputs(h, ActionKind::Recompute);
-    for (int64_t i = 0; i < problem.microbatches; ++i) {
-      int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
-              w = weightGrad.of(h, i);
-      if (f >= 0) {
-        addLife(lives, own(BufferKind::SavedForInputGrad), i, f,
-                b >= 0 ? b : f);
-        addLife(lives, own(BufferKind::SavedForWeightGrad), i, f,
-                w >= 0 ? w : f);
-        addReceived(inputs, i, f, inputEnd(h, i));
-        const int64_t again = recompute.of(h, i);
-        addLife(lives, own(BufferKind::Checkpoints), i, f, std::max(f, again));
-        if (again >= 0) {
-          addLife(lives, own(BufferKind::RecomputedForInputGrad), i, again,
-                  std::max(again, b));
-          addLife(lives, own(BufferKind::RecomputedForWeightGrad), i, again,
-                  std::max(again, w));
-          addReceived(inputsAgain, i, again, again);
-          int64_t read = -1;
-          for (int32_t e : outputsAgain)
-            read = std::max(read, lastRead(e, i));
-          if (read >= 0)
-            addLife(lives, own(BufferKind::RecomputedOutput), i, again, read);
-        }
-        int64_t last = -1;
-        for (int32_t e : outputs)
-          last = std::max(last, lastRead(e, i));
-        // Without backwards, ranks would run ahead: one output beside the next.
-        const int64_t next = i + 2 * homes[h].turns;
-        if (b < 0 && w < 0 && next < problem.microbatches)
-          last = std::min(last, forward.of(h, next) - 1);
-        if (last >= 0)
-          addLife(lives, own(BufferKind::Output), i, f, last);
-      }
-      if (b >= 0) {
-        addReceived(gradsIn, i, b, b);
-        for (auto e = gradsOut.begin(); e != gradsOut.end();) {
-          const int32_t buffer = numbers.sent(*e);
-          int64_t last = -1;
-          for (; e != gradsOut.end() && numbers.sent(*e) == buffer; ++e)
-            last = std::max(last, lastRead(*e, i));
-          if (last >= 0)
-            addLife(lives, buffer, i, b, last);
-        }
-      }
-    }
-  }
-}
-
-/// What is gathered, and gradients until their reduction has been awaited.
-void Planner::collectMovedLives(int32_t rank, Lives &lives) const {
-  if (!problem.homes.areSharded())
-    return;
-  const ActionRange actions = program.order.rank(rank);
-  // By home: where what it has was taken, and what a reduction under way reads.
-  std::vector<int64_t> gathered(problem.numHomes(), -1), made = gathered,
-                                                         reduced = gathered;
-  auto end = [&](std::vector<int64_t> &taken, int32_t home, BufferKind kind,
-                 int64_t unit, int64_t position) {
-    addLife(lives, numbers.of(home, kind), unit, taken[home], position);
-    taken[home] = -1;
-  };
-  for (int64_t k = 0; k < actions.size(); ++k) {
-    const Action action = actions[k];
-    const auto home = static_cast<int32_t>(action.subject);
-    const int64_t unit = action.index;
-    if (action.kind() == ActionKind::Await &&
-        program.collectives[home].kind == CollectiveKind::ScatterGradients) {
-      for (int32_t member : program.collectives[home].homes)
-        if (problem.rankOf(member) == rank && reduced[member] >= 0)
-          end(reduced, member, BufferKind::UnreducedGradients, unit, k);
-      continue;
-    }
-    if (action.traits().subject != Subject::Home ||
-        !problem.homes[home].isSharded())
-      continue;
-    if (action.traits().makes & weightGradDone && made[home] < 0)
-      made[home] = k;
-    if (action.kind() == ActionKind::Unshard) {
-      gathered[home] = k;
-    } else if (action.kind() == ActionKind::Reshard) {
-      end(gathered, home, BufferKind::GatheredWeights, unit, k);
-    } else if (action.kind() == ActionKind::ReduceGrad) {
-      std::swap(made[home], reduced[home]);
-      if (problem.isGroupLocal(home))
-        end(reduced, home, BufferKind::UnreducedGradients, unit, k);
-    }
-  }
-}
-
 /// Gives everything else its slots.
 std::optional<Fault> Planner::placeTransient() {
   const auto numRanks = static_cast<size_t>(program.order.numRanks());
   std::vector<Result<std::vector<NeededPool>>> needed(numRanks);
+  // Without places no action waits for a slot, so the send ends here are
+  // those of the undisturbed program.
+  Program bare;
+  bare.order = program.order;
+  bare.collectives = program.collectives;
+  const ProgramSimulation simulation = simulateProgram(problem, bare);
+  const BufferLives lives(problem, homes, program, simulation, numbers, sizes);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     const int64_t positions = program.order.rank(rank).size();
-    Lives lives;
-    collectLives(rank, lives);
-    collectMovedLives(rank, lives);
     needed[r] = problem.iterations > 1
-                    ? assignRings(std::move(lives), sizes, positions, program)
-                    : assignSlots(std::move(lives), sizes, positions,
+                    ? assignRings(lives.of(rank), sizes, positions, program)
+                    : assignSlots(lives.of(rank), sizes, positions,
                                   problem.microbatches, program);
   });
   for (const auto &ofRank : needed) {
@@ -363,13 +163,6 @@ std::optional<Fault> Planner::run() {
       }
   if (std::optional<Fault> wrong = placeState())
     return wrong;
-
-  // Without places no action waits for a slot, so the send ends here are
-  // those of the undisturbed program.
-  Program bare;
-  bare.order = program.order;
-  bare.collectives = program.collectives;
-  simulation = simulateProgram(problem, bare);
 
   measure();
   if (std::optional<Fault> wrong = placeTransient())

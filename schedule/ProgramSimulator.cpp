@@ -312,12 +312,6 @@ bool Execution::receive(RankState &rank, Action action) {
   return true;
 }
 
-/// Takes no time.
-bool Execution::atOnce(RankState &rank) {
-  result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
-  return true;
-}
-
 bool Execution::step(RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   rank.clock += problem.cost(action.subject, ActionKind::Step).ns;

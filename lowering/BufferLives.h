@@ -1,0 +1,59 @@
+//===- BufferLives.h - When buffers are taken and free again ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Only for the memory planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_LOWERING_BUFFERLIVES_H
+#define RONDO_LOWERING_BUFFERLIVES_H
+
+#include "lowering/SlotAssignment.h"
+#include "schedule/BufferNumbers.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// The lives of a program's buffers, but for state. The program must keep rule
+/// L1, and all that is passed must outlive this.
+class BufferLives {
+public:
+  /// `homes` say where state lies; `simulation` is of the program without
+  /// places; buffers whose `sizes` are 0 do not exist.
+  BufferLives(const Problem &problem, const Homes &homes,
+              const Program &program, const ProgramSimulation &simulation,
+              const BufferNumbers &numbers, const std::vector<SlotSize> &sizes)
+      : problem(problem), homes(homes), program(program),
+        simulation(simulation), numbers(numbers), sizes(sizes), edges(problem) {
+  }
+
+  /// Of all buffers whose actions are on one executing rank. O(actions of the
+  /// rank).
+  std::vector<Life> of(int32_t rank) const {
+    std::vector<Life> lives;
+    collectLives(rank, lives);
+    collectMovedLives(rank, lives);
+    return lives;
+  }
+
+private:
+  using Lives = std::vector<Life>;
+  void collectLives(int32_t rank, Lives &lives) const;
+  void collectMovedLives(int32_t rank, Lives &lives) const;
+  void addLife(Lives &lives, int32_t buffer, int64_t index, int64_t first,
+               int64_t last) const;
+  int64_t sendReleased(int32_t rank, int64_t sendPosition) const;
+
+  const Problem &problem;
+  const Homes &homes;
+  const Program &program;
+  const ProgramSimulation &simulation;
+  const BufferNumbers &numbers;
+  const std::vector<SlotSize> &sizes;
+  const EdgeTable edges;
+};
+
+} // namespace rondo
+
+#endif // RONDO_LOWERING_BUFFERLIVES_H
