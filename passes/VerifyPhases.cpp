@@ -279,7 +279,7 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
         << "`rondo search FILE" << options << "` looks for a plan that fits";
 }
 
-/// A program that is verified.
+/// A program that is being verified.
 struct LoweredOp {
   ProgramOp op;
   const PlanFigures *plan;
@@ -331,10 +331,7 @@ void VerifyLowered::runOnOperation() {
   for (ProgramOp op : getOperation().getOps<ProgramOp>())
     programs.push_back(
         {op, &figures.of(op.lookupSchedule()), {}, {}, {}, false});
-  // Pipelines, which have most to do, are the last of their schedules.
-  std::reverse(programs.begin(), programs.end());
   parallelForEach(&getContext(), programs, findFault);
-  std::reverse(programs.begin(), programs.end());
   // The programs of a schedule share its arena and its faults, so the first
   // error says it all.
   llvm::SmallPtrSet<Operation *, 4> faulty;
