@@ -12,6 +12,8 @@ using namespace rondo;
 
 void BufferLives::addLife(Lives &lives, int32_t buffer, int64_t index,
                           int64_t first, int64_t last) const {
+  // A program whose order is its own may make a home's outputs in any order,
+  // so that the one after the next is there before this one.
   if (sizes[buffer].bytes != 0)
     lives.push_back(
         {buffer, static_cast<int32_t>(index), first, std::max(first, last)});

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 using namespace rondo;
@@ -159,31 +160,27 @@ private:
 /// The buffers of lives, and the pools that they share.
 class Users {
 public:
+  /// From here on, lives name their users in place of buffers.
   Users(std::vector<Life> &lives, const std::vector<SlotSize> &sizes) {
-    // Lives of a buffer stand in runs or take turns with few others.
-    std::vector<int32_t> buffers;
-    for (const Life &life : lives)
-      if (buffers.empty() || buffers.back() != life.buffer)
-        buffers.push_back(life.buffer);
-    std::sort(buffers.begin(), buffers.end());
-    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
-    std::map<SlotSize, int32_t> numbers;
-    for (int32_t buffer : buffers)
-      numbers.emplace(sizes[buffer], 0);
-    for (auto &[size, number] : numbers) {
+    std::unordered_map<int32_t, int32_t> numbers;
+    for (Life &life : lives) {
+      auto [it, isNew] =
+          numbers.try_emplace(life.buffer, static_cast<int32_t>(users.size()));
+      if (isNew) {
+        users.emplace_back();
+        users.back().buffer = life.buffer;
+      }
+      life.buffer = it->second;
+    }
+    std::map<SlotSize, int32_t> poolOfSize;
+    for (const User &user : users)
+      poolOfSize.emplace(sizes[user.buffer], 0);
+    for (auto &[size, number] : poolOfSize) {
       number = static_cast<int32_t>(pools.size());
       pools.emplace_back(size);
     }
-    users.resize(buffers.size());
-    for (size_t u = 0; u < buffers.size(); ++u) {
-      users[u].buffer = buffers[u];
-      users[u].pool = numbers.at(sizes[buffers[u]]);
-    }
-    // From here on, lives name their users.
-    for (Life &life : lives)
-      life.buffer = static_cast<int32_t>(
-          std::lower_bound(buffers.begin(), buffers.end(), life.buffer) -
-          buffers.begin());
+    for (User &user : users)
+      user.pool = poolOfSize.at(sizes[user.buffer]);
   }
 
   SlotPool &poolOf(const Life &life) { return pools[users[life.buffer].pool]; }

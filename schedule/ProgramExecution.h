@@ -39,13 +39,6 @@ struct Channel {
   /// The cards that it crosses, and messages that have asked for them.
   CardSides sides;
   size_t asked = 0;
-  /// At most.
-  size_t numMessages = 0;
-
-  void reserve() {
-    sends.reserve(numMessages);
-    receives.reserve(numMessages);
-  }
 };
 
 enum class WaitFor : uint8_t {

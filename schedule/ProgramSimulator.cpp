@@ -58,12 +58,10 @@ Execution::Execution(const Problem &problem, const Program &program,
       channels.back().sides = problem.cards.between(from, to);
     }
     channelIds.push_back(it->second);
+    for (std::vector<int64_t> *list :
+         {&channels[it->second].sends, &channels[it->second].receives})
+      list->reserve(list->capacity() + microbatches);
   }
-  for (size_t e = 0; e < channelIds.size(); ++e)
-    if (channelIds[e] >= 0)
-      channels[channelIds[e]].numMessages += microbatches;
-  for (Channel &channel : channels)
-    channel.reserve();
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
     for (int32_t home : collective.homes)

@@ -95,27 +95,6 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   return misplaced(number);
 }
 
-/// Whether what an action names is there for certain: a quick answer for tasks
-/// and messages, which are almost all actions.
-bool isThere(const Problem &problem, int32_t rank, Action action) {
-  const ActionTraits &traits = action.traits();
-  const int64_t number = action.subject, index = action.index;
-  if (!traits.isImplemented || index >= problem.microbatches)
-    return false;
-  if (traits.subject == Subject::Edge) {
-    if (number >= static_cast<int64_t>(problem.edges.size()))
-      return false;
-    const Edge &edge = problem.edges[number];
-    const int32_t from = problem.rankOf(edge.from),
-                  to = problem.rankOf(edge.to);
-    return from != to && problem.carries(edge, index) &&
-           (action.kind() == ActionKind::Send ? from : to) == rank;
-  }
-  return traits.isTask() && number < problem.numHomes() &&
-         problem.homes[static_cast<int32_t>(number)].takes(index) &&
-         problem.rankOf(static_cast<int32_t>(number)) == rank;
-}
-
 } // namespace
 
 std::optional<Fault> rondo::checkNames(const Problem &problem,
@@ -142,13 +121,10 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
   const GroupCollectives groups(problem, program);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
-    for (int64_t i = 0; i < actions.size(); ++i) {
-      if (isThere(problem, r, actions[i]))
-        continue;
+    for (int64_t i = 0; i < actions.size(); ++i)
       if (auto fault =
               findAbsent(problem, program, groups, rule, r, i, actions[i]))
         return fault;
-    }
   }
   return std::nullopt;
 }

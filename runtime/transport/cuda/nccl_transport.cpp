@@ -124,8 +124,8 @@ void NcclTransport::awaitFailureOfOthers() const {
     world.store->check();
 }
 
-/// Returns once nothing of the rank is on its GPU, or after a time in which
-/// aborted work ends by far.
+/// Returns once nothing of the rank is on its GPU, or after a time that is
+/// ample for aborted work to end.
 static void awaitAborted(const GpuRank &rank) {
   const int64_t deadlineNs = nowNs() + 5'000'000'000;
   std::vector<cudaStream_t> streams{rank.device->compute().handle,
