@@ -74,9 +74,10 @@ struct SearchResult {
   std::optional<Fault> fault;
   /// Complete, and judged by all rules.
   Simulation simulation;
-  /// The part of the search that found the schedule: a family's text, "beam",
-  /// "kernel", "replay", "polish", "one-by-one" or, where only its memory has
-  /// been improved on since, "less-memory".
+  /// The part of the search that found the schedule: a family's text, which
+  /// may be "thinned v-half", "beam", "kernel", "replay", "polish",
+  /// "one-by-one" or, where only its memory has been improved on since,
+  /// "less-memory".
   std::string origin;
   Bound bound;
   /// The bound is reached, or everything better has been searched.

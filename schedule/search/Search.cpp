@@ -10,6 +10,7 @@
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/OrderSearch.h"
+#include "schedule/search/Thinned.h"
 
 #include <algorithm>
 
@@ -160,7 +161,29 @@ private:
     if (!schedule)
       return;
     budget.use(choice.family->stepsBeyondTasks(problem));
+    std::optional<Schedule> fewer = thinnedOf(choice, *schedule);
     trySeed(std::move(*schedule), choice.text());
+    if (fewer)
+      trySeed(std::move(*fewer), "thinned " + choice.text());
+  }
+
+  /// Of an order that breaks the caps; nothing if it would be no better than
+  /// the best even with all the memory that it wants.
+  std::optional<Schedule> thinnedOf(const FamilyChoice &choice,
+                                    const Schedule &schedule) {
+    if (problem.iterations > 1 || problem.homes.areDealt() ||
+        schedule.hasCounts() || schedule.hasSteps() ||
+        schedule.numActions() > replayedTasks || keepsCaps(problem, schedule) ||
+        budget.isSpent(2 * stepsOfOffer * schedule.numActions()))
+      return std::nullopt;
+    Problem free = problem;
+    free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);
+    Simulation simulation;
+    budget.use(stepsOfOffer * schedule.numActions());
+    if (checkSchedule(free, schedule, &simulation) ||
+        objectiveOf(simulation) >= objective())
+      return std::nullopt;
+    return thinned(problem, choice, schedule, budget);
   }
 
   void trySeed(Schedule schedule, const std::string &origin) {

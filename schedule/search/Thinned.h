@@ -1,0 +1,24 @@
+//===- Thinned.h - Fewer micro-batches in flight ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SEARCH_THINNED_H
+#define RONDO_SCHEDULE_SEARCH_THINNED_H
+
+#include "schedule/Family.h"
+#include "schedule/search/Budget.h"
+
+namespace rondo {
+
+/// A family's order of more micro-batches, without those that do not fit into
+/// the caps beside the ones before them. Where a family needs a little more
+/// memory than there is, this keeps its pattern: every now and then a
+/// micro-batch is missing. `given` is the family's order of the problem itself,
+/// which breaks the caps. Nothing if the pattern would lose more than a third
+/// of its micro-batches. O(actions * micro-batches in flight), a few times.
+std::optional<Schedule> thinned(const Problem &problem,
+                                const FamilyChoice &choice,
+                                const Schedule &given, Budget &budget);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_THINNED_H
