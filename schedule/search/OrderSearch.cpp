@@ -13,6 +13,20 @@ static constexpr int64_t guidedTasks = 1600;
 
 namespace {
 
+/// A better bound, once. It may prove that the incumbent is optimal.
+class BoundPart : public Part {
+public:
+  BoundPart(const std::function<int64_t()> &improve, Incumbent &best)
+      : improve(improve), best(best) {}
+
+  void run(int64_t) override { best.bound = std::max(best.bound, improve()); }
+  int64_t value() const override { return never; }
+
+private:
+  const std::function<int64_t()> &improve;
+  Incumbent &best;
+};
+
 /// The parts that there is one of.
 struct Parts {
   Parts(const Rounds &rounds, const FlatProblem &flat, uint64_t seed)
@@ -63,7 +77,11 @@ void OrderSearch::run() {
   if (flat.tasks() <= guidedTasks && !isOver() && guided.run() && isProof())
     return;
   keep();
-  improveBound();
+  std::unique_ptr<Runner> bounder =
+      rounds.runner([&](Incumbent &bounded, Budget &) {
+        return std::make_unique<BoundPart>(improveBound, bounded);
+      });
+  bounder->isFree = true;
   // Turns grow, so that a long search has long ones; after each round the
   // worse half of the islands stops.
   int64_t turn = 60 * flat.tasks();
@@ -78,12 +96,15 @@ void OrderSearch::run() {
           islands.begin(),
           replayRunner(rounds, flat, seed + round * 1000003, best.orders));
     turns.clear();
+    if (round == 1)
+      turns.push_back({bounder.get(), 0});
     for (auto &island : islands)
       turns.push_back({island.get(), turn});
     for (Runner *runner :
          {parts.kernel.get(), parts.polisher.get(), parts.stretches.get()})
       turns.push_back({runner, turn});
     rounds.run(turns);
+    best.bound = std::max(best.bound, bounder->best.bound);
     turn += turn / 4;
     if (!isOver() && guided.isDue() && guided.run() && isProof())
       return;

@@ -30,8 +30,9 @@ struct OrderSearch {
   Workers &workers;
   /// Looks at the incumbent.
   std::function<void()> keep;
-  /// May raise the incumbent's bound.
-  std::function<void()> improveBound;
+  /// The best bound in a part of the time that is left. On any thread, but not
+  /// while keep() or itself runs.
+  std::function<int64_t()> improveBound;
   /// Asked once a beam has gone through all choices.
   std::function<bool()> isProof;
 

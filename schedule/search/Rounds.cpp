@@ -4,6 +4,7 @@
 #include "schedule/search/Rounds.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace rondo;
 
@@ -41,6 +42,34 @@ std::vector<int64_t> Rounds::sharesOf(const std::vector<Turn> &turns,
   return shares;
 }
 
+/// The numbers of the turns. A runner without a turn so far takes as long for a
+/// task as the others on average, and one that is free longest.
+std::vector<int64_t>
+Rounds::longestFirst(const std::vector<Turn> &turns,
+                     const std::vector<int64_t> &shares) {
+  double sum = 0;
+  int64_t known = 0;
+  for (const Turn &turn : turns) {
+    sum += turn.runner->secondsPerTask;
+    known += turn.runner->secondsPerTask > 0;
+  }
+  auto secondsOf = [&](int64_t i) {
+    const Runner &runner = *turns[i].runner;
+    if (runner.isFree)
+      return double(never);
+    const double perTask = runner.secondsPerTask > 0 ? runner.secondsPerTask
+                           : known > 0               ? sum / double(known)
+                                                     : 1;
+    return perTask * double(shares[i]);
+  };
+  std::vector<int64_t> order(turns.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return secondsOf(a) > secondsOf(b);
+  });
+  return order;
+}
+
 void Rounds::run(const std::vector<Turn> &turns) {
   const auto count = int64_t(turns.size());
   const std::vector<int64_t> shares =
@@ -57,20 +86,27 @@ void Rounds::run(const std::vector<Turn> &turns) {
   // A clock is only read for what several threads take.
   const bool isShared = workers.count() > 1 && count > 1;
   auto now = [&](const Budget &of) { return isShared ? of.seconds() : 0; };
+  std::vector<int64_t> sequence(turns.size());
+  std::iota(sequence.begin(), sequence.end(), 0);
+  if (isShared)
+    sequence = longestFirst(turns, shares);
   std::atomic<bool> isTimeUp{false};
   std::vector<double> seconds(turns.size());
   const double begin = now(budget);
-  workers.forEach(count, [&](int32_t, int64_t i) {
+  workers.forEach(count, [&](int32_t, int64_t n) {
+    const int64_t i = sequence[n];
     if (first < i)
       return;
     Runner &runner = *turns[i].runner;
     const double start = now(runner.budget);
     // Some parts need that long for a first step. A first schedule is made in
     // any case.
-    if (runner.best.objective >= never ||
+    if (runner.isFree || runner.best.objective >= never ||
         (!isTimeUp && !runner.budget.isSpent(4 * flat.tasks())))
       runner.part->run(shares[i]);
     seconds[i] = now(runner.budget) - start;
+    if (shares[i] > 0)
+      runner.secondsPerTask = seconds[i] / double(shares[i]);
     if (runner.budget.stop() != SearchStop::Exhausted)
       isTimeUp = true;
     if (!runner.best.isOptimal())

@@ -16,12 +16,18 @@ struct Runner {
   Incumbent best;
   Budget budget;
   std::unique_ptr<Part> part;
+  /// It uses no tasks, and decides by itself whether there is time for it.
+  bool isFree = false;
+  /// Of its last turn, for each task of its share; 0 if that is not known.
+  double secondsPerTask = 0;
 };
 
 /// Runs runners in rounds. In a round each runner sees what was known before
 /// it, not what the others find meanwhile; at its end, the best of all becomes
 /// the incumbent, the first runner's of equals. So a round finds the same in
 /// any number of threads, as long as the effort and not the time ends it.
+/// Several threads begin with the runners that will take longest, so that none
+/// is left waiting for the last of them.
 class Rounds {
 public:
   Rounds(const FlatProblem &flat, Incumbent &best, Budget &budget,
@@ -54,6 +60,8 @@ public:
 
 private:
   void learn(Runner &runner) const;
+  static std::vector<int64_t> longestFirst(const std::vector<Turn> &turns,
+                                           const std::vector<int64_t> &shares);
 
   /// In steps for each task of the problem.
   static constexpr int64_t shortestTurn = 15;

@@ -266,7 +266,7 @@ private:
                 keep,
                 [&] {
                   improveBound();
-                  best.bound = result.bound.ns;
+                  return result.bound.ns;
                 },
                 [&] { return endsSearch(*flat, costs, best); }}
         .run();
