@@ -42,11 +42,10 @@ std::vector<int64_t> Rounds::sharesOf(const std::vector<Turn> &turns,
   return shares;
 }
 
-/// The numbers of the turns. A runner without a turn so far takes as long for a
-/// task as the others on average, and one that is free longest.
-std::vector<int64_t>
-Rounds::longestFirst(const std::vector<Turn> &turns,
-                     const std::vector<int64_t> &shares) {
+/// The numbers of the turns. What is not known to be short comes early: a free
+/// runner first, and one without a turn so far as if it were slow.
+std::vector<int64_t> Rounds::longestFirst(const std::vector<Turn> &turns,
+                                          const std::vector<int64_t> &shares) {
   double sum = 0;
   int64_t known = 0;
   for (const Turn &turn : turns) {
@@ -57,10 +56,9 @@ Rounds::longestFirst(const std::vector<Turn> &turns,
     const Runner &runner = *turns[i].runner;
     if (runner.isFree)
       return double(never);
-    const double perTask = runner.secondsPerTask > 0 ? runner.secondsPerTask
-                           : known > 0               ? sum / double(known)
-                                                     : 1;
-    return perTask * double(shares[i]);
+    const double unknown = known > 0 ? 4 * sum / double(known) : 1;
+    return double(shares[i]) *
+           (runner.secondsPerTask > 0 ? runner.secondsPerTask : unknown);
   };
   std::vector<int64_t> order(turns.size());
   std::iota(order.begin(), order.end(), 0);

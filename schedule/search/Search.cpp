@@ -173,7 +173,8 @@ private:
                                     const Schedule &schedule) {
     if (problem.iterations > 1 || problem.homes.areDealt() ||
         schedule.hasCounts() || schedule.hasSteps() ||
-        schedule.numActions() > replayedTasks || keepsCaps(problem, schedule) ||
+        schedule.numActions() > replayedTasks ||
+        !isThinnable(problem, schedule) ||
         budget.isSpent(2 * stepsOfOffer * schedule.numActions()))
       return std::nullopt;
     Problem free = problem;

@@ -124,6 +124,23 @@ private:
 
 } // namespace
 
+bool rondo::isThinnable(const Problem &problem, const Schedule &schedule) {
+  bool isOver = false;
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    const int64_t cap = problem.memoryCaps[rank];
+    int64_t held = 0, peak = 0;
+    for (Action action : schedule.rank(rank)) {
+      const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
+      peak = std::max(peak, held += cost.acquireBytes);
+      held -= cost.releaseBytes;
+    }
+    isOver |= peak > cap;
+    if (peak > cap && peak - cap > cap / 2)
+      return false;
+  }
+  return isOver;
+}
+
 std::optional<Schedule> rondo::thinned(const Problem &problem,
                                        const FamilyChoice &choice,
                                        const Schedule &given, Budget &budget) {

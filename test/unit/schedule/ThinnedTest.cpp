@@ -81,8 +81,11 @@ TEST(Thinned, LeavesOutOnlyWhatDoesNotFit) {
   ASSERT_EQ(thinning.result->numActions(), thinning.family.numActions());
   for (int64_t i = 0; i < thinning.family.numActions(); ++i)
     EXPECT_EQ(thinning.result->all()[i], thinning.family.all()[i]);
+  EXPECT_FALSE(isThinnable(withCaps(problem, "v-half", 1), thinning.family));
   // Half of the memory holds too few of them.
-  thinning = thin(withCaps(problem, "v-half", 0.5), "v-half");
+  const Problem half = withCaps(problem, "v-half", 0.5);
+  EXPECT_FALSE(isThinnable(half, thinning.family));
+  thinning = thin(half, "v-half");
   EXPECT_FALSE(thinning.result);
 }
 
@@ -94,6 +97,7 @@ TEST(Thinned, ANearMissCostsLittle) {
   checkSchedule(problem, generateFamily("v-half", problem), &whole);
   problem.memoryCaps.assign(16, fullestPeak(whole) - 1);
   const auto thinning = thin(problem, "v-half");
+  EXPECT_TRUE(isThinnable(problem, thinning.family));
   ASSERT_TRUE(thinning.result);
   Simulation simulation;
   ASSERT_FALSE(checkSchedule(problem, *thinning.result, &simulation));
