@@ -174,8 +174,8 @@ private:
     if (problem.iterations > 1 || problem.homes.areDealt() ||
         schedule.hasCounts() || schedule.hasSteps() ||
         schedule.numActions() > replayedTasks ||
-        !isThinnable(problem, schedule) ||
-        budget.isSpent(2 * stepsOfOffer * schedule.numActions()))
+        !isThinnable(problem, schedule) || budget.isSpent() ||
+        !budget.hasTimeFor(2 * stepsOfOffer * schedule.numActions()))
       return std::nullopt;
     Problem free = problem;
     free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);

@@ -147,23 +147,25 @@ std::optional<Schedule> rondo::thinned(const Problem &problem,
   const int32_t wanted = problem.microbatches;
   Problem longer = problem;
   Schedule schedule = given;
-  for (int round = 0; round < 3; ++round) {
-    if (budget.isSpent(4 * schedule.numActions()))
+  for (int round = 0;; ++round) {
+    const int64_t steps = choice.family->stepsBeyondTasks(longer);
+    if (budget.isSpent() ||
+        !budget.hasTimeFor(4 * schedule.numActions() + steps))
       return std::nullopt;
     Choice chosen(problem, schedule);
     chosen.run(wanted);
     budget.use(chosen.steps() + schedule.numActions());
     if (chosen.kept() == wanted)
       return chosen.order();
-    if (3 * chosen.kept() < 2 * chosen.seen())
+    if (round == 2 || 3 * chosen.kept() < 2 * chosen.seen())
       return std::nullopt;
     longer.microbatches += int32_t(1 + int64_t(wanted - chosen.kept()) *
                                            chosen.seen() / chosen.kept());
+    budget.use(steps);
     FamilyResult made = generate(choice, longer);
     auto *more = std::get_if<Schedule>(&made);
     if (!more)
       return std::nullopt;
     schedule = std::move(*more);
   }
-  return std::nullopt;
 }
