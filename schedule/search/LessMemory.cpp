@@ -19,17 +19,25 @@
 
 using namespace rondo;
 
-bool rondo::keepsCaps(const Problem &problem, const Schedule &schedule) {
+std::vector<int64_t> rondo::peaksOf(const Problem &problem,
+                                    const Schedule &schedule) {
+  std::vector<int64_t> peaks(schedule.numRanks());
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
     int64_t held = 0;
     for (Action action : schedule.rank(rank)) {
       const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-      held += cost.acquireBytes;
-      if (held > problem.memoryCaps[rank])
-        return false;
+      peaks[rank] = std::max(peaks[rank], held += cost.acquireBytes);
       held -= cost.releaseBytes;
     }
   }
+  return peaks;
+}
+
+bool rondo::keepsCaps(const Problem &problem, const Schedule &schedule) {
+  const std::vector<int64_t> peaks = peaksOf(problem, schedule);
+  for (size_t rank = 0; rank < peaks.size(); ++rank)
+    if (peaks[rank] > problem.memoryCaps[rank])
+      return false;
   return true;
 }
 

@@ -8,6 +8,9 @@
 
 namespace rondo {
 
+/// What the tasks of each rank hold at most. O(actions).
+std::vector<int64_t> peaksOf(const Problem &problem, const Schedule &schedule);
+
 /// Whether each rank keeps its cap, which does not depend on times.
 bool keepsCaps(const Problem &problem, const Schedule &schedule);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Thinned.h"
+#include "schedule/search/LessMemory.h"
 
 #include <algorithm>
 
@@ -125,15 +126,10 @@ private:
 } // namespace
 
 bool rondo::isThinnable(const Problem &problem, const Schedule &schedule) {
+  const std::vector<int64_t> peaks = peaksOf(problem, schedule);
   bool isOver = false;
-  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-    const int64_t cap = problem.memoryCaps[rank];
-    int64_t held = 0, peak = 0;
-    for (Action action : schedule.rank(rank)) {
-      const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-      peak = std::max(peak, held += cost.acquireBytes);
-      held -= cost.releaseBytes;
-    }
+  for (size_t rank = 0; rank < peaks.size(); ++rank) {
+    const int64_t cap = problem.memoryCaps[rank], peak = peaks[rank];
     isOver |= peak > cap;
     if (peak > cap && peak - cap > cap / 2)
       return false;
