@@ -183,16 +183,16 @@ struct Model {
                                       sums + 4 * hidden}});
               });
 
-    const int64_t chunks = columnSumChunks(rows);
-    float *qkvPartials = partials + chunks * ffn;
-    table.row("fc column sums", wideRow, 0, o.layers,
-              [&] { columnSums(stream, rows, ffn, ffn, wide, partials); });
     weightGrad("fcProj W", ffn, hidden);
     weightGrad("fc W", hidden, ffn);
     weightGrad("proj W", hidden, hidden);
     weightGrad("qkv W", hidden, 3 * hidden);
-    table.row("qkv column sums", 3 * row, 0, o.layers, [&] {
-      columnSums(stream, rows, 3 * hidden, 3 * hidden, wide, qkvPartials);
+    const int64_t chunks = columnSumChunks(rows);
+    float *qkvPartials = partials + chunks * ffn;
+    table.row("column sums", wideRow + 3 * row, 0, o.layers, [&] {
+      columnSums<Bf16>(stream, rows,
+                       {{ffn, ffn, wide, partials},
+                        {3 * hidden, 3 * hidden, x, qkvPartials}});
     });
     table.row("sums of vectors",
               4.0 * (chunks * (ffn + 3 * hidden) + 2 * (ffn + 9 * hidden)), 0,

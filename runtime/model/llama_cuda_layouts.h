@@ -117,7 +117,7 @@ struct LlamaBlockWorkspace {
         normChunks(tokens) *
         larger(hidden, layer.llama.headNorm ? 2 * headWidth(layer) : 0);
     const int64_t biases =
-        layer.llama.qkvBias ? columnSumChunks(tokens) * queries : 0;
+        layer.llama.qkvBias ? columnSumChunks(tokens) * qkvWidth(layer) : 0;
     partials = all.place(floatBytes(larger(gains, biases)));
   }
 };

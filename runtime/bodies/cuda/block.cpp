@@ -181,11 +181,6 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
 template <typename T>
 void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
-
-  // The sums of both biases wait for the other vectors.
-  const int64_t chunks = columnSumChunks(b.rows);
-  float *fcSums = b.partials(), *qkvSums = fcSums + chunks * b.ffn;
-  columnSums<T>(b.stream, b.rows, b.ffn, b.ffn, b.forW(b.s.geluGrad), fcSums);
   b.linear.weightGrad(b.ffn, b.hidden, b.forW(b.s.afterGelu),
                       b.forW(b.s.outputGrad), b.grad(b.at.fcProj));
   b.linear.weightGrad(b.hidden, b.ffn, b.forW(b.s.normal2),
@@ -194,8 +189,11 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
                       b.forW(b.s.middleGrad), b.grad(b.at.proj));
   b.linear.weightGrad(b.hidden, 3 * b.hidden, b.forW(b.s.normal1),
                       b.forW(b.s.qkv), b.grad(b.at.qkv));
-  columnSums<T>(b.stream, b.rows, 3 * b.hidden, 3 * b.hidden, b.forW(b.s.qkv),
-                qkvSums);
+  const int64_t chunks = columnSumChunks(b.rows);
+  float *fcSums = b.partials(), *qkvSums = fcSums + chunks * b.ffn;
+  columnSums<T>(b.stream, b.rows,
+                {{b.ffn, b.ffn, b.forW(b.s.geluGrad), fcSums},
+                 {3 * b.hidden, 3 * b.hidden, b.forW(b.s.qkv), qkvSums}});
   const auto vector = [&](int64_t number, int64_t grad) {
     return Partials{1, b.hidden, b.vectorGrads(number), b.grad(grad)};
   };

@@ -175,13 +175,18 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   b.o.weightGrad(b.forW(b.s.attention), b.forW(b.s.middleGrad), b.grad(0));
   b.qkv.weightGrad(b.forW(b.s.normal1), b.forW(b.s.qkv), b.grad(0));
   if (layer->llama.qkvBias) {
-    auto add = [&](int64_t first, int64_t count, int64_t bias) {
-      addColumnSums(b.stream, b.rows, count, b.columns.stride,
-                    b.forW(b.s.qkv) + first, b.partials(), b.grad(bias));
-    };
-    add(0, b.queries, b.at.qBias);
-    add(b.columns.keys, b.keys, b.at.kBias);
-    add(b.columns.values, b.keys, b.at.vBias);
+    const int64_t chunks = columnSumChunks(b.rows);
+    const int64_t stride = b.columns.stride;
+    const T *grads = b.forW(b.s.qkv);
+    float *qSums = b.partials(), *kSums = qSums + chunks * b.queries,
+          *vSums = kSums + chunks * b.keys;
+    columnSums<T>(b.stream, b.rows,
+                  {{b.queries, stride, grads, qSums},
+                   {b.keys, stride, grads + b.columns.keys, kSums},
+                   {b.keys, stride, grads + b.columns.values, vSums}});
+    addPartials(b.stream, {{chunks, b.queries, qSums, b.grad(b.at.qBias)},
+                           {chunks, b.keys, kSums, b.grad(b.at.kBias)},
+                           {chunks, b.keys, vSums, b.grad(b.at.vBias)}});
   }
   if (layer->llama.headNorm)
     addVectors(b.stream, b.width, b.gainGrads(2),

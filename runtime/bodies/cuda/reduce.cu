@@ -84,17 +84,40 @@ __device__ __forceinline__ void addRows(float (&sums)[width], int64_t row,
       sums[i] += value[a][i];
 }
 
-/// partials[blockIdx.y][c] = sum of values[row][c] over the block's
-/// columnSumRows rows, in an order that the number of rows decides. A thread
-/// has packs of `width` columns.
+/// Passed as a kernel argument.
+template <typename T> struct SumsTable {
+  ColumnSums<T> entries[mostColumnSums];
+};
+
+/// Of an entry, partials[blockIdx.y][c] = sum of values[row][c] over the
+/// block's columnSumRows rows, in an order that the number of rows decides. A
+/// thread has packs of `width` columns.
 template <typename T, int width>
 __global__ void __launch_bounds__(sumThreads)
-    columnSumsKernel(int64_t rows, int64_t columns, int64_t stride,
-                     const T *values, float *partials) {
+    columnSumsKernel(int64_t rows, SumsTable<T> table) {
   constexpr int atOnce = 8;
   auto *scratch = reinterpret_cast<float *>(sharedMemory());
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int64_t column = (int64_t(blockIdx.x) * 32 + lane) * width;
+  int64_t block = blockIdx.x, columns = 0, stride = 0;
+  const T *values = nullptr;
+  float *partials = nullptr;
+  // With constant subscripts, entries are read where arguments are.
+#pragma unroll
+  for (int e = 0; e < mostColumnSums; ++e) {
+    const ColumnSums<T> &entry = table.entries[e];
+    if (values)
+      continue;
+    const int64_t blocks = (entry.columns + 32 * width - 1) / (32 * width);
+    if (block < blocks) {
+      columns = entry.columns;
+      stride = entry.stride;
+      values = entry.values;
+      partials = entry.partials;
+    } else {
+      block -= blocks;
+    }
+  }
+  const int64_t column = (block * 32 + lane) * width;
   const int64_t first = int64_t(blockIdx.y) * columnSumRows;
   const int64_t last =
       first + columnSumRows < rows ? first + columnSumRows : rows;
@@ -109,7 +132,7 @@ __global__ void __launch_bounds__(sumThreads)
   store(scratch + threadIdx.x * width, sums);
   __syncthreads();
   // A thread per column.
-  const int64_t mine = int64_t(blockIdx.x) * 32 * width + threadIdx.x;
+  const int64_t mine = block * 32 * width + threadIdx.x;
   if (threadIdx.x >= 32 * width || mine >= columns)
     return;
   float total = 0;
@@ -161,35 +184,34 @@ void addVectors(const Stream &stream, int64_t count, const float *values,
   addUp(stream, list, entries, true);
 }
 
-template <typename T, int width>
+template <int width, typename T>
 static void launchColumnSums(const Stream &stream, int64_t rows,
-                             int64_t columns, int64_t stride, const T *values,
-                             float *partials) {
-  const dim3 blocks(blocksFor(columns, 32 * width),
-                    static_cast<unsigned>(columnSumChunks(rows)));
-  launch(stream, columnSumsKernel<T, width>, blocks, sumThreads,
-         int64_t(sumThreads) * width * int64_t(sizeof(float)), rows, columns,
-         stride, values, partials);
+                             const SumsTable<T> &table) {
+  unsigned blocks = 0;
+  for (const ColumnSums<T> &entry : table.entries)
+    blocks += blocksFor(entry.columns, 32 * width);
+  launch(stream, columnSumsKernel<T, width>,
+         dim3(blocks, static_cast<unsigned>(columnSumChunks(rows))), sumThreads,
+         int64_t(sumThreads) * width * int64_t(sizeof(float)), rows, table);
 }
 
 template <typename T>
-void columnSums(const Stream &stream, int64_t rows, int64_t columns,
-                int64_t stride, const T *values, float *partials) {
+void columnSums(const Stream &stream, int64_t rows,
+                std::initializer_list<ColumnSums<T>> list) {
+  assert(list.size() <= mostColumnSums);
+  SumsTable<T> table{};
+  std::copy(list.begin(), list.end(), table.entries);
   // Of 16 bytes, if all rows begin at a multiple of that.
   constexpr int width = 16 / sizeof(T);
-  if (columns % width == 0 && stride % width == 0 &&
-      reinterpret_cast<uintptr_t>(values) % 16 == 0)
-    launchColumnSums<T, width>(stream, rows, columns, stride, values, partials);
+  const bool hasPacks =
+      std::all_of(list.begin(), list.end(), [](const ColumnSums<T> &entry) {
+        return entry.columns % width == 0 && entry.stride % width == 0 &&
+               reinterpret_cast<uintptr_t>(entry.values) % 16 == 0;
+      });
+  if (hasPacks)
+    launchColumnSums<width>(stream, rows, table);
   else
-    launchColumnSums<T, 1>(stream, rows, columns, stride, values, partials);
-}
-
-template <typename T>
-void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                   int64_t stride, const T *values, float *partials,
-                   float *sums) {
-  columnSums(stream, rows, columns, stride, values, partials);
-  addPartials(stream, {{columnSumChunks(rows), columns, partials, sums}});
+    launchColumnSums<1>(stream, rows, table);
 }
 
 template <typename T>
@@ -200,10 +222,8 @@ void addToRows(const Stream &stream, int64_t rows, int64_t columns,
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
-  template void columnSums(const Stream &, int64_t, int64_t, int64_t,          \
-                           const T *, float *);                                \
-  template void addColumnSums(const Stream &, int64_t, int64_t, int64_t,       \
-                              const T *, float *, float *);                    \
+  template void columnSums(const Stream &, int64_t,                            \
+                           std::initializer_list<ColumnSums<T>>);              \
   template void addToRows(const Stream &, int64_t, int64_t, int64_t,           \
                           const T *, T *);
 RONDO_INSTANTIATE(float)

@@ -35,19 +35,22 @@ void setPartials(const Stream &stream, std::initializer_list<Partials> list);
 void addVectors(const Stream &stream, int64_t count, const float *values,
                 std::initializer_list<float *> sums);
 
-/// partials [columnSumChunks(rows)][columns] (model/cuda_layouts.h): the sums
-/// of values[row][c] over chunks of rows, which are `stride` elements apart.
-/// Limit: one pass over `values` at the memory's bandwidth.
+/// Values whose columns are to be summed: [rows][columns], and `stride`
+/// elements from one row to the next. Partials [columnSumChunks(rows)][columns]
+/// (model/cuda_layouts.h) take the sums of chunks of rows.
+template <typename T> struct ColumnSums {
+  int64_t columns, stride;
+  const T *values;
+  float *partials;
+};
+/// The most of them in one launch.
+inline constexpr int mostColumnSums = 3;
+/// Sums chunks of the columns of the list, which have the same number of rows;
+/// addPartials() adds the chunks up: the bias gradients of linear layers.
+/// Limit: one pass over the values at the memory's bandwidth.
 template <typename T>
-void columnSums(const Stream &stream, int64_t rows, int64_t columns,
-                int64_t stride, const T *values, float *partials);
-
-/// sums[c] += sum of values[row][c], by columnSums() and addPartials(); the
-/// bias gradient of a linear layer.
-template <typename T>
-void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                   int64_t stride, const T *values, float *partials,
-                   float *sums);
+void columnSums(const Stream &stream, int64_t rows,
+                std::initializer_list<ColumnSums<T>> list);
 
 /// values[row][c] += vector[c]; rows are `stride` elements apart. For products
 /// that cannot add their bias.
