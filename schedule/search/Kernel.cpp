@@ -41,67 +41,75 @@ struct Preset {
   int32_t backlog;
   bool isApart;
 };
-constexpr int32_t asManyAsRanks = -1, asManyAsFit = -2;
+/// Groups that depend on the problem.
+constexpr int32_t asManyAsFit = -1, aThirdOfRanks = -2, halfTheRanks = -3,
+                  twoThirdsOfRanks = -4, asManyAsRanks = -6;
 
 using Discipline = Pattern::Discipline;
 
-/// The first ones tell most. Chosen from some 1,600 for how much each shortens
-/// the schedules of 107 random problems beside those before it. They have 3 to
-/// 32 ranks, two to four rows, and room for 0.4 to 1.3 times as many
+/// The first ones tell most. Chosen from some 2,400 for how much each shortens
+/// the schedules of 280 random problems beside those before it. They have 3 to
+/// 32 ranks, two to four rows, and room for 0.35 to 1.3 times as many
 /// micro-batches as ranks.
 constexpr Preset presets[] = {
-    {1, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
-    {asManyAsFit, 0, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsRanks, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited,
+    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, -2, 0, Discipline::ForwardInOrder, Pattern::unlimited,
      false},
-    {asManyAsFit, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {2, -4, 6, Discipline::Ready, Pattern::unlimited, false},
-    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {2, 6, 0, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 0, Discipline::ForwardInOrder, 4, true},
-    {asManyAsRanks, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited,
+    {2, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsRanks, -2, 3, Discipline::ForwardInOrder, Pattern::unlimited,
      false},
+    {1, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, true},
     {asManyAsFit, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {1, 0, -2, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsFit, 3, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsRanks, 6, 3, Discipline::ForwardInOrder, Pattern::unlimited, true},
-    {4, -4, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {3, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {1, 0, 6, Discipline::ForwardInOrder, Pattern::unlimited, true},
-    {asManyAsFit, 6, 2, Discipline::ForwardInOrder, 4, false},
-    {2, -4, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsFit, -4, 1, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 0, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {1, 0, 6, Discipline::Ready, Pattern::unlimited, true},
-    {3, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsRanks, 0, 0, Discipline::ForwardInOrder, Pattern::unlimited,
+    {2, 3, 0, Discipline::ForwardInOrder, 4, false},
+    {asManyAsRanks, 6, 1, Discipline::Ready, Pattern::unlimited, true},
+    {halfTheRanks, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {halfTheRanks, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {aThirdOfRanks, -4, -2, Discipline::ForwardInOrder, Pattern::unlimited,
+     true},
+    {halfTheRanks, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {2, 6, -2, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {1, 0, 0, Discipline::ForwardInOrder, 4, true},
+    {2, 0, 3, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {1, 0, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, 6, 0, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {1, 0, 3, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, -2, 1, Discipline::ForwardInOrder, Pattern::unlimited,
      false},
-    {4, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, 4, false},
-    {4, -4, 0, Discipline::Ready, Pattern::unlimited, false},
-    {4, -4, 1, Discipline::ForwardInOrder, 4, false},
-    {asManyAsFit, -4, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {4, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {4, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
-    {asManyAsFit, 6, 1, Discipline::Ready, Pattern::unlimited, false},
-    {asManyAsFit, -4, 0, Discipline::ForwardInOrder, 4, false},
-    {3, 0, 2, Discipline::Ready, Pattern::unlimited, false},
-    {asManyAsRanks, 0, 6, Discipline::ForwardInOrder, Pattern::unlimited,
+    {twoThirdsOfRanks, 0, 2, Discipline::ForwardInOrder, Pattern::unlimited,
      false},
-    {asManyAsFit, 0, 6, Discipline::ForwardInOrder, 4, false},
-    {2, 6, 1, Discipline::ForwardInOrder, 4, false},
-    {3, 6, 0, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 0, Discipline::InOrder, 4, true},
-    {1, 0, 6, Discipline::InOrder, Pattern::unlimited, true},
-    {asManyAsFit, -4, 2, Discipline::ForwardInOrder, 4, false},
-    {asManyAsFit, 6, 0, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 2, Discipline::InOrder, 4, false},
-    {asManyAsRanks, 0, 0, Discipline::Ready, Pattern::unlimited, false},
-    {3, 6, 6, Discipline::ForwardInOrder, 4, false},
-    {1, 0, 6, Discipline::ForwardInOrder, 4, true},
-    {asManyAsRanks, 6, 0, Discipline::ForwardInOrder, 4, false},
-    {asManyAsFit, 0, 0, Discipline::Ready, 1, false},
+    {3, 3, 3, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsRanks, -6, 2, Discipline::Ready, Pattern::unlimited, false},
+    {halfTheRanks, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, -4, -2, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {asManyAsFit, 6, 0, Discipline::ForwardInOrder, 4, true},
+    {asManyAsFit, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {4, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {asManyAsFit, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {asManyAsFit, -2, 3, Discipline::ForwardInOrder, 4, true},
+    {halfTheRanks, 0, 1, Discipline::Ready, Pattern::unlimited, true},
+    {halfTheRanks, -2, 1, Discipline::ForwardInOrder, 4, false},
+    {twoThirdsOfRanks, 6, 1, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {3, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, 0, 1, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, 0, -2, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {aThirdOfRanks, -4, 0, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {asManyAsRanks, 6, 6, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {2, 3, 3, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {twoThirdsOfRanks, 6, 2, Discipline::ForwardInOrder, 4, false},
+    {asManyAsFit, 3, 3, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {asManyAsFit, -6, -2, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, -2, 2, Discipline::ForwardInOrder, Pattern::unlimited,
+     false},
+    {1, 0, 3, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {2, 3, 2, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {4, 6, 3, Discipline::Ready, Pattern::unlimited, true},
+    {asManyAsFit, 0, 6, Discipline::ForwardInOrder, Pattern::unlimited, true},
+    {halfTheRanks, 3, 3, Discipline::ForwardInOrder, Pattern::unlimited, false},
+    {twoThirdsOfRanks, -2, 2, Discipline::ForwardInOrder, Pattern::unlimited,
+     true},
 };
 
 /// What runs on each rank within a period.
@@ -272,17 +280,11 @@ private:
     std::vector<Genes> result;
     for (const Preset &preset : presets) {
       Genes genes;
-      genes.group = preset.group;
-      if (preset.group == asManyAsRanks)
-        genes.group = flat.ranks;
-      if (preset.group == asManyAsFit) {
-        // They run together, at the pace that memory permits.
-        genes.group = fit;
+      genes.group = groupOf(preset);
+      // They run together, at the pace that memory permits.
+      if (preset.group == asManyAsFit)
         genes.stretch = stretchOfMemory();
-      }
-      const bool isGrouped = preset.group != 1;
-      if (isGrouped && (rows == 1 || genes.group <= 1 ||
-                        (preset.group == asManyAsFit && fit >= flat.ranks)))
+      if (preset.group != 1 && (rows == 1 || genes.group <= 1))
         continue;
       genes.hop.assign(size_t(2) * rows, preset.hop);
       genes.turn.assign(size_t(2) * rows, 0);
@@ -293,6 +295,12 @@ private:
       result.push_back(genes);
     }
     return result;
+  }
+
+  int32_t groupOf(const Preset &preset) const {
+    if (preset.group == asManyAsFit)
+      return fit;
+    return preset.group > 0 ? preset.group : flat.ranks * -preset.group / 6;
   }
 
   int32_t stretchOfMemory() const {
