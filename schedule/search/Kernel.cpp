@@ -41,9 +41,9 @@ struct Preset {
   int32_t backlog;
   bool isApart;
 };
-/// Groups that depend on the problem.
-constexpr int32_t asManyAsFit = -1, aThirdOfRanks = -2, halfTheRanks = -3,
-                  twoThirdsOfRanks = -4, asManyAsRanks = -6;
+/// Groups that depend on the problem: -n is n sixths of the ranks.
+constexpr int32_t aThirdOfRanks = -2, halfTheRanks = -3, twoThirdsOfRanks = -4,
+                  asManyAsRanks = -6, asManyAsFit = -7;
 
 using Discipline = Pattern::Discipline;
 

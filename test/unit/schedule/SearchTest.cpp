@@ -117,6 +117,15 @@ TEST(Search, LetsFewMicrobatchesFollowEachOtherToHoldLess) {
   EXPECT_LE(searchWith(problem, 1250).simulation.makespanNs, 4100000);
 }
 
+TEST(Search, LetsHalfAsManyMicrobatchesAsRanksFollowEachOther) {
+  Problem problem = problemOn(loopedRanks(12, 4), 12, 36, {5000, 4900, 3700});
+  problem.link.latencyNs = 400;
+  problem.memoryCaps.assign(12, 34);
+  // Groups of up to four micro-batches, or of as many as there are ranks or as
+  // fit, took 2.29 ms.
+  EXPECT_LE(searchWith(problem, 1250).simulation.makespanNs, 2200000);
+}
+
 TEST(Search, DoesNotCallALimitInfeasible) {
   // No family fits and each look at the clock takes a minute.
   static thread_local int64_t looks;
