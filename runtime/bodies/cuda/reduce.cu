@@ -20,32 +20,39 @@ struct Table {
   Partials entries[mostPartials];
 };
 
+/// The entry that a block works on, where each has blocks of `width` columns;
+/// `block` becomes its number among those of the entry. With constant
+/// subscripts, entries are read where arguments are.
+template <int width, typename Entry, int count>
+__device__ __forceinline__ Entry entryOf(const Entry (&entries)[count],
+                                         int64_t &block) {
+  Entry found{};
+  bool isFound = false;
+#pragma unroll
+  for (int e = 0; e < count; ++e) {
+    if (isFound)
+      continue;
+    const int64_t blocks = (entries[e].columns + width - 1) / width;
+    isFound = block < blocks;
+    if (isFound)
+      found = entries[e];
+    else
+      block -= blocks;
+  }
+  return found;
+}
+
 /// 32 columns of one entry per block; each of 16 warps adds every sixteenth
 /// chunk. There are few blocks, so a thread has many loads in flight.
 __global__ void __launch_bounds__(32 * groups)
     addPartialsKernel(Table table, bool accumulate) {
   auto *sums = reinterpret_cast<float *>(sharedMemory());
   const int lane = threadIdx.x % 32, group = threadIdx.x / 32;
-  int64_t block = blockIdx.x, columns = 0;
-  int chunks = 0;
-  const float *partials = nullptr;
-  float *result = nullptr;
-  // With constant subscripts, entries are read where arguments are.
-#pragma unroll
-  for (int e = 0; e < mostPartials; ++e) {
-    const Partials &entry = table.entries[e];
-    if (result)
-      continue;
-    const int64_t blocks = (entry.columns + 31) / 32;
-    if (block < blocks) {
-      columns = entry.columns;
-      chunks = static_cast<int>(entry.chunks);
-      partials = entry.partials;
-      result = entry.sums;
-    } else {
-      block -= blocks;
-    }
-  }
+  int64_t block = blockIdx.x;
+  const Partials entry = entryOf<32>(table.entries, block);
+  const int64_t columns = entry.columns;
+  const int chunks = static_cast<int>(entry.chunks);
+  const float *partials = entry.partials;
   const int64_t column = block * 32 + lane;
   float sum = 0;
   if (column < columns) {
@@ -56,10 +63,10 @@ __global__ void __launch_bounds__(32 * groups)
   sums[group * 32 + lane] = sum;
   __syncthreads();
   if (group == 0 && column < columns) {
-    float total = accumulate ? result[column] : 0;
+    float total = accumulate ? entry.sums[column] : 0;
     for (int i = 0; i < groups; ++i)
       total += sums[i * 32 + lane];
-    result[column] = total;
+    entry.sums[column] = total;
   }
 }
 
@@ -98,25 +105,9 @@ __global__ void __launch_bounds__(sumThreads)
   constexpr int atOnce = 8;
   auto *scratch = reinterpret_cast<float *>(sharedMemory());
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  int64_t block = blockIdx.x, columns = 0, stride = 0;
-  const T *values = nullptr;
-  float *partials = nullptr;
-  // With constant subscripts, entries are read where arguments are.
-#pragma unroll
-  for (int e = 0; e < mostColumnSums; ++e) {
-    const ColumnSums<T> &entry = table.entries[e];
-    if (values)
-      continue;
-    const int64_t blocks = (entry.columns + 32 * width - 1) / (32 * width);
-    if (block < blocks) {
-      columns = entry.columns;
-      stride = entry.stride;
-      values = entry.values;
-      partials = entry.partials;
-    } else {
-      block -= blocks;
-    }
-  }
+  int64_t block = blockIdx.x;
+  const ColumnSums<T> entry = entryOf<32 * width>(table.entries, block);
+  const int64_t columns = entry.columns;
   const int64_t column = (block * 32 + lane) * width;
   const int64_t first = int64_t(blockIdx.y) * columnSumRows;
   const int64_t last =
@@ -125,9 +116,9 @@ __global__ void __launch_bounds__(sumThreads)
   if (column < columns) {
     int64_t row = first + warp;
     for (; row + (atOnce - 1) * sumWarps < last; row += atOnce * sumWarps)
-      addRows<atOnce>(sums, row, column, stride, values);
+      addRows<atOnce>(sums, row, column, entry.stride, entry.values);
     for (; row < last; row += sumWarps)
-      addRows<1>(sums, row, column, stride, values);
+      addRows<1>(sums, row, column, entry.stride, entry.values);
   }
   store(scratch + threadIdx.x * width, sums);
   __syncthreads();
@@ -139,7 +130,7 @@ __global__ void __launch_bounds__(sumThreads)
 #pragma unroll
   for (int w = 0; w < sumWarps; ++w)
     total += scratch[w * 32 * width + threadIdx.x];
-  partials[blockIdx.y * columns + mine] = total;
+  entry.partials[blockIdx.y * columns + mine] = total;
 }
 
 template <typename T>
