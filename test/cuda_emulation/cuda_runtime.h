@@ -16,6 +16,8 @@
 #include <tuple>
 #include <type_traits>
 
+#define CUDART_VERSION 13000
+
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
@@ -47,11 +49,13 @@ struct Stream;
 struct Event;
 struct Graph;
 struct GraphExec;
+struct GraphNode;
 } // namespace emulation
 using cudaStream_t = emulation::Stream *;
 using cudaEvent_t = emulation::Event *;
 using cudaGraph_t = emulation::Graph *;
 using cudaGraphExec_t = emulation::GraphExec *;
+using cudaGraphNode_t = emulation::GraphNode *;
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -114,6 +118,49 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+/// Everything but the setting of memory is a kernel here.
+enum cudaGraphNodeType {
+  cudaGraphNodeTypeKernel = 0,
+  cudaGraphNodeTypeMemset = 2,
+};
+struct cudaMemsetParams {
+  void *dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;
+};
+struct cudaKernelNodeParams {
+  void *func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void **kernelParams;
+  void **extra;
+};
+struct cudaGraphEdgeData;
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
+                              size_t *count);
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType *type);
+cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
+                                         cudaMemsetParams *params);
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+                                         cudaGraphNode_t *nodes,
+                                         cudaGraphEdgeData *edges,
+                                         size_t *count);
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
+                                           cudaGraphNode_t *nodes,
+                                           cudaGraphEdgeData *edges,
+                                           size_t *count);
+/// Only kernels with three parameters of 8 bytes each.
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                   const cudaGraphNode_t *before, size_t count,
+                                   const cudaKernelNodeParams *params);
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph,
+                                     const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to,
+                                     const cudaGraphEdgeData *edges,
+                                     size_t count);
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node);
 
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,

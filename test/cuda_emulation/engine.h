@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -32,6 +33,8 @@ struct Operation {
   /// returns true; empty: ready at once.
   std::function<bool()> isReady;
   std::function<void()> run;
+  /// The memory that it sets, if that is what it does.
+  std::optional<cudaMemsetParams> memset = std::nullopt;
 };
 
 /// Work with the numbers of the preceding and following nodes.
@@ -95,8 +98,19 @@ struct Stream {
   std::vector<int> at;
 };
 
+/// The handle of a node.
+struct GraphNode {
+  Graph *graph;
+  size_t number;
+};
+
 struct Graph {
-  std::shared_ptr<const Nodes> nodes;
+  explicit Graph(Nodes recorded);
+  GraphNode *handle(int number) { return handles[size_t(number)].get(); }
+
+  Nodes nodes;
+  /// For each node; null: destroyed, and without edges and work.
+  std::vector<std::unique_ptr<GraphNode>> handles;
 };
 struct Algorithm;
 
@@ -166,6 +180,8 @@ void countProduct(size_t number);
 /// How many groups of NCCL's calls have been enqueued on a device, or are in a
 /// graph, and have not ended.
 int groupsOn(int device);
+/// Appends the setting of memory to a stream.
+void enqueueMemset(cudaStream_t stream, const cudaMemsetParams &params);
 /// Delays later events of a stream, in what runs in it.
 std::function<void(double ms)> delayOf(cudaStream_t stream);
 /// Counts handles for liveHandles().

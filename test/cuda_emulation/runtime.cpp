@@ -258,10 +258,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
                             cudaStream_t stream) {
   RONDO_EMULATED(cudaMemsetAsync);
-  emulation::enqueue(stream, [=] {
-    if (bytes > 0)
-      std::memset(memory, byte, bytes);
-  });
+  emulation::enqueueMemset(
+      stream, {memory, 0, static_cast<unsigned char>(byte), 1, bytes, 1});
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {

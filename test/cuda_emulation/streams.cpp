@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 using namespace emulation;
 
@@ -35,6 +36,18 @@ static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
 void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
   auto [engine, lock] = Access();
   engine.append(streamOf(stream), {nullptr, std::move(work)});
+}
+
+void emulation::enqueueMemset(cudaStream_t stream,
+                              const cudaMemsetParams &params) {
+  auto [engine, lock] = Access();
+  engine.append(streamOf(stream),
+                {nullptr,
+                 [params] {
+                   if (params.width > 0)
+                     std::memset(params.dst, int(params.value), params.width);
+                 },
+                 params});
 }
 
 std::function<void(double)> emulation::delayOf(cudaStream_t stream) {
@@ -266,7 +279,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     return emulation::remember(cudaErrorStreamCaptureInvalidated);
   if (!isJoined(nodes, end))
     return emulation::remember(cudaErrorStreamCaptureUnjoined);
-  *graph = new Graph{std::make_shared<const Nodes>(std::move(nodes))};
+  *graph = new Graph(std::move(nodes));
   countHandle(1);
   return cudaSuccess;
 }
@@ -281,7 +294,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                  unsigned long long) {
   RONDO_EMULATED(cudaGraphInstantiate);
-  *exec = new GraphExec{graph->nodes};
+  *exec = new GraphExec{std::make_shared<const Nodes>(graph->nodes)};
   countHandle(1);
   return cudaSuccess;
 }

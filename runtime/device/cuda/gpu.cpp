@@ -20,9 +20,6 @@ void rondo::runtime::cuda::setDefaults(bool mayUseNccl) {
   // Streams must not share a hardware queue: a waiting message would hold back
   // the one it waits for.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // A recorded iteration has thousands of kernels. If they do not fit into a
-  // stream's queue, the launch spins until the GPU has run what is too much.
-  setenv("CUDA_SCALE_LAUNCH_QUEUES", "4x", 0);
   // Loading a kernel at its first launch may wait for all other kernels,
   // including one of NCCL that waits for a message that must come later. On one
   // GPU no kernel waits, and loading all of cuBLASLt takes seconds.

@@ -3,6 +3,11 @@
 
 #include "runtime/device/cuda/graph.h"
 
+#include "runtime/device/cuda/memset_nodes.h"
+
+#include <memory>
+#include <type_traits>
+
 using namespace rondo::runtime::cuda;
 
 RecordedGraph::~RecordedGraph() { drop(); }
@@ -24,11 +29,13 @@ void RecordedGraph::end() {
   cudaStream_t stream = origin;
   origin = nullptr;
   RONDO_CUDA(cudaStreamEndCapture(stream, &recorded));
+  const std::unique_ptr<std::remove_pointer_t<cudaGraph_t>,
+                        decltype(&cudaGraphDestroy)>
+      owned(recorded, cudaGraphDestroy);
+  setMemoryByKernels(recorded);
   // Nodes keep the priority of the stream they were recorded in.
-  cudaError_t error = cudaGraphInstantiate(
-      &graph, recorded, cudaGraphInstantiateFlagUseNodePriority);
-  cudaGraphDestroy(recorded);
-  check(error, "cudaGraphInstantiate", __FILE__, __LINE__);
+  RONDO_CUDA(cudaGraphInstantiate(&graph, recorded,
+                                  cudaGraphInstantiateFlagUseNodePriority));
 }
 
 void RecordedGraph::cancel() {

@@ -1,0 +1,129 @@
+//===- memset_nodes.cu - Memory that a recording sets ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/device/cuda/memset_nodes.h"
+
+#include "runtime/base/cuda/stream.h"
+#include "runtime/base/cuda/thread.h"
+
+#include <vector>
+
+using namespace rondo::runtime::cuda;
+
+namespace {
+
+constexpr int blockThreads = 256;
+constexpr uint64_t packBytes = 16;
+
+/// Writes `word` over and over, 16 bytes per thread, and the rest byte by byte.
+__global__ void __launch_bounds__(blockThreads)
+    setMemory(unsigned char *memory, uint64_t bytes, uint64_t word) {
+  const uint64_t at =
+      (uint64_t(blockIdx.x) * blockThreads + threadIdx.x) * packBytes;
+  const auto low = static_cast<unsigned>(word);
+  if (at + packBytes <= bytes &&
+      reinterpret_cast<uintptr_t>(memory) % packBytes == 0) {
+    asVector<uint4>(memory + at) = {low, low, low, low};
+    return;
+  }
+  for (uint64_t i = at; i < bytes && i < at + packBytes; ++i)
+    memory[i] = static_cast<unsigned char>(low >> i % 4 * 8);
+}
+
+// A node that sets memory has plain edges only. Before CUDA 13, functions that
+// do not ask for an edge's properties had these names.
+cudaError_t nodesBefore(cudaGraphNode_t node, cudaGraphNode_t *list,
+                        size_t *count) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphNodeGetDependencies(node, list, nullptr, count);
+#else
+  return cudaGraphNodeGetDependencies(node, list, count);
+#endif
+}
+cudaError_t nodesAfter(cudaGraphNode_t node, cudaGraphNode_t *list,
+                       size_t *count) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphNodeGetDependentNodes(node, list, nullptr, count);
+#else
+  return cudaGraphNodeGetDependentNodes(node, list, count);
+#endif
+}
+cudaError_t addEdges(cudaGraph_t graph,
+                     const std::vector<cudaGraphNode_t> &from,
+                     const std::vector<cudaGraphNode_t> &to) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphAddDependencies(graph, from.data(), to.data(), nullptr,
+                                  from.size());
+#else
+  return cudaGraphAddDependencies(graph, from.data(), to.data(), from.size());
+#endif
+}
+
+/// `get` says how many there are, or writes that many.
+template <typename Get> std::vector<cudaGraphNode_t> nodesOf(Get get) {
+  size_t count = 0;
+  RONDO_CUDA(get(nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0)
+    RONDO_CUDA(get(nodes.data(), &count));
+  return nodes;
+}
+
+/// An element, repeated to 4 bytes.
+uint64_t wordOf(const cudaMemsetParams &set) {
+  switch (set.elementSize) {
+  case 1:
+    return (set.value & 0xff) * 0x01010101U;
+  case 2:
+    return (set.value & 0xffff) * 0x00010001U;
+  default:
+    return set.value;
+  }
+}
+
+void replace(cudaGraph_t graph, cudaGraphNode_t node,
+             const cudaMemsetParams &set) {
+  uint64_t bytes = set.width * set.elementSize, word = wordOf(set);
+  auto *memory = static_cast<unsigned char *>(set.dst);
+  void *arguments[] = {&memory, &bytes, &word};
+  cudaKernelNodeParams kernel{};
+  kernel.func = reinterpret_cast<void *>(setMemory);
+  kernel.gridDim = blocksFor(static_cast<int64_t>(bytes),
+                             blockThreads * static_cast<int64_t>(packBytes));
+  kernel.blockDim = blockThreads;
+  kernel.kernelParams = arguments;
+
+  const std::vector<cudaGraphNode_t> before =
+      nodesOf([&](cudaGraphNode_t *list, size_t *count) {
+        return nodesBefore(node, list, count);
+      });
+  const std::vector<cudaGraphNode_t> after =
+      nodesOf([&](cudaGraphNode_t *list, size_t *count) {
+        return nodesAfter(node, list, count);
+      });
+  cudaGraphNode_t added = nullptr;
+  RONDO_CUDA(cudaGraphAddKernelNode(&added, graph, before.data(), before.size(),
+                                    &kernel));
+  if (!after.empty())
+    RONDO_CUDA(addEdges(
+        graph, std::vector<cudaGraphNode_t>(after.size(), added), after));
+  RONDO_CUDA(cudaGraphDestroyNode(node));
+}
+
+} // namespace
+
+void rondo::runtime::cuda::setMemoryByKernels(cudaGraph_t graph) {
+  for (cudaGraphNode_t node :
+       nodesOf([&](cudaGraphNode_t *list, size_t *count) {
+         return cudaGraphGetNodes(graph, list, count);
+       })) {
+    cudaGraphNodeType type{};
+    RONDO_CUDA(cudaGraphNodeGetType(node, &type));
+    if (type != cudaGraphNodeTypeMemset)
+      continue;
+    cudaMemsetParams set{};
+    RONDO_CUDA(cudaGraphMemsetNodeGetParams(node, &set));
+    if (set.height <= 1 && set.width > 0)
+      replace(graph, node, set);
+  }
+}
