@@ -118,6 +118,13 @@ public:
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
+      if (tensor.weightsFrom >= 0) {
+        const Tensor &source = stage.tensors[tensor.weightsFrom];
+        std::copy_n(source.weights, tensor.count, tensor.weights);
+        if (tensor.changes)
+          std::copy_n(source.changes, tensor.count, tensor.changes);
+        continue;
+      }
       const ControlHeader &header = stage.headerOf(t);
       const UpdatedTensor updated = {tensor.count,   tensor.layout.decay,
                                      tensor.weights, tensor.gradients,

@@ -81,8 +81,9 @@ public:
   /// may be in one of them.
   virtual void finishNorm(const double *sum, double maxNorm,
                           const std::vector<ControlHeader *> &headers) = 0;
-  /// The optimizer on all tensors, except those whose finite flag is 0. Sets
-  /// the gradients to 0.
+  /// The optimizer on all tensors, except those whose finite flag is 0 and
+  /// copies with weightsFrom, which then get those weights. Sets the gradients
+  /// to 0.
   virtual void step(const StageTensors &stage, const UpdateRule &rule) = 0;
   /// Call this after the host has written weights: updates everything derived
   /// from them.

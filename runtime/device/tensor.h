@@ -27,6 +27,9 @@ struct Tensor {
   /// group. Numbers of homes.
   int32_t home = 0, owner = 0;
   int32_t layerInStage = 0, index = 0;
+  /// The number in its stage of the tensor whose weights this copy gets after a
+  /// step, which has no moments of its own; -1: the tensor has a step itself.
+  int32_t weightsFrom = -1;
   /// Of element `first`.
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;

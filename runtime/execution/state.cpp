@@ -113,6 +113,9 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
       next.weightsOffset += layer.sizes.weights;
     }
     next.gradientsOffset += layer.sizes.gradients;
+    next.momentsOffset += home.pieces > 1
+                              ? layer.sizes.gradients
+                              : momentBytes(layers, stage.numLayers, l);
     if (layers[l].recomputes) {
       layer.savedForInputGradOffset = again.forInputGrad;
       layer.savedForWeightGradOffset = again.forWeightGrad;
@@ -132,6 +135,18 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   return binding;
 }
 
+/// The number of a tensor in a stage, some of whose tensors are bound.
+int32_t State::numberIn(const HomeBinding &binding,
+                        const std::string &name) const {
+  const auto begin = allTensors.begin() + binding.firstTensor;
+  return static_cast<int32_t>(std::find_if(begin, allTensors.end(),
+                                           [&](const Tensor &tensor) {
+                                             return tensor.sharedWith.empty() &&
+                                                    tensor.name == name;
+                                           }) -
+                              begin);
+}
+
 /// Tensors are the same for all micro-batch sizes.
 void State::bindTensors(int32_t h) {
   HomeBinding &binding = bindings.front()[h];
@@ -140,7 +155,7 @@ void State::bindTensors(int32_t h) {
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
   // The second moments lie behind the first ones.
-  const int64_t momentBytes =
+  const int64_t eachMoment =
       binding.share->bytes[static_cast<int>(Buffer::Moments)] /
       std::max(exe.moments, 1);
   for (int32_t l = 0; l < stage.numLayers; ++l) {
@@ -155,6 +170,9 @@ void State::bindTensors(int32_t h) {
       tensor.layerInStage = l;
       tensor.index = index++;
       tensor.count = layout.count;
+      if (layout.sharedWith && home.pieces <= 1 &&
+          isTiedInStage(layers, stage.numLayers, l))
+        tensor.weightsFrom = numberIn(binding, layout.sharedWith);
       const LayerBinding &layer = binding.layers[l];
       int64_t offset = layout.offset;
       if (binding.shard > 0) {
@@ -176,11 +194,12 @@ void State::bindTensors(int32_t h) {
             layer.weightsOffset;
         tensor.weights = at(weights);
         tensor.gradients = at(binding.gradients + layer.gradientsOffset);
-        if (exe.moments > 0)
-          tensor.moment1 = at(binding.moments + layer.gradientsOffset);
-        if (exe.moments > 1)
+        const bool hasMoments = tensor.weightsFrom < 0;
+        if (hasMoments && exe.moments > 0)
+          tensor.moment1 = at(binding.moments + layer.momentsOffset);
+        if (hasMoments && exe.moments > 1)
           tensor.moment2 =
-              at(binding.moments + momentBytes + layer.gradientsOffset);
+              at(binding.moments + eachMoment + layer.momentsOffset);
         if (binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
         // After the fp32 weights, which are as large as the gradients. Pieces

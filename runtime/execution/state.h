@@ -23,6 +23,8 @@ struct LayerBinding {
   LayerBody body{};
   LayerSizes sizes{};
   int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
+  /// In each of the moments.
+  int64_t momentsOffset = 0;
   /// Of the weights in the layer's dtype, in what a home with a piece gathers;
   /// -1: they lie behind the layer's weights, or are these.
   int64_t copyOffset = -1;
@@ -178,6 +180,7 @@ private:
   std::vector<LayerDesc> layersOf(int32_t home,
                                   const ProgramDesc &program) const;
   HomeBinding bindHome(int32_t home, const ProgramDesc &program);
+  int32_t numberIn(const HomeBinding &binding, const std::string &name) const;
   void bindTensors(int32_t home);
   /// Lets devices prepare the layers of each rank, in all sizes, while arenas
   /// have no content; they are zero again afterwards.

@@ -98,6 +98,29 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
   return sum;
 }
 
+/// Whether a layer of a stage is a head tied to an embedding of the stage.
+/// Their weights change in one step, whose moments are the embedding's.
+inline bool isTiedInStage(const LayerDesc *layers, int64_t count, int64_t i) {
+  const auto is = [](const LayerDesc &layer, LayerKind gpt, LayerKind llama) {
+    return layer.kind == gpt || layer.kind == llama;
+  };
+  bool hasEmbedding = false;
+  for (int64_t k = 0; k < count; ++k)
+    hasEmbedding |=
+        is(layers[k], LayerKind::GptEmbedding, LayerKind::LlamaEmbedding);
+  return hasEmbedding && layers[i].tied &&
+         is(layers[i], LayerKind::GptHead, LayerKind::LlamaHead);
+}
+
+/// Bytes of one moment of each weight of layer i of a stage, in the layout of
+/// the gradients: all, or what lies before the copy of a tied head.
+inline int64_t momentBytes(const LayerDesc *layers, int64_t count, int64_t i) {
+  if (!isTiedInStage(layers, count, i))
+    return layerSizes(layers[i]).gradients;
+  return alignedBytes(int64_t(sizeof(float)) *
+                      HeadWeights(layers[i]).vocabulary);
+}
+
 /// Sizes of one or more consecutive layers that run as one stage. In the
 /// workspace, the layers' own scratch follows the inner activations, and
 /// unkeptBytes() follow that. Weights, saved buffers and data are consecutive,

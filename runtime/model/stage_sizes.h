@@ -37,7 +37,8 @@ constexpr int64_t copyBytes(const LayerSizes &sizes) {
 /// input and the output. Control holds a header, partial norms (fp64)
 /// of each layer and, if a layer has a loss, one (fp32) for each of
 /// `microbatches`, the most of any program. `moments` is how many the optimizer
-/// keeps of each weight (kinds/Optimizers.h).
+/// keeps of each weight (kinds/Optimizers.h); a head tied to an embedding of
+/// the stage has none of its own (isTiedInStage), unless state is in pieces.
 ///
 /// A home that keeps one of several `pieces` has a piece of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
@@ -63,7 +64,14 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
     at(Buffer::GatheredWeights) =
         at(Buffer::UnreducedGradients) + copyBytes(sizes);
   }
-  at(Buffer::Moments) = moments * at(Buffer::Gradients);
+  int64_t each = at(Buffer::Gradients);
+  if (pieces <= 1) {
+    each = 0;
+    for (int l = 0; l < numLayers; ++l)
+      each += momentBytes(layers, numLayers, l);
+    each = alignedBytes(each);
+  }
+  at(Buffer::Moments) = moments * each;
   at(Buffer::WeightChanges) = 0;
   at(Buffer::RecomputedInput) = at(Buffer::RecomputedOutput) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);

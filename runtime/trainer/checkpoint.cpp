@@ -270,9 +270,10 @@ static void distribute(Source *source, State &state, OptimizerKind optimizer,
     const std::string &name =
         copy.sharedWith.empty() ? copy.name : copy.sharedWith;
     put(copy, copy.weights, name);
-    if (state.executable().moments > 0)
+    const bool hasMoments = copy.weightsFrom < 0;
+    if (hasMoments && state.executable().moments > 0)
       put(copy, copy.moment1, "optimizer.m." + name);
-    if (optimizer == OptimizerKind::AdamW)
+    if (hasMoments && optimizer == OptimizerKind::AdamW)
       put(copy, copy.moment2, "optimizer.v." + name);
     // Of a shared tensor, the owner of the copy has taken them above.
     if (withChanges && hasChanges(state, copy) && copy.home != copy.owner)

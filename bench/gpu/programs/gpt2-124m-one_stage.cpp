@@ -64,7 +64,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {978255360, 652170240, 1304340480, 0, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0, 0, 0, 0, 0}},
+     {978255360, 652170240, 995518464, 0, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 
@@ -99,12 +99,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 978255360, 1},
     {0, 978255360, 652170240, 1},
-    {0, 1630425600, 1304340480, 1},
-    {0, 2934766080, 1920, 1},
-    {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319680, 1},
-    {0, 3063611968, 5537792, 1},
-    {0, 3069149760, 3265525760, 1},
+    {0, 1630425600, 995518464, 1},
+    {0, 2625944064, 1920, 1},
+    {0, 2625945984, 65536, 8},
+    {0, 2626470272, 128319680, 1},
+    {0, 2754789952, 5537792, 1},
+    {0, 2760327744, 3265525760, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -151,12 +151,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 978255360, 1},
     {0, 978255360, 652170240, 1},
-    {0, 1630425600, 1304340480, 1},
-    {0, 2934766080, 1920, 1},
-    {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319680, 1},
-    {0, 3063611968, 5537792, 1},
-    {0, 3069149760, 3265525760, 1},
+    {0, 1630425600, 995518464, 1},
+    {0, 2625944064, 1920, 1},
+    {0, 2625945984, 65536, 8},
+    {0, 2626470272, 128319680, 1},
+    {0, 2754789952, 5537792, 1},
+    {0, 2760327744, 3265525760, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -203,12 +203,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 978255360, 1},
     {0, 978255360, 652170240, 1},
-    {0, 1630425600, 1304340480, 1},
-    {0, 2934766080, 1920, 1},
-    {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319680, 1},
-    {0, 3063611968, 5537792, 1},
-    {0, 3069149760, 3265525760, 1},
+    {0, 1630425600, 995518464, 1},
+    {0, 2625944064, 1920, 1},
+    {0, 2625945984, 65536, 8},
+    {0, 2626470272, 128319680, 1},
+    {0, 2754789952, 5537792, 1},
+    {0, 2760327744, 3265525760, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -250,7 +250,7 @@ constexpr ProgramDesc programs[] = {
      8, evaluation::pools, 20, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
-constexpr int64_t arena_bytes[] = {6334675520};
+constexpr int64_t arena_bytes[] = {6025853504};
 constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
     &cudaBackend, 0, nullptr, nullptr};
 

@@ -100,7 +100,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {2437761024, 1625174016, 3250348032, 0, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896, 0, 0, 0, 0, 0, 0, 0}},
+     {2437761024, 1625174016, 2838585344, 0, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896, 0, 0, 0, 0, 0, 0, 0}},
 };
 
 
@@ -135,12 +135,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
     {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1},
-    {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},
-    {0, 7487907392, 7300816896, 1},
+    {0, 4062935040, 2838585344, 1},
+    {0, 6901520384, 3456, 1},
+    {0, 6901523840, 65536, 8},
+    {0, 6902048128, 159908032, 1},
+    {0, 7061956160, 14188544, 1},
+    {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -187,12 +187,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
     {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1},
-    {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},
-    {0, 7487907392, 7300816896, 1},
+    {0, 4062935040, 2838585344, 1},
+    {0, 6901520384, 3456, 1},
+    {0, 6901523840, 65536, 8},
+    {0, 6902048128, 159908032, 1},
+    {0, 7061956160, 14188544, 1},
+    {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -239,12 +239,12 @@ constexpr uint16_t slots_0[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr PoolDesc pools[] = {
     {0, 0, 2437761024, 1},
     {0, 2437761024, 1625174016, 1},
-    {0, 4062935040, 3250348032, 1},
-    {0, 7313283072, 3456, 1},
-    {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159908032, 1},
-    {0, 7473718848, 14188544, 1},
-    {0, 7487907392, 7300816896, 1},
+    {0, 4062935040, 2838585344, 1},
+    {0, 6901520384, 3456, 1},
+    {0, 6901523840, 65536, 8},
+    {0, 6902048128, 159908032, 1},
+    {0, 7061956160, 14188544, 1},
+    {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
 // by home and buffer
@@ -286,7 +286,7 @@ constexpr ProgramDesc programs[] = {
      8, evaluation::pools, 20, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
-constexpr int64_t arena_bytes[] = {14788724288};
+constexpr int64_t arena_bytes[] = {14376961600};
 constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
     &cudaBackend, 0, nullptr, nullptr};
 

@@ -205,6 +205,8 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   std::vector<OptimizedTensor> tensors;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
+    if (tensor.weightsFrom >= 0)
+      continue;
     tensors.push_back({tensor.weights, tensor.gradients, tensor.moment1,
                        tensor.moment2, copyOf(tensor), tensor.count,
                        tensor.layout.decay});
@@ -216,6 +218,15 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   case OptimizerKind::Sgd:
     sgd(computeStream, rule.sgd, stage.control.header, tensors);
     break;
+  }
+  for (int32_t t = 0; t < stage.numTensors; ++t) {
+    const Tensor &tensor = stage.tensors[t];
+    if (tensor.weightsFrom < 0)
+      continue;
+    const Tensor &source = stage.tensors[tensor.weightsFrom];
+    copy(tensor.weights, source.weights, 4 * tensor.count);
+    if (tensor.weightsCopy)
+      copy(tensor.weightsCopy, source.weightsCopy, 2 * tensor.count);
   }
   if (stage.gradientBytes > 0)
     RONDO_CUDA(cudaMemsetAsync(stage.gradients, 0,

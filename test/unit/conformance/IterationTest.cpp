@@ -287,6 +287,25 @@ TEST_P(Iterations, SchedulesOfAGptHaveTheSameBits) {
   }
 }
 
+TEST_P(Iterations, TiedHeadBesideItsEmbeddingHasTheSameBits) {
+  const DType dtype =
+      targetOf(GetParam()) == Target::Cpu ? DType::Fp32 : DType::Bf16;
+  const Spec apart = gpt(GetParam(), dtype, true);
+  Spec beside = apart;
+  beside.layersOfStage = {4};
+  beside.rankOfStage = {0};
+  const Backend *backend = GetParam().backend;
+  const Program two(apart), one(beside);
+  const Outcome expected = runOn(backend, two, {ProgramKind::Pipeline, 3});
+  for (bool useGraph : {true, false}) {
+    const Outcome outcome =
+        runOn(backend, one, {ProgramKind::Pipeline, 3, useGraph});
+    EXPECT_TRUE(outcome.weights == expected.weights);
+    EXPECT_EQ(outcome.losses, expected.losses);
+    EXPECT_EQ(outcome.norm, expected.norm);
+  }
+}
+
 /// The pipeline adds what its sequential reference does, in which one rank has
 /// all pieces: one chunk for each task, several under way at once, two groups.
 TEST_P(Iterations, StateInPieces) {

@@ -94,6 +94,37 @@ TEST_F(Training, AnotherPartitionResumes) {
   EXPECT_EQ(first.read(), second.read());
 }
 
+// In one stage, the head's copy has no step and no moments of its own.
+TEST_F(Training, TiedHeadBesideItsEmbeddingHasTheSameBits) {
+  Program one(gpt({4}, {0}, true)), two(gpt({2, 2}, {0, 1}, true)),
+      untied(gpt({4}, {0}, false));
+  auto moments = [](const Program &program) {
+    return program.exe.programs[0].shares[0].bytes[int(Buffer::Moments)];
+  };
+  const LayerDesc &head = one.exe.layers[3];
+  EXPECT_EQ(moments(untied) - moments(one),
+            int64_t(2 * sizeof(float)) * head.vocab * head.hidden);
+  for (const char *optimizer : {"adamw", "sgd"}) {
+    auto trained = [&](const Program &program, TemporaryFile &file,
+                       std::vector<std::string> words) {
+      words.insert(words.end(), {"--optimizer", optimizer, "--clip", "0.01",
+                                 "--save", file.path});
+      if (optimizer == std::string("sgd"))
+        words.insert(words.end(), {"--momentum", "0.9"});
+      train(program, words);
+    };
+    trained(two, first, {"--iterations", "6"});
+    trained(one, second, {"--iterations", "6"});
+    const std::string expected = first.read();
+    EXPECT_TRUE(second.read() == expected);
+    for (const auto &[begin, end] : {std::pair(&one, &two), {&two, &one}}) {
+      trained(*begin, first, {"--iterations", "3"});
+      trained(*end, second, {"--iterations", "6", "--resume", first.path});
+      EXPECT_TRUE(second.read() == expected);
+    }
+  }
+}
+
 TEST_F(Training, SaveEveryWritesAndLeavesNothingElse) {
   Program program(gpt({2, 2}, {0, 1}, true));
   train(program,
