@@ -114,7 +114,7 @@ struct LayerDesc {
 };
 
 /// Bytes of one layer's buffers, all but the first two for one micro-batch.
-/// Moments are twice as large as the gradients.
+/// momentBytes() (layer_sizes.h) says how large a moment is.
 struct LayerSizes {
   /// Includes the copies in the dtype, if that is not fp32.
   int64_t weights;

@@ -126,6 +126,9 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(source.manager, &context);
   if (!module)
     noteMistypedWord(first);
+  if (!module && path != "-" && !path.ends_with(".mlir"))
+    reportNote("plans are in .mlir files (docs/language.md), and this is '" +
+               path + "'");
   return module;
 }
 
