@@ -101,15 +101,16 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
 /// Whether a layer of a stage is a head tied to an embedding of the stage.
 /// Their weights change in one step, whose moments are the embedding's.
 inline bool isTiedInStage(const LayerDesc *layers, int64_t count, int64_t i) {
-  const auto is = [](const LayerDesc &layer, LayerKind gpt, LayerKind llama) {
-    return layer.kind == gpt || layer.kind == llama;
+  // Of the model's own kinds, heads read targets and embeddings tokens.
+  const auto reads = [&](int64_t layer, LayerData data) {
+    return rowOf(layers[layer].kind).data == data;
   };
-  bool hasEmbedding = false;
+  if (!layers[i].tied || !reads(i, LayerData::Targets))
+    return false;
   for (int64_t k = 0; k < count; ++k)
-    hasEmbedding |=
-        is(layers[k], LayerKind::GptEmbedding, LayerKind::LlamaEmbedding);
-  return hasEmbedding && layers[i].tied &&
-         is(layers[i], LayerKind::GptHead, LayerKind::LlamaHead);
+    if (reads(k, LayerData::Tokens))
+      return true;
+  return false;
 }
 
 /// Bytes of one moment of each weight of layer i of a stage, in the layout of

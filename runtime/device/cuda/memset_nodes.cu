@@ -30,34 +30,13 @@ __global__ void __launch_bounds__(blockThreads)
     memory[i] = static_cast<unsigned char>(low >> i % 4 * 8);
 }
 
-// A node that sets memory has plain edges only. Before CUDA 13, functions that
-// do not ask for an edge's properties had these names.
-cudaError_t nodesBefore(cudaGraphNode_t node, cudaGraphNode_t *list,
-                        size_t *count) {
+// From CUDA 13 on, functions about edges have a parameter for their properties.
+// A node that sets memory has plain edges only, which need none.
 #if CUDART_VERSION >= 13000
-  return cudaGraphNodeGetDependencies(node, list, nullptr, count);
+#define RONDO_PLAIN_EDGES nullptr,
 #else
-  return cudaGraphNodeGetDependencies(node, list, count);
+#define RONDO_PLAIN_EDGES
 #endif
-}
-cudaError_t nodesAfter(cudaGraphNode_t node, cudaGraphNode_t *list,
-                       size_t *count) {
-#if CUDART_VERSION >= 13000
-  return cudaGraphNodeGetDependentNodes(node, list, nullptr, count);
-#else
-  return cudaGraphNodeGetDependentNodes(node, list, count);
-#endif
-}
-cudaError_t addEdges(cudaGraph_t graph,
-                     const std::vector<cudaGraphNode_t> &from,
-                     const std::vector<cudaGraphNode_t> &to) {
-#if CUDART_VERSION >= 13000
-  return cudaGraphAddDependencies(graph, from.data(), to.data(), nullptr,
-                                  from.size());
-#else
-  return cudaGraphAddDependencies(graph, from.data(), to.data(), from.size());
-#endif
-}
 
 /// `get` says how many there are, or writes that many.
 template <typename Get> std::vector<cudaGraphNode_t> nodesOf(Get get) {
@@ -93,20 +72,21 @@ void replace(cudaGraph_t graph, cudaGraphNode_t node,
   kernel.blockDim = blockThreads;
   kernel.kernelParams = arguments;
 
-  const std::vector<cudaGraphNode_t> before =
-      nodesOf([&](cudaGraphNode_t *list, size_t *count) {
-        return nodesBefore(node, list, count);
-      });
-  const std::vector<cudaGraphNode_t> after =
-      nodesOf([&](cudaGraphNode_t *list, size_t *count) {
-        return nodesAfter(node, list, count);
-      });
+  const std::vector<cudaGraphNode_t> before = nodesOf([&](cudaGraphNode_t *list,
+                                                          size_t *count) {
+    return cudaGraphNodeGetDependencies(node, list, RONDO_PLAIN_EDGES count);
+  });
+  const std::vector<cudaGraphNode_t> after = nodesOf([&](cudaGraphNode_t *list,
+                                                         size_t *count) {
+    return cudaGraphNodeGetDependentNodes(node, list, RONDO_PLAIN_EDGES count);
+  });
   cudaGraphNode_t added = nullptr;
   RONDO_CUDA(cudaGraphAddKernelNode(&added, graph, before.data(), before.size(),
                                     &kernel));
+  const std::vector<cudaGraphNode_t> from(after.size(), added);
   if (!after.empty())
-    RONDO_CUDA(addEdges(
-        graph, std::vector<cudaGraphNode_t>(after.size(), added), after));
+    RONDO_CUDA(cudaGraphAddDependencies(graph, from.data(), after.data(),
+                                        RONDO_PLAIN_EDGES after.size()));
   RONDO_CUDA(cudaGraphDestroyNode(node));
 }
 
