@@ -10,6 +10,7 @@
 #include "passes/PlanFigures.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -72,7 +73,8 @@ public:
 
 private:
   void describeSizes();
-  LogicalResult expandPrograms(Member &member);
+  LogicalResult collectPrograms(Member &member);
+  LogicalResult expand(EmittedProgram &emitted);
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
@@ -138,7 +140,7 @@ bool Emitter::isThere(const EmittedProgram &emitted) const {
          });
 }
 
-LogicalResult Emitter::expandPrograms(Member &member) {
+LogicalResult Emitter::collectPrograms(Member &member) {
   SmallVector<pipe::ProgramOp, 3> ops;
   for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
     if (op.lookupSchedule() != member.schedule)
@@ -174,30 +176,31 @@ LogicalResult Emitter::expandPrograms(Member &member) {
         !isPipeline || member.schedule.accumulatesInIndexOrder();
     if (isThere(emitted))
       continue;
-    Problem executing = pipe::executingProblem(op.getKind(), member.problem);
-    FailureOr<pipe::ExpandedProgram> expanded =
-        pipe::expandProgram(op, executing);
-    if (failed(expanded))
-      return failure();
-    if (!op.getArenaAttr())
-      return op.emitError() << "program has no arena: run pipe-plan-memory "
-                               "before emitting code";
-    emitted.program = std::move(expanded->program);
-    for (const Home &home : executing.homes)
-      emitted.text.rankOfHome.push_back(home.rank);
-    auto writer = expanded->opOf.begin();
-    for (int32_t r = 0; r < emitted.program.order.numRanks(); ++r)
-      for (Action action : emitted.program.order.rank(r))
-        emitted.actions[*writer++] = action;
-    emitted.executing = std::move(executing);
-    if (isPipeline && failed(predict(member, emitted)))
-      return failure();
     if (isPipeline && member.schedule.overlaps() &&
         failed(describeOverlap(member, op, emitted.text)))
       return failure();
     programs.push_back(std::move(emitted));
   }
   return success();
+}
+
+LogicalResult Emitter::expand(EmittedProgram &emitted) {
+  pipe::ProgramOp op = emitted.op;
+  Member &member = members[emitted.member];
+  emitted.executing = pipe::executingProblem(op.getKind(), member.problem);
+  FailureOr<pipe::ExpandedProgram> expanded =
+      pipe::expandProgram(op, emitted.executing);
+  if (failed(expanded))
+    return failure();
+  if (!op.getArenaAttr())
+    return op.emitError() << "program has no arena: run pipe-plan-memory "
+                             "before emitting code";
+  emitted.program = std::move(expanded->program);
+  emitted.actions = std::move(expanded->actions);
+  for (const Home &home : emitted.executing.homes)
+    emitted.text.rankOfHome.push_back(home.rank);
+  return op.getKind() == pipe::ProgramKind::Pipeline ? predict(member, emitted)
+                                                     : success();
 }
 
 LogicalResult Emitter::expandAll() {
@@ -209,8 +212,12 @@ LogicalResult Emitter::expandAll() {
   }
   describeSizes();
   for (Member &member : members)
-    if (failed(expandPrograms(member)))
+    if (failed(collectPrograms(member)))
       return failure();
+  if (failed(failableParallelForEach(
+          module.getContext(), programs,
+          [&](EmittedProgram &emitted) { return expand(emitted); })))
+    return failure();
   // The reference is program 0.
   llvm::stable_sort(programs,
                     [](const EmittedProgram &a, const EmittedProgram &b) {

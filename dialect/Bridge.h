@@ -103,8 +103,8 @@ mlir::LogicalResult foldSchedule(const Schedule &schedule, ScheduleOp op);
 
 struct ExpandedProgram {
   Program program;
-  /// The op that wrote each action, by position in the order's array.
-  std::vector<mlir::Operation *> opOf;
+  /// What the ops of its ranks write, apart from the index.
+  llvm::DenseMap<mlir::Operation *, Action> actions;
 };
 
 /// Unrolls all ranks; reads collectives, pools and places. `problem` is the
@@ -113,6 +113,10 @@ struct ExpandedProgram {
 /// no places and no arenaBytes.
 mlir::FailureOr<ExpandedProgram> expandProgram(ProgramOp op,
                                                const Problem &problem);
+/// The op that writes each action, by position in the order's array, of a
+/// program that can be expanded. Only errors need it, and it takes as much
+/// memory as the order.
+std::vector<mlir::Operation *> writersOf(ProgramOp op, const Problem &problem);
 
 /// Makes a program of `schedule` at the builder's insertion point.
 ProgramOp foldProgram(mlir::OpBuilder &builder, mlir::Location loc,
@@ -123,15 +127,18 @@ ProgramOp foldProgram(mlir::OpBuilder &builder, mlir::Location loc,
 /// Replaces the body of `op` and its arena by the program. All other attributes
 /// stay.
 void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
+/// Replaces the arena of `op`, its pools and its places by the program's. The
+/// order and the collectives are those that it has.
+void placeProgram(const Program &program, const Problem &problem, ProgramOp op);
 
 /// Reports a broken rule at the op that breaks it, with notes at the other
 /// parties.
 mlir::InFlightDiagnostic emitFault(const Fault &fault,
                                    const ExpandedSchedule &expanded,
                                    const Problem &problem, ScheduleOp op);
-/// `problem` is the one that was checked: it executes the program.
-mlir::InFlightDiagnostic emitFault(const Fault &fault,
-                                   const ExpandedProgram &expanded,
+/// `problem` is the one that was checked: it executes the program, which `op`
+/// has been expanded to.
+mlir::InFlightDiagnostic emitFault(const Fault &fault, const Program &program,
                                    const Problem &problem, ProgramOp op);
 
 } // namespace rondo::pipe

@@ -181,16 +181,17 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
 }
 
 InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
-                                          const ExpandedProgram &expanded,
+                                          const Program &program,
                                           const Problem &problem,
                                           ProgramOp op) {
+  const std::vector<Operation *> writers = writersOf(op, problem);
   auto at = [&](int32_t rank, int64_t position) {
-    return writerOf(expanded.program.order, expanded.opOf, op, rank, position);
+    return writerOf(program.order, writers, op, rank, position);
   };
   const Location here = at(fault.rank, fault.position)->getLoc();
   InFlightDiagnostic error = mlir::emitError(here) << describe(fault, problem);
   if (fault.kind == FaultKind::ResidencyCycle) {
-    const Schedule &order = expanded.program.order;
+    const Schedule &order = program.order;
     for (const Wait &wait : fault.cycle) {
       const ActionRange actions = order.rank(wait.onRank);
       const int64_t position =

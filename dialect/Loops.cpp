@@ -10,6 +10,7 @@
 #include "mlir/IR/Threading.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -54,7 +55,13 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
       continue;
     std::optional<LinearIndex> index = linearIndex(task.getMap());
     assert(index && "the verifier has seen the index");
+    const bool isTask = action->traits().index == IndexMeaning::Microbatch;
     nodes[self].hasIndex = true;
+    nodes[self].bound = isOnce ? maxMicrobatches
+                        : iterations > 0
+                            ? iterations * (isTask ? microbatches : 1)
+                        : isTask ? microbatches
+                                 : std::numeric_limits<int64_t>::max();
     nodes[self].constant = index->constant;
     for (auto [factor, value] : llvm::zip(index->factors, task.getIndices())) {
       // The variable's depth: the loops between its own and the rank.
@@ -87,6 +94,31 @@ int64_t Unroller::countActions(size_t begin, size_t end) const {
   return std::min(total, maxActions + 1);
 }
 
+/// Of an index below 0 or not below the bound: an error, or success where the
+/// action is left out.
+LogicalResult Unroller::checkLeftOut(const Node &node, int64_t index) {
+  const ActionTraits &traits = node.action.traits();
+  const bool isTask = traits.index == IndexMeaning::Microbatch;
+  if (iterations > 0 && !isOnce && index >= node.bound)
+    return success();
+  // Far more than are under way anywhere, and what an action can hold.
+  if (isOnce && index >= node.bound)
+    return node.op->emitError()
+           << (isTask ? "micro-batch " : "step ") << index
+           << " is too far ahead; an order begins with numbers below "
+           << maxMicrobatches;
+  if (!isTask)
+    return node.op->emitError()
+           << (traits.movesState() ? "unit " : "step ") << index
+           << " does not exist; " << (traits.movesState() ? "units" : "steps")
+           << " are numbered from 0";
+  return node.op->emitError()
+             .append("micro-batch ", index, " does not exist")
+             .attachNote(plan.getLoc())
+         << "plan @" << plan.getSymName() << " has " << microbatches
+         << " micro-batches, numbered from 0";
+}
+
 LogicalResult Unroller::execute(size_t begin, size_t end,
                                 function_ref<void(Operation *, Action)> take) {
   for (size_t i = begin; i < end;) {
@@ -97,31 +129,12 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
         int64_t index = node.constant;
         for (auto [position, factor] : node.terms)
           index += variables[position] * factor;
-        const bool isTask = action.traits().index == IndexMeaning::Microbatch;
-        if (iterations > 0 && !isOnce &&
-            index >= (isTask ? iterations * microbatches : iterations)) {
+        if (index < 0 || index >= node.bound) {
+          if (failed(checkLeftOut(node, index)))
+            return failure();
           ++i;
           continue;
         }
-        // Far more than are under way anywhere, and what an action can hold.
-        if (isOnce && index >= maxMicrobatches)
-          return node.op->emitError()
-                 << (isTask ? "micro-batch " : "step ") << index
-                 << " is too far ahead; an order begins with numbers below "
-                 << maxMicrobatches;
-        if (!isTask && index < 0)
-          return node.op->emitError()
-                 << (action.traits().movesState() ? "unit " : "step ") << index
-                 << " does not exist; "
-                 << (action.traits().movesState() ? "units" : "steps")
-                 << " are numbered from 0";
-        if (isTask && (index < 0 ||
-                       (iterations == 0 && !isOnce && index >= microbatches)))
-          return node.op->emitError()
-                     .append("micro-batch ", index, " does not exist")
-                     .attachNote(plan.getLoc())
-                 << "plan @" << plan.getSymName() << " has " << microbatches
-                 << " micro-batches, numbered from 0";
         action.index = static_cast<uint64_t>(index);
       }
       take(node.op, action);
@@ -142,13 +155,13 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
 LogicalResult Unroller::run(Region &body,
                             function_ref<void(Operation *, Action)> take) {
   nodes.clear();
+  microbatches = plan.getMicrobatches();
   if (failed(read(body, 0)))
     return failure();
   unsigned depth = 0;
   for (const Node &node : nodes)
     depth = std::max(depth, node.depth + 1);
   variables.assign(depth, 0);
-  microbatches = plan.getMicrobatches();
   numActions += countActions(0, nodes.size());
   if (numActions > maxActions)
     return body.getParentOp()->emitError()

@@ -53,12 +53,15 @@ private:
     /// A leaf.
     Action action;
     bool hasIndex = false;
+    /// Indices are below it.
+    int64_t bound = 0;
     int64_t constant = 0;
     llvm::SmallVector<std::pair<unsigned, int64_t>, 2> terms;
   };
 
   mlir::LogicalResult read(mlir::Region &body, unsigned depth);
   int64_t countActions(size_t begin, size_t end) const;
+  mlir::LogicalResult checkLeftOut(const Node &node, int64_t index);
   mlir::LogicalResult
   execute(size_t begin, size_t end,
           llvm::function_ref<void(mlir::Operation *, Action)> take);
@@ -130,6 +133,12 @@ private:
   std::vector<mlir::FlatSymbolRefAttr> names;
   llvm::DenseMap<mlir::StringAttr, int32_t> numbers;
 };
+
+/// Whether the program runs iterations that overlap.
+inline bool overlaps(ProgramOp op) {
+  return op.getKind() == ProgramKind::Pipeline &&
+         op.lookupSchedule().overlaps();
+}
 
 /// The rank whose order an op stands in, or the first rank of its link.
 int32_t executingRank(mlir::Operation *op);

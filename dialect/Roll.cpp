@@ -63,17 +63,23 @@ private:
   NodeList nodes;
   std::vector<Shape> shapes;
   std::map<uint64_t, int32_t> leafShapes;
+  /// Some of them, by the last bits of a hash of the key.
+  std::array<std::pair<uint64_t, int32_t>, 64> recentLeaves;
   std::map<std::vector<int64_t>, int32_t> loopShapes;
 };
 
 int32_t Roller::leafShape(uint64_t key) {
+  auto &[recent, shape] = recentLeaves[key * 0x9e3779b97f4a7c15u >> 58];
+  if (shape >= 0 && recent == key)
+    return shape;
   auto [it, isNew] =
       leafShapes.try_emplace(key, static_cast<int32_t>(shapes.size()));
   if (isNew) {
     shapes.emplace_back();
     shapes.back().key = key;
   }
-  return it->second;
+  recent = key;
+  return shape = it->second;
 }
 
 /// The shape of a loop over the block of `length` nodes at `first`, which the
@@ -235,8 +241,12 @@ std::vector<RollNode> Roller::run(const std::vector<RollLeaf> &leaves) {
   nodes.shapes.reserve(leaves.size());
   nodes.bases.reserve(leaves.size());
   nodes.offsets.reserve(leaves.size() + 1);
-  for (const RollLeaf &leaf : leaves)
-    nodes.append(leafShape(leaf.key), &leaf.index, &leaf.index + 1);
+  recentLeaves.fill({0, -1});
+  for (const RollLeaf &leaf : leaves) {
+    nodes.shapes.push_back(leafShape(leaf.key));
+    nodes.bases.push_back(leaf.index);
+    nodes.offsets.push_back(static_cast<int64_t>(nodes.bases.size()));
+  }
   bool isChanged = true;
   while (isChanged) {
     isChanged = false;

@@ -178,28 +178,49 @@ static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
   return fault;
 }
 
+void checkLowered(std::vector<CheckedProgram> &programs,
+                  const ForEach &forEach) {
+  struct Faults {
+    std::optional<Fault> contents, messages, memory;
+  };
+  std::vector<Faults> found(programs.size());
+  // Messages take longest, and their rules need no other.
+  forEach(2 * programs.size(), [&](size_t i) {
+    const LoweredProgram &lowered = *programs[i / 2].lowered;
+    const PlanFigures &plan = *programs[i / 2].plan;
+    Faults &faults = found[i / 2];
+    if (i % 2 == 0) {
+      faults.messages = checkMessages(lowered);
+      return;
+    }
+    faults.contents = checkContents(lowered, plan);
+    if (!faults.contents)
+      faults.memory = checkMemory(lowered, plan);
+  });
+  for (size_t i = 0; i < programs.size(); ++i) {
+    CheckedProgram &each = programs[i];
+    Faults &faults = found[i];
+    for (std::optional<Fault> *fault :
+         {&faults.contents, &faults.messages, &faults.memory})
+      if (*fault && !each.fault)
+        each.fault = std::move(*fault);
+    // It needs L1.
+    const LoweredProgram &lowered = *each.lowered;
+    if (!each.fault && lowered.executing.iterations > 1 &&
+        !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
+      each.fault = checkWeightSlots(lowered.executing, lowered.program,
+                                    each.plan->delays);
+  }
+}
+
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
                                   const PlanFigures &plan,
                                   const ForEach &forEach) {
-  // Messages take longest, and their rules need no other.
-  std::optional<Fault> contents, messages, memory;
-  forEach(2, [&](size_t i) {
-    if (i == 0) {
-      messages = checkMessages(lowered);
-      return;
-    }
-    contents = checkContents(lowered, plan);
-    if (!contents)
-      memory = checkMemory(lowered, plan);
-  });
-  for (std::optional<Fault> *fault : {&contents, &messages, &memory})
-    if (*fault)
-      return std::move(*fault);
-  // It needs L1.
-  if (lowered.executing.iterations > 1 &&
-      !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
-    return checkWeightSlots(lowered.executing, lowered.program, plan.delays);
-  return std::nullopt;
+  std::vector<CheckedProgram> one(1);
+  one.front().lowered = &lowered;
+  one.front().plan = &plan;
+  checkLowered(one, forEach);
+  return std::move(one.front().fault);
 }
 
 namespace {

@@ -138,8 +138,17 @@ std::vector<HomeBuffers>
 withSharedControl(const std::vector<HomeBuffers> &buffers,
                   const std::vector<HomeBuffers> &others);
 
-/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; the first fault
-/// in that order.
+/// A program, the figures of its plan, and what is wrong with it.
+struct CheckedProgram {
+  const LoweredProgram *lowered = nullptr;
+  const PlanFigures *plan = nullptr;
+  std::optional<Fault> fault;
+};
+/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; gives each
+/// program its first fault in that order. Put those that take longest first.
+void checkLowered(std::vector<CheckedProgram> &programs,
+                  const ForEach &forEach = inTurn);
+/// The same of one program.
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
                                   const PlanFigures &plan,
                                   const ForEach &forEach = inTurn);

@@ -123,7 +123,11 @@ std::optional<Fault> Planner::placeTransient() {
   Program bare;
   bare.order = program.order;
   bare.collectives = program.collectives;
-  const ProgramSimulation simulation = simulateProgram(problem, bare);
+  ProgramSimulation simulation;
+  if (std::any_of(
+          bare.order.all().begin(), bare.order.all().end(),
+          [](Action action) { return action.kind() == ActionKind::Send; }))
+    simulation = simulateProgram(problem, bare);
   const BufferLives lives(problem, homes, program, simulation, numbers, sizes);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);

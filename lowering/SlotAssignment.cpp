@@ -8,7 +8,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 using namespace rondo;
@@ -162,15 +161,16 @@ class Users {
 public:
   /// From here on, lives name their users in place of buffers.
   Users(std::vector<Life> &lives, const std::vector<SlotSize> &sizes) {
-    std::unordered_map<int32_t, int32_t> numbers;
+    // By buffer; -1: it has none.
+    std::vector<int32_t> numbers(sizes.size(), -1);
     for (Life &life : lives) {
-      auto [it, isNew] =
-          numbers.try_emplace(life.buffer, static_cast<int32_t>(users.size()));
-      if (isNew) {
+      int32_t &number = numbers[life.buffer];
+      if (number < 0) {
+        number = static_cast<int32_t>(users.size());
         users.emplace_back();
         users.back().buffer = life.buffer;
       }
-      life.buffer = it->second;
+      life.buffer = number;
     }
     std::map<SlotSize, int32_t> poolOfSize;
     for (const User &user : users)

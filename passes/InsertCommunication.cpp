@@ -1,6 +1,7 @@
 //===- InsertCommunication.cpp - Write the programs of a schedule ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "passes/CheckedSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
@@ -83,11 +84,15 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   const VersionedWindow *window = analysis.window(schedule);
   const auto collectives =
       figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
+  const Schedule *checked = nullptr;
+  if (auto known = getCachedAnalysis<CheckedSchedules>())
+    checked = known->get().of(schedule);
   // Its window has been expanded, and keeps all rules but these.
-  const bool isKnown = window && !checkMemory(*problem, window->schedule) &&
-                       !checkSteps(*problem, window->schedule, collectives);
+  if (!checked && window && !checkMemory(*problem, window->schedule) &&
+      !checkSteps(*problem, window->schedule, collectives))
+    checked = &window->schedule;
   Schedule own;
-  if (!isKnown) {
+  if (!checked) {
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
     if (failed(expanded))
       return failure();
@@ -98,9 +103,8 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
       return emitFault(*wrong, *expanded, *problem, schedule);
     own = std::move(expanded->schedule);
   }
-  auto lowered =
-      lowerSchedule(figures, *problem, isKnown ? window->schedule : own,
-                    onThreadsOf(&getContext()));
+  auto lowered = lowerSchedule(figures, *problem, checked ? *checked : own,
+                               onThreadsOf(&getContext()));
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);

@@ -104,7 +104,9 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
     each.programs.resize(programs.size());
     std::atomic<bool> isExpanded{true};
-    parallelFor(&getContext(), 0, programs.size(), [&](size_t i) {
+    // The pipeline, which has most to do, first.
+    parallelFor(&getContext(), 0, programs.size(), [&](size_t n) {
+      const size_t i = programs.size() - 1 - n;
       LoweredProgram &program = each.programs[i];
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);
@@ -134,7 +136,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
                                                planned.program.arenaBytes));
       else
-        foldProgram(planned.program, planned.executing, op);
+        placeProgram(planned.program, planned.executing, op);
     }
   return success();
 }

@@ -3,6 +3,7 @@
 
 #include "lowering/Communication.h"
 #include "lowering/Lowering.h"
+#include "passes/CheckedSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
@@ -202,8 +203,11 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
       fault = checkSteps(*problem, expanded->schedule, collectivesOf(schedule));
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
-    if (!fault)
+    if (!fault) {
+      getAnalysis<CheckedSchedules>().add(schedule,
+                                          std::move(expanded->schedule));
       return verifyPromises(schedule);
+    }
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
     if (fault->rule == Rule::Memory && findShortfall(*problem))
       markNoOrderFits(error);
@@ -233,9 +237,7 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
              : std::move(expanded->schedule);
 }
 
-/// `places` gets the ops of the actions.
-FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
-                                        ExpandedProgram *places = nullptr) {
+FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem) {
   LoweredProgram lowered;
   lowered.kind = loweredKind(op.getKind());
   lowered.executing = executingProblem(op.getKind(), problem);
@@ -248,8 +250,6 @@ FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
     return failure();
   lowered.tasks = std::move(*promised);
   lowered.program = std::move(expanded->program);
-  if (places)
-    places->opOf = std::move(expanded->opOf);
   return lowered;
 }
 
@@ -283,9 +283,8 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
 struct LoweredOp {
   ProgramOp op;
   const PlanFigures *plan;
-  /// What it is if it is faulty.
+  /// What it is if it is faulty or being checked.
   LoweredProgram lowered;
-  ExpandedProgram places;
   std::optional<Fault> fault;
   /// Errors about what it says have been emitted.
   bool isUnreadable = false;
@@ -295,28 +294,39 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override;
 };
 
-void findFault(LoweredOp &each) {
-  FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
-  FailureOr<LoweredProgram> lowered = failure();
-  if (succeeded(problem))
-    lowered = expandLowered(each.op, *problem, &each.places);
-  each.isUnreadable = failed(lowered);
-  if (each.isUnreadable)
-    return;
-  each.fault =
-      checkLowered(*lowered, *each.plan, onThreadsOf(each.op.getContext()));
-  if (!each.fault) {
-    each.places = {};
-    return;
+/// Checks the programs of one schedule.
+void findFaults(MutableArrayRef<LoweredOp> programs) {
+  MLIRContext *context = programs.front().op.getContext();
+  // The pipeline, which has most to do, is the last.
+  parallelFor(context, 0, programs.size(), [&](size_t i) {
+    LoweredOp &each = programs[programs.size() - 1 - i];
+    FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
+    FailureOr<LoweredProgram> lowered = failure();
+    if (succeeded(problem))
+      lowered = expandLowered(each.op, *problem);
+    each.isUnreadable = failed(lowered);
+    if (!each.isUnreadable)
+      each.lowered = std::move(*lowered);
+  });
+  std::vector<CheckedProgram> checked;
+  for (const LoweredOp &each : llvm::reverse(programs))
+    if (!each.isUnreadable)
+      checked.push_back({&each.lowered, each.plan, std::nullopt});
+  checkLowered(checked, onThreadsOf(context));
+  auto next = checked.begin();
+  for (LoweredOp &each : llvm::reverse(programs)) {
+    if (each.isUnreadable)
+      continue;
+    each.fault = std::move((next++)->fault);
+    if (!each.fault)
+      each.lowered = {};
   }
-  each.lowered = std::move(*lowered);
-  each.places.program = each.lowered.program;
 }
 
 void emitFault(const LoweredOp &each) {
   ProgramOp op = each.op;
   InFlightDiagnostic error =
-      emitFault(*each.fault, each.places, each.lowered.executing, op);
+      emitFault(*each.fault, each.lowered.program, each.lowered.executing, op);
   if (each.fault->kind != FaultKind::ArenaOverCap)
     return;
   FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
@@ -329,9 +339,17 @@ void VerifyLowered::runOnOperation() {
   auto &figures = getAnalysis<ScheduleFigures>();
   std::vector<LoweredOp> programs;
   for (ProgramOp op : getOperation().getOps<ProgramOp>())
-    programs.push_back(
-        {op, &figures.of(op.lookupSchedule()), {}, {}, {}, false});
-  parallelForEach(&getContext(), programs, findFault);
+    programs.push_back({op, &figures.of(op.lookupSchedule()), {}, {}, false});
+  MutableArrayRef<LoweredOp> left(programs);
+  while (!left.empty()) {
+    ScheduleOp schedule = left.front().op.lookupSchedule();
+    const auto *end = llvm::find_if(left, [&](LoweredOp &each) {
+      return each.op.lookupSchedule() != schedule;
+    });
+    const size_t count = end - left.begin();
+    findFaults(left.take_front(count));
+    left = left.drop_front(count);
+  }
   // The programs of a schedule share its arena and its faults, so the first
   // error says it all.
   llvm::SmallPtrSet<Operation *, 4> faulty;

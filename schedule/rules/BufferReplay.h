@@ -36,7 +36,8 @@ public:
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
         poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
-        readsInputAgain(problem.numHomes()),
+        readsInputAgain(problem.numHomes()), areDealt(problem.homes.areDealt()),
+        hasCopies(copiesParts(problem)), knownUses(buffers.count(), -1),
         isSharded(problem.homes.areSharded()), gathered(problem.numHomes(), -1),
         reduced(problem.numHomes(), 0), hasUnreduced(problem.numHomes()) {}
 
@@ -62,8 +63,9 @@ private:
   bool isCopied(int32_t edge) const;
   /// Whether an edge has a message of the micro-batch at hand.
   bool isThere(int32_t edge) const {
-    return problem.carries(problem.edges[edge], action.index);
+    return !areDealt || problem.carries(problem.edges[edge], action.index);
   }
+  static bool copiesParts(const Problem &problem);
   /// How many tasks read what comes along an edge.
   int64_t readersOf(int32_t edge) const {
     const Edge &desc = problem.edges[edge];
@@ -71,7 +73,8 @@ private:
                                                                             : 1;
   }
   template <typename Visit> Found forEachCopied(Visit visit);
-  int64_t usesOf(int32_t buffer) const;
+  int64_t usesOf(int32_t buffer);
+  int64_t countUses(int32_t buffer) const;
   Found checkReleased() const;
 
   /// Of the action that is being replayed.
@@ -102,6 +105,11 @@ private:
   std::vector<bool> hasBackward;
   /// By home: its R reads what its F has read.
   std::vector<bool> readsInputAgain;
+  const bool areDealt;
+  /// Whether a task copies parts of what another one on its rank has made.
+  const bool hasCopies;
+  /// By buffer: its uses where all micro-batches have as many; -1: not known.
+  std::vector<int64_t> knownUses;
   /// By home of a sharded stage: the gather that is there, -1: none; reductions
   /// so far; whether there are gradients that none has taken.
   const bool isSharded;

@@ -20,7 +20,7 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int64_t uses) {
     return std::nullopt;
   if (slot == Slots::invalid)
     return fault<FaultKind::TakesNoSlot>(BufferName{buffer, number});
-  int32_t &owner = poolRanks[slots.poolOf(slot)];
+  int32_t &owner = poolRanks[program.places[buffer].pool];
   if (owner >= 0 && owner != rank)
     return fault<FaultKind::TakesFromOtherRank>(slotName(slot), owner);
   owner = rank;
@@ -108,7 +108,16 @@ Replay::Found Replay::readAll(bool isLastUse) {
 }
 
 /// How many tasks and sends read a buffer that the task at hand takes.
-int64_t Replay::usesOf(int32_t number) const {
+int64_t Replay::usesOf(int32_t number) {
+  if (areDealt)
+    return countUses(number);
+  int64_t &uses = knownUses[number];
+  if (uses < 0)
+    uses = countUses(number);
+  return uses;
+}
+
+int64_t Replay::countUses(int32_t number) const {
   const BufferNumbers::Buffer &buffer = buffers[number];
   if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.subject] ? 1 : 0;
@@ -139,9 +148,19 @@ bool Replay::isCopied(int32_t edge) const {
   return problem.rankOf(desc.from) == rank && !problem.isWhole(desc);
 }
 
+bool Replay::copiesParts(const Problem &problem) {
+  return std::any_of(
+      problem.edges.begin(), problem.edges.end(), [&](const Edge &edge) {
+        return problem.rankOf(edge.from) == problem.rankOf(edge.to) &&
+               !problem.isWhole(edge);
+      });
+}
+
 /// The buffers that the task at hand, or the F that it repeats, fills with
 /// parts before it begins.
 template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
+  if (!hasCopies)
+    return std::nullopt;
   int32_t last = -1;
   for (int32_t e : inputs()) {
     if (!isCopied(e) || buffers.received(e) == last)
@@ -170,8 +189,11 @@ Replay::Found Replay::task() {
     return wrong;
   const int32_t home = action.subject;
   Found wrong;
+  bool hasUnused = false;
   auto takeOne = [&](int32_t buffer) {
-    wrong = take(buffer, std::max<int64_t>(usesOf(buffer), 1));
+    const int64_t uses = usesOf(buffer);
+    hasUnused |= uses == 0;
+    wrong = take(buffer, std::max<int64_t>(uses, 1));
     return !wrong;
   };
   auto dropUnused = [&](int32_t buffer) {
@@ -187,7 +209,7 @@ Replay::Found Replay::task() {
       return none;
   }
   if (!buffers.forEachTaken(edges, home, action, takeOne) ||
-      !buffers.forEachTaken(edges, home, action, dropUnused))
+      (hasUnused && !buffers.forEachTaken(edges, home, action, dropUnused)))
     return wrong;
   if (Found left = forEachCopied(
           [&](int32_t buffer) { return read(buffer, /*isLastUse=*/true); }))

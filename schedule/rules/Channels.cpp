@@ -5,6 +5,7 @@
 #include "schedule/rules/ProgramNames.h"
 
 #include <map>
+#include <vector>
 
 using namespace rondo;
 
@@ -14,35 +15,47 @@ constexpr Rule rule = Rule::Channels;
 
 /// Positions of the two ends' actions, each within its rank.
 struct Channel {
-  std::vector<int64_t> sends, receives;
+  std::pair<int32_t, int32_t> ranks;
+  std::vector<int32_t> sends, receives;
 };
-using Channels = std::map<std::pair<int32_t, int32_t>, Channel>;
 
-Channels collect(const Problem &problem, const Program &program) {
-  Channels channels;
+/// By the ranks of their ends.
+std::vector<Channel> collect(const Problem &problem, const Program &program) {
+  std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
+  for (const Edge &edge : problem.edges)
+    numbers.insert({{problem.rankOf(edge.from), problem.rankOf(edge.to)}, 0});
+  std::vector<Channel> channels;
+  for (auto &[ranks, number] : numbers) {
+    number = static_cast<int32_t>(channels.size());
+    channels.push_back({ranks, {}, {}});
+  }
+  std::vector<int32_t> channelOf;
+  for (const Edge &edge : problem.edges)
+    channelOf.push_back(
+        numbers.at({problem.rankOf(edge.from), problem.rankOf(edge.to)}));
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     ActionRange actions = program.order.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
-      bool isSend = actions[i].kind() == ActionKind::Send;
-      if (!isSend && actions[i].kind() != ActionKind::Recv)
+      const Action action = actions[i];
+      if (action.kind() != ActionKind::Send &&
+          action.kind() != ActionKind::Recv)
         continue;
-      const Edge &edge = problem.edges[actions[i].subject];
-      Channel &channel =
-          channels[{problem.rankOf(edge.from), problem.rankOf(edge.to)}];
-      (isSend ? channel.sends : channel.receives).push_back(i);
+      Channel &channel = channels[channelOf[action.subject]];
+      (action.kind() == ActionKind::Send ? channel.sends : channel.receives)
+          .push_back(static_cast<int32_t>(i));
     }
   }
   return channels;
 }
 
-std::optional<Fault> checkEnds(const Program &program,
-                               std::pair<int32_t, int32_t> pair,
-                               const Channel &channel) {
-  const auto [from, to] = pair;
+std::optional<Fault> checkEnds(const Program &program, const Channel &channel) {
+  const auto [from, to] = channel.ranks;
   const size_t sends = channel.sends.size(), receives = channel.receives.size();
+  const ActionRange sending = program.order.rank(from),
+                    receiving = program.order.rank(to);
   for (size_t n = 0; n < std::min(sends, receives); ++n) {
-    Action sent = program.order.rank(from)[channel.sends[n]];
-    Action received = program.order.rank(to)[channel.receives[n]];
+    const Action sent = sending[channel.sends[n]];
+    const Action received = receiving[channel.receives[n]];
     if (sent.subject == received.subject && sent.index == received.index)
       continue;
     Fault fault = makeFaultAt<FaultKind::EndsDiffer>(rule, from,
@@ -70,8 +83,8 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
                                           const Program &program) {
   if (auto fault = checkNames(problem, program, rule))
     return fault;
-  for (const auto &[pair, channel] : collect(problem, program))
-    if (auto fault = checkEnds(program, pair, channel))
+  for (const Channel &channel : collect(problem, program))
+    if (auto fault = checkEnds(program, channel))
       return fault;
 
   // Both ends agree, so the sends alone say which messages there are.

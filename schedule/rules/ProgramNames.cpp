@@ -7,6 +7,8 @@
 #include "schedule/GroupCollectives.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 using namespace rondo;
 
@@ -95,6 +97,37 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   return misplaced(number);
 }
 
+/// The tasks, sends and receives of a rank that are known to name what is
+/// there: most actions differ from another one in the micro-batch alone.
+class Known {
+public:
+  explicit Known(const Problem &problem)
+      : microbatches(problem.microbatches), areDealt(problem.homes.areDealt()) {
+  }
+
+  bool has(int32_t rank, Action action) const {
+    const std::vector<int32_t> &ranks = lastRank[action.kindBits];
+    return action.subject < ranks.size() && ranks[action.subject] == rank &&
+           action.index < microbatches;
+  }
+  /// Of dealt stages, a micro-batch may be another home's.
+  void add(int32_t rank, Action action) {
+    if (areDealt ||
+        !(action.isTask() || action.traits().subject == Subject::Edge))
+      return;
+    std::vector<int32_t> &ranks = lastRank[action.kindBits];
+    if (action.subject >= ranks.size())
+      ranks.resize(action.subject + 1, -1);
+    ranks[action.subject] = rank;
+  }
+
+private:
+  const uint64_t microbatches;
+  const bool areDealt;
+  /// By kind and subject: the last rank that has such an action.
+  std::array<std::vector<int32_t>, maxActionKinds> lastRank;
+};
+
 } // namespace
 
 std::optional<Fault> rondo::checkNames(const Problem &problem,
@@ -119,12 +152,17 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
         return makeRuleFault<FaultKind::CollectiveOfNoStage>(
             rule, c, home, problem.numHomes() - 1);
   const GroupCollectives groups(problem, program);
+  Known known(problem);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
-    for (int64_t i = 0; i < actions.size(); ++i)
+    for (int64_t i = 0; i < actions.size(); ++i) {
+      if (known.has(r, actions[i]))
+        continue;
       if (auto fault =
               findAbsent(problem, program, groups, rule, r, i, actions[i]))
         return fault;
+      known.add(r, actions[i]);
+    }
   }
   return std::nullopt;
 }

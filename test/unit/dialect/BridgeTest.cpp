@@ -160,6 +160,35 @@ TEST_F(Bridge, ProgramsAreLossless) {
     EXPECT_EQ(again->program.places[i].pool, value.places[i].pool);
     EXPECT_EQ(again->program.places[i].slotOf, value.places[i].slotOf);
   }
+
+  // Each action's op writes that action, whatever its index.
+  const std::vector<mlir::Operation *> writers = writersOf(op, problem);
+  ASSERT_EQ(int64_t(writers.size()), value.order.numActions());
+  for (int64_t i = 0; i < value.order.numActions(); ++i) {
+    const Action action = value.order.all()[i],
+                 written = again->actions.lookup(writers[i]);
+    EXPECT_EQ(written.kind(), action.kind());
+    EXPECT_EQ(written.subject, action.subject);
+  }
+
+  // Other places leave the ops of the order as they are.
+  value.pools = {value.pools[1]};
+  value.places.assign(value.places.size(), Place());
+  value.place(1, BufferKind::Output) = {0, {0}};
+  value.arenaBytes = {8, 16};
+  value.staging = {-1, 0};
+  placeProgram(value, problem, op);
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
+  EXPECT_EQ(writersOf(op, problem), writers);
+  again = expandProgram(op, problem);
+  ASSERT_TRUE(mlir::succeeded(again));
+  expectEqual(value.order, again->program.order);
+  EXPECT_EQ(again->program.collectives.size(), 2u);
+  EXPECT_EQ(again->program.arenaBytes, value.arenaBytes);
+  EXPECT_EQ(again->program.staging, value.staging);
+  ASSERT_EQ(again->program.pools.size(), 1u);
+  EXPECT_EQ(again->program.place(1, BufferKind::Output).pool, 0);
+  EXPECT_EQ(again->program.place(0, BufferKind::Output).pool, -1);
 }
 
 } // namespace

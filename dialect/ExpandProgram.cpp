@@ -1,4 +1,4 @@
-//===- BridgeProgram.cpp - Programs to values and back --------------------===//
+//===- ExpandProgram.cpp - Programs to values ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
@@ -7,17 +7,11 @@
 #include "dialect/MessageWords.h"
 #include "schedule/BufferNumbers.h"
 
-#include "llvm/ADT/SetVector.h"
+#include <cassert>
 
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
-
-/// Whether the program runs iterations that overlap.
-static bool overlaps(ProgramOp op) {
-  return op.getKind() == pipe::ProgramKind::Pipeline &&
-         op.lookupSchedule().overlaps();
-}
 
 namespace {
 
@@ -28,6 +22,9 @@ public:
         names(plan, problem.homes), messages(problem) {}
 
   FailureOr<ExpandedProgram> run();
+  /// Passes all actions to `take`, and each rank's number to `end`.
+  LogicalResult unroll(function_ref<void(Operation *, Action)> take,
+                       function_ref<void(int32_t)> end);
 
 private:
   FailureOr<Action> prototype(Operation *inner);
@@ -42,6 +39,7 @@ private:
   PlanOp plan;
   HomeNames names;
   MessageNumbers messages;
+  llvm::DenseMap<Operation *, Action> actions;
 };
 
 FailureOr<Action> Expander::prototype(Operation *inner) {
@@ -201,161 +199,47 @@ FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
                            << " with stage " << peer;
 }
 
+LogicalResult Expander::unroll(function_ref<void(Operation *, Action)> take,
+                               function_ref<void(int32_t)> end) {
+  FailureOr<std::vector<RankOp>> ranks =
+      ranksByNumber(op.getRanks(), problem.numRanks(), op);
+  if (failed(ranks))
+    return failure();
+  auto read = [&](Operation *inner) {
+    FailureOr<Action> action = prototype(inner);
+    if (succeeded(action))
+      actions[inner] = *action;
+    return action;
+  };
+  Unroller unroller(plan, read);
+  if (overlaps(op))
+    unroller.setIterations(problem.iterations);
+  for (auto [number, rank] : llvm::enumerate(*ranks)) {
+    if (rank && failed(unroller.run(rank.getBody(), take)))
+      return failure();
+    end(static_cast<int32_t>(number));
+  }
+  return success();
+}
+
 FailureOr<ExpandedProgram> Expander::run() {
   ExpandedProgram result;
   result.program.resident = plan.getResident();
   if (failed(readCollectives(result.program)) ||
       failed(readMemory(result.program)))
     return failure();
-  FailureOr<std::vector<RankOp>> ranks =
-      ranksByNumber(op.getRanks(), problem.numRanks(), op);
-  if (failed(ranks))
+  Schedule &order = result.program.order;
+  auto end = [&](int32_t rank) {
+    order.endRank();
+    // Ranks have about as many actions each.
+    if (rank == 0)
+      order.reserve(order.numActions() * problem.numRanks());
+  };
+  if (failed(unroll([&](Operation *, Action action) { order.append(action); },
+                    end)))
     return failure();
-  auto read = [&](Operation *inner) { return prototype(inner); };
-  Unroller unroller(plan, read);
-  if (overlaps(op))
-    unroller.setIterations(problem.iterations);
-  auto take = [&](Operation *inner, Action action) {
-    result.program.order.append(action);
-    result.opOf.push_back(inner);
-  };
-  for (RankOp rank : *ranks) {
-    if (rank && failed(unroller.run(rank.getBody(), take)))
-      return failure();
-    result.program.order.endRank();
-  }
+  result.actions = std::move(actions);
   return result;
-}
-
-/// Writes the body of a program.
-class Folder {
-public:
-  Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
-         const Program &program, const Problem &problem)
-      : builder(builder), loc(loc), program(program), problem(problem),
-        messages(problem), names(schedule.lookupPlan(), problem.homes) {}
-
-  void write(ProgramOp op);
-
-private:
-  void writeMemory();
-  void writeAction(OpBuilder &inner, Location at, Action action,
-                   AffineMapAttr map, ValueRange indices);
-
-  OpBuilder &builder;
-  Location loc;
-  const Program &program;
-  const Problem &problem;
-  const MessageNumbers messages;
-  const HomeNames names;
-  /// Whose order is being written.
-  int32_t rank = 0;
-};
-
-void Folder::writeAction(OpBuilder &inner, Location at, Action action,
-                         AffineMapAttr map, ValueRange indices) {
-  switch (action.kind()) {
-  case ActionKind::Send:
-  case ActionKind::Recv: {
-    const Edge &edge = problem.edges[action.subject];
-    MessageWords words;
-    words.kind = action.kind();
-    words.rank = rank;
-    words.message = messageOf(edge);
-    words.stage = problem.homes[edge.from].stage;
-    FlatSymbolRefAttr receiver;
-    if (messages.numReceivers(words.stage, words.message) > 1) {
-      receiver = names.stageOf(edge.to);
-      words.receiver = problem.homes[edge.to].stage;
-    }
-    const bool isOneOfSeveral = messages.find(words).size() > 1;
-    if (action.kind() == ActionKind::Send) {
-      if (isOneOfSeveral)
-        receiver = names.stageOf(edge.to);
-      SendOp::create(inner, at, words.message, names.stageOf(edge.from), map,
-                     indices, IntegerAttr(), receiver,
-                     isOneOfSeveral ? names.number(edge.to) : IntegerAttr());
-    } else {
-      RecvOp::create(inner, at, words.message, names.stageOf(edge.from), map,
-                     indices,
-                     isOneOfSeveral ? names.number(edge.from) : IntegerAttr(),
-                     receiver, IntegerAttr());
-    }
-    return;
-  }
-  case ActionKind::AllReduce:
-    AllReduceOp::create(inner, at, int64_t(action.subject), map, indices);
-    return;
-  case ActionKind::Await:
-    AwaitOp::create(inner, at, int64_t(action.subject), map, indices);
-    return;
-  default:
-    writeTask(inner, at, action, names.stageOf(action.subject),
-              names.replicaOf(action.subject, rank), map, indices);
-  }
-}
-
-void Folder::writeMemory() {
-  for (auto [number, pool] : llvm::enumerate(program.pools))
-    PoolOp::create(builder, loc, number, pool.rank,
-                   PoolAttr::get(builder.getContext(), pool.offset,
-                                 pool.slotBytes, pool.slots));
-  for (int32_t pool : program.staging)
-    if (pool >= 0)
-      StagingOp::create(builder, loc, pool);
-  const BufferNumbers buffers(problem);
-  for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
-    const Place &place = program.places[number];
-    if (place.pool < 0)
-      continue;
-    const BufferNumbers::Buffer &buffer = buffers[number];
-    FlatSymbolRefAttr peer;
-    if (buffer.isOneOfSeveral) {
-      const Edge &edge = problem.edges[buffer.edge];
-      peer = names.stageOf(edge.from == buffer.home ? edge.to : edge.from);
-    }
-    PlaceOp::create(
-        builder, loc, static_cast<Buffer>(buffer.kind),
-        names.stageOf(buffer.home),
-        names.replicaOf(buffer.home, program.pools[place.pool].rank), peer,
-        place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
-  }
-}
-
-void Folder::write(ProgramOp op) {
-  Block *body = &op.getBody().emplaceBlock();
-  builder.setInsertionPointToEnd(body);
-  for (auto [number, collective] : llvm::enumerate(program.collectives))
-    writeCollective(builder, loc, number, collective, names);
-  writeMemory();
-  auto write = [&](OpBuilder &inner, Location at, Action action,
-                   AffineMapAttr map, ValueRange indices) {
-    writeAction(inner, at, action, map, indices);
-  };
-  std::optional<Repeating> repeating;
-  if (overlaps(op)) {
-    auto found = findRepetition(program.order, problem.iterations,
-                                problem.microbatchesEach());
-    // Without a repetition, verifying says what is wrong.
-    if (auto *there = std::get_if<Repeating>(&found))
-      repeating = std::move(*there);
-  }
-  auto enter = [&](int32_t number) {
-    rank = number;
-    builder.setInsertionPointToEnd(body);
-    enterBody(builder, RankOp::create(builder, loc, rank));
-  };
-  if (!repeating)
-    return writeRolledRanks(builder, loc, program.order, write,
-                            [&](int32_t number, function_ref<void()> writeAll) {
-                              enter(number);
-                              writeAll();
-                            });
-  for (int32_t number = 0; number < program.order.numRanks(); ++number) {
-    enter(number);
-    writeRepeating(builder, loc, *repeating, number, problem.microbatchesEach(),
-                   write);
-  }
 }
 
 } // namespace
@@ -365,23 +249,14 @@ FailureOr<ExpandedProgram> rondo::pipe::expandProgram(ProgramOp op,
   return Expander(op, problem).run();
 }
 
-ProgramOp rondo::pipe::foldProgram(OpBuilder &builder, Location loc,
-                                   StringRef name, ScheduleOp schedule,
-                                   ProgramKind kind, const Program &program,
-                                   const Problem &problem) {
-  auto op = ProgramOp::create(builder, loc, builder.getStringAttr(name),
-                              FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
-                              kind, DenseI64ArrayAttr());
-  foldProgram(program, problem, op);
-  return op;
-}
-
-void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
-                              ProgramOp op) {
-  OpBuilder builder(op.getContext());
-  op.setArenaAttr(program.arenaBytes.empty()
-                      ? DenseI64ArrayAttr()
-                      : builder.getDenseI64ArrayAttr(program.arenaBytes));
-  op.getBody().getBlocks().clear();
-  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem).write(op);
+std::vector<Operation *> rondo::pipe::writersOf(ProgramOp op,
+                                                const Problem &problem) {
+  std::vector<Operation *> writers;
+  const LogicalResult unrolled =
+      Expander(op, problem)
+          .unroll([&](Operation *inner, Action) { writers.push_back(inner); },
+                  [](int32_t) {});
+  assert(succeeded(unrolled) && "it has been expanded");
+  (void)unrolled;
+  return writers;
 }

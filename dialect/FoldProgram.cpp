@@ -1,0 +1,188 @@
+//===- FoldProgram.cpp - Values to programs ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Bridge.h"
+#include "dialect/CollectiveOps.h"
+#include "dialect/Loops.h"
+#include "dialect/MessageWords.h"
+#include "schedule/BufferNumbers.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+namespace {
+
+/// Writes the body of a program.
+class Folder {
+public:
+  Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
+         const Program &program, const Problem &problem)
+      : builder(builder), loc(loc), program(program), problem(problem),
+        messages(problem), names(schedule.lookupPlan(), problem.homes) {}
+
+  void write(ProgramOp op);
+  void writeMemory();
+
+private:
+  void writeAction(OpBuilder &inner, Location at, Action action,
+                   AffineMapAttr map, ValueRange indices);
+
+  OpBuilder &builder;
+  Location loc;
+  const Program &program;
+  const Problem &problem;
+  const MessageNumbers messages;
+  const HomeNames names;
+  /// Whose order is being written.
+  int32_t rank = 0;
+};
+
+void Folder::writeAction(OpBuilder &inner, Location at, Action action,
+                         AffineMapAttr map, ValueRange indices) {
+  switch (action.kind()) {
+  case ActionKind::Send:
+  case ActionKind::Recv: {
+    const Edge &edge = problem.edges[action.subject];
+    MessageWords words;
+    words.kind = action.kind();
+    words.rank = rank;
+    words.message = messageOf(edge);
+    words.stage = problem.homes[edge.from].stage;
+    FlatSymbolRefAttr receiver;
+    if (messages.numReceivers(words.stage, words.message) > 1) {
+      receiver = names.stageOf(edge.to);
+      words.receiver = problem.homes[edge.to].stage;
+    }
+    const bool isOneOfSeveral = messages.find(words).size() > 1;
+    if (action.kind() == ActionKind::Send) {
+      if (isOneOfSeveral)
+        receiver = names.stageOf(edge.to);
+      SendOp::create(inner, at, words.message, names.stageOf(edge.from), map,
+                     indices, IntegerAttr(), receiver,
+                     isOneOfSeveral ? names.number(edge.to) : IntegerAttr());
+    } else {
+      RecvOp::create(inner, at, words.message, names.stageOf(edge.from), map,
+                     indices,
+                     isOneOfSeveral ? names.number(edge.from) : IntegerAttr(),
+                     receiver, IntegerAttr());
+    }
+    return;
+  }
+  case ActionKind::AllReduce:
+    AllReduceOp::create(inner, at, int64_t(action.subject), map, indices);
+    return;
+  case ActionKind::Await:
+    AwaitOp::create(inner, at, int64_t(action.subject), map, indices);
+    return;
+  default:
+    writeTask(inner, at, action, names.stageOf(action.subject),
+              names.replicaOf(action.subject, rank), map, indices);
+  }
+}
+
+void Folder::writeMemory() {
+  for (auto [number, pool] : llvm::enumerate(program.pools))
+    PoolOp::create(builder, loc, number, pool.rank,
+                   PoolAttr::get(builder.getContext(), pool.offset,
+                                 pool.slotBytes, pool.slots));
+  for (int32_t pool : program.staging)
+    if (pool >= 0)
+      StagingOp::create(builder, loc, pool);
+  const BufferNumbers buffers(problem);
+  for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
+    const Place &place = program.places[number];
+    if (place.pool < 0)
+      continue;
+    const BufferNumbers::Buffer &buffer = buffers[number];
+    FlatSymbolRefAttr peer;
+    if (buffer.isOneOfSeveral) {
+      const Edge &edge = problem.edges[buffer.edge];
+      peer = names.stageOf(edge.from == buffer.home ? edge.to : edge.from);
+    }
+    PlaceOp::create(
+        builder, loc, static_cast<Buffer>(buffer.kind),
+        names.stageOf(buffer.home),
+        names.replicaOf(buffer.home, program.pools[place.pool].rank), peer,
+        place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
+  }
+}
+
+void Folder::write(ProgramOp op) {
+  Block *body = &op.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(body);
+  for (auto [number, collective] : llvm::enumerate(program.collectives))
+    writeCollective(builder, loc, number, collective, names);
+  writeMemory();
+  auto write = [&](OpBuilder &inner, Location at, Action action,
+                   AffineMapAttr map, ValueRange indices) {
+    writeAction(inner, at, action, map, indices);
+  };
+  std::optional<Repeating> repeating;
+  if (overlaps(op)) {
+    auto found = findRepetition(program.order, problem.iterations,
+                                problem.microbatchesEach());
+    // Without a repetition, verifying says what is wrong.
+    if (auto *there = std::get_if<Repeating>(&found))
+      repeating = std::move(*there);
+  }
+  auto enter = [&](int32_t number) {
+    rank = number;
+    builder.setInsertionPointToEnd(body);
+    enterBody(builder, RankOp::create(builder, loc, rank));
+  };
+  if (!repeating)
+    return writeRolledRanks(builder, loc, program.order, write,
+                            [&](int32_t number, function_ref<void()> writeAll) {
+                              enter(number);
+                              writeAll();
+                            });
+  for (int32_t number = 0; number < program.order.numRanks(); ++number) {
+    enter(number);
+    writeRepeating(builder, loc, *repeating, number, problem.microbatchesEach(),
+                   write);
+  }
+}
+
+} // namespace
+
+ProgramOp rondo::pipe::foldProgram(OpBuilder &builder, Location loc,
+                                   StringRef name, ScheduleOp schedule,
+                                   ProgramKind kind, const Program &program,
+                                   const Problem &problem) {
+  auto op = ProgramOp::create(builder, loc, builder.getStringAttr(name),
+                              FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
+                              kind, DenseI64ArrayAttr());
+  foldProgram(program, problem, op);
+  return op;
+}
+
+static void setArena(const Program &program, ProgramOp op) {
+  op.setArenaAttr(
+      program.arenaBytes.empty()
+          ? DenseI64ArrayAttr()
+          : DenseI64ArrayAttr::get(op.getContext(), program.arenaBytes));
+}
+
+void rondo::pipe::placeProgram(const Program &program, const Problem &problem,
+                               ProgramOp op) {
+  OpBuilder builder(op.getContext());
+  setArena(program, op);
+  Block &body = op.getBody().front();
+  for (Operation &inner : llvm::make_early_inc_range(body))
+    if (isa<PoolOp, StagingOp, PlaceOp>(inner))
+      inner.erase();
+  builder.setInsertionPoint(&body, llvm::find_if(body, [](Operation &inner) {
+    return !isa<CollectiveOp>(inner);
+  }));
+  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem)
+      .writeMemory();
+}
+
+void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
+                              ProgramOp op) {
+  OpBuilder builder(op.getContext());
+  setArena(program, op);
+  op.getBody().getBlocks().clear();
+  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem).write(op);
+}
