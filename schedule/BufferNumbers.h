@@ -36,6 +36,8 @@ public:
   }
   /// The buffer from which the edge's messages are sent, at its first home.
   int32_t sent(int32_t edge) const { return sentBy[edge]; }
+  /// By edge.
+  const std::vector<int32_t> &allSent() const { return sentBy; }
   /// The buffer that receives them, at its second home.
   int32_t received(int32_t edge) const { return receivedBy[edge]; }
   const Buffer &operator[](int32_t number) const { return buffers[number]; }

@@ -266,6 +266,9 @@ private:
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<MessageState> messages;
+  /// By buffer: whether messages leave from one of its slots, so that whoever
+  /// takes it may have to wait.
+  std::vector<bool> meetsSends;
   /// By slot: the position of the send that used it last.
   std::vector<int64_t> lastSend;
   /// By a send's position: the one before it that reads the same content.

@@ -30,6 +30,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       buffers(problem), slots(program), groups(problem, program),
       done(problem.nothingDoneYet()),
       messages(problem.edges.size() * microbatches),
+      meetsSends(slots.sharedWith(buffers.allSent())),
       lastSend(slots.count(), notYet) {
   result.startNs.assign(order.numActions(), 0);
   // A send or receive that never ends keeps notYet.
@@ -188,6 +189,8 @@ bool Execution::needOwn(RankState &rank, Action needed) {
 /// Waits where a send still reads the slot that a buffer takes.
 bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
                      int64_t &start) {
+  if (meetsSends.empty() || !meetsSends[buffer])
+    return true;
   int64_t slot = slots.of(buffer, index);
   if (slot < 0)
     return true;

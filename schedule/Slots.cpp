@@ -28,6 +28,22 @@ Slots::Slots(const Program &program) : begins(1, 0) {
   }
 }
 
+std::vector<bool> Slots::sharedWith(const std::vector<int32_t> &others) const {
+  std::vector<bool> isTaken(count()), result(rows.size());
+  if (rows.empty())
+    return result;
+  for (int32_t buffer : others)
+    for (int32_t i = 0; i < rows[buffer].period; ++i)
+      if (const int64_t slot = of(buffer, i); slot >= 0)
+        isTaken[slot] = true;
+  for (size_t buffer = 0; buffer < rows.size(); ++buffer)
+    for (int32_t i = 0; i < rows[buffer].period && !result[buffer]; ++i) {
+      const int64_t slot = of(static_cast<int32_t>(buffer), i);
+      result[buffer] = slot >= 0 && isTaken[slot];
+    }
+  return result;
+}
+
 int32_t Slots::poolOf(int64_t slot) const {
   return static_cast<int32_t>(
       std::upper_bound(begins.begin(), begins.end(), slot) - begins.begin() -

@@ -6,6 +6,8 @@
 
 #include "schedule/Program.h"
 
+#include <vector>
+
 namespace rondo {
 
 /// Numbers the slots of all pools consecutively.
@@ -38,6 +40,9 @@ public:
   /// The pool of a slot.
   int32_t poolOf(int64_t slot) const;
   int64_t begin(int32_t pool) const { return begins[pool]; }
+  /// By buffer: whether it takes a slot that one of `others` takes as well.
+  /// Empty where the program has no places.
+  std::vector<bool> sharedWith(const std::vector<int32_t> &others) const;
 
 private:
   /// Where a buffer lies. `period` is the size of its table; 0: there is no
