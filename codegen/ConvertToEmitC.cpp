@@ -14,6 +14,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <atomic>
+
 using namespace mlir;
 
 namespace rondo::codegen {
@@ -78,7 +80,6 @@ private:
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
-  LogicalResult predict(Member &member, EmittedProgram &emitted);
   LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
                                 ProgramText &text);
   void text(const Twine &lines) {
@@ -100,16 +101,6 @@ private:
   std::vector<SizesText> sizes;
   std::vector<EmittedProgram> programs;
 };
-
-LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
-  FailureOr<pipe::ExpandedSchedule> expanded =
-      pipe::expandSchedule(member.schedule, member.problem);
-  if (failed(expanded))
-    return failure();
-  codegen::predict(member.problem, expanded->schedule, emitted.program,
-                   emitted.text);
-  return success();
-}
 
 /// What the tasks of iterations that overlap read.
 LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
@@ -146,15 +137,13 @@ LogicalResult Emitter::collectPrograms(Member &member) {
     if (op.lookupSchedule() != member.schedule)
       continue;
     for (pipe::ProgramOp other : ops)
-      if (other.getKind() == op.getKind()) {
-        InFlightDiagnostic error =
-            op.emitError() << "schedule @" << member.schedule.getSymName()
-                           << " has two "
-                           << pipe::stringifyProgramKind(op.getKind())
-                           << " programs";
-        error.attachNote(other.getLoc()) << "this is the other";
-        return error;
-      }
+      if (other.getKind() == op.getKind())
+        return op.emitError()
+                   .append(
+                       "schedule @", member.schedule.getSymName(), " has two ",
+                       pipe::stringifyProgramKind(op.getKind()), " programs")
+                   .attachNote(other.getLoc())
+               << "this is the other";
     ops.push_back(op);
   }
   if (ops.empty())
@@ -176,6 +165,9 @@ LogicalResult Emitter::collectPrograms(Member &member) {
         !isPipeline || member.schedule.accumulatesInIndexOrder();
     if (isThere(emitted))
       continue;
+    if (!op.getArenaAttr())
+      return op.emitError() << "program has no arena: run pipe-plan-memory "
+                               "before emitting code";
     if (isPipeline && member.schedule.overlaps() &&
         failed(describeOverlap(member, op, emitted.text)))
       return failure();
@@ -192,15 +184,18 @@ LogicalResult Emitter::expand(EmittedProgram &emitted) {
       pipe::expandProgram(op, emitted.executing);
   if (failed(expanded))
     return failure();
-  if (!op.getArenaAttr())
-    return op.emitError() << "program has no arena: run pipe-plan-memory "
-                             "before emitting code";
   emitted.program = std::move(expanded->program);
   emitted.actions = std::move(expanded->actions);
   for (const Home &home : emitted.executing.homes)
     emitted.text.rankOfHome.push_back(home.rank);
-  return op.getKind() == pipe::ProgramKind::Pipeline ? predict(member, emitted)
-                                                     : success();
+  if (op.getKind() != pipe::ProgramKind::Pipeline)
+    return success();
+  FailureOr<pipe::ExpandedSchedule> order =
+      pipe::expandSchedule(member.schedule, member.problem);
+  if (failed(order))
+    return failure();
+  predict(member.problem, order->schedule, emitted.program, emitted.text);
+  return success();
 }
 
 LogicalResult Emitter::expandAll() {
@@ -214,9 +209,12 @@ LogicalResult Emitter::expandAll() {
   for (Member &member : members)
     if (failed(collectPrograms(member)))
       return failure();
-  if (failed(failableParallelForEach(
-          module.getContext(), programs,
-          [&](EmittedProgram &emitted) { return expand(emitted); })))
+  std::atomic<bool> isExpanded{true};
+  parallelFor(module.getContext(), 0, programs.size(), [&](size_t i) {
+    if (failed(expand(programs[i])))
+      isExpanded = false;
+  });
+  if (!isExpanded)
     return failure();
   // The reference is program 0.
   llvm::stable_sort(programs,
@@ -224,13 +222,13 @@ LogicalResult Emitter::expandAll() {
                       return a.text.kind < b.text.kind;
                     });
   for (size_t i = 1; i < programs.size(); ++i)
-    if (programs[i].program.arenaBytes != programs[0].program.arenaBytes) {
-      InFlightDiagnostic error = programs[i].op.emitError()
-                                 << "programs of one executable have "
-                                    "different arenas";
-      error.attachNote(programs[0].op.getLoc()) << "this is the other";
-      return error;
-    }
+    if (programs[i].program.arenaBytes != programs[0].program.arenaBytes)
+      return programs[i]
+                 .op
+                 .emitError("programs of one executable have different "
+                            "arenas")
+                 .attachNote(programs[0].op.getLoc())
+             << "this is the other";
   nameSpaces();
   for (EmittedProgram &emitted : programs)
     emitted.text.program = &emitted.program;

@@ -7,6 +7,7 @@
 #include "dialect/MessageWords.h"
 #include "schedule/BufferNumbers.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace mlir;
@@ -229,11 +230,16 @@ FailureOr<ExpandedProgram> Expander::run() {
       failed(readMemory(result.program)))
     return failure();
   Schedule &order = result.program.order;
+  // Of a sound program: tasks, and both ends of messages.
+  const int64_t most =
+      problem.microbatches *
+      (3 * int64_t(problem.numHomes()) + 2 * int64_t(problem.edges.size()));
   auto end = [&](int32_t rank) {
     order.endRank();
     // Ranks have about as many actions each.
     if (rank == 0)
-      order.reserve(order.numActions() * problem.numRanks());
+      order.reserve(
+          std::min(order.numActions() * int64_t(problem.numRanks()), most));
   };
   if (failed(unroll([&](Operation *, Action action) { order.append(action); },
                     end)))

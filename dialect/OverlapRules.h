@@ -11,6 +11,8 @@ namespace rondo::pipe {
 /// Only where iterations overlap does an order repeat, and then on all ranks
 /// alike; what a schedule says of clipping is for one kind of schedule.
 mlir::LogicalResult verifyOverlap(ScheduleOp schedule);
+/// The same of what a program repeats. Its schedule must be there.
+mlir::LogicalResult verifyOverlap(ProgramOp program);
 
 } // namespace rondo::pipe
 

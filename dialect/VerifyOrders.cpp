@@ -285,7 +285,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<ScheduleOp>((*this)->getParentOp(),
                                                   getScheduleAttr()))
     return emitUnknown<ScheduleOp>(*this, "schedule", getSchedule());
-  return success();
+  return verifyOverlap(*this);
 }
 
 /// More than a day, so that sums stay far below 2^63.

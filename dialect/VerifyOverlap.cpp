@@ -3,6 +3,7 @@
 
 #include "dialect/OverlapRules.h"
 
+#include "dialect/Loops.h"
 #include "schedule/Family.h"
 
 using namespace mlir;
@@ -22,6 +23,38 @@ int64_t ScheduleOp::getIterationsEach() {
     for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
       return repeat.getStep();
   return 1;
+}
+
+/// Repetitions of all ranks add the same iterations.
+static LogicalResult verifySteps(ArrayRef<RankOp> ranks) {
+  RepeatOp first;
+  for (RankOp rank : ranks)
+    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {
+      if (!first)
+        first = repeat;
+      if (repeat.getStep() != first.getStep())
+        return repeat.emitError()
+                   .append("each repetition adds ", repeat.getStep(),
+                           repeat.getStep() == 1 ? " iteration" : " iterations",
+                           " here, but ", first.getStep(), " on rank ",
+                           first->getParentOfType<RankOp>().getRank(),
+                           "; all ranks repeat the same iterations")
+                   .attachNote(first.getLoc())
+               << "this is the other";
+    }
+  return success();
+}
+
+LogicalResult rondo::pipe::verifyOverlap(ProgramOp op) {
+  const auto ranks = op.getRanks();
+  if (overlaps(op))
+    return verifySteps(ranks);
+  for (RankOp rank : ranks)
+    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
+      return repeat.emitError()
+             << "pipe.repeat is for iterations that overlap, but this program "
+                "runs one at a time";
+  return success();
 }
 
 LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
@@ -51,28 +84,17 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
     return op.emitError()
            << "claims<> claims nothing: name copies, forward_delay, "
               "backward_delay, recompute_delay or norm_delay, or leave it out";
-  RepeatOp first;
   for (RankOp rank : op.getRanks())
-    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {
+    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
       if (!overlaps)
         return repeat.emitError()
                << "pipe.repeat is for iterations that overlap; add "
                   "versions<...> to schedule @"
                << op.getSymName();
-      if (!first)
-        first = repeat;
-      if (repeat.getStep() != first.getStep())
-        return repeat.emitError()
-                   .append("each repetition adds ", repeat.getStep(),
-                           repeat.getStep() == 1 ? " iteration" : " iterations",
-                           " here, but ", first.getStep(), " on rank ",
-                           first->getParentOfType<RankOp>().getRank(),
-                           "; all ranks repeat the same iterations")
-                   .attachNote(first.getLoc())
-               << "this is the other";
-    }
   if (!overlaps)
     return success();
+  if (failed(verifySteps(op.getRanks())))
+    return failure();
   for (RankOp rank : op.getRanks())
     if (!rank.getBody().getOps().empty() &&
         rank.getBody().getOps<RepeatOp>().empty())

@@ -155,8 +155,11 @@ static std::optional<Fault> checkContents(const LoweredProgram &lowered,
                        lowered.program);
 }
 
-/// L1, L2 and L6.
+/// L1, L2 and L6. The latter two follow each slot, and leave it to L4 where
+/// pools make no sense.
 static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
+  if (checkArena(lowered.program, /*caps=*/{}))
+    return checkChannels(lowered.executing, lowered.program);
   for (auto rule : {checkChannels, checkWaitCycle, checkResidency})
     if (auto fault = rule(lowered.executing, lowered.program))
       return fault;

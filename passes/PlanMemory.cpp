@@ -104,9 +104,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
     each.programs.resize(programs.size());
     std::atomic<bool> isExpanded{true};
-    // The pipeline, which has most to do, first.
-    parallelFor(&getContext(), 0, programs.size(), [&](size_t n) {
-      const size_t i = programs.size() - 1 - n;
+    parallelFor(&getContext(), 0, programs.size(), [&](size_t i) {
       LoweredProgram &program = each.programs[i];
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);
@@ -135,6 +133,9 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
       if (op.getArenaAttr())
         op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
                                                planned.program.arenaBytes));
+      // What repeats is planned as a window of it, and written as that shows.
+      else if (planned.executing.iterations > 1)
+        foldProgram(planned.program, planned.executing, op);
       else
         placeProgram(planned.program, planned.executing, op);
     }

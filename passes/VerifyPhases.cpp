@@ -297,9 +297,7 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 /// Checks the programs of one schedule.
 void findFaults(MutableArrayRef<LoweredOp> programs) {
   MLIRContext *context = programs.front().op.getContext();
-  // The pipeline, which has most to do, is the last.
-  parallelFor(context, 0, programs.size(), [&](size_t i) {
-    LoweredOp &each = programs[programs.size() - 1 - i];
+  parallelForEach(context, programs, [](LoweredOp &each) {
     FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
     FailureOr<LoweredProgram> lowered = failure();
     if (succeeded(problem))
@@ -308,6 +306,7 @@ void findFaults(MutableArrayRef<LoweredOp> programs) {
     if (!each.isUnreadable)
       each.lowered = std::move(*lowered);
   });
+  // The pipeline, which has most to do, is the last.
   std::vector<CheckedProgram> checked;
   for (const LoweredOp &each : llvm::reverse(programs))
     if (!each.isUnreadable)

@@ -203,3 +203,48 @@ pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, 
 pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
 // expected-error @+1 {{claims<> claims nothing: name copies, forward_delay, backward_delay, recompute_delay or norm_delay, or leave it out}}
 pipe.schedule @s of @step family<"pipedream"> claims<>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(4) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @s of @step family<"pipedream">
+pipe.program @p of @s pipeline {
+  // expected-note @+1 {{this is the other}}
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
+  // expected-error @+1 {{each repetition adds 2 iterations here, but 1 on rank 0; all ranks repeat the same iterations}}
+  pipe.rank 1 { pipe.repeat %t step 2 { pipe.forward @s1[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step family<"1f1b">
+pipe.program @p of @s pipeline {
+  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time}}
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step family<"pipedream">
+pipe.program @p of @s evaluation {
+  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time}}
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
+}

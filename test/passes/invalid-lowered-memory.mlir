@@ -326,3 +326,21 @@ pipe.program @main of @mine pipeline arena [384, 384] {
     pipe.send gradient @s1[1]
   }
 }
+
+// -----
+
+// L4: a pool of more slots than tables can name. What follows each slot is not
+// asked.
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @mine of @step { pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] } }
+pipe.program @main of @mine pipeline arena [256] {
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool 1 on 0 <offset = 192, slot_bytes = 0, slots = 2147483647>
+  pipe.place control @s0 in 0 [0]
+  // expected-error @below {{pool 1 of 2147483647 slots of 0 bytes at offset 192 has more slots than a table names, 65536 [L4]}}
+  pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] }
+}
