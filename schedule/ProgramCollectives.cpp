@@ -116,7 +116,8 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
     if (!lane.isEmpty() && lane.head().collective == collective)
       continue;
     wait.onRank = member;
-    wait.isBehind = isIssued(collective, member);
+    // Where the rank issues it once more than others, it has run there.
+    wait.isBehind = !lane.isEmpty() && isIssued(collective, member);
     wait.needs = wait.isBehind ? actions[lane.head().position]
                                : issueOf(collective, member);
     wait.behind = wait.needs;

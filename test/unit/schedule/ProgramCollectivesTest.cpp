@@ -152,6 +152,15 @@ TEST(ProgramCollectives, AnAbsentRankIsNamed) {
   EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for rank 1 to issue all_reduce "
             "0, at await 0 [L2]");
+  // It has issued one, but rank 0 waits for a second.
+  program = programOf({"0F0 >0F0 <1I0 0B0 A0 A0 E0", "<0F0 1F0 1B0 >1I0 A0 E0"},
+                      problem);
+  program.collectives = {tied({0, 1}, 1)};
+  fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(
+      describe(*fault, problem),
+      "rank 0 waits for rank 1 to issue all_reduce 0, at all_reduce 0 [L2]");
   program = programOf({"0F0 >0F0 <1I0 0B0 E0", "<0F0 1F0 1B0 >1I0"}, problem);
   fault = checkWaitCycle(problem, program);
   ASSERT_TRUE(fault);
