@@ -170,7 +170,7 @@ std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
     const std::string where = element("edges", index);
     Edge forward, gradient;
-    bool isRecomputed;
+    bool isRecomputed = false;
     if (auto fault =
             readEdge(*value, where, problem, forward, gradient, isRecomputed))
       return fault;
