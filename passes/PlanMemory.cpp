@@ -133,7 +133,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
       if (op.getArenaAttr())
         op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
                                                planned.program.arenaBytes));
-      // What repeats is planned as a window of it, and written as that shows.
+      // Iterations that overlap are planned as a window. The body is written
+      // again, so that what runs is what the window shows.
       else if (planned.executing.iterations > 1)
         foldProgram(planned.program, planned.executing, op);
       else
