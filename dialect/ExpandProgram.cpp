@@ -5,6 +5,7 @@
 #include "dialect/CollectiveOps.h"
 #include "dialect/Loops.h"
 #include "dialect/MessageWords.h"
+#include "dialect/OverlapRules.h"
 #include "schedule/BufferNumbers.h"
 
 #include <algorithm>

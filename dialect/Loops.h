@@ -134,12 +134,6 @@ private:
   llvm::DenseMap<mlir::StringAttr, int32_t> numbers;
 };
 
-/// Whether the program runs iterations that overlap.
-inline bool overlaps(ProgramOp op) {
-  return op.getKind() == ProgramKind::Pipeline &&
-         op.lookupSchedule().overlaps();
-}
-
 /// The rank whose order an op stands in, or the first rank of its link.
 int32_t executingRank(mlir::Operation *op);
 

@@ -8,6 +8,13 @@
 
 namespace rondo::pipe {
 
+/// Whether the program runs iterations that overlap. Its schedule must be
+/// there.
+inline bool overlaps(ProgramOp program) {
+  return program.getKind() == ProgramKind::Pipeline &&
+         program.lookupSchedule().overlaps();
+}
+
 /// Only where iterations overlap does an order repeat, and then on all ranks
 /// alike; what a schedule says of clipping is for one kind of schedule.
 mlir::LogicalResult verifyOverlap(ScheduleOp schedule);

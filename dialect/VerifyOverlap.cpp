@@ -3,7 +3,6 @@
 
 #include "dialect/OverlapRules.h"
 
-#include "dialect/Loops.h"
 #include "schedule/Family.h"
 
 using namespace mlir;
