@@ -52,7 +52,7 @@ LogicalResult rondo::pipe::verifyOverlap(ProgramOp op) {
     for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
       return repeat.emitError()
              << "pipe.repeat is for iterations that overlap, but this program "
-                "runs one at a time";
+                "runs one at a time: write what an iteration runs without it";
   return success();
 }
 

@@ -232,7 +232,7 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"1f1b">
 pipe.program @p of @s pipeline {
-  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time}}
+  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time: write what an iteration runs without it}}
   pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
 }
 
@@ -245,6 +245,6 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"pipedream">
 pipe.program @p of @s evaluation {
-  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time}}
+  // expected-error @+1 {{pipe.repeat is for iterations that overlap, but this program runs one at a time: write what an iteration runs without it}}
   pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
 }
