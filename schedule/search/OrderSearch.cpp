@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"
+#include "schedule/search/Beats.h"
 #include "schedule/search/WideningBeam.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@ using namespace rondo;
 
 /// Up to this many a beam is worth its quadratic time.
 static constexpr int64_t guidedTasks = 1600;
+/// From here on launches on beats find what nothing else does.
+static constexpr int64_t fewTasks = 400;
 
 namespace {
 
@@ -128,5 +131,9 @@ OrderSearch::islandsOf(const Rounds &rounds) {
     if (auto orders = toOrders(flat, seeds[i].schedule))
       islands.push_back(
           replayRunner(rounds, flat, seed + i, std::move(*orders)));
+  if (flat.hasTightMemory && flat.tasks() > fewTasks && Beats::fit(flat))
+    islands.push_back(rounds.runner([&](Incumbent &best, Budget &budget) {
+      return searchBeats(flat, seed, best, budget);
+    }));
   return islands;
 }

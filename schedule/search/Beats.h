@@ -1,0 +1,104 @@
+//===- Beats.h - Waves that never meet --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where micro-batches pass all ranks in one order, once or several times, the F
+// of a micro-batch are a wave down the ranks and its I a wave back up. Time is
+// cut into beats, each with room for one F and then one I on every rank. The
+// two waves move at such a pace that a step down and a step back up take one
+// beat together. Then what follows from the beat at which a micro-batch is
+// launched is a beat for each of its tasks, and micro-batches that do not meet
+// on one rank meet on none. So an order of all ranks follows from the beats of
+// the launches; W runs where there is room.
+//
+// That reaches the rate to which memory limits a pipeline: without beats, waves
+// meet, one of them waits, and whoever waits holds its memory longer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_SEARCH_BEATS_H
+#define RONDO_SCHEDULE_SEARCH_BEATS_H
+
+#include "schedule/search/Orders.h"
+
+namespace rondo {
+
+/// Launches of all micro-batches, at beats of one length.
+class Beats {
+public:
+  /// Whether the stages are a chain over the ranks in one order, once or
+  /// several times; times are not so long that sums of beats overflow.
+  static bool fit(const FlatProblem &flat);
+
+  /// The length of a beat is the shortest times `stretch`; fit() holds.
+  Beats(const FlatProblem &flat, double stretch);
+
+  int64_t beatNs() const { return lengthNs; }
+
+  /// Launches every micro-batch at the first beat, so many behind the launch
+  /// before it, at which the tightest rank has room and memory for all its
+  /// tasks. Returns when that rank ends, if waves move on beats; `never` if a
+  /// micro-batch does not fit. O(beats * stages).
+  int64_t launch(const std::vector<int32_t> &delays);
+  /// What the last call of launch() has cost, in tasks placed or timed.
+  int64_t cost() const { return 1 + steps / 8; }
+
+  /// The orders of the last launches. False if some rank cannot keep its cap.
+  /// O(tasks + ranks * beats).
+  bool toOrders(Orders &orders);
+
+private:
+  /// A task of every micro-batch, so many beats after its launch.
+  struct Pass {
+    int letter;
+    int32_t stage, beat;
+  };
+  /// What a rank runs: by F or I and by beat, the stage or -1; and the stages
+  /// whose I has run, in order, the first of which have run W.
+  struct Row {
+    std::array<std::vector<int32_t>, 2> stageAt;
+    std::vector<Code> waiting;
+  };
+  /// How far a rank is.
+  struct State {
+    int64_t freeNs = 0, held = 0;
+    int32_t firstWaiting = 0, numWaiting = 0;
+  };
+
+  int64_t startNs(int letter, int64_t beat) const {
+    return beat * lengthNs + (letter == 0 ? 0 : phaseNs);
+  }
+  static std::vector<Pass> passesOf(const FlatProblem &flat, int32_t place);
+  int32_t tightestPlace() const;
+  bool isFree(int32_t beat) const;
+  void set(Row &row, const std::vector<Pass> &passes, int32_t beat,
+           bool isTaken) const;
+  bool runsTo(State state, int32_t from, int32_t to);
+  static int64_t shortestNs(const FlatProblem &flat);
+  template <typename Emit>
+  bool runBeat(Row &row, State &state, int64_t cap, int32_t beat,
+               bool isPressed, const Emit &emit) const;
+  template <typename Emit>
+  void runWeightGrad(Row &row, State &state, const Emit &emit) const;
+
+  const FlatProblem &flat;
+  int64_t lengthNs = 1, phaseNs = 0;
+  /// By place in the order of ranks.
+  std::vector<std::vector<Pass>> passes;
+  /// The one that launches are made for.
+  int32_t place = 0;
+  /// The beats that a micro-batch takes there.
+  int32_t span = 0;
+  Row row, scratch;
+  std::vector<int32_t> launches;
+  /// When it ends, W included, after the launches so far.
+  int64_t endNs = 0;
+  int64_t steps = 0;
+};
+
+/// Searches launches on beats.
+std::unique_ptr<Part> searchBeats(const FlatProblem &flat, uint64_t seed,
+                                  Incumbent &best, Budget &budget);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_BEATS_H

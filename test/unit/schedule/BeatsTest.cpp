@@ -1,0 +1,146 @@
+//===- BeatsTest.cpp - Waves that never meet ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Examples.h"
+#include "RandomProblem.h"
+
+#include "schedule/Objective.h"
+#include "schedule/search/Beats.h"
+
+#include <numeric>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+FlatProblem flatOf(const Problem &problem) {
+  return *FlatProblem::of(problem, BackwardCosts::Split);
+}
+
+/// Of `held` activations on each rank.
+Problem capped(const std::vector<int32_t> &rankOf, int32_t ranks,
+               int32_t microbatches, Unit unit, int64_t held,
+               int64_t latencyNs) {
+  Problem problem = problemOn(rankOf, ranks, microbatches, unit);
+  problem.memoryCaps.assign(ranks, held * unit.activation);
+  problem.link.latencyNs = latencyNs;
+  return problem;
+}
+
+TEST(Beats, FitWhereAllRanksArePassedInOneOrder) {
+  const auto fit = [](const std::vector<int32_t> &rankOf, int32_t ranks) {
+    return Beats::fit(flatOf(problemOn(rankOf, ranks, 4)));
+  };
+  EXPECT_TRUE(fit({0, 1, 2}, 3));
+  EXPECT_TRUE(fit({2, 0, 1}, 3));
+  EXPECT_TRUE(fit({2, 0, 1, 2, 0, 1}, 3));
+  EXPECT_FALSE(fit({0, 1, 2, 2, 1, 0}, 3));
+  EXPECT_FALSE(fit({0, 1, 2, 0}, 3));
+  EXPECT_FALSE(fit({0, 1, 0, 1}, 4));
+  EXPECT_FALSE(fit({0, 0, 0}, 1));
+  Problem slow = problemOn({0, 1, 2}, 3, 4);
+  slow.setStageCost(1, int64_t(1) << 56, 1, 1, 1, 0);
+  EXPECT_FALSE(Beats::fit(flatOf(slow)));
+}
+
+/// On beats of the shortest length no wave waits for another one, so that the
+/// first rank ends no later than its beats say. With less memory another rank
+/// may be the one that waits.
+TEST(Beats, LetEveryWavePass) {
+  for (int32_t rounds : {1, 2, 3})
+    for (int32_t ranks : {2, 4, 5, 8})
+      for (bool isTight : {false, true}) {
+        const int32_t held =
+            isTight ? ranks * rounds / 2 + rounds : 20 * rounds;
+        const Problem problem = capped(loopedRanks(ranks, rounds), ranks, 20,
+                                       {100, 100, 60, 4, 0}, held, 3);
+        const FlatProblem flat = flatOf(problem);
+        Beats beats(flat, 1);
+        EXPECT_EQ(beats.beatNs(), 206);
+        const int64_t endNs = beats.launch(std::vector<int32_t>(20));
+        ASSERT_LT(endNs, never);
+        Orders orders;
+        ASSERT_TRUE(beats.toOrders(orders));
+        Timer timer(flat);
+        ASSERT_LT(timer.run(orders), never);
+        if (!isTight) {
+          EXPECT_LE(timer.starts()[0].back() + 60, endNs)
+              << rounds << " " << ranks;
+        }
+      }
+}
+
+TEST(Beats, TakeTheTimeThatMemoryGives) {
+  const Problem problem =
+      capped(loopedRanks(16, 1), 16, 64, {100, 100, 80, 1, 0}, 8, 0);
+  const FlatProblem flat = flatOf(problem);
+  Beats beats(flat, 1);
+  const int64_t taken = beats.launch(std::vector<int32_t>(64)) / beats.beatNs();
+  EXPECT_GT(taken, 2 * 64);
+  EXPECT_LT(taken, 2 * 64 + 24);
+}
+
+TEST(Beats, SayWhereAMicrobatchDoesNotFit) {
+  Problem problem =
+      capped(loopedRanks(4, 2), 4, 6, {10, 10, 6, 4, 0}, /*held=*/2, 0);
+  EXPECT_LT(Beats(flatOf(problem), 1).launch(std::vector<int32_t>(6)), never);
+  problem.memoryCaps[0] = 7;
+  const FlatProblem flat = flatOf(problem);
+  EXPECT_EQ(Beats(flat, 1).launch(std::vector<int32_t>(6)), never);
+}
+
+/// With any costs, links, caps and delays.
+TEST(Beats, KeepTheRules) {
+  Engine random(5);
+  int64_t made = 0, all = 0;
+  for (int n = 0; n < 400; ++n) {
+    const auto ranks = int32_t(pick(random, 2, 4));
+    std::vector<int32_t> order(ranks);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<int32_t> rankOf;
+    for (int64_t rounds = pick(random, 1, 3); rounds > 0; --rounds)
+      rankOf.insert(rankOf.end(), order.begin(), order.end());
+    const Problem problem =
+        drawChain(random, rankOf, ranks, LinkCosts(pick(random, 0, 2)));
+    const auto flat = FlatProblem::of(problem, BackwardCosts::Split);
+    ASSERT_TRUE(flat);
+    ASSERT_TRUE(Beats::fit(*flat));
+    Beats beats(*flat, 1 + double(pick(random, 0, 3)) / 10);
+    std::vector<int32_t> delays(problem.microbatches);
+    for (int32_t &delay : delays)
+      delay = int32_t(std::max<int64_t>(0, pick(random, -3, 3)));
+    ++all;
+    Orders orders;
+    if (beats.launch(delays) >= never || !beats.toOrders(orders))
+      continue;
+    const int64_t objective = Timer(*flat).run(orders);
+    ASSERT_LT(objective, never) << n;
+    ++made;
+    const Schedule schedule = toSchedule(*flat, orders, false);
+    EXPECT_EQ(verdict(problem, schedule), "") << n;
+    if (flat->offsetsAreExact) {
+      EXPECT_EQ(objectiveOf(problem, simulate(problem, schedule)), objective)
+          << n;
+    }
+  }
+  EXPECT_GT(made, all * 9 / 10);
+}
+
+/// A long pipeline with half of the memory: all other parts together, and all
+/// families, stay 7 % or more above the bound.
+TEST(Beats, MakeLittleMemoryGoFar) {
+  const Problem problem =
+      capped(loopedRanks(24, 1), 24, 96, {10000, 11000, 8000, 8, 0}, 12, 500);
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = 4000;
+  const SearchResult result = search(problem, options);
+  ASSERT_TRUE(result.schedule);
+  EXPECT_EQ(verdict(problem, *result.schedule), "");
+  EXPECT_LT(double(objectiveOf(problem, result.simulation)),
+            1.05 * double(result.bound.ns));
+}
+
+} // namespace
