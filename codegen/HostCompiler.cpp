@@ -82,6 +82,11 @@ HostCompiler HostCompiler::forThisTool() {
   std::string dir = wanted && *wanted ? wanted : installedRuntime();
   host.includeDir = dir.empty() ? RONDO_INCLUDE_DIR : dir + "/include";
   host.libraryDir = dir.empty() ? RONDO_LIBRARY_DIR : dir + "/lib";
+  // Half of the time that building a program takes is the default linker's. A
+  // compiler of the user's own may not know another one.
+  if (const std::string lld = RONDO_LLVM_TOOLS_DIR "/ld.lld";
+      host.compiler == "c++" && llvm::sys::fs::can_execute(lld))
+    appendArguments("-fuse-ld=lld|-B" RONDO_LLVM_TOOLS_DIR, host.linkArguments);
   appendArguments(RONDO_LINK_ARGUMENTS, host.linkArguments);
   return host;
 }

@@ -21,7 +21,8 @@ struct HostCompiler {
   std::string includeDir;
   /// Contains librondo_runtime.a.
   std::string libraryDir;
-  /// Further arguments for the linker, such as the path of OpenBLAS.
+  /// Further arguments for the linker, such as the path of OpenBLAS, and which
+  /// linker it is: LLVM's if that is installed and $CXX is not set.
   std::vector<std::string> linkArguments;
 
   /// The tree or installation that the running tool belongs to:

@@ -42,8 +42,9 @@ void Ratios::show(size_t most) {
 CaseTable::CaseTable(const Settings &settings, const char *reference)
     : settings(settings) {
   printf("| cases | objective | better than %s | equal | worse | mean ratio "
-         "| worst ratio | mean gap to the bound | worst gap | mean seconds a "
-         "problem | longest |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+         "| worst ratio | mean gap to the bound | worst gap | mean gap of a placement "
+         "| worst | mean seconds a problem | longest |\n"
+         "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
          reference);
 }
 
@@ -59,6 +60,7 @@ void CaseTable::add(const std::string &name, std::vector<Problem *> placements,
       note = ", " + problem->name.substr(problem->name.find('/') + 1) + " by " +
              run.result.origin;
     }
+    placementGaps.add(problem->name, run.objective, run.result.bound.ns);
     seconds += run.seconds;
     longest = std::max(longest, run.result.seconds);
     ++searched;
@@ -72,11 +74,12 @@ void CaseTable::print(const char *objective) {
   if (!ratios.count())
     return;
   printf("| %lld | %s | %lld | %lld | %lld | %.4f | %.4f | %.2f %% | %.2f %% "
-         "| %.3f | %.3f |\n\n",
+         "| %.2f %% | %.2f %% | %.3f | %.3f |\n\n",
          ratios.count(), objective, ratios.better,
          ratios.count() - ratios.better - ratios.worse, ratios.worse,
          ratios.mean(), ratios.worst(), 100 * (gaps.mean() - 1),
-         100 * (gaps.worst() - 1), seconds / double(searched), longest);
+         100 * (gaps.worst() - 1), 100 * (placementGaps.mean() - 1),
+         100 * (placementGaps.worst() - 1), seconds / double(searched), longest);
   fflush(stdout);
   ratios.show(settings.show);
 }

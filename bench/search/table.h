@@ -31,7 +31,8 @@ private:
   double sum = 0;
 };
 
-/// A row for cases, each the best of several placements.
+/// A row for cases, each the best of several placements. Its gap is that to the
+/// least bound of all of them; that of a placement, to its own bound.
 class CaseTable {
 public:
   /// `reference` says what the cases are compared with.
@@ -44,7 +45,7 @@ public:
 
 private:
   const Settings &settings;
-  Ratios ratios, gaps;
+  Ratios ratios, gaps, placementGaps;
   double seconds = 0, longest = 0;
   int64_t searched = 0;
 };

@@ -131,9 +131,13 @@ OrderSearch::islandsOf(const Rounds &rounds) {
     if (auto orders = toOrders(flat, seeds[i].schedule))
       islands.push_back(
           replayRunner(rounds, flat, seed + i, std::move(*orders)));
+  // On a linear pipeline beats are more than the best seed, so that they come
+  // first even if time is short.
   if (flat.hasTightMemory && flat.tasks() > fewTasks && Beats::fit(flat))
-    islands.push_back(rounds.runner([&](Incumbent &best, Budget &budget) {
-      return searchBeats(flat, seed, best, budget);
-    }));
+    islands.insert(islands.begin() +
+                       (flat.stages > flat.ranks && !islands.empty()),
+                   rounds.runner([&](Incumbent &best, Budget &budget) {
+                     return searchBeats(flat, seed, best, budget);
+                   }));
   return islands;
 }
