@@ -122,15 +122,15 @@ OrderSearch::islandsOf(const Rounds &rounds) {
   if (flat.tasks() > replayedTasks) {
     if (!best.orders.empty())
       islands.push_back(replayRunner(rounds, flat, seed, best.orders));
-    return islands;
+  } else {
+    std::stable_sort(
+        seeds.begin(), seeds.end(),
+        [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
+    for (size_t i = 0; i < seeds.size(); ++i)
+      if (auto orders = toOrders(flat, seeds[i].schedule))
+        islands.push_back(
+            replayRunner(rounds, flat, seed + i, std::move(*orders)));
   }
-  std::stable_sort(
-      seeds.begin(), seeds.end(),
-      [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
-  for (size_t i = 0; i < seeds.size(); ++i)
-    if (auto orders = toOrders(flat, seeds[i].schedule))
-      islands.push_back(
-          replayRunner(rounds, flat, seed + i, std::move(*orders)));
   // On a linear pipeline beats are more than the best seed, so that they come
   // first even if time is short.
   if (flat.hasTightMemory && flat.tasks() > fewTasks && Beats::fit(flat))
