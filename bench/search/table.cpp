@@ -42,7 +42,8 @@ void Ratios::show(size_t most) {
 CaseTable::CaseTable(const Settings &settings, const char *reference)
     : settings(settings) {
   printf("| cases | objective | better than %s | equal | worse | mean ratio "
-         "| worst ratio | mean gap to the bound | worst gap | mean gap of a placement "
+         "| worst ratio | mean gap to the bound | worst gap | mean gap of a "
+         "placement "
          "| worst | mean seconds a problem | longest |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
          reference);
@@ -79,7 +80,8 @@ void CaseTable::print(const char *objective) {
          ratios.count() - ratios.better - ratios.worse, ratios.worse,
          ratios.mean(), ratios.worst(), 100 * (gaps.mean() - 1),
          100 * (gaps.worst() - 1), 100 * (placementGaps.mean() - 1),
-         100 * (placementGaps.worst() - 1), seconds / double(searched), longest);
+         100 * (placementGaps.worst() - 1), seconds / double(searched),
+         longest);
   fflush(stdout);
   ratios.show(settings.show);
 }

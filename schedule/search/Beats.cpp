@@ -44,7 +44,9 @@ bool Beats::fit(const FlatProblem &flat) {
 }
 
 Beats::Beats(const FlatProblem &flat, double stretch) : flat(flat) {
-  lengthNs = std::max<int64_t>(1, int64_t(double(shortestNs(flat)) * stretch));
+  // A W of many beats would take time to search, not better launches.
+  lengthNs = std::max<int64_t>({1, longest(flat.ns[2]) / 8,
+                                int64_t(double(shortestNs(flat)) * stretch)});
   const int64_t forward = longest(flat.ns[0]), backward = longest(flat.ns[1]);
   phaseNs = flat.stages == flat.ranks
                 ? forward + (lengthNs - forward - backward) / 2

@@ -90,6 +90,16 @@ TEST(Beats, SayWhereAMicrobatchDoesNotFit) {
   EXPECT_EQ(Beats(flat, 1).launch(std::vector<int32_t>(6)), never);
 }
 
+/// Beats would be short, but not so short that W takes a billion of them.
+TEST(Beats, AreNotFarShorterThanW) {
+  const Problem problem =
+      capped(loopedRanks(3, 1), 3, 6, {0, 0, 1000000000, 1, 0}, 2, 0);
+  const FlatProblem flat = flatOf(problem);
+  Beats beats(flat, 1);
+  EXPECT_LT(beats.launch(std::vector<int32_t>(6)), never);
+  EXPECT_LT(beats.cost(), 1000);
+}
+
 /// With any costs, links, caps and delays.
 TEST(Beats, KeepTheRules) {
   Engine random(5);
