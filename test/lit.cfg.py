@@ -67,6 +67,10 @@ if shutil.which("dpkg-deb"):
 if shutil.which("man"):
     config.available_features.add("man")
 
+# Programs are linked by LLVM's linker.
+if os.access(os.path.join(config.llvm_tools_dir, "ld.lld"), os.X_OK):
+    config.available_features.add("lld")
+
 # Programs for GPUs can be linked.
 if config.rondo_cuda:
     config.available_features.add("cuda")
