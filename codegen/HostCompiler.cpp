@@ -74,18 +74,24 @@ static std::string installedRuntime() {
   return llvm::sys::fs::is_directory(dir) ? dir.str().str() : std::string();
 }
 
+/// Of the environment; empty if it is not set.
+static StringRef variable(const char *name) {
+  const char *text = std::getenv(name);
+  return text ? text : "";
+}
+
 HostCompiler HostCompiler::forThisTool() {
   HostCompiler host;
-  const char *cxx = std::getenv("CXX");
-  host.compiler = cxx && *cxx ? cxx : "c++";
-  const char *wanted = std::getenv("RONDO_RUNTIME_DIR");
-  std::string dir = wanted && *wanted ? wanted : installedRuntime();
+  const StringRef own = variable("CXX");
+  host.compiler = own.empty() ? "c++" : own.str();
+  const StringRef wanted = variable("RONDO_RUNTIME_DIR");
+  std::string dir = wanted.empty() ? installedRuntime() : wanted.str();
   host.includeDir = dir.empty() ? RONDO_INCLUDE_DIR : dir + "/include";
   host.libraryDir = dir.empty() ? RONDO_LIBRARY_DIR : dir + "/lib";
   // Half of the time that building a program takes is the default linker's. A
   // compiler of the user's own may not know another one.
   if (const std::string lld = RONDO_LLVM_TOOLS_DIR "/ld.lld";
-      host.compiler == "c++" && llvm::sys::fs::can_execute(lld))
+      own.empty() && llvm::sys::fs::can_execute(lld))
     appendArguments("-fuse-ld=lld|-B" RONDO_LLVM_TOOLS_DIR, host.linkArguments);
   appendArguments(RONDO_LINK_ARGUMENTS, host.linkArguments);
   return host;

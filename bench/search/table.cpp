@@ -42,9 +42,9 @@ void Ratios::show(size_t most) {
 CaseTable::CaseTable(const Settings &settings, const char *reference)
     : settings(settings) {
   printf("| cases | objective | better than %s | equal | worse | mean ratio "
-         "| worst ratio | mean gap to the bound | worst gap | mean gap of a "
-         "placement "
-         "| worst | mean seconds a problem | longest |\n"
+         "| worst ratio | mean gap to the bound | worst gap "
+         "| mean gap of a placement | worst | mean seconds a problem "
+         "| longest |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
          reference);
 }

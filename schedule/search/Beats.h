@@ -52,13 +52,14 @@ private:
     int letter;
     int32_t stage, beat;
   };
-  /// What a rank runs: by F or I and by beat, the stage or -1; and the stages
-  /// whose I has run, in order, the first of which have run W.
+  /// What a rank runs: by F or I and by beat, the stage or -1; and every W, in
+  /// the order in which its I has run.
   struct Row {
     std::array<std::vector<int32_t>, 2> stageAt;
     std::vector<Code> waiting;
   };
-  /// How far a rank is.
+  /// How far a rank is. Of Row::waiting, those from the first to the number of
+  /// them are still to run.
   struct State {
     int64_t freeNs = 0, held = 0;
     int32_t firstWaiting = 0, numWaiting = 0;

@@ -11,8 +11,8 @@ using namespace rondo;
 
 /// Up to this many a beam is worth its quadratic time.
 static constexpr int64_t guidedTasks = 1600;
-/// From here on launches on beats find what nothing else does.
-static constexpr int64_t fewTasks = 400;
+/// Above this many, launches on beats find what no other part does.
+static constexpr int64_t tasksWithoutBeats = 400;
 
 namespace {
 
@@ -115,7 +115,8 @@ void OrderSearch::run() {
 }
 
 /// One for each seed, the best first: orders that keep the caps before those
-/// that do not. Large problems only have the incumbent's.
+/// that do not. Large problems only have the incumbent's. And one of launches
+/// on beats, where these fit.
 std::vector<std::unique_ptr<Runner>>
 OrderSearch::islandsOf(const Rounds &rounds) {
   std::vector<std::unique_ptr<Runner>> islands;
@@ -131,9 +132,10 @@ OrderSearch::islandsOf(const Rounds &rounds) {
         islands.push_back(
             replayRunner(rounds, flat, seed + i, std::move(*orders)));
   }
-  // On a linear pipeline beats are more than the best seed, so that they come
-  // first even if time is short.
-  if (flat.hasTightMemory && flat.tasks() > fewTasks && Beats::fit(flat))
+  // Short of time, only the first islands run. On a linear pipeline beats are
+  // better than any seed, otherwise the best seed comes before them.
+  if (flat.hasTightMemory && flat.tasks() > tasksWithoutBeats &&
+      Beats::fit(flat))
     islands.insert(islands.begin() +
                        (flat.stages > flat.ranks && !islands.empty()),
                    rounds.runner([&](Incumbent &best, Budget &budget) {
