@@ -19,6 +19,7 @@ const std::vector<Family> &rondo::families() {
                                             kfkb(),
                                             zbH1(),
                                             zbH2(),
+                                            zbAuto(),
                                             interleaved1F1B(),
                                             interleavedZb(),
                                             loopedBfs(),

@@ -18,6 +18,7 @@ Family loopedBfs();
 Family interleavedZb();
 Family zbH1();
 Family zbH2();
+Family zbAuto();
 Family zbv();
 Family zbvAuto();
 Family vHalf();

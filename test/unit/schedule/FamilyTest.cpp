@@ -303,8 +303,8 @@ TEST(Families, SayWhyTheyDoNotApply) {
   Problem looped = problemOn({0, 1, 0, 1}, 2, 2);
   Problem v = problemOn({0, 1, 1, 0}, 2, 2);
   Problem three = problemOn({0, 1, 0}, 2, 2);
-  for (const char *linear :
-       {"gpipe", "1f1b", "eager-1f1b", "kfkb", "zb-h1", "zb-h2", "spp"}) {
+  for (const char *linear : {"gpipe", "1f1b", "eager-1f1b", "kfkb", "zb-h1",
+                             "zb-h2", "zb-auto", "spp"}) {
     std::string name(linear);
     // Stages are in order whatever the ranks are called.
     EXPECT_EQ(reasonOf(linear, swapped), "applies");
@@ -359,8 +359,9 @@ TEST(Families, TextForms) {
   EXPECT_EQ(wrongWith("2f2b"),
             "there is no family '2f2b'; did you mean '1f1b'? there are gpipe, "
             "1f1b, eager-1f1b, kfkb, "
-            "zb-h1, zb-h2, interleaved-1f1b, interleaved-zb, looped-bfs, "
-            "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave, spp, "
+            "zb-h1, zb-h2, zb-auto, interleaved-1f1b, interleaved-zb, "
+            "looped-bfs, blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, "
+            "wave, spp, "
             "pipedream, 2bw, pipemare, timeprest");
   EXPECT_EQ(wrongWith("kfkb:k=0"), "k of kfkb is 0; it must be 1 or more");
   EXPECT_EQ(wrongWith("pipemare:spatial=7"),
