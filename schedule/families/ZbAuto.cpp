@@ -62,21 +62,22 @@ public:
     }
   }
 
-  /// The shapes of zb-h1 and zb-h2, and what latency or a cap makes of them;
-  /// only the last if there is little time for each task.
-  std::vector<Shape> shapes(bool onlyLongest) const {
+  /// The shapes of zb-h1 and zb-h2, and what latency or a cap makes of them. If
+  /// there is little time for each task, only those that run ahead furthest.
+  std::vector<Shape> shapes(bool onlyFurthest) const {
     const int64_t ranks = flat.stages;
     // With this one, no rank runs an I before all F.
     const int64_t most = std::min(mostAhead[0], last + 2 * ranks);
     std::set<int64_t> warmUps = {most};
-    if (!onlyLongest)
+    if (!onlyFurthest)
       for (int64_t ahead : {ranks, ranks + ranks / 2, 2 * ranks - 1, 2 * ranks})
         warmUps.insert(std::min(ahead, most));
     std::vector<Shape> result;
     for (int64_t warmUp : warmUps)
       for (int64_t step : {1, 2})
         for (bool weightGradIsFirst : {false, true})
-          result.push_back({warmUp, step, weightGradIsFirst});
+          if (weightGradIsFirst || !onlyFurthest)
+            result.push_back({warmUp, step, weightGradIsFirst});
     return result;
   }
 
@@ -144,7 +145,7 @@ private:
 };
 
 /// Up to this many tasks there is time for all shapes.
-constexpr int64_t shapedTasks = 200000;
+constexpr int64_t shapedTasks = 50000;
 
 } // namespace
 
@@ -178,7 +179,7 @@ static int64_t tasksTimedByZbAuto(const Problem &problem) {
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   if (problem.numStages() != problem.numRanks())
     return 0;
-  return 2 * (tasks > shapedTasks ? 4 : 20) * tasks;
+  return (tasks > shapedTasks ? 2 : 20) * tasks;
 }
 
 Family rondo::zbAuto() {

@@ -1,16 +1,14 @@
 //===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/DealtSearch.h"
+#include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/OrderSearch.h"
-#include "schedule/search/Thinned.h"
 
 #include <algorithm>
 
@@ -20,8 +18,8 @@ namespace {
 
 /// The most that bounds cost per task, in tasks placed or timed.
 constexpr int64_t stepsOfBound = 12;
-/// The cost per task of making and judging a schedule of orders.
-constexpr int64_t stepsOfOffer = 3;
+/// From this many tasks on, writing families takes longer than waking threads.
+constexpr int64_t tasksForThreads = 10000;
 /// Up to this many tasks less effort is enough, unless more is asked for.
 constexpr int64_t smallTasks = 200;
 /// Of how many parts of time and effort one is for lowering the memory.
@@ -49,8 +47,11 @@ public:
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
     budget.reserve(partsForMemory);
-    for (const Schedule &start : options.starts)
-      trySeed(start, "start");
+    for (const Schedule &start : options.starts) {
+      Judged judged = judge(problem, start, options.inIndexOrder);
+      budget.use(judged.steps);
+      trySeed(std::move(judged), "start");
+    }
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
@@ -88,22 +89,20 @@ private:
 
   /// Returns its objective; `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
-    Simulation simulation;
-    if (!keepsCaps(problem, schedule)) {
-      budget.use(schedule.numActions() / 8);
-      return never;
-    }
-    budget.use(stepsOfOffer * schedule.numActions());
-    if (checkSchedule(problem, schedule, &simulation) ||
-        (options.inIndexOrder && checkAccumulation(problem, schedule)))
-      return never;
-    const int64_t value = objectiveOf(simulation);
-    if (value > objective() ||
+    Judged judged = judge(problem, std::move(schedule), options.inIndexOrder);
+    budget.use(judged.steps);
+    return keep(std::move(judged), origin);
+  }
+
+  /// Likewise.
+  int64_t keep(Judged judged, const std::string &origin) {
+    const int64_t value = judged.objective;
+    if (value >= never || value > objective() ||
         (value == objective() &&
-         fullestPeak(simulation) >= fullestPeak(result.simulation)))
+         fullestPeak(judged.simulation) >= fullestPeak(result.simulation)))
       return value;
-    result.schedule = std::move(schedule);
-    result.simulation = std::move(simulation);
+    result.schedule = std::move(judged.schedule);
+    result.simulation = std::move(judged.simulation);
     result.origin = origin;
     report();
     return value;
@@ -142,58 +141,41 @@ private:
                        return a.family->stepsBeyondTasks(problem) <
                               b.family->stepsBeyondTasks(problem);
                      });
-    for (const FamilyChoice &choice : choices)
-      tryFamily(choice, inAnyCase);
-    for (const FamilyChoice &choice : familyVariants(problem))
-      tryFamily(choice, inAnyCase);
+    for (FamilyChoice &choice : familyVariants(problem))
+      choices.push_back(std::move(choice));
+    FamilyDrafts drafts(problem, std::move(choices), options.inIndexOrder);
+    if (!inAnyCase && !isDone() && workers.count() > 1 &&
+        tasks() >= tasksForThreads && tasks() <= replayedTasks)
+      drafts.writeAhead(workers, budget, result.bound.ns);
+    for (size_t i = 0; i < drafts.size(); ++i)
+      tryFamily(drafts, i, inAnyCase);
   }
 
   /// Always continues until there is a schedule.
-  void tryFamily(const FamilyChoice &choice, bool inAnyCase) {
+  void tryFamily(FamilyDrafts &drafts, size_t i, bool inAnyCase) {
     auto hasTime = [&] {
-      return budget.hasTimeFor((stepsOfOffer + 1) * tasks() +
-                               choice.family->stepsBeyondTasks(problem));
+      return drafts.isWritten(i) ||
+             budget.hasTimeFor((stepsOfJudging + 1) * tasks() +
+                               drafts.stepsOf(i));
     };
     if (inAnyCase ? result.schedule.has_value() : isDone() || !hasTime())
       return;
-    FamilyResult made = generate(choice, problem);
-    auto *schedule = std::get_if<Schedule>(&made);
-    if (!schedule)
+    std::optional<Judged> judged = drafts.take(i, budget);
+    if (!judged)
       return;
-    budget.use(choice.family->stepsBeyondTasks(problem));
-    std::optional<Schedule> fewer = thinnedOf(choice, *schedule);
-    trySeed(std::move(*schedule), choice.text());
+    const std::string origin = drafts.choice(i).text();
+    std::optional<Judged> fewer =
+        drafts.takeThinned(i, *judged, objective(), budget);
+    trySeed(std::move(*judged), origin);
     if (fewer)
-      trySeed(std::move(*fewer), "thinned " + choice.text());
+      trySeed(std::move(*fewer), "thinned " + origin);
   }
 
-  /// Of an order that breaks the caps; nothing if it would be no better than
-  /// the best even with all the memory that it wants.
-  std::optional<Schedule> thinnedOf(const FamilyChoice &choice,
-                                    const Schedule &schedule) {
-    if (problem.iterations > 1 || problem.homes.areDealt() ||
-        schedule.hasCounts() || schedule.hasSteps() ||
-        schedule.numActions() > replayedTasks ||
-        !isThinnable(problem, schedule) || budget.isSpent() ||
-        !budget.hasTimeFor(2 * stepsOfOffer * schedule.numActions()))
-      return std::nullopt;
-    Problem free = problem;
-    free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);
-    Simulation simulation;
-    budget.use(stepsOfOffer * schedule.numActions());
-    if (checkSchedule(free, schedule, &simulation) ||
-        objectiveOf(simulation) >= objective())
-      return std::nullopt;
-    return thinned(problem, choice, schedule, budget);
-  }
-
-  void trySeed(Schedule schedule, const std::string &origin) {
-    Seed seed;
-    if (schedule.numActions() <= replayedTasks)
-      seed.schedule = schedule;
-    seed.objective = offer(std::move(schedule), origin);
-    if (seed.schedule.numActions() > 0)
-      seeds.push_back(std::move(seed));
+  void trySeed(Judged judged, const std::string &origin) {
+    if (judged.schedule.numActions() > 0 &&
+        judged.schedule.numActions() <= replayedTasks)
+      seeds.push_back({judged.schedule, judged.objective});
+    keep(std::move(judged), origin);
   }
 
   /// They heed cards, and get a third of what is left.
@@ -257,7 +239,7 @@ private:
         offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
-    budget.keepBack(stepsOfOffer * tasks());
+    budget.keepBack(stepsOfJudging * tasks());
     OrderSearch{*flat,
                 options.seed,
                 seeds,

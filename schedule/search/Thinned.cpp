@@ -44,7 +44,8 @@ public:
   int32_t kept() const { return numKept; }
   /// How many have been looked at.
   int32_t seen() const { return end; }
-  int64_t steps() const { return numSteps; }
+  /// In steps of a search, each of which takes as long as ten looks.
+  int64_t steps() const { return numLooks / 10; }
 
   /// The order of those that are kept, numbered anew.
   Schedule order() const {
@@ -86,14 +87,14 @@ private:
       const Action action = schedule.all()[at];
       const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
       bytes += cost.acquireBytes;
-      ++numSteps;
+      ++numLooks;
       if (!visit(at, at + 1, bytes))
         return false;
       bytes -= cost.releaseBytes;
       if (bytes == 0)
         continue;
       const int64_t to = i + 1 < begins[k + 1] ? positions[i + 1] : at + 1;
-      numSteps += (to - at) / 8;
+      numLooks += (to - at) / 8;
       if (!visit(at + 1, to, bytes))
         return false;
     }
@@ -113,7 +114,7 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   int32_t microbatches = 0, numKept = 0, end = 0;
-  int64_t numSteps = 0;
+  int64_t numLooks = 0;
   /// By position in the schedule: what the kept micro-batches hold while its
   /// action runs, and its rank.
   std::vector<int64_t> held;

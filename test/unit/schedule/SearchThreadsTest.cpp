@@ -110,6 +110,21 @@ TEST(SearchThreads, ChangeNoResultOfALargeProblem) {
   EXPECT_GT(large, 4);
 }
 
+/// Families are written ahead of their turn, also those that are thinned or
+/// that an optimum or the end of the effort comes before.
+TEST(SearchThreads, ChangeNothingInFamilies) {
+  for (int32_t room : {6, 10, 16, 40}) {
+    Problem problem =
+        problemOn(loopedRanks(8, 2), 8, 220, {10000, 11000, 8000, 8, 0});
+    problem.link.latencyNs = 500;
+    problem.memoryCaps.assign(8, int64_t(8) * room);
+    for (int64_t effort : {60, 160, 400, 900}) {
+      SCOPED_TRACE(room);
+      searchesAlike(problem, effort, 1);
+    }
+  }
+}
+
 TEST(SearchThreads, ChangeNothingInABeam) {
   Engine random(33);
   Workers workers(4);

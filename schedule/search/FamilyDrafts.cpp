@@ -1,0 +1,128 @@
+//===- FamilyDrafts.cpp - What families write, on all threads -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/FamilyDrafts.h"
+#include "schedule/Legality.h"
+#include "schedule/Objective.h"
+#include "schedule/search/LessMemory.h"
+#include "schedule/search/OrderSearch.h"
+#include "schedule/search/Thinned.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Judged rondo::judge(const Problem &problem, Schedule schedule,
+                    bool inIndexOrder) {
+  Judged result;
+  result.schedule = std::move(schedule);
+  result.steps = result.schedule.numActions() / 8;
+  if (!keepsCaps(problem, result.schedule))
+    return result;
+  result.steps = stepsOfJudging * result.schedule.numActions();
+  if (!checkSchedule(problem, result.schedule, &result.simulation) &&
+      !(inIndexOrder && checkAccumulation(problem, result.schedule)))
+    result.objective = objectiveOf(problem, result.simulation);
+  return result;
+}
+
+void FamilyDrafts::write(size_t i) {
+  Draft &draft = drafts[i];
+  draft.isWritten = true;
+  FamilyResult made = generate(choices[i], problem);
+  if (auto *schedule = std::get_if<Schedule>(&made))
+    draft.judged = judge(problem, std::move(*schedule), inIndexOrder);
+}
+
+bool FamilyDrafts::mayThin(const Judged &given) const {
+  const Schedule &schedule = given.schedule;
+  return problem.iterations == 1 && !problem.homes.areDealt() &&
+         !schedule.hasCounts() && !schedule.hasSteps() &&
+         schedule.numActions() <= replayedTasks &&
+         isThinnable(problem, schedule);
+}
+
+int64_t FamilyDrafts::freeObjective(const Judged &given) const {
+  Problem free = problem;
+  free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);
+  Simulation simulation;
+  return checkSchedule(free, given.schedule, &simulation)
+             ? never
+             : objectiveOf(problem, simulation);
+}
+
+void FamilyDrafts::thin(size_t i, const Judged &given, Budget &part) {
+  Draft &draft = drafts[i];
+  draft.isThinned = true;
+  draft.thinned.reset();
+  const int64_t before = part.tasksUsed();
+  if (auto fewer = thinned(problem, choices[i], given.schedule, part))
+    draft.thinned = judge(problem, std::move(*fewer), inIndexOrder);
+  draft.stepsOfThinning = part.tasksUsed() - before;
+}
+
+void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
+  const int64_t tasks = int64_t(3) * problem.numHomes() * problem.microbatches;
+  const auto count = int64_t(size());
+  std::atomic<int64_t> first{count}, least{never};
+  auto lower = [](std::atomic<int64_t> &value, int64_t to) {
+    for (int64_t known = value; to < known;)
+      if (value.compare_exchange_weak(known, to))
+        return;
+  };
+  std::vector<double> seconds(size());
+  const double begin = budget.seconds();
+  workers.forEach(count, [&](int32_t, int64_t i) {
+    Budget part = budget.part(never);
+    const double start = part.seconds();
+    if (first < i ||
+        !part.hasTimeFor((stepsOfJudging + 1) * tasks + stepsOf(i)))
+      return;
+    write(i);
+    if (const std::optional<Judged> &judged = drafts[i].judged) {
+      lower(least, judged->objective);
+      if (judged->objective <= bound)
+        lower(first, i);
+      if (mayThin(*judged)) {
+        drafts[i].freeNs = freeObjective(*judged);
+        if (*drafts[i].freeNs < least)
+          thin(i, *judged, part);
+      }
+    }
+    seconds[i] = part.seconds() - start;
+  });
+  double together = 0;
+  for (double each : seconds)
+    together += each;
+  budget.addSeconds(std::max(0.0, together - (budget.seconds() - begin)));
+}
+
+std::optional<Judged> FamilyDrafts::take(size_t i, Budget &budget) {
+  if (!drafts[i].isWritten)
+    write(i);
+  if (drafts[i].judged)
+    budget.use(stepsOf(i) + drafts[i].judged->steps);
+  return std::move(drafts[i].judged);
+}
+
+std::optional<Judged> FamilyDrafts::takeThinned(size_t i, const Judged &given,
+                                                int64_t objective,
+                                                Budget &budget) {
+  Draft &draft = drafts[i];
+  if (!mayThin(given) || budget.isSpent() ||
+      !budget.hasTimeFor(2 * stepsOfJudging * given.schedule.numActions()))
+    return std::nullopt;
+  budget.use(stepsOfJudging * given.schedule.numActions());
+  if (!draft.freeNs)
+    draft.freeNs = freeObjective(given);
+  if (*draft.freeNs >= objective)
+    return std::nullopt;
+  // Ahead of its turn it did not know how little effort is left.
+  if (!draft.isThinned || draft.stepsOfThinning >= budget.tasksLeft())
+    thin(i, given, budget);
+  else
+    budget.use(draft.stepsOfThinning);
+  if (draft.thinned)
+    budget.use(draft.thinned->steps);
+  return std::move(draft.thinned);
+}
