@@ -13,28 +13,13 @@
 using namespace rondo;
 
 const std::vector<Family> &rondo::families() {
-  static const std::vector<Family> table = {gpipe(),
-                                            oneFOneB(),
-                                            eager1F1B(),
-                                            kfkb(),
-                                            zbH1(),
-                                            zbH2(),
-                                            zbAuto(),
-                                            interleaved1F1B(),
-                                            interleavedZb(),
-                                            loopedBfs(),
-                                            blockwise(),
-                                            zbv(),
-                                            zbvAuto(),
-                                            vHalf(),
-                                            vMin(),
-                                            dualPipeV(),
-                                            wave(),
-                                            spp(),
-                                            pipeDream(),
-                                            twoBufferedWeights(),
-                                            pipeMare(),
-                                            timePrest()};
+  static const std::vector<Family> table = {
+      gpipe(),         oneFOneB(),  eager1F1B(), kfkb(),
+      zbH1(),          zbH2(),      zbAuto(),    interleaved1F1B(),
+      interleavedZb(), loopedBfs(), blockwise(), zbv(),
+      zbvAuto(),       vHalf(),     vMin(),      dualPipeV(),
+      wave(),          spp(),       pipeDream(), twoBufferedWeights(),
+      pipeMare(),      timePrest()};
   return table;
 }
 
