@@ -15,6 +15,7 @@ BoundArgument jacksonBound();
 BoundArgument memoryPrecedence();
 BoundArgument oneRank();
 BoundArgument timeWindows();
+BoundArgument pricedPaths();
 
 } // namespace rondo
 

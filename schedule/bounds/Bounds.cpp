@@ -7,8 +7,8 @@ using namespace rondo;
 
 const std::vector<BoundArgument> &rondo::boundArguments() {
   static const std::vector<BoundArgument> table = {
-      rankWork(),         criticalPath(), jacksonBound(),
-      memoryPrecedence(), oneRank(),      timeWindows()};
+      rankWork(), criticalPath(), jacksonBound(), memoryPrecedence(),
+      oneRank(),  pricedPaths(),  timeWindows()};
   return table;
 }
 

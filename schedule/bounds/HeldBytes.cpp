@@ -131,20 +131,6 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
   return area;
 }
 
-/// How much of a rank's cap can be held: every size is a multiple of one unit.
-/// 0 if nothing is held, or if not everything is given back, so that holding
-/// has no end.
-int64_t usableCap(const FlatProblem &flat, int32_t rank) {
-  int64_t unit = 0;
-  for (int32_t s : flat.stagesOf[rank]) {
-    const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
-    if (early + flat.weightGradFrees[s] != takes)
-      return 0;
-    unit = std::gcd(unit, std::gcd(takes, early));
-  }
-  return unit > 0 ? flat.caps[rank] / unit * unit : 0;
-}
-
 int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
                     const std::vector<int64_t> &roundTrip, int32_t rank,
                     int64_t microbatches) {
@@ -191,6 +177,17 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
 }
 
 } // namespace
+
+int64_t rondo::usableCap(const FlatProblem &flat, int32_t rank) {
+  int64_t unit = 0;
+  for (int32_t s : flat.stagesOf[rank]) {
+    const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
+    if (early + flat.weightGradFrees[s] != takes)
+      return 0;
+    unit = std::gcd(unit, std::gcd(takes, early));
+  }
+  return unit > 0 ? flat.caps[rank] / unit * unit : 0;
+}
 
 int64_t rondo::heldBytesBound(const FlatProblem &flat,
                               const Propagation &propagation,

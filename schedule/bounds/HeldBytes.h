@@ -24,6 +24,11 @@ namespace rondo {
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches);
 
+/// How much of a rank's cap can be held: every size is a multiple of one unit.
+/// 0 if nothing is held, or if not everything is given back, so that holding
+/// has no end.
+int64_t usableCap(const FlatProblem &flat, int32_t rank);
+
 /// No steady state has less time between two micro-batches, as far as memory is
 /// concerned. O(stages).
 int64_t heldBytesPeriod(const FlatProblem &flat);

@@ -50,7 +50,7 @@ TEST(Bounds, AreNamedInOrder) {
   std::string names;
   for (const BoundArgument &argument : boundArguments())
     names += argument.name;
-  EXPECT_EQ(names, "L1L2L3L4L5L7");
+  EXPECT_EQ(names, "L1L2L3L4L5L8L7");
 }
 
 TEST(Bounds, OfOneStage) {

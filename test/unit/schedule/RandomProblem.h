@@ -19,6 +19,42 @@ inline int64_t pick(Engine &random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % uint64_t(most - least + 1));
 }
 
+/// A chain with few enough tasks for Exhaustive. Stages of different cost, caps
+/// from the least on, serial links, tasks without time, and backwards that are
+/// cheaper fused.
+inline Problem drawTiny(Engine &random) {
+  const std::vector<std::vector<int32_t>> placements = {
+      {0, 1}, {0, 1, 2}, {0, 1, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}, {1, 0}, {0, 0}};
+  const auto &ranks = placements[random() % placements.size()];
+  const int32_t numRanks = 1 + *std::max_element(ranks.begin(), ranks.end());
+  Problem problem = problemOn(ranks, numRanks,
+                              int32_t(pick(random, 1,
+                                           ranks.size() == 2   ? 4
+                                           : ranks.size() == 3 ? 3
+                                                               : 2)));
+  std::vector<int64_t> least(numRanks), outputs;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const int64_t activation = pick(random, 0, 4);
+    problem.setStageCost(s, pick(random, 0, 6), pick(random, 0, 6),
+                         pick(random, 0, 6), activation,
+                         pick(random, 0, activation));
+    if (pick(random, 0, 5) == 0) {
+      Cost &fused = problem.cost(s, ActionKind::Backward);
+      fused.ns -= pick(random, 0, std::min<int64_t>(fused.ns, 3));
+    }
+    least[ranks[s]] += activation;
+    outputs.push_back(pick(random, 0, 4));
+  }
+  problem.makeChain(outputs);
+  for (int32_t r = 0; r < numRanks; ++r)
+    if (pick(random, 0, 3))
+      problem.memoryCaps[r] = least[r] + pick(random, 0, least[r] + 1);
+  problem.link = {pick(random, 0, 3), pick(random, 0, 2) ? 0 : 1000};
+  if (pick(random, 0, 1))
+    problem.objective = Objective::Span;
+  return problem;
+}
+
 /// The links of a random problem.
 enum class LinkCosts { None, Latency, Serial };
 

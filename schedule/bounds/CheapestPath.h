@@ -1,0 +1,131 @@
+//===- CheapestPath.h - A micro-batch's least cost on a rank ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A micro-batch passes the stages of one rank by F, then back by I, with at
+// least some time from the start of each of these operations to the next; W of
+// a stage follows its I. An objective leaves each operation some time, from its
+// earliest start on: counted from there, no start is before that of the
+// operation before it. The rank's time has a price per ns, and its memory one
+// per byte and ns; both change at knots.
+//
+// What operation i costs, c_i(x) for the start x, is linear between those x at
+// which it starts or ends at a knot. Let p_1 < p_2 < ... be these x of all
+// operations. The cheapest path that starts all of them at such points is found
+// by dynamic programming from the last operation back: m_i(p_k), the least cost
+// of operation i and those after it from p_k on, is the lesser of m_i(p_k+1)
+// and c_i(p_k) + m_i+1(p_k). No other path is cheaper: let m_i be linear in
+// between. If what follows costs at least m_i+1(x), then starting at x costs at
+// least c_i(x) + m_i+1(x), which is linear between two points, at both of which
+// it is m_i or more. And since m_i increases, so does starting later.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_CHEAPESTPATH_H
+#define RONDO_SCHEDULE_BOUNDS_CHEAPESTPATH_H
+
+#include "schedule/bounds/FlatProblem.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// What a micro-batch does on one rank of a chain.
+struct RankPath {
+  struct Operation {
+    int64_t ns = 0;
+    /// The earliest start, and the least time from its end to the objective.
+    int64_t head = 0, tail = 0;
+    /// At its start and at its end.
+    int64_t takes = 0, frees = 0;
+  };
+  /// F by ascending, then I by descending stages.
+  std::vector<Operation> operations;
+  /// W, in the order of I.
+  std::vector<Operation> leaves;
+  int64_t cap = 0;
+  /// The rank ends this long before the objective, at least.
+  int64_t endOffset = 0;
+
+  /// When its first operation can start.
+  int64_t begin() const { return operations.front().head; }
+  int64_t work() const;
+  /// Bytes times ns, if every operation follows the one before it at once.
+  double area() const;
+  /// How long the last operation, and so each, can be put off in an objective;
+  /// negative if there is not enough time.
+  int64_t slack(int64_t objective) const;
+};
+
+/// One for each rank that keeps nothing after the end and has stages; the cap
+/// is that which can be used. The problem is a chain. O(stages).
+std::vector<RankPath> rankPathsOf(const FlatProblem &flat);
+
+/// Starts: of the operations, then of the leaves, counted from the earliest
+/// start of each.
+using PathStarts = std::vector<double>;
+
+class CheapestPath {
+public:
+  /// An objective with slack. Knots ascend strictly, from the first start on
+  /// the rank to its end.
+  CheapestPath(const RankPath &path, int64_t objective,
+               std::vector<double> knots);
+
+  /// What no path costs less than: at prices between each two knots, per ns of
+  /// the rank's time and per byte and ns of its memory.
+  double leastCost(const std::vector<double> &timePrices,
+                   const std::vector<double> &memoryPrices);
+  /// For each of so many parts of the time the cheapest path that starts in it,
+  /// at the prices of the last call.
+  std::vector<PathStarts> cheapPaths(size_t parts) const;
+  /// What a path uses between each two knots: ns of the rank, then bytes and ns
+  /// of its memory.
+  std::vector<double> useOf(const PathStarts &starts) const;
+
+  size_t pieces() const { return knots.size() - 1; }
+  double length(size_t piece) const { return knots[piece + 1] - knots[piece]; }
+  size_t size() const { return points.size(); }
+  size_t numOperations() const { return rows.size(); }
+  /// How far leastCost() can be off, for prices by which all time and memory of
+  /// the rank cost 1.
+  double roundingError() const;
+
+private:
+  using Operation = RankPath::Operation;
+  /// One operation.
+  struct Row {
+    const Operation *operation;
+    /// How late it can start.
+    double latest;
+    /// By piece and one more: the first point at which it starts, or ends, in
+    /// this piece or later.
+    std::vector<uint32_t> starts, ends;
+    /// By point: the least cost of this operation and what follows if it starts
+    /// there, or there or later; and the point of the latter.
+    std::vector<double> cost, leastLater;
+    std::vector<uint32_t> best;
+    /// For W: where it starts after all points, and what that costs.
+    double startBehind = 0, costBehind = 0;
+  };
+
+  void setPoints();
+  double sumAt(const std::vector<double> &sum, const std::vector<double> &slope,
+               double time) const;
+  double costAt(const Operation &operation, double start) const;
+  void addSum(Row &row, bool isEnd, double timeFactor, double memoryFactor);
+  void setCosts(Row &row);
+  void setCostBehind(Row &leaf);
+  void setLater(Row &row);
+
+  const RankPath &path;
+  const std::vector<double> knots;
+  /// Of the operations, then of the leaves.
+  std::vector<Row> rows;
+  std::vector<double> points;
+  /// Prices, and their sums up to each knot.
+  std::vector<double> timeSlope, timeSum, memorySlope, memorySum;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_CHEAPESTPATH_H

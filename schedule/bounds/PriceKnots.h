@@ -1,0 +1,51 @@
+//===- PriceKnots.h - Where prices change over time -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prices of a rank's time and memory are constant between knots. As the assumed
+// objective grows, knots near the begin stay, those near the end keep their
+// distance from it, and those in between move in proportion, so that prices
+// found for one objective are worth much in the next one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
+#define RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
+
+#include "schedule/bounds/CheapestPath.h"
+
+namespace rondo {
+
+/// By piece: per ns of the rank's time, and per byte and ns of its memory.
+struct RankPrices {
+  std::vector<double> time, memory;
+};
+
+class PriceKnots {
+public:
+  /// A few pieces: three for each ramp, the time in which a rank cannot use its
+  /// whole cap, and four between.
+  PriceKnots(const RankPath &path, int64_t objective);
+
+  size_t pieces() const { return knots.size() - 1; }
+  std::vector<double> timesIn(int64_t objective) const;
+
+  /// Joins pieces with almost equal prices, which become their mean.
+  void join(int64_t objective, int64_t cap, RankPrices &prices);
+  /// Halves some pieces at which the guide's prices change most: this share of
+  /// all, but only a few more than `most`. Both halves keep the price.
+  void split(int64_t objective, int64_t cap, const RankPrices &guide,
+             double share, size_t most, RankPrices &prices);
+
+private:
+  /// When it is in the first objective, and how much of what is added to that
+  /// is added to it.
+  struct Knot {
+    double time, share;
+  };
+  std::vector<Knot> knots;
+  int64_t first;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H

@@ -1,0 +1,318 @@
+//===- PricedPaths.cpp - L8: prices of a rank's time and memory -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One rank is real, all others are delays, and an objective is assumed. The
+// rank's time is cut into pieces. In each, let its time have a price per ns and
+// its memory one per byte and ns. Then all micro-batches together pay at most
+// for the whole time and the whole cap in each piece, since the rank runs one
+// task at a time and holds no more than its cap. Each of them pays at least
+// what the cheapest path of a micro-batch costs (CheapestPath.h). If that is
+// too much for all of them, no schedule has this objective, nor a lower one,
+// which would only leave each task less time. This holds for any prices. The
+// best ones are the dual of a linear program over shares of all paths, so this
+// adds up what the work, the cap, and what both leave unused at the two ends
+// forbid.
+//
+// Good prices are those of a game (MatrixGame.h): a mix of capacities against
+// paths. Paths are added in rounds, those that are cheap at a mean of the best
+// prices so far and those of the game (column generation, with the smoothing of
+// Wentges, 1997). Then the objective grows as far as the best prices allow,
+// and time is cut anew, finer where prices change (PriceKnots.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/bounds/PricedPaths.h"
+#include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/HeldBytes.h"
+#include "schedule/bounds/Idle.h"
+#include "schedule/bounds/MatrixGame.h"
+#include "schedule/bounds/PriceKnots.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace rondo;
+
+namespace {
+
+/// In one objective.
+constexpr int32_t mostRounds = 60;
+constexpr int64_t mostPivots = 400;
+/// New paths in a round, and how many are kept at most.
+constexpr size_t pathsOfRound = 8, mostPaths = 400;
+/// How many of them, the cheapest, are moved to the next objective.
+constexpr size_t pathsMoved = 200;
+constexpr double shareOfBest = 0.7;
+/// Rounds end when prices gain this share of what the game shows to be left.
+constexpr double enough = 0.6;
+/// Less than this, relative to the objective, is no gain in rounds, or in a
+/// step; and after so many steps without a gain nothing more is expected.
+constexpr double leastOfRounds = 2e-4, leastOfStep = 1e-3;
+constexpr int stepsWithoutGain = 3;
+/// Beyond this many pieces rounds take too long for what they gain.
+constexpr size_t mostPieces = 60;
+constexpr double shareSplit = 0.3;
+/// More labels than this seldom gain anything.
+constexpr int64_t mostEffort = 300000;
+
+class PricedPaths {
+public:
+  PricedPaths(const RankPath &path, int64_t microbatches, int64_t known,
+              int64_t ceiling, int64_t &effort)
+      : path(path), microbatches(double(microbatches)), ceiling(ceiling),
+        effort(effort), knots(path, known), objective(known) {
+    // To begin with, only memory has a price, the same all the time.
+    best.time.assign(knots.pieces(), 0);
+    best.memory.assign(knots.pieces(), 1);
+  }
+
+  /// No schedule has an objective below the result.
+  int64_t solve() {
+    for (int idle = 0; effort > 0 && objective < ceiling;) {
+      const std::optional<RankPrices> ofGame = improve();
+      if (!ofGame)
+        break;
+      const int64_t before = objective;
+      if (bestValue > 1)
+        extend();
+      const bool gains =
+          double(objective - before) >= leastOfStep * double(before) ||
+          bestValue >= 1 + leastOfStep;
+      idle = gains ? 0 : idle + 1;
+      if (idle == stepsWithoutGain)
+        break;
+      // Where nothing is gained, prices may need shorter pieces everywhere.
+      if (gains)
+        knots.join(before, path.cap, best);
+      const RankPrices guide = bestValue > 1 ? best : *ofGame;
+      knots.split(before, path.cap, guide, gains ? shareSplit : 1, mostPieces,
+                  best);
+    }
+    return std::min(objective, ceiling);
+  }
+
+private:
+  CheapestPath cheapestIn(int64_t tried) {
+    return CheapestPath(path, tried, knots.timesIn(tried));
+  }
+
+  /// Makes all that the rank has cost 1.
+  void scale(const CheapestPath &cheapest, RankPrices &prices) const {
+    double sum = 0;
+    for (size_t i = 0; i < cheapest.pieces(); ++i)
+      sum += cheapest.length(i) *
+             (prices.time[i] + double(path.cap) * prices.memory[i]);
+    for (auto *list : {&prices.time, &prices.memory})
+      for (double &price : *list)
+        price /= sum;
+  }
+
+  /// What all micro-batches pay at least if all that the rank has costs 1.
+  /// Above 1, no schedule has the objective: rounding errors are taken off, of
+  /// the least cost as well as of that 1 and of this product, which are sums of
+  /// some hundred terms and so exact to 1e-13.
+  double valueOf(CheapestPath &cheapest, const RankPrices &prices) {
+    spend(cheapest.size() * cheapest.numOperations() / 16);
+    return microbatches * (cheapest.leastCost(prices.time, prices.memory) -
+                           cheapest.roundingError()) -
+           1e-9;
+  }
+  void spend(size_t labels) { effort -= 1 + int64_t(labels); }
+
+  /// The column of a path: what all micro-batches need of each capacity.
+  std::vector<double> columnOf(const CheapestPath &cheapest,
+                               const PathStarts &starts) const {
+    std::vector<double> column = cheapest.useOf(starts);
+    const size_t pieces = cheapest.pieces();
+    for (size_t i = 0; i < pieces; ++i) {
+      const double share = microbatches / cheapest.length(i);
+      column[i] *= share;
+      column[pieces + i] *= share / double(path.cap);
+    }
+    return column;
+  }
+  RankPrices pricesOf(const CheapestPath &cheapest,
+                      const std::vector<double> &mix) const {
+    const size_t pieces = cheapest.pieces();
+    RankPrices prices;
+    for (size_t i = 0; i < pieces; ++i) {
+      prices.time.push_back(mix[i] / cheapest.length(i));
+      prices.memory.push_back(mix[pieces + i] /
+                              (cheapest.length(i) * double(path.cap)));
+    }
+    return prices;
+  }
+
+  void add(const CheapestPath &cheapest, MatrixGame &game, PathStarts starts) {
+    const std::vector<double> column = columnOf(cheapest, starts);
+    // A path that uses nothing costs nothing, whatever the prices.
+    if (*std::max_element(column.begin(), column.end()) <= 0)
+      return;
+    game.addColumn(column);
+    paths.push_back(std::move(starts));
+  }
+  void keepPaths(MatrixGame &game, size_t most) {
+    std::vector<PathStarts> kept;
+    for (size_t number : game.prune(most))
+      kept.push_back(std::move(paths[number]));
+    paths = std::move(kept);
+  }
+
+  /// Paths of the last objective near its begin stay, those near its end move
+  /// with that, and others by a part of it. None gets less time for its delays.
+  void movePaths(const CheapestPath &cheapest, MatrixGame &game) {
+    std::vector<PathStarts> old;
+    std::swap(old, paths);
+    const auto slack = double(path.slack(objective));
+    for (PathStarts &starts : old) {
+      const double part = (starts[0] / slackOfPaths - 0.2) / 0.6;
+      const double shift = (slack - slackOfPaths) * std::clamp(part, 0.0, 1.0);
+      for (double &start : starts)
+        start += shift;
+      add(cheapest, game, std::move(starts));
+    }
+    slackOfPaths = slack;
+  }
+
+  /// Seeks better prices for the objective. Returns those of the game; none if
+  /// paths are free.
+  std::optional<RankPrices> improve() {
+    CheapestPath cheapest = cheapestIn(objective);
+    const size_t pieces = cheapest.pieces();
+    MatrixGame game(2 * pieces);
+    movePaths(cheapest, game);
+    scale(cheapest, best);
+    RankPrices prices = best, ofGame;
+    bestValue = 0;
+    for (int32_t round = 0; round < mostRounds; ++round) {
+      const double value = valueOf(cheapest, prices);
+      if (value > bestValue) {
+        bestValue = value;
+        best = prices;
+      }
+      for (PathStarts &starts : cheapest.cheapPaths(pathsOfRound))
+        add(cheapest, game, std::move(starts));
+      if (game.columns() == 0)
+        return std::nullopt;
+      int64_t pivots = mostPivots;
+      game.solve(pivots);
+      spend(size_t(mostPivots - pivots) * (pieces + game.columns()) * pieces /
+            256);
+      ofGame = pricesOf(cheapest, game.mix());
+      // Other paths can only make it less.
+      const double most = game.value();
+      if (most <= 1 + leastOfRounds || most - bestValue < leastOfRounds ||
+          bestValue - 1 > enough * (most - 1) || effort <= 0)
+        break;
+      if (game.columns() > mostPaths)
+        keepPaths(game, mostPaths);
+      auto mixIn = [](std::vector<double> &to, const std::vector<double> &first,
+                      const std::vector<double> &second) {
+        for (size_t i = 0; i < to.size(); ++i)
+          to[i] = shareOfBest * first[i] + (1 - shareOfBest) * second[i];
+      };
+      mixIn(prices.time, best.time, ofGame.time);
+      mixIn(prices.memory, best.memory, ofGame.memory);
+    }
+    keepPaths(game, pathsMoved);
+    return ofGame;
+  }
+
+  /// Raises the objective above those that the best prices prove too low.
+  void extend() {
+    int64_t low = objective, high = ceiling;
+    for (double value = bestValue; effort > 0 && high - low > 1;) {
+      // At the same prices the value falls no faster than time grows, about.
+      int64_t tried = low + 1 + int64_t(double(low) * (value - 1));
+      if (tried >= high)
+        tried = low + (high - low) / 2;
+      CheapestPath cheapest = cheapestIn(tried);
+      RankPrices prices = best;
+      scale(cheapest, prices);
+      const double found = valueOf(cheapest, prices);
+      if (found > 1) {
+        low = tried;
+        value = found;
+      } else {
+        high = tried;
+      }
+      if (value - 1 < leastOfRounds / 4 || high - low < low / 20000)
+        break;
+    }
+    objective = low + 1;
+  }
+
+  const RankPath &path;
+  const double microbatches;
+  const int64_t ceiling;
+  int64_t &effort;
+  PriceKnots knots;
+  /// None is lower.
+  int64_t objective;
+  /// The best prices for the last objective, and their value.
+  RankPrices best;
+  double bestValue = 0;
+  /// Those of the game's columns, in the last objective.
+  std::vector<PathStarts> paths;
+  double slackOfPaths = 1;
+};
+
+/// Memory must allow less throughput than the work of a rank does, or not much
+/// more. Otherwise the work is what counts, and prices gain nothing.
+constexpr double leastShare = 0.95;
+
+/// The rank whose memory allows the least throughput.
+const RankPath *tightestOf(const std::vector<RankPath> &paths) {
+  const RankPath *tightest = nullptr;
+  double most = 0;
+  for (const RankPath &path : paths) {
+    const double period = path.area() / double(path.cap);
+    if (period > most && period >= leastShare * double(path.work())) {
+      most = period;
+      tightest = &path;
+    }
+  }
+  return tightest;
+}
+
+int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
+                           int64_t effort) {
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->isChain || !flat->offsetsAreExact ||
+      !flat->hasTightMemory)
+    return 0;
+  const std::vector<RankPath> paths = rankPathsOf(*flat);
+  const RankPath *path = tightestOf(paths);
+  // One stage alone is what bound L4 sees well.
+  if (!path || path->leaves.size() < 2)
+    return 0;
+  // As many as a ramp has are enough to begin with what bound L4 knows.
+  const int64_t all = problem.microbatches;
+  flat->microbatches =
+      int32_t(std::min(all, int64_t(2) * std::max(8, flat->ranks)));
+  Propagation propagation(*flat, true);
+  const int64_t bound = propagation.estimate(PartialState(*flat)).bound;
+  if (bound >= never)
+    return 0;
+  const int64_t known = std::max({bound, idleBound(*flat, propagation, all),
+                                  heldBytesBound(*flat, propagation, all)});
+  if (known >= ceiling || path->slack(known) <= 0)
+    return std::min(known, ceiling);
+  // Bound L5 takes the same effort.
+  effort = std::min(effort / 4, mostEffort);
+  return pricedPathsBound(*path, all, known, ceiling, effort);
+}
+
+} // namespace
+
+int64_t rondo::pricedPathsBound(const RankPath &path, int64_t microbatches,
+                                int64_t known, int64_t ceiling,
+                                int64_t &effort) {
+  return PricedPaths(path, microbatches, known, ceiling, effort).solve();
+}
+
+BoundArgument rondo::pricedPaths() {
+  return {"L8", "prices of one rank's time and memory", computePricedPaths,
+          true};
+}

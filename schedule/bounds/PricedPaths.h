@@ -1,0 +1,19 @@
+//===- PricedPaths.h - Prices of a rank's time and memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_BOUNDS_PRICEDPATHS_H
+#define RONDO_SCHEDULE_BOUNDS_PRICEDPATHS_H
+
+#include "schedule/bounds/CheapestPath.h"
+
+namespace rondo {
+
+/// No objective of so many micro-batches is below the result, which is at least
+/// `known`, a bound that leaves the path slack, and at most the ceiling. Uses
+/// effort up; it is in labels. See PricedPaths.cpp.
+int64_t pricedPathsBound(const RankPath &path, int64_t microbatches,
+                         int64_t known, int64_t ceiling, int64_t &effort);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_PRICEDPATHS_H
