@@ -4,6 +4,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
+#include "schedule/bounds/Arguments.h"
 #include "schedule/search/DealtSearch.h"
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
@@ -22,6 +23,9 @@ constexpr int64_t stepsOfBound = 12;
 constexpr int64_t tasksForThreads = 10000;
 /// Up to this many tasks less effort is enough, unless more is asked for.
 constexpr int64_t smallTasks = 200;
+/// The first turns of the search of orders, after which there is one for
+/// bounds, take about so many times the tasks.
+constexpr int64_t tasksBeforeBounds = 700;
 /// Of how many parts of time and effort one is for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 
@@ -59,6 +63,7 @@ public:
     } else if (!problem.hasRecomputationAcross()) {
       // Other orders do not know that R waits for R.
       tryGreedyOrders();
+      improveBoundEarly();
       searchOrders(BackwardCosts::Split);
       if (hasCheaperBackward(problem) || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
@@ -201,18 +206,35 @@ private:
   void improveBound() {
     if (objective() <= result.bound.ns || budget.isSpent())
       return;
-    // A label takes the time of two to six tasks; three quarters of the
-    // remaining time are for schedules.
-    const int64_t labels =
-        std::min({budget.tasksLeft() / 4,
-                  (budget.tasksInTime() - 3 * tasks()) / 16, int64_t(4000000)});
-    if (labels <= 0)
+    if (const int64_t labels = labelsForBounds(); labels > 0)
+      keep(bestBound(problem, objective(), labels));
+  }
+
+  /// Where there is no time for all bounds, there is for the one that sees most
+  /// in little time.
+  void improveBoundEarly() {
+    if (objective() <= result.bound.ns ||
+        std::min(budget.tasksLeft(), budget.tasksInTime()) >
+            tasksBeforeBounds * tasks())
       return;
-    Bound bound = bestBound(problem, objective(), labels);
-    if (bound.ns > result.bound.ns) {
-      result.bound = bound;
-      report();
-    }
+    const BoundArgument argument = pricedPaths();
+    if (const int64_t labels = labelsForBounds(); labels > 0)
+      keep({argument.compute(problem, objective(), labels), argument.name});
+  }
+
+  /// A label takes the time of two to six tasks; three quarters of the
+  /// remaining time are for schedules.
+  int64_t labelsForBounds() const {
+    return std::min({budget.tasksLeft() / 4,
+                     (budget.tasksInTime() - 3 * tasks()) / 16,
+                     int64_t(4000000)});
+  }
+
+  void keep(const Bound &bound) {
+    if (bound.ns <= result.bound.ns)
+      return;
+    result.bound = bound;
+    report();
   }
 
   void searchOrders(BackwardCosts costs) {
