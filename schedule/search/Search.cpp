@@ -206,27 +206,28 @@ private:
   void improveBound() {
     if (objective() <= result.bound.ns || budget.isSpent())
       return;
-    if (const int64_t labels = labelsForBounds(); labels > 0)
+    if (const int64_t labels = labelsForBounds(budget.tasksInTime());
+        labels > 0)
       keep(bestBound(problem, objective(), labels));
   }
 
   /// Where there is no time for all bounds, there is for the one that sees most
   /// in little time.
   void improveBoundEarly() {
-    if (objective() <= result.bound.ns ||
-        std::min(budget.tasksLeft(), budget.tasksInTime()) >
-            tasksBeforeBounds * tasks())
+    if (objective() <= result.bound.ns)
+      return;
+    const int64_t inTime = budget.tasksInTime();
+    if (std::min(budget.tasksLeft(), inTime) > tasksBeforeBounds * tasks())
       return;
     const BoundArgument argument = pricedPaths();
-    if (const int64_t labels = labelsForBounds(); labels > 0)
+    if (const int64_t labels = labelsForBounds(inTime); labels > 0)
       keep({argument.compute(problem, objective(), labels), argument.name});
   }
 
   /// A label takes the time of two to six tasks; three quarters of the
   /// remaining time are for schedules.
-  int64_t labelsForBounds() const {
-    return std::min({budget.tasksLeft() / 4,
-                     (budget.tasksInTime() - 3 * tasks()) / 16,
+  int64_t labelsForBounds(int64_t tasksInTime) const {
+    return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks()) / 16,
                      int64_t(4000000)});
   }
 
