@@ -19,7 +19,7 @@ using namespace rondo::test;
 
 namespace {
 
-constexpr int64_t noCeiling = std::numeric_limits<int64_t>::max();
+constexpr int64_t anyCeiling = std::numeric_limits<int64_t>::max();
 
 //===----------------------------------------------------------------------===//
 // Games
@@ -188,7 +188,7 @@ int64_t boundOf(const Problem &problem, int64_t known) {
     int64_t effort = 20000;
     if (path.slack(known) > 0)
       best = std::max(best, pricedPathsBound(path, problem.microbatches, known,
-                                             noCeiling, effort));
+                                             anyCeiling, effort));
   }
   return best;
 }
@@ -206,7 +206,7 @@ TEST(PricedPaths, NoScheduleIsShorter) {
     const auto answer = Exhaustive(problem, ns, /*inOrder=*/true).below(20000);
     EXPECT_NE(answer, Exhaustive::Answer::Yes) << n << ", bound " << ns;
     checked += answer == Exhaustive::Answer::No;
-    EXPECT_LE(pricedPaths().compute(problem, noCeiling, 20000),
+    EXPECT_LE(pricedPaths().compute(problem, anyCeiling, 20000),
               std::max(ns, quickBound(problem).ns))
         << n;
   }
@@ -231,8 +231,8 @@ int64_t boundL8(const Problem &problem, int64_t ceiling, int64_t effort) {
 
 TEST(PricedPaths, SeeWhatARankCannotUseOfItsMemory) {
   const Problem problem = halfMemory(16, 2, 64);
-  const int64_t known = memoryPrecedence().compute(problem, noCeiling, 0);
-  EXPECT_GE(boundL8(problem, noCeiling, 1000000), known + known / 50);
+  const int64_t known = memoryPrecedence().compute(problem, anyCeiling, 0);
+  EXPECT_GE(boundL8(problem, anyCeiling, 1000000), known + known / 50);
 }
 
 /// Several stages per rank, uneven, with caps that are tight for several
@@ -272,28 +272,28 @@ TEST(PricedPaths, NoFoundScheduleIsShorter) {
 
 TEST(PricedPaths, StopAtTheCeilingAndWithTheEffort) {
   const Problem problem = halfMemory(8, 2, 32);
-  const int64_t known = memoryPrecedence().compute(problem, noCeiling, 0);
-  const int64_t all = boundL8(problem, noCeiling, 1000000);
+  const int64_t known = memoryPrecedence().compute(problem, anyCeiling, 0);
+  const int64_t all = boundL8(problem, anyCeiling, 1000000);
   ASSERT_GT(all, known + 1000);
   // The same each time.
-  EXPECT_EQ(boundL8(problem, noCeiling, 1000000), all);
+  EXPECT_EQ(boundL8(problem, anyCeiling, 1000000), all);
   EXPECT_EQ(boundL8(problem, known + 1000, 1000000), known + 1000);
   EXPECT_EQ(boundL8(problem, known - 1, 1000000), known - 1);
-  EXPECT_EQ(boundL8(problem, noCeiling, 4), known);
+  EXPECT_EQ(boundL8(problem, anyCeiling, 4), known);
 }
 
 TEST(PricedPaths, OfManyTasks) {
   const Problem problem = halfMemory(16, 2, 12000);
   ASSERT_GT(3 * 32 * problem.microbatches, maxDetailedTasks);
-  EXPECT_GT(boundL8(problem, noCeiling, 100000), roughBound(problem).ns);
+  EXPECT_GT(boundL8(problem, anyCeiling, 100000), roughBound(problem).ns);
 }
 
 TEST(PricedPaths, LeaveOutWhatIsNotTight) {
   Problem problem = halfMemory(8, 2, 32);
   problem.memoryCaps.assign(8, 64);
-  EXPECT_EQ(boundL8(problem, noCeiling, 1000000), 0);
+  EXPECT_EQ(boundL8(problem, anyCeiling, 1000000), 0);
   // A single stage per rank.
-  EXPECT_EQ(boundL8(halfMemory(8, 1, 32), noCeiling, 1000000), 0);
+  EXPECT_EQ(boundL8(halfMemory(8, 1, 32), anyCeiling, 1000000), 0);
 }
 
 } // namespace
