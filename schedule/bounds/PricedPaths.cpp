@@ -43,6 +43,8 @@ constexpr size_t pathsOfRound = 8, mostPaths = 400;
 /// How many of them, the cheapest, are moved to the next objective.
 constexpr size_t pathsMoved = 200;
 constexpr double shareOfBest = 0.7;
+/// Of all starts, at each end: those of paths that stay where that end is.
+constexpr double shareThatStays = 0.2;
 /// Rounds end when prices gain this share of what the game shows to be left.
 constexpr double enough = 0.6;
 /// Less than this, relative to the objective, is no gain in rounds, or in a
@@ -165,7 +167,8 @@ private:
     std::swap(old, paths);
     const auto slack = double(path.slack(objective));
     for (PathStarts &starts : old) {
-      const double part = (starts[0] / slackOfPaths - 0.2) / 0.6;
+      const double part = (starts[0] / slackOfPaths - shareThatStays) /
+                          (1 - 2 * shareThatStays);
       const double shift = (slack - slackOfPaths) * std::clamp(part, 0.0, 1.0);
       for (double &start : starts)
         start += shift;

@@ -84,12 +84,13 @@ public:
   Schedule run(const Shape &shape) const {
     Schedule schedule;
     schedule.reserve(flat.tasks());
-    int64_t above = shape.warmUp;
+    int64_t warmUp = shape.warmUp;
     for (int32_t s = 0; s < flat.stages; ++s) {
-      above = std::clamp<int64_t>(
+      // With more than the rank above, both would wait for each other.
+      warmUp = std::clamp<int64_t>(
           std::max<int64_t>(shape.warmUp - shape.step * s, flat.stages - s), 1,
-          std::min(mostAhead[s], above));
-      addRank(schedule, s, above, shape);
+          std::min(mostAhead[s], warmUp));
+      addRank(schedule, s, warmUp, shape);
     }
     return schedule;
   }

@@ -282,6 +282,14 @@ TEST(PricedPaths, StopAtTheCeilingAndWithTheEffort) {
   EXPECT_EQ(boundL8(problem, anyCeiling, 4), known);
 }
 
+/// Where the effort ends before the other slow bounds have a turn.
+TEST(PricedPaths, AreTriedEarly) {
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = 1000;
+  EXPECT_STREQ(search(halfMemory(16, 2, 64), options).bound.name, "L8");
+}
+
 TEST(PricedPaths, OfManyTasks) {
   const Problem problem = halfMemory(16, 2, 12000);
   ASSERT_GT(3 * 32 * problem.microbatches, maxDetailedTasks);

@@ -9,6 +9,7 @@
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 namespace rondo::test {
@@ -206,6 +207,45 @@ inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
       starts.push_back(simulation.endNs[at]);
   }
   return starts;
+}
+
+/// Uneven stages, messages and caps; a rank holds `room` micro-batches or one
+/// more.
+inline Problem drawUneven(Engine &random,
+                          const std::vector<int32_t> &rankOfStage,
+                          int32_t ranks, int32_t microbatches, int64_t room) {
+  Problem problem = problemOn(rankOfStage, ranks, microbatches);
+  std::vector<int64_t> bytes(ranks);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const int64_t takes = pick(random, 0, 4);
+    const int64_t frees = pick(random, 0, takes);
+    const int64_t ns[] = {pick(random, 0, 8), pick(random, 0, 8),
+                          pick(random, 0, 8)};
+    problem.setStageCost(s, ns[0], ns[1], ns[2], takes, frees);
+    bytes[problem.rankOf(s)] += takes;
+  }
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    problem.memoryCaps[rank] =
+        bytes[rank] * room + pick(random, 0, bytes[rank]);
+  problem.link.latencyNs = pick(random, 0, 11);
+  return problem;
+}
+
+/// Of a family that heeds caps, on uneven problems.
+inline void expectEveryCapKept(
+    const char *family,
+    const std::function<std::vector<int32_t>(int32_t ranks)> &placement) {
+  Engine random(7);
+  for (int32_t ranks : {1, 2, 3, 5, 8})
+    for (int32_t microbatches : {1, 2, 3, 7, 16})
+      for (int64_t room : {1, 2, 3, 5, 8, 20})
+        for (Objective objective : {Objective::Makespan, Objective::Span}) {
+          Problem problem =
+              drawUneven(random, placement(ranks), ranks, microbatches, room);
+          problem.objective = objective;
+          EXPECT_EQ(verdict(problem, generateFamily(family, problem)), "")
+              << ranks << " " << microbatches << " " << room;
+        }
 }
 
 } // namespace rondo::test

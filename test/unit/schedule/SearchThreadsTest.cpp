@@ -7,6 +7,7 @@
 
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
+#include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/Workers.h"
 
 #include <chrono>
@@ -123,6 +124,36 @@ TEST(SearchThreads, ChangeNothingInFamilies) {
       searchesAlike(problem, effort, 1);
     }
   }
+}
+
+TEST(SearchThreads, WriteFamiliesAhead) {
+  Problem problem =
+      problemOn(loopedRanks(8, 2), 8, 40, {10000, 11000, 8000, 8, 0});
+  problem.memoryCaps.assign(8, int64_t(8) * 12);
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  Budget first(options), second(options);
+  FamilyDrafts ahead(problem, allFamilies(), false),
+      inTurn(problem, allFamilies(), false);
+  Workers workers(2);
+  ahead.writeAhead(workers, first, /*bound=*/0);
+  int64_t thinned = 0;
+  for (size_t i = 0; i < ahead.size(); ++i) {
+    EXPECT_TRUE(ahead.isWritten(i)) << i;
+    EXPECT_FALSE(inTurn.isWritten(i)) << i;
+    const auto one = ahead.take(i, first), other = inTurn.take(i, second);
+    ASSERT_EQ(one.has_value(), other.has_value()) << i;
+    if (!one)
+      continue;
+    EXPECT_TRUE(areEqual(one->schedule, other->schedule)) << i;
+    EXPECT_EQ(one->objective, other->objective) << i;
+    const auto fewer = ahead.takeThinned(i, *one, never, first),
+               otherFewer = inTurn.takeThinned(i, *other, never, second);
+    ASSERT_EQ(fewer.has_value(), otherFewer.has_value()) << i;
+    thinned += fewer.has_value();
+    EXPECT_EQ(first.tasksUsed(), second.tasksUsed()) << i;
+  }
+  EXPECT_GT(thinned, 0);
 }
 
 TEST(SearchThreads, ChangeNothingInABeam) {
