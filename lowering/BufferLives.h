@@ -32,6 +32,8 @@ public:
   /// rank).
   std::vector<Life> of(int32_t rank) const {
     std::vector<Life> lives;
+    // About as many: most actions make or fill one.
+    lives.reserve(program.order.rank(rank).size());
     collectLives(rank, lives);
     collectMovedLives(rank, lives);
     return lives;

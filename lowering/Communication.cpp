@@ -285,6 +285,11 @@ Program Inserter::run(TrainingNeeds needs) {
                      });
   Program program;
   program.collectives = needs.collectives;
+  // What is not counted here is little.
+  int64_t numActions = schedule.numActions();
+  for (const Channel &channel : channels)
+    numActions += 2 * int64_t(channel.messages.size());
+  program.order.reserve(numActions + 3 * problem.numHomes());
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     writeRank(r, needs, program);
   return program;

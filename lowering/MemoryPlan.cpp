@@ -41,7 +41,8 @@ private:
   }
   std::optional<Fault> placeState();
   void measure();
-  std::optional<Fault> placeTransient();
+  ProgramSimulation simulateBare();
+  std::optional<Fault> placeTransient(const ProgramSimulation &simulation);
 
   const Problem &problem;
   /// Where state lies.
@@ -114,20 +115,25 @@ void Planner::measure() {
   }
 }
 
-/// Gives everything else its slots.
-std::optional<Fault> Planner::placeTransient() {
+/// Without places no action waits for a slot, so that sends end when those of
+/// the undisturbed program do.
+ProgramSimulation Planner::simulateBare() {
+  program.pools.clear();
+  program.places.clear();
+  const ActionRange actions = program.order.all();
+  const bool hasSends =
+      std::any_of(actions.begin(), actions.end(), [](Action action) {
+        return action.kind() == ActionKind::Send;
+      });
+  return hasSends ? simulateProgram(problem, program, /*resident=*/0)
+                  : ProgramSimulation();
+}
+
+/// Gives everything but state its slots.
+std::optional<Fault>
+Planner::placeTransient(const ProgramSimulation &simulation) {
   const auto numRanks = static_cast<size_t>(program.order.numRanks());
   std::vector<Result<std::vector<NeededPool>>> needed(numRanks);
-  // Without places no action waits for a slot, so the send ends here are
-  // those of the undisturbed program.
-  Program bare;
-  bare.order = program.order;
-  bare.collectives = program.collectives;
-  ProgramSimulation simulation;
-  if (std::any_of(
-          bare.order.all().begin(), bare.order.all().end(),
-          [](Action action) { return action.kind() == ActionKind::Send; }))
-    simulation = simulateProgram(problem, bare);
   const BufferLives lives(problem, homes, program, simulation, numbers, sizes);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
@@ -154,8 +160,6 @@ std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
   if (auto fault = checkChannels(problem, program))
     return fault;
-  program.pools.clear();
-  program.places.assign(numbers.count(), Place());
   for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes) {
@@ -165,11 +169,12 @@ std::optional<Fault> Planner::run() {
         fault.allowed = maxArenaBytes;
         return fault;
       }
+  const ProgramSimulation simulation = simulateBare();
+  program.places.assign(numbers.count(), Place());
   if (std::optional<Fault> wrong = placeState())
     return wrong;
-
   measure();
-  if (std::optional<Fault> wrong = placeTransient())
+  if (std::optional<Fault> wrong = placeTransient(simulation))
     return wrong;
   if (arenas.overfullRank() >= 0) {
     Fault fault = makeFault<FaultKind::ArenaTooLarge>();
