@@ -49,7 +49,9 @@ def run_lit(command, cwd, scratch):
     """The cases of a lit run."""
     report = scratch / "lit.json"
     report.unlink(missing_ok=True)
-    status, output = run([*command, "--output", str(report)], cwd)
+    # Many tests sleep or wait for other processes, so one more than the cores.
+    workers = len(os.sched_getaffinity(0)) + 1
+    status, output = run([*command, f"-j{workers}", "--output", str(report)], cwd)
     if not report.exists():
         return [Case("lit", "failed", f"status {status}\n{output}")]
     kinds = {

@@ -291,10 +291,12 @@ private:
   std::minstd_rand random{1};
 };
 
-thread_local Grid launched;
+/// Of this host thread; null until it launches something. A pointer, since what
+/// has a constructor costs a test at each use.
+thread_local Grid *launched = nullptr;
 
 void Grid::enter() {
-  Grid &mine = launched;
+  Grid &mine = *launched;
   (*mine.body)();
   Fibre &me = mine.fibre();
   for (auto &group : me.copies)
@@ -318,14 +320,16 @@ void runGrid(dim3 grid, dim3 extent, size_t sharedBytes,
     fail("a block must have 32, 64, ... 1024 threads here");
   if (current)
     fail("a kernel was launched by a kernel");
-  launched.run(grid, extent, sharedBytes, body);
+  thread_local Grid ofThread;
+  launched = &ofThread;
+  launched->run(grid, extent, sharedBytes, body);
   current = nullptr;
 }
 
-void blockBarrier() { launched.barrier(); }
+void blockBarrier() { launched->barrier(); }
 
 void meetWarp(const char *kind, void *argument, void (*work)(void **)) {
-  launched.meet(kind, argument, work);
+  launched->meet(kind, argument, work);
 }
 
 void checkAligned(const void *address, size_t bytes) {
@@ -334,13 +338,13 @@ void checkAligned(const void *address, size_t bytes) {
 }
 
 void copyLater(void *to, const void *from, size_t bytes) {
-  launched.fibre().copies.back().push_back({to, from, bytes});
+  launched->fibre().copies.back().push_back({to, from, bytes});
 }
 
-void closeCopies() { launched.fibre().copies.emplace_back(); }
+void closeCopies() { launched->fibre().copies.emplace_back(); }
 
 void awaitCopies(unsigned open) {
-  auto &groups = launched.fibre().copies;
+  auto &groups = launched->fibre().copies;
   // The last group is the one being filled.
   while (groups.size() > size_t(open) + 1) {
     for (const Copy &copy : groups.front())

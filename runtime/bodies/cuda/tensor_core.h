@@ -47,16 +47,21 @@ inline void multiply(void **lanes) {
       b[2 * t + 8 + i][g] = half(mine.b1, i);
     }
   }
-  for (int lane = 0; lane < 32; ++lane) {
-    const int g = lane / 4, t = lane % 4;
-    for (int i = 0; i < 4; ++i) {
-      const int row = g + i / 2 * 8, column = 2 * t + i % 2;
-      float sum = static_cast<Multiply *>(lanes[lane])->c[i];
-      for (int k = 0; k < 16; ++k)
-        sum += a[row][k] * b[k][column];
-      static_cast<Multiply *>(lanes[lane])->c[i] = sum;
-    }
-  }
+  // Row by row, so that compilers use vectors; each sum keeps its order.
+  float c[16][8];
+  auto element = [&](int lane, int i) -> float & {
+    return c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
+  };
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i)
+      element(lane, i) = static_cast<Multiply *>(lanes[lane])->c[i];
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < 16; ++k)
+      for (int column = 0; column < 8; ++column)
+        c[row][column] += a[row][k] * b[k][column];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i)
+      static_cast<Multiply *>(lanes[lane])->c[i] = element(lane, i);
 }
 
 struct Load {
