@@ -284,7 +284,7 @@ Program Inserter::run(TrainingNeeds needs) {
                      });
   Program program;
   program.collectives = needs.collectives;
-  // What is not counted here is little.
+  // Beside tasks and messages: of each home a step, a collective and its await.
   int64_t numActions = schedule.numActions();
   for (const Channel &channel : channels)
     numActions += 2 * int64_t(channel.messages.size());
