@@ -24,8 +24,8 @@ constexpr int64_t tasksForThreads = 10000;
 /// Up to this many tasks less effort is enough, unless more is asked for.
 constexpr int64_t smallTasks = 200;
 /// The first turns of the search of orders, after which there is one for
-/// bounds, take about so many times the tasks.
-constexpr int64_t tasksBeforeBounds = 700;
+/// bounds, take at most about so many times the tasks.
+constexpr int64_t tasksBeforeBounds = 1400;
 /// Of how many parts of time and effort one is for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 

@@ -1,0 +1,164 @@
+//===- RankChain.cpp - One rank of a chain among delays -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/bounds/RankChain.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// From the end of one task until the start of another, in the chain.
+static int64_t delayBetween(const std::vector<int64_t> &starts,
+                            const RankChain::Operation &from,
+                            const RankChain::Operation &to) {
+  auto start = [&](const RankChain::Operation &task) {
+    return task.letter == 0 ? starts[task.stage]
+                            : starts[starts.size() - 1 - task.stage];
+  };
+  return start(to) - start(from) - from.ns;
+}
+
+/// Each stage in between takes one micro-batch at a time, and the last one F
+/// and I of a micro-batch, in some order, before I of the following one has
+/// ended.
+static int64_t spacingBetween(const FlatProblem &flat,
+                              const RankChain::Operation &from,
+                              const RankChain::Operation &to) {
+  int64_t spacing = 0;
+  const bool turns = from.letter != to.letter;
+  if (from.letter == 0)
+    for (int32_t s = from.stage + 1; s < (turns ? flat.stages : to.stage); ++s)
+      spacing = std::max(spacing, flat.ns[0][s]);
+  if (to.letter == 1)
+    for (int32_t s = to.stage + 1; s < (turns ? flat.stages : from.stage); ++s)
+      spacing = std::max(spacing, flat.ns[1][s]);
+  const int32_t last = flat.stages - 1;
+  if (turns && from.stage < last)
+    spacing = std::max(spacing, flat.ns[0][last] + flat.ns[1][last]);
+  return spacing;
+}
+
+std::vector<int64_t> rondo::startsInChain(const FlatProblem &flat) {
+  std::vector<int64_t> starts = {0};
+  auto transferNs = [&](int letter, int32_t stage) {
+    return flat.messages[*flat.outputs(letter, stage).begin()].transferNs();
+  };
+  for (int32_t s = 0; s + 1 < flat.stages; ++s)
+    starts.push_back(starts.back() + flat.ns[0][s] + transferNs(0, s));
+  starts.push_back(starts.back() + flat.ns[0][flat.stages - 1]);
+  for (int32_t s = flat.stages - 1; s > 0; --s)
+    starts.push_back(starts.back() + flat.ns[1][s] + transferNs(1, s));
+  return starts;
+}
+
+RankChain::RankChain(const FlatProblem &flat,
+                     const std::vector<int64_t> &starts, int32_t rank)
+    : rank(rank), flat(&flat), starts(&starts) {
+  const auto &own = flat.stagesOf[rank];
+  for (int32_t s : own)
+    operations.push_back({0, s, flat.ns[0][s]});
+  for (size_t i = own.size(); i-- > 0;)
+    operations.push_back({1, own[i], flat.ns[1][own[i]]});
+  for (size_t i = 0; i + 1 < operations.size(); ++i) {
+    Operation &operation = operations[i];
+    operation.delay = delayBetween(starts, operation, operations[i + 1]);
+    operation.spacing = spacingBetween(flat, operation, operations[i + 1]);
+  }
+  weightGrads = own;
+  bool areAlike = true;
+  for (int32_t s : own)
+    areAlike &= flat.ns[2][s] == flat.ns[2][own.front()] &&
+                flat.weightGradFrees[s] == flat.weightGradFrees[own.front()];
+  if (areAlike)
+    weightGrads.resize(1);
+  for (int32_t s : own)
+    for (int letter : {0, 1, 2})
+      work += flat.ns[letter][s] * flat.microbatches;
+  double most = 0;
+  for (size_t place = 0; place < own.size(); ++place) {
+    const int32_t s = own[place];
+    const Operation &backward = operations[operations.size() - 1 - place];
+    most += double(flat.takes[s]) /
+            double(std::max<int64_t>(1, flat.caps[rank])) *
+            double(flat.ns[0][s] +
+                   delayBetween(starts, operations[place], backward) +
+                   backward.ns + flat.ns[2][s]);
+  }
+  double ofSlots = 0;
+  for (int32_t other = 0; other < flat.ranks; ++other)
+    if (other != rank)
+      considerRoomOf(other, ofSlots);
+  period = double(work) / flat.microbatches + std::max(most, ofSlots);
+}
+
+/// A stage of the other rank holds its activation from before F of the next
+/// stage here until after I of that stage. If there is no other in between,
+/// each of those F takes room there and each of those I returns it.
+void RankChain::considerRoomOf(int32_t other, double &most) {
+  const auto &own = flat->stagesOf[rank];
+  Slots room;
+  int64_t takes = 0, before = never, after = never, held = 0, used = 0;
+  for (int32_t s : flat->stagesOf[other]) {
+    const size_t place =
+        size_t(std::upper_bound(own.begin(), own.end(), s) - own.begin());
+    if (place == own.size() || room.isUsedBy[place])
+      continue;
+    if (flat->takes[s] <= 0 || (used > 0 && flat->takes[s] != takes))
+      return;
+    takes = flat->takes[s];
+    room.isUsedBy[place] = true;
+    ++used;
+    const Operation forward{0, s, flat->ns[0][s]};
+    const Operation backward{1, s, flat->ns[1][s]};
+    const Operation &ownForward = operations[place];
+    const Operation &ownBackward = operations[operations.size() - 1 - place];
+    before = std::min(before,
+                      forward.ns + delayBetween(*starts, forward, ownForward));
+    // What I gives back may be all; W may be what gives all back.
+    after = std::min(
+        after, delayBetween(*starts, ownBackward, backward) + backward.ns +
+                   (flat->weightGradFrees[s] == takes ? flat->ns[2][s] : 0));
+    held += ownForward.ns + delayBetween(*starts, ownForward, ownBackward) +
+            ownBackward.ns;
+  }
+  if (used == 0)
+    return;
+  room.count = flat->caps[other] / takes;
+  room.delay = before + after;
+  if (room.count <= 0 || room.count >= used * flat->microbatches)
+    return;
+  const double share = double(held + used * room.delay) / double(room.count);
+  if (share <= most)
+    return;
+  most = share;
+  slots = room;
+}
+
+std::optional<RankChain::Meeting> RankChain::meeting(int64_t back,
+                                                     int64_t end) const {
+  const size_t own = stages() - 1, back0 = starts->size() - 1;
+  const int32_t last = operations[own].stage;
+  auto forwardStart = [&](int32_t s) {
+    return end + (*starts)[s] - (*starts)[last] - operations[own].ns;
+  };
+  auto backwardStart = [&](int32_t s) {
+    return back + (*starts)[back0 - s] - (*starts)[back0 - last];
+  };
+  // The first stage at which the second is not through before the first is
+  // back. Behind it, the first one is through before the second comes.
+  int32_t low = last + 1, high = flat->stages;
+  while (low < high) {
+    const int32_t s = low + (high - low) / 2;
+    if (forwardStart(s) + flat->ns[0][s] > backwardStart(s))
+      high = s;
+    else
+      low = s + 1;
+  }
+  if (low == flat->stages ||
+      forwardStart(low) >= backwardStart(low) + flat->ns[1][low])
+    return std::nullopt;
+  return Meeting{back + forwardStart(low) + flat->ns[0][low] -
+                     backwardStart(low),
+                 end + operations[own].delay + backwardStart(low) +
+                     flat->ns[1][low] - forwardStart(low)};
+}

@@ -1,0 +1,364 @@
+//===- RankLabels.cpp - The least objective of one real rank --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/bounds/RankLabels.h"
+#include "schedule/bounds/Idle.h"
+#include "schedule/bounds/LabelLayer.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Once a layer has so many times the labels that the effort left allows in
+/// each, the end is not reached.
+constexpr size_t mostOutOfReach = 64;
+
+/// Of the same counts at least the first number of labels are kept until a
+/// layer is complete, and so many times those in reach of all groups.
+constexpr size_t leastOfGroup = 16, timesInReach = 4;
+
+class RankLabels {
+public:
+  RankLabels(const FlatProblem &flat, const Propagation &propagation,
+             const RankChain &chain, int64_t ceiling, int64_t &effort)
+      : flat(flat), propagation(propagation), chain(chain),
+        operations(chain.operations), ceiling(ceiling), effort(effort),
+        idle(idleOf(flat, propagation, chain.rank, Side::End)),
+        all(flat.microbatches) {
+    for (const RankChain::Operation &operation : operations)
+      if (operation.letter == 1)
+        leastInputGrad = std::min(leastInputGrad, operation.ns);
+  }
+
+  LeastObjective solve() {
+    layer.clear();
+    LabelGroup &first = layer.at(LabelCounts{}).first;
+    describe(first);
+    first.labels = {0, 0};
+    first.labels[LabelAt::cost] = floorOf(first, first.labels.data(), 0);
+    const int64_t depths = 3 * int64_t(chain.stages()) * all;
+    const int64_t given = effort;
+    int64_t expanded = 0;
+    for (int64_t depth = 0; depth < depths && layer.size() > 0; ++depth) {
+      // What a label has cost so far, and at least what it costs with one
+      // continuation or two.
+      const int64_t each = std::max<int64_t>(
+          4, (given - effort) / std::max<int64_t>(1, expanded));
+      const size_t inReach =
+          size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
+      // The first layers seldom tell more than bound L4. If most others are out
+      // of reach, other ranks get the effort.
+      if (layer.size() / mostOutOfReach > inReach)
+        return {leastOfLayer(), true};
+      merge(inReach);
+      mostOfGroup =
+          std::max(leastOfGroup, timesInReach * inReach / layer.size());
+      next.clear();
+      for (size_t g = 0; g < layer.size(); ++g) {
+        const LabelGroup &group = layer[g];
+        for (size_t at = 0; at < group.labels.size(); at += group.stride) {
+          if (effort < 0)
+            return {leastOfLayer(), true};
+          expand(group, group.labels.data() + at);
+          ++expanded;
+        }
+      }
+      std::swap(layer, next);
+    }
+    return {leastOfLayer(), isMerged};
+  }
+
+private:
+  /// Every label that was left out costs at least the known objective.
+  int64_t leastOfLayer() {
+    int64_t least = ceiling;
+    for (size_t g = 0; g < layer.size(); ++g)
+      for (size_t at = LabelAt::cost; at < layer[g].labels.size();
+           at += layer[g].stride)
+        least = std::min(least, layer[g].labels[at]);
+    return least;
+  }
+
+  /// Merges labels of the same counts until about so many are left, at least
+  /// one of each.
+  void merge(size_t mostLabels) {
+    const size_t labels = layer.numLabels();
+    if (labels <= mostLabels)
+      return;
+    const double share = double(mostLabels) / double(labels);
+    for (size_t g = 0; g < layer.size(); ++g) {
+      LabelGroup &group = layer[g];
+      const size_t size = group.labels.size() / group.stride;
+      const size_t left = std::max<size_t>(1, size_t(double(size) * share));
+      if (left < size)
+        mergeInto(left, group);
+    }
+  }
+
+  /// Merges neighbours in the order of their numbers, the clock first, so that
+  /// those that differ little come together.
+  void mergeInto(size_t left, LabelGroup &group) {
+    isMerged = true;
+    const size_t stride = group.stride, size = group.labels.size() / stride;
+    order.clear();
+    for (size_t i = 0; i < size; ++i)
+      order.push_back(group.labels.data() + i * stride);
+    std::sort(
+        order.begin(), order.end(), [&](const int64_t *a, const int64_t *b) {
+          return std::lexicographical_compare(a, a + stride, b, b + stride);
+        });
+    merged.clear();
+    for (size_t part = 0; part < left; ++part) {
+      const size_t from = size * part / left, to = size * (part + 1) / left;
+      merged.insert(merged.end(), order[from], order[from] + stride);
+      int64_t *least = merged.data() + merged.size() - stride;
+      for (size_t i = from + 1; i < to; ++i)
+        for (size_t j = 0; j < stride; ++j)
+          least[j] = std::min(least[j], order[i][j]);
+    }
+    group.labels.assign(merged.begin(), merged.end());
+  }
+
+  /// How many micro-batches wait for operations before this one.
+  static size_t before(const LabelCounts &counts, size_t operation) {
+    return operation == 0 ? 0 : size_t(counts[0] - counts[operation - 1]);
+  }
+  static bool isWaitedFor(const LabelCounts &counts, size_t operation) {
+    return operation > 0 && counts[operation - 1] > counts[operation];
+  }
+
+  /// Sets what follows from its counts.
+  void describe(LabelGroup &group) const {
+    const LabelCounts &counts = group.counts;
+    const size_t size = operations.size();
+    group.left = chain.work;
+    group.held = 0;
+    for (size_t i = 0; i < chain.weightGrads.size(); ++i) {
+      const int32_t s = chain.weightGrads[i];
+      group.left -= counts[size + i] * flat.ns[2][s];
+      group.held -= counts[size + i] * flat.weightGradFrees[s];
+    }
+    for (size_t i = 0; i < size; ++i) {
+      const auto &[letter, s, ns, delay, spacing] = operations[i];
+      const int32_t k = counts[i];
+      group.left -= k * ns;
+      group.held += k * (letter == 0 ? flat.takes[s] : -flat.inputGradFrees[s]);
+      group.head[i] = never;
+      group.rest[i] = 0;
+      if (k == all)
+        continue;
+      group.head[i] = propagation.heads(letter)[flat.at(s, k)];
+      group.rest[i] = ns + propagation.tails(letter)[flat.at(s, k)];
+    }
+    group.left += idleBeside(idle, group.left);
+    int64_t taken = 0, returned = 0;
+    for (size_t place = 0; place < chain.stages(); ++place)
+      if (chain.slots.isUsedBy[place]) {
+        taken += counts[place];
+        returned += counts[size - 1 - place];
+      }
+    group.hasNewSlot = taken < chain.slots.count;
+    group.slots = size_t(returned) -
+                  size_t(std::max<int64_t>(0, taken - chain.slots.count));
+    group.stride = LabelAt::ready + before(counts, size) + group.slots;
+  }
+
+  /// Whether all slots have been taken, so that F needs one that has been
+  /// returned.
+  bool waitsForSlot(const LabelGroup &group, size_t operation) const {
+    return operations[operation].letter == 0 && !group.hasNewSlot &&
+           chain.usesSlot(operation);
+  }
+
+  /// The least cost of any continuation of a label, which the label does not
+  /// hold yet.
+  int64_t floorOf(const LabelGroup &group, const int64_t *label,
+                  int64_t floor) const {
+    const int64_t clock = label[LabelAt::clock],
+                  *ready = label + LabelAt::ready;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      if (group.head[i] >= never)
+        continue;
+      int64_t start = std::max(clock, group.head[i]);
+      if (isWaitedFor(group.counts, i))
+        start = std::max(start, ready[before(group.counts, i)]);
+      if (waitsForSlot(group, i))
+        start =
+            std::max(start, group.slots > 0
+                                ? label[group.stride - group.slots]
+                                : clock + leastInputGrad + chain.slots.delay);
+      floor = std::max(floor, start + group.rest[i]);
+    }
+    return std::max(floor, clock + group.left);
+  }
+
+  /// How many W of an entry of `chain.weightGrads` are pending.
+  int32_t pending(const LabelCounts &counts, size_t i) const {
+    const size_t stages = operations.size() / 2;
+    int32_t done = 0;
+    for (size_t place = 0; place < stages; ++place)
+      if (chain.weightGrads.size() == 1 || place == i)
+        done += counts[operations.size() - 1 - place];
+    return done - counts[operations.size() + i];
+  }
+
+  void expand(const LabelGroup &group, const int64_t *label) {
+    const LabelCounts &counts = group.counts;
+    const size_t size = operations.size();
+    const int64_t clock = label[LabelAt::clock],
+                  *ready = label + LabelAt::ready;
+    const int64_t *slots = label + group.stride - group.slots;
+    // I and W give memory back and never gain from waiting, nor does F if there
+    // is one stage. What could only start when one of them has ended is not
+    // tried before it.
+    int64_t firstEnd = never;
+    std::array<int64_t, 2 * RankChain::maxStages> starts;
+    for (size_t i = 0; i < size; ++i) {
+      starts[i] = never;
+      const RankChain::Operation &operation = operations[i];
+      if (group.head[i] >= never || (i > 0 && !isWaitedFor(counts, i)) ||
+          (operation.letter == 0 &&
+           group.held + flat.takes[operation.stage] > flat.caps[chain.rank]) ||
+          (waitsForSlot(group, i) && group.slots == 0))
+        continue;
+      starts[i] = std::max(clock, group.head[i]);
+      if (i > 0)
+        starts[i] = std::max(starts[i], ready[before(counts, i)]);
+      if (waitsForSlot(group, i))
+        starts[i] = std::max(starts[i], slots[0]);
+      if (operation.letter == 1 || size == 2)
+        firstEnd = std::min(firstEnd, starts[i] + operation.ns);
+    }
+    for (size_t i = 0; i < chain.weightGrads.size(); ++i)
+      if (pending(counts, i) > 0)
+        firstEnd = std::min(firstEnd, clock + flat.ns[2][chain.weightGrads[i]]);
+    size_t nextAt = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const int64_t end = starts[i] + operations[i].ns;
+      if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd) ||
+          starts[i] + group.rest[i] >= ceiling)
+        continue;
+      // The micro-batch is no longer the first that waits for this operation,
+      // and is the last of those that wait for the next one.
+      made = {end, label[LabelAt::cost]};
+      const int64_t *from = ready, *to = ready + before(counts, i);
+      made.insert(made.end(), from, to);
+      from = i > 0 ? to + 1 : to;
+      if (i + 1 < size) {
+        to = ready + before(counts, i + 2);
+        made.insert(made.end(), from, to);
+        int64_t next = end + operations[i].delay;
+        nextAt = made.size();
+        if (isWaitedFor(counts, i + 1))
+          next = std::max(next, made.back() + operations[i].spacing);
+        made.push_back(next);
+        from = to;
+      }
+      made.insert(made.end(), from, ready + before(counts, size));
+      made.insert(made.end(), slots + waitsForSlot(group, i),
+                  slots + group.slots);
+      if (operations[i].letter == 1 && chain.usesSlot(i))
+        made.push_back(end + chain.slots.delay);
+      // One of two gives way.
+      if (i + 1 == chain.stages() && isWaitedFor(counts, i + 1))
+        if (auto meeting = chain.meeting(made[nextAt - 1], end)) {
+          const int64_t next = made[nextAt];
+          made[nextAt] = std::max(next, meeting->second);
+          add(counts, i);
+          made[LabelAt::cost] = label[LabelAt::cost];
+          made[nextAt - 1] = meeting->first;
+          made[nextAt] = std::max(next, meeting->first + operations[i].spacing);
+        }
+      add(counts, i);
+    }
+    for (size_t i = 0; i < chain.weightGrads.size(); ++i)
+      if (pending(counts, i) > 0) {
+        made.assign(label, label + group.stride);
+        made[LabelAt::clock] += flat.ns[2][chain.weightGrads[i]];
+        made[LabelAt::cost] =
+            std::max(made[LabelAt::cost],
+                     made[LabelAt::clock] + flat.endOffset[chain.rank]);
+        add(counts, size + i);
+      }
+  }
+
+  /// Whether no continuation of the second label is better than one of the
+  /// first.
+  static bool beats(const int64_t *label, const int64_t *other, size_t stride) {
+    if (label[LabelAt::clock] > other[LabelAt::clock] ||
+        label[LabelAt::cost] > other[LabelAt::cost])
+      return false;
+    for (size_t i = LabelAt::ready; i < stride; ++i)
+      if (label[i] > std::max(other[i], other[LabelAt::clock]))
+        return false;
+    return true;
+  }
+
+  /// Puts `made` into the next layer unless it is too long or beaten.
+  void add(LabelCounts counts, size_t counted) {
+    ++counts[counted];
+    auto [group, isNew] = next.at(counts);
+    if (isNew)
+      describe(group);
+    made[LabelAt::cost] = floorOf(group, made.data(), made[LabelAt::cost]);
+    const size_t stride = group.stride;
+    effort -= 1 + int64_t(stride / 16);
+    if (made[LabelAt::cost] >= ceiling)
+      return;
+    std::vector<int64_t> &labels = group.labels;
+    effort -= int64_t(labels.size() / stride) / 8;
+    size_t kept = 0;
+    for (size_t at = 0; at < labels.size(); at += stride) {
+      const int64_t *other = labels.data() + at;
+      // Which of two may beat the other is known from their clocks.
+      if (other[LabelAt::clock] <= made[LabelAt::clock] &&
+          beats(other, made.data(), stride)) {
+        // It beats all that the new one does.
+        if (kept < at)
+          labels.erase(labels.begin() + kept, labels.begin() + at);
+        return;
+      }
+      if (made[LabelAt::clock] <= other[LabelAt::clock] &&
+          beats(made.data(), other, stride))
+        continue;
+      if (kept < at)
+        std::copy_n(labels.begin() + at, stride, labels.begin() + kept);
+      kept += stride;
+    }
+    labels.resize(kept);
+    labels.insert(labels.end(), made.begin(), made.end());
+    if (labels.size() / stride > mostOfGroup)
+      mergeInto(mostOfGroup / 2, group);
+  }
+
+  const FlatProblem &flat;
+  const Propagation &propagation;
+  const RankChain &chain;
+  const std::vector<RankChain::Operation> &operations;
+  const int64_t ceiling;
+  int64_t &effort;
+  /// What the cap takes away at the end of the rank.
+  const std::vector<IdlePoint> idle;
+  const int32_t all;
+  int64_t leastInputGrad = never;
+  bool isMerged = false;
+  LabelLayer layer, next;
+  /// New labels.
+  std::vector<int64_t> made;
+  /// Those of a group, and what they are merged into.
+  std::vector<const int64_t *> order;
+  std::vector<int64_t> merged;
+  /// More labels of the same counts are merged at once.
+  size_t mostOfGroup = 0;
+};
+
+} // namespace
+
+LeastObjective rondo::leastObjective(const FlatProblem &flat,
+                                     const Propagation &propagation,
+                                     const RankChain &chain, int64_t ceiling,
+                                     int64_t &effort) {
+  return RankLabels(flat, propagation, chain, ceiling, effort).solve();
+}

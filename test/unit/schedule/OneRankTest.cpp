@@ -1,0 +1,148 @@
+//===- OneRankTest.cpp - Bound L5 and the labels it is made of ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Examples.h"
+#include "Exhaustive.h"
+#include "RandomProblem.h"
+
+#include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/RankLabels.h"
+
+#include <limits>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+constexpr int64_t anyCeiling = std::numeric_limits<int64_t>::max();
+
+int64_t boundL5(const Problem &problem, int64_t ceiling, int64_t effort) {
+  return oneRank().compute(problem, ceiling, effort);
+}
+
+/// The best that each rank's labels prove, with how often they ran out of
+/// effort.
+int64_t leastOfRanks(const Problem &problem, int64_t effort, int64_t &limited) {
+  const auto flat = FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->isChain || !flat->offsetsAreExact)
+    return 0;
+  Propagation propagation(*flat, true);
+  if (propagation.estimate(PartialState(*flat)).bound >= never)
+    return 0;
+  const std::vector<int64_t> starts = startsInChain(*flat);
+  int64_t best = 0;
+  for (int32_t rank = 0; rank < flat->ranks; ++rank) {
+    const size_t stages = flat->stagesOf[rank].size();
+    if (stages == 0 || stages > RankChain::maxStages)
+      continue;
+    int64_t left = effort;
+    const LeastObjective least = leastObjective(
+        *flat, propagation, RankChain(*flat, starts, rank), anyCeiling, left);
+    best = std::max(best, least.ns);
+    limited += least.isLimited;
+  }
+  return best;
+}
+
+void expectNoneBelow(const Problem &problem, int64_t ns, int64_t &checked) {
+  const auto answer = Exhaustive(problem, ns, /*inOrder=*/true).below(20000);
+  EXPECT_NE(answer, Exhaustive::Answer::Yes) << "bound " << ns;
+  checked += answer == Exhaustive::Answer::No;
+}
+
+/// Activations of all stages are alike, so that a rank's cap counts for others,
+/// and there is little room.
+Problem drawEqual(Engine &random) {
+  Problem problem = drawTiny(random);
+  std::vector<int64_t> stages(problem.numRanks());
+  const int64_t activation = pick(random, 1, 2);
+  const int64_t frees = pick(random, 0, 2) * activation / 2;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    problem.setStageCost(s, pick(random, 0, 6), pick(random, 0, 6),
+                         pick(random, 0, 6), activation, frees);
+    ++stages[problem.rankOf(s)];
+  }
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    problem.memoryCaps[rank] = activation * (stages[rank] + pick(random, 0, 1));
+  return problem;
+}
+
+TEST(OneRank, NoScheduleIsShorter) {
+  Engine random(31);
+  int64_t checked = 0, above = 0;
+  for (int n = 0; n < 3000; ++n) {
+    SCOPED_TRACE(n);
+    const Problem problem = n % 2 ? drawTiny(random) : drawEqual(random);
+    ASSERT_FALSE(problem.check());
+    const int64_t ns = boundL5(problem, anyCeiling, 100000);
+    above += ns > quickBound(problem).ns;
+    expectNoneBelow(problem, ns, checked);
+    // An objective that is assumed changes nothing but what is proven at most.
+    EXPECT_LE(boundL5(problem, ns + 1, 100000), ns + 1);
+    EXPECT_EQ(boundL5(problem, ns, 100000), ns);
+  }
+  EXPECT_GT(checked, 2500);
+  EXPECT_GT(above, 60);
+}
+
+/// Labels that are merged prove less, never too much.
+TEST(OneRank, NoScheduleIsShorterThanWhatMergedLabelsProve) {
+  Engine random(37);
+  int64_t checked = 0, limited = 0, merged = 0;
+  for (int n = 0; n < 3000; ++n) {
+    SCOPED_TRACE(n);
+    const Problem problem = n % 2 ? drawTiny(random) : drawEqual(random);
+    int64_t none = 0;
+    const int64_t exact = leastOfRanks(problem, 1000000, none);
+    EXPECT_EQ(none, 0);
+    expectNoneBelow(problem, exact, checked);
+    for (int64_t effort : {30, 60, 120, 240}) {
+      const int64_t ns = leastOfRanks(problem, effort, limited);
+      EXPECT_LE(ns, exact);
+      merged += ns < exact;
+    }
+  }
+  EXPECT_GT(checked, 2500);
+  EXPECT_GT(limited, 1000);
+  EXPECT_GT(merged, 40);
+}
+
+/// The last stage of this loop is heavy, and rank 0 has little room.
+Problem heavyEnd() {
+  Problem problem =
+      problemOn(loopedRanks(4, 2), 4, 8, {2500, 2530, 1672, 2, 0});
+  problem.setStageCost(7, 6872, 5764, 1672, 2, 0);
+  problem.link.latencyNs = 163;
+  problem.memoryCaps.assign(4, 8);
+  return problem;
+}
+
+TEST(OneRank, SeesTheRoomOfAnotherRank) {
+  const Problem problem = heavyEnd();
+  Problem roomy = problem;
+  for (int32_t rank = 0; rank + 1 < 4; ++rank)
+    roomy.memoryCaps[rank] = 1000;
+  const int64_t ns = boundL5(problem, anyCeiling, 4000000);
+  EXPECT_GT(ns, boundL5(roomy, anyCeiling, 4000000));
+  EXPECT_GT(ns, quickBound(problem).ns);
+}
+
+TEST(OneRank, SeesThatMicrobatchesMeetAtAStage) {
+  // Two micro-batches are under way, and one comes back where the other one
+  // goes.
+  Problem problem =
+      problemOn({0, 1, 2, 3, 3, 2, 1, 0}, 4, 6, {5000, 4882, 2520, 4, 0});
+  problem.link.latencyNs = 324;
+  problem.memoryCaps.assign(4, 16);
+  EXPECT_EQ(boundL5(problem, anyCeiling, 100000), 226800);
+}
+
+TEST(OneRank, ProvesMuchOfWhatAllLabelsDoWithFew) {
+  const Problem problem = heavyEnd();
+  const int64_t all = boundL5(problem, anyCeiling, 4000000);
+  EXPECT_EQ(boundL5(problem, all, 4000000), all);
+  EXPECT_GT(boundL5(problem, all, 20000), all - all / 100);
+}
+
+} // namespace
