@@ -17,14 +17,24 @@ using namespace rondo;
 
 namespace {
 
-/// After so many ranks whose labels were too many to tell more than is known,
-/// no other is tried.
+struct Candidate {
+  RankChain chain;
+  /// What it has proved, and whether more effort may prove more.
+  int64_t bound;
+  bool isLimited;
+};
+
+/// A part of the effort is for a look at all ranks. After so many of the best
+/// that tell no more with what is left, no other is tried.
+constexpr int64_t partToChoose = 5;
 constexpr int mostInVain = 2;
+/// Bounds that differ by no more than this part are about the same.
+constexpr int64_t partAsGood = 64;
 
 /// What a rank proves, by trials: the lower the objective that is tried, the
 /// fewer labels there are. The first step is a part of the way to the ceiling.
-constexpr int64_t firstPart = 8, longerBy = 2, shorterBy = 4;
-/// Steps that are shorter than this part of the ceiling are not tried.
+constexpr int64_t firstPart = 3, longerBy = 2, shorterBy = 4;
+/// No step is tried that is no longer than this part of the ceiling.
 constexpr int64_t leastPart = 2000;
 
 /// Raises the bound as far as a rank allows. Returns whether labels were too
@@ -50,7 +60,7 @@ bool raise(const FlatProblem &flat, const Propagation &propagation,
       return false;
     else
       step /= shorterBy;
-    if (effort <= 0 || step < ceiling / leastPart)
+    if (effort <= 0 || step <= ceiling / leastPart)
       return true;
   }
   return false;
@@ -68,31 +78,53 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
   if (estimate >= never)
     return 0;
   const std::vector<int64_t> starts = startsInChain(*flat);
-  std::vector<RankChain> chains;
-  for (int32_t rank = 0; rank < flat->ranks; ++rank)
-    if (const size_t stages = flat->stagesOf[rank].size();
-        stages > 0 && stages <= RankChain::maxStages)
-      chains.emplace_back(*flat, starts, rank);
-  // Those first that have most to do and least room.
-  std::stable_sort(chains.begin(), chains.end(),
-                   [](const RankChain &a, const RankChain &b) {
-                     return a.period > b.period;
-                   });
   const int64_t known =
       std::max(estimate, idleBound(*flat, propagation, flat->microbatches));
   if (known >= ceiling)
     return ceiling;
-  int64_t best = known;
+  std::vector<Candidate> candidates;
+  for (int32_t rank = 0; rank < flat->ranks; ++rank)
+    if (const size_t stages = flat->stagesOf[rank].size();
+        stages > 0 && stages <= RankChain::maxStages)
+      candidates.push_back({RankChain(*flat, starts, rank), known, true});
+  if (candidates.empty())
+    return known;
+  const int64_t ofEach = effort / partToChoose / int64_t(candidates.size());
+  for (Candidate &candidate : candidates) {
+    effort -= ofEach;
+    int64_t left = ofEach;
+    candidate.isLimited = raise(*flat, propagation, candidate.chain, ceiling,
+                                left, candidate.bound);
+    effort += std::max<int64_t>(0, left);
+    if (candidate.bound >= ceiling)
+      return ceiling;
+  }
+  // First the one that has most to do and least room of those that have told
+  // about as much as any, then as they have told.
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate &a, const Candidate &b) { return a.bound > b.bound; });
+  int64_t best = candidates.front().bound;
+  const auto end = std::find_if(
+      candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
+        return candidate.bound < best - best / partAsGood;
+      });
+  const auto first = std::max_element(
+      candidates.begin(), end, [](const Candidate &a, const Candidate &b) {
+        return a.chain.period < b.chain.period;
+      });
+  std::rotate(candidates.begin(), first, first + 1);
   int inVain = 0;
-  for (const RankChain &chain : chains) {
+  for (const Candidate &candidate : candidates) {
+    if (!candidate.isLimited)
+      continue;
     // Most often the first one tells most, and many are alike.
     int64_t left = effort - effort / 4;
     effort -= left;
     const int64_t before = best;
-    const bool isLimited =
-        raise(*flat, propagation, chain, ceiling, left, best);
+    raise(*flat, propagation, candidate.chain, ceiling, left, best);
     effort += std::max<int64_t>(0, left);
-    inVain += isLimited && best == before;
+    inVain += best == before;
     if (best >= ceiling || inVain == mostInVain)
       break;
   }

@@ -5,6 +5,7 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
+#include "schedule/Search.h"
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/RankLabels.h"
 
@@ -108,6 +109,33 @@ TEST(OneRank, NoScheduleIsShorterThanWhatMergedLabelsProve) {
   EXPECT_GT(merged, 40);
 }
 
+/// With more micro-batches than all schedules can be made of, where two of them
+/// often meet.
+TEST(OneRank, IsNotAboveSchedulesThatAreFound) {
+  Engine random(43);
+  int64_t met = 0;
+  for (int n = 0; n < 400; ++n) {
+    SCOPED_TRACE(n);
+    const int32_t ranks = int32_t(pick(random, 2, 4));
+    const Unit unit = {pick(random, 1, 6), pick(random, 1, 6),
+                       pick(random, 0, 3), 1, pick(random, 0, 1)};
+    Problem problem = problemOn(n % 2 ? waveRanks(ranks, 2)
+                                      : loopedRanks(ranks, 1 + n % 4 / 2),
+                                ranks, int32_t(pick(random, 3, 6)), unit);
+    problem.link.latencyNs = pick(random, 0, 2);
+    problem.memoryCaps.assign(ranks, pick(random, 2, 4));
+    SearchOptions options;
+    options.effort = 300;
+    options.timeLimitMs = 0;
+    const SearchResult found = search(problem, options);
+    ASSERT_TRUE(found.schedule);
+    const int64_t ns = boundL5(problem, anyCeiling, 100000);
+    EXPECT_LE(ns, found.simulation.makespanNs);
+    met += ns == found.simulation.makespanNs;
+  }
+  EXPECT_GT(met, 100);
+}
+
 /// The last stage of this loop is heavy, and rank 0 has little room.
 Problem heavyEnd() {
   Problem problem =
@@ -136,6 +164,21 @@ TEST(OneRank, SeesThatMicrobatchesMeetAtAStage) {
   problem.link.latencyNs = 324;
   problem.memoryCaps.assign(4, 16);
   EXPECT_EQ(boundL5(problem, anyCeiling, 100000), 226800);
+}
+
+/// Trials end, also where their steps are as short as can be.
+TEST(OneRank, EndsAtAnyCeilingAndWithAnyEffort) {
+  Engine random(41);
+  int64_t limited = 0;
+  for (int n = 0; n < 1000; ++n) {
+    const Problem problem = n % 2 ? drawTiny(random) : drawEqual(random);
+    const int64_t exact = leastOfRanks(problem, 1000000, limited);
+    for (int64_t effort : {1, 100, 1000})
+      for (int64_t above : {1, 2, 3, 9, 1000}) {
+        const int64_t ns = boundL5(problem, exact + above, effort);
+        EXPECT_LE(ns, std::max(exact, quickBound(problem).ns)) << n;
+      }
+  }
 }
 
 TEST(OneRank, ProvesMuchOfWhatAllLabelsDoWithFew) {
