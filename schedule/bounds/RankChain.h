@@ -4,9 +4,9 @@
 // A micro-batch passes the rank's stages by F, then back by I, with a delay
 // from the end of each of these operations to the start of the next. Other
 // ranks delay it, and keep micro-batches apart that follow each other through
-// one stage. One of them also has room for no more
-// activations than its cap allows, each held from before an F of this rank
-// until after the I of the same stage.
+// one stage. One of them also has room for no more activations than its cap
+// allows, each held from before an F of this rank until after the I of the same
+// stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,9 @@
 
 #include "schedule/bounds/FlatProblem.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace rondo {
 
@@ -47,9 +49,8 @@ struct RankChain {
     std::array<bool, maxStages> isUsedBy = {};
   };
 
-  /// A rank of a chain with 1 to maxStages stages. `starts` are the chain's; it
-  /// and the problem are referred to.
-  /// O(stages).
+  /// A rank of a chain with 1 to maxStages stages. `starts` are the chain's.
+  /// Both they and the problem must outlive it. O(stages).
   RankChain(const FlatProblem &flat, const std::vector<int64_t> &starts,
             int32_t rank);
 
