@@ -68,11 +68,20 @@ std::vector<int64_t> Rounds::longestFirst(const std::vector<Turn> &turns,
   return order;
 }
 
+/// Of effort, and of time unless what is found must not depend on it: else the
+/// first turns of a large problem would take all of it.
+int64_t Rounds::tasksLeft() const {
+  const int64_t left = budget.tasksLeft();
+  if (budget.isByEffort())
+    return left;
+  const int64_t ofOne = budget.tasksInTime();
+  return ofOne < left / workers.count() ? ofOne * workers.count() : left;
+}
+
 void Rounds::run(const std::vector<Turn> &turns) {
   const auto count = int64_t(turns.size());
-  const std::vector<int64_t> shares =
-      sharesOf(turns, std::max<int64_t>(0, budget.tasksLeft()),
-               shortestTurn * flat.tasks());
+  const std::vector<int64_t> shares = sharesOf(
+      turns, std::max<int64_t>(0, tasksLeft()), shortestTurn * flat.tasks());
   // The first runner that has an optimum.
   std::atomic<int64_t> first{count};
   for (int64_t i = 0; i < count; ++i) {

@@ -47,8 +47,9 @@ public:
     Runner *runner;
     int64_t tasks;
   };
-  /// Turns become shorter if less effort is left: sharesOf(). Once a runner has
-  /// an optimum, those behind it do not count, whether they have run or not.
+  /// Turns become shorter if less effort or time is left: sharesOf(). Once a
+  /// runner has an optimum, those behind it do not count, whether they have run
+  /// or not.
   void run(const std::vector<Turn> &turns);
 
   /// How many tasks each turn gets of what is left: all that it asks for, or
@@ -60,6 +61,7 @@ public:
 
 private:
   void learn(Runner &runner) const;
+  int64_t tasksLeft() const;
   static std::vector<int64_t> longestFirst(const std::vector<Turn> &turns,
                                            const std::vector<int64_t> &shares);
 

@@ -57,4 +57,51 @@ TEST(Rounds, LeaveOutTheLastTurnsIfAllWouldBeTooShort) {
   EXPECT_EQ(sharesOf({40, 40}, 0, 15), (std::vector<int64_t>{0, 0}));
 }
 
+/// Notes what it gets.
+class Noted : public Part {
+public:
+  explicit Noted(std::vector<int64_t> &shares) : shares(shares) {}
+  void run(int64_t tasks) override { shares.push_back(tasks); }
+  int64_t value() const override { return never; }
+
+private:
+  std::vector<int64_t> &shares;
+};
+
+/// What two turns get that ask for 30,000 and 100,000 tasks, on a clock that
+/// stands still.
+std::vector<int64_t> sharesWithin(int64_t limitMs, int64_t effort) {
+  const Problem problem = linearProblem(2, 2);
+  const auto flat = FlatProblem::of(problem, BackwardCosts::Split);
+  SearchOptions options;
+  options.timeLimitMs = limitMs;
+  options.effort = effort;
+  options.clock = [] { return 0.0; };
+  Budget budget(options);
+  Incumbent best;
+  Workers workers(1);
+  Rounds rounds(*flat, best, budget, workers);
+  std::vector<int64_t> shares;
+  auto make = [&](Incumbent &, Budget &) {
+    return std::make_unique<Noted>(shares);
+  };
+  const auto first = rounds.runner(make), second = rounds.runner(make);
+  rounds.run({{first.get(), 30000}, {second.get(), 100000}});
+  return shares;
+}
+
+TEST(Rounds, ShareTheTimeThatIsLeft) {
+  // Without a time limit, or with more than enough time.
+  EXPECT_EQ(sharesWithin(0, 0), (std::vector<int64_t>{30000, 100000}));
+  EXPECT_EQ(sharesWithin(1000, 0), (std::vector<int64_t>{30000, 100000}));
+  // In a millisecond one thread does some 20,000 tasks.
+  const std::vector<int64_t> shares = sharesWithin(1, 0);
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_GT(shares[0], 3000);
+  EXPECT_GT(shares[1], 3 * shares[0]);
+  EXPECT_LT(shares[0] + shares[1], 30000);
+  // Where effort ends a search, it does not depend on time.
+  EXPECT_EQ(sharesWithin(1, 1), (std::vector<int64_t>{30000, 100000}));
+}
+
 } // namespace
