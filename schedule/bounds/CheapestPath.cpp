@@ -3,6 +3,7 @@
 
 #include "schedule/bounds/CheapestPath.h"
 #include "schedule/bounds/HeldBytes.h"
+#include "schedule/bounds/RankChain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,16 +38,10 @@ std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
     return flat.messages[*flat.outputs(letter, s).begin()].transferNs();
   };
   // Earliest starts along the chain, and what follows an I.
-  std::vector<int64_t> forwardHead(stages), inputHead(stages), tail(stages);
-  int64_t time = 0;
-  for (int32_t s = 0; s < stages; ++s) {
-    forwardHead[s] = time;
-    time += flat.ns[0][s] + (s + 1 < stages ? transfer(0, s) : 0);
-  }
-  for (int32_t s = stages; s-- > 0;) {
-    inputHead[s] = time;
-    time += flat.ns[1][s] + (s > 0 ? transfer(1, s) : 0);
-  }
+  const std::vector<int64_t> forwardHead = startsInChain(flat);
+  const std::vector<int64_t> inputHead(forwardHead.rbegin(),
+                                       forwardHead.rend());
+  std::vector<int64_t> tail(stages);
   for (int32_t s = 0; s < stages; ++s) {
     tail[s] = flat.ns[2][s] + flat.endOffset[flat.rankOf[s]];
     if (s > 0)

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rank keeps its cap, its order and its exclusive use, another one its cap;
-// for the rest every other rank is a pure delay (RankChain.h). What is left is
-// solved by dynamic programming, exactly if effort allows (RankLabels.h).
+// for the rest other ranks delay micro-batches and keep them apart
+// (RankChain.h). What is left is solved by dynamic programming, exactly if
+// effort allows (RankLabels.h).
 //
 //===----------------------------------------------------------------------===//
 
