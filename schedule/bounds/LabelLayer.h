@@ -6,7 +6,10 @@
 
 #include "schedule/bounds/RankChain.h"
 
-#include <unordered_map>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace rondo {
 
@@ -14,18 +17,10 @@ namespace rondo {
 /// they are alike. All labels of one sum are made before the next.
 using LabelCounts = std::array<int32_t, 3 * RankChain::maxStages>;
 
-struct LabelCountsHash {
-  size_t operator()(const LabelCounts &counts) const {
-    uint64_t hash = 0;
-    for (int32_t count : counts)
-      hash = (hash ^ uint64_t(count)) * 0x9e3779b97f4a7c15u;
-    return size_t(hash ^ (hash >> 32));
-  }
-};
-
 /// What the numbers of a label are: its clock, the least cost of any
 /// continuation, by operation when each micro-batch in flight can take it, the
-/// oldest first, and when each returned slot can be used again.
+/// oldest first, and when each returned slot can be used again, none of them
+/// before the clock.
 struct LabelAt {
   enum : size_t { clock, cost, ready };
 };
@@ -33,12 +28,11 @@ struct LabelAt {
 /// The labels of the same counts, with what follows from the counts alone.
 struct LabelGroup {
   LabelCounts counts = {};
+  /// Of the counts.
+  uint64_t hash = 0;
   /// The work that is left and the idle time beside it.
   int64_t left = 0;
   int64_t held = 0;
-  /// By operation: from when on its next task can start, and what is left of
-  /// the objective then; `never` and 0 if all have run.
-  std::array<int64_t, 2 * RankChain::maxStages> head = {}, rest = {};
   /// How many slots have been returned and not taken, and whether there are
   /// some that nobody has taken yet.
   size_t slots = 0;
@@ -52,9 +46,14 @@ struct LabelGroup {
 /// Groups in the order in which they are made. Their memory is used again.
 class LabelLayer {
 public:
+  /// Leaves only the group of no counts, and returns it. It has only these.
+  LabelGroup &restart() {
+    clear();
+    return add(LabelCounts{}, 0, placeOf(0));
+  }
   void clear() {
     numUsed = 0;
-    numberOf.clear();
+    places.assign(leastPlaces, {});
   }
   size_t numLabels() const {
     size_t sum = 0;
@@ -64,23 +63,67 @@ public:
   }
   size_t size() const { return numUsed; }
   LabelGroup &operator[](size_t number) { return groups[number]; }
-  /// The group of these counts, and whether it is new and has only them.
-  std::pair<LabelGroup &, bool> at(const LabelCounts &counts) {
-    auto [place, isNew] = numberOf.try_emplace(counts, numUsed);
-    if (!isNew)
-      return {groups[place->second], false};
-    if (numUsed == groups.size())
-      groups.emplace_back();
-    LabelGroup &group = groups[numUsed++];
-    group.counts = counts;
-    group.labels.clear();
-    return {group, true};
+  /// The number of the group that counts one more than one of another layer,
+  /// and whether it is new and has only its counts.
+  std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
+    LabelCounts counts = group.counts;
+    ++counts[counted];
+    const uint64_t hash = group.hash + hashOf(counted);
+    size_t at = placeOf(hash);
+    for (; places[at].number > 0; at = next(at))
+      if (places[at].hash == uint32_t(hash))
+        if (const size_t number = places[at].number - 1;
+            groups[number].counts == counts)
+          return {number, false};
+    add(counts, hash, at);
+    return {numUsed - 1, true};
   }
 
 private:
+  /// A power of two.
+  static constexpr size_t leastPlaces = 64;
+
+  struct Place {
+    /// One more than that of the group; 0: free.
+    uint32_t number = 0;
+    uint32_t hash = 0;
+  };
+
+  /// The hash of counts is the sum of each times its own number.
+  static uint64_t hashOf(size_t counted) {
+    const uint64_t number = (counted + 1) * 0x9e3779b97f4a7c15u;
+    return (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;
+  }
+  size_t next(size_t at) const { return (at + 1) & (places.size() - 1); }
+  size_t placeOf(uint64_t hash) const {
+    return size_t(hash >> 32) & (places.size() - 1);
+  }
+  LabelGroup &add(const LabelCounts &counts, uint64_t hash, size_t at) {
+    if (numUsed == groups.size())
+      groups.emplace_back();
+    LabelGroup &made = groups[numUsed++];
+    made.counts = counts;
+    made.hash = hash;
+    made.labels.clear();
+    places[at] = {uint32_t(numUsed), uint32_t(hash)};
+    if (2 * numUsed > places.size())
+      enlarge();
+    return made;
+  }
+  void enlarge() {
+    places.assign(2 * places.size(), {});
+    for (size_t g = 0; g < numUsed; ++g) {
+      size_t at = placeOf(groups[g].hash);
+      while (places[at].number > 0)
+        at = next(at);
+      places[at] = {uint32_t(g + 1), uint32_t(groups[g].hash)};
+    }
+  }
+
   std::vector<LabelGroup> groups;
   size_t numUsed = 0;
-  std::unordered_map<LabelCounts, size_t, LabelCountsHash> numberOf;
+  /// Each group is at the first that was free from that of its hash on.
+  std::vector<Place> places;
 };
 
 } // namespace rondo

@@ -25,9 +25,10 @@ struct Candidate {
   bool isLimited;
 };
 
-/// A part of the effort is for a look at all ranks. After so many of the best
-/// that tell no more with what is left, no other is tried.
-constexpr int64_t partToChoose = 5;
+/// A part of the effort is for a look at all ranks. If that tells something,
+/// what is left is worth so many times as much. After so many of the best ranks
+/// that tell no more with it, no other is tried.
+constexpr int64_t partToChoose = 4, moreIfTold = 4;
 constexpr int mostInVain = 2;
 /// Bounds that differ by no more than this part are about the same.
 constexpr int64_t partAsGood = 64;
@@ -106,6 +107,8 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
       candidates.begin(), candidates.end(),
       [](const Candidate &a, const Candidate &b) { return a.bound > b.bound; });
   int64_t best = candidates.front().bound;
+  if (best > known)
+    effort *= moreIfTold;
   const auto end = std::find_if(
       candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
         return candidate.bound < best - best / partAsGood;

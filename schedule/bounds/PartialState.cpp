@@ -27,30 +27,18 @@ int64_t PartialState::earliest(const FlatProblem &flat, int letter,
   return time < never ? std::max(time, clock(flat.rankOf[stage])) : never;
 }
 
-/// What is in flight, starting with the oldest micro-batch that lacks an F, is
-/// held until all its F have run, and must fit beside what these take. Running
-/// the micro-batches one by one needs no more, so no rank can reach a state
-/// from which the caps allow no way on. If the graph has several ends, a rank
-/// may give back part of a micro-batch earlier.
-bool PartialState::fits(const FlatProblem &flat, int32_t stage,
-                        int letter) const {
-  const int32_t rank = flat.rankOf[stage];
-  const int64_t cap = flat.caps[rank];
-  if (held(rank) > cap - flat.takes[stage])
-    return false;
+PartialState::InFlight PartialState::inFlight(const FlatProblem &flat,
+                                              int32_t rank, int letter) const {
   const auto &all = flat.stagesOf[rank];
   if (all.size() == 1 || !flat.isSingleEnded)
-    return true;
-  auto started = [&](int32_t s) { return done(letter, s) + (s == stage); };
-  int64_t oldest = microbatches;
+    return {};
+  InFlight result{microbatches, 0};
   for (int32_t s : all)
-    oldest = std::min(oldest, started(s));
-  if (oldest == microbatches)
-    return true;
-  int64_t bytes = 0;
+    result.oldest = std::min(result.oldest, done(letter, s));
   for (int32_t s : all)
-    bytes += (std::max(started(s), oldest + 1) - oldest) * flat.takes[s];
-  return bytes <= cap;
+    result.bytes +=
+        std::max<int64_t>(1, done(letter, s) - result.oldest) * flat.takes[s];
+  return result;
 }
 
 int64_t PartialState::run(const FlatProblem &flat, int letter, int32_t stage,

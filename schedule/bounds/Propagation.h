@@ -77,10 +77,35 @@ public:
   /// Earliest start of the next task of a stage and letter, or `never` if
   /// something that it needs has not been started.
   int64_t earliest(const FlatProblem &flat, int letter, int32_t stage) const;
+  /// What is in flight, starting with the oldest micro-batch that lacks an F,
+  /// is held until all its F have run, and must fit beside what these take.
+  /// Running the micro-batches one by one needs no more, so no rank can reach a
+  /// state from which the caps allow no way on. If the graph has several ends,
+  /// a rank may give back part of a micro-batch earlier.
+  struct InFlight {
+    int64_t oldest = 0;
+    /// Of those in flight and of the rest of the oldest one. 0 if a rank always
+    /// finds a way on.
+    int64_t bytes = 0;
+  };
+  /// `letter` is the one that takes memory. The result holds until it runs on
+  /// the rank. O(stages of the rank).
+  InFlight inFlight(const FlatProblem &flat, int32_t rank, int letter) const;
   /// Whether the next F of the stage keeps the cap, and every micro-batch in
-  /// flight can still be finished after it: see the source. `letter` is the one
-  /// that takes memory.
-  bool fits(const FlatProblem &flat, int32_t stage, int letter = 0) const;
+  /// flight can still be finished after it, as it can now.
+  bool fits(const FlatProblem &flat, const InFlight &inFlight, int32_t stage,
+            int letter) const {
+    const int32_t rank = flat.rankOf[stage];
+    const int64_t cap = flat.caps[rank], takes = flat.takes[stage];
+    if (held(rank) > cap - takes || inFlight.bytes > cap)
+      return false;
+    return inFlight.bytes == 0 || done(letter, stage) == inFlight.oldest ||
+           inFlight.bytes + takes <= cap;
+  }
+  bool fits(const FlatProblem &flat, int32_t stage, int letter = 0) const {
+    return fits(flat, inFlight(flat, flat.rankOf[stage], letter), stage,
+                letter);
+  }
   /// Runs the next task of a stage and letter at `start`; returns its end.
   int64_t run(const FlatProblem &flat, int letter, int32_t stage,
               int64_t start);

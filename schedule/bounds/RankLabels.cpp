@@ -6,6 +6,7 @@
 #include "schedule/bounds/LabelLayer.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace rondo;
 
@@ -19,6 +20,11 @@ constexpr size_t mostOutOfReach = 64;
 /// layer is complete, and so many times those in reach of all groups.
 constexpr size_t leastOfGroup = 16, timesInReach = 4;
 
+/// When a task can start, and what is left of the objective then.
+struct Window {
+  int64_t head, rest;
+};
+
 class RankLabels {
 public:
   RankLabels(const FlatProblem &flat, const Propagation &propagation,
@@ -26,15 +32,24 @@ public:
       : flat(flat), propagation(propagation), chain(chain),
         operations(chain.operations), ceiling(ceiling), effort(effort),
         idle(idleOf(flat, propagation, chain.rank, Side::End)),
-        all(flat.microbatches) {
+        all(flat.microbatches),
+        made(LabelAt::ready + (1 + chain.stages()) * size_t(all)) {
     for (const RankChain::Operation &operation : operations)
       if (operation.letter == 1)
         leastInputGrad = std::min(leastInputGrad, operation.ns);
+    for (const RankChain::Operation &operation : operations) {
+      const auto &heads = propagation.heads(operation.letter),
+                 &tails = propagation.tails(operation.letter);
+      for (int32_t k = 0; k < all; ++k) {
+        const size_t task = flat.at(operation.stage, k);
+        windows.push_back({heads[task], operation.ns + tails[task]});
+      }
+      windows.push_back({never, 0});
+    }
   }
 
   LeastObjective solve() {
-    layer.clear();
-    LabelGroup &first = layer.at(LabelCounts{}).first;
+    LabelGroup &first = layer.restart();
     describe(first);
     first.labels = {0, 0};
     first.labels[LabelAt::cost] = floorOf(first, first.labels.data(), 0);
@@ -58,6 +73,7 @@ public:
       next.clear();
       for (size_t g = 0; g < layer.size(); ++g) {
         const LabelGroup &group = layer[g];
+        targets.fill(unknown);
         for (size_t at = 0; at < group.labels.size(); at += group.stride) {
           if (effort < 0)
             return {leastOfLayer(), true};
@@ -97,28 +113,36 @@ private:
     }
   }
 
-  /// Merges neighbours in the order of their numbers, the clock first, so that
-  /// those that differ little come together.
+  /// Merges neighbours in the order of the sums of their numbers, so that those
+  /// that differ little come together.
   void mergeInto(size_t left, LabelGroup &group) {
     isMerged = true;
     const size_t stride = group.stride, size = group.labels.size() / stride;
     order.clear();
-    for (size_t i = 0; i < size; ++i)
-      order.push_back(group.labels.data() + i * stride);
-    std::sort(
-        order.begin(), order.end(), [&](const int64_t *a, const int64_t *b) {
-          return std::lexicographical_compare(a, a + stride, b, b + stride);
-        });
+    for (size_t i = 0; i < size; ++i) {
+      const int64_t *label = group.labels.data() + i * stride;
+      order.emplace_back(std::accumulate(label, label + stride, int64_t(0)),
+                         label);
+    }
+    std::stable_sort(
+        order.begin(), order.end(),
+        [](const auto &a, const auto &b) { return a.first < b.first; });
     merged.clear();
     for (size_t part = 0; part < left; ++part) {
       const size_t from = size * part / left, to = size * (part + 1) / left;
-      merged.insert(merged.end(), order[from], order[from] + stride);
+      merged.insert(merged.end(), order[from].second,
+                    order[from].second + stride);
       int64_t *least = merged.data() + merged.size() - stride;
       for (size_t i = from + 1; i < to; ++i)
         for (size_t j = 0; j < stride; ++j)
-          least[j] = std::min(least[j], order[i][j]);
+          least[j] = std::min(least[j], order[i].second[j]);
     }
     group.labels.assign(merged.begin(), merged.end());
+  }
+
+  /// Of the next task of an operation.
+  const Window &window(const LabelCounts &counts, size_t operation) const {
+    return windows[operation * size_t(all + 1) + size_t(counts[operation])];
   }
 
   /// How many micro-batches wait for operations before this one.
@@ -145,12 +169,6 @@ private:
       const int32_t k = counts[i];
       group.left -= k * ns;
       group.held += k * (letter == 0 ? flat.takes[s] : -flat.inputGradFrees[s]);
-      group.head[i] = never;
-      group.rest[i] = 0;
-      if (k == all)
-        continue;
-      group.head[i] = propagation.heads(letter)[flat.at(s, k)];
-      group.rest[i] = ns + propagation.tails(letter)[flat.at(s, k)];
     }
     group.left += idleBeside(idle, group.left);
     int64_t taken = 0, returned = 0;
@@ -179,9 +197,9 @@ private:
     const int64_t clock = label[LabelAt::clock],
                   *ready = label + LabelAt::ready;
     for (size_t i = 0; i < operations.size(); ++i) {
-      if (group.head[i] >= never)
+      if (window(group.counts, i).head >= never)
         continue;
-      int64_t start = std::max(clock, group.head[i]);
+      int64_t start = std::max(clock, window(group.counts, i).head);
       if (isWaitedFor(group.counts, i))
         start = std::max(start, ready[before(group.counts, i)]);
       if (waitsForSlot(group, i))
@@ -189,7 +207,7 @@ private:
             std::max(start, group.slots > 0
                                 ? label[group.stride - group.slots]
                                 : clock + leastInputGrad + chain.slots.delay);
-      floor = std::max(floor, start + group.rest[i]);
+      floor = std::max(floor, start + window(group.counts, i).rest);
     }
     return std::max(floor, clock + group.left);
   }
@@ -218,12 +236,13 @@ private:
     for (size_t i = 0; i < size; ++i) {
       starts[i] = never;
       const RankChain::Operation &operation = operations[i];
-      if (group.head[i] >= never || (i > 0 && !isWaitedFor(counts, i)) ||
+      if (window(group.counts, i).head >= never ||
+          (i > 0 && !isWaitedFor(counts, i)) ||
           (operation.letter == 0 &&
            group.held + flat.takes[operation.stage] > flat.caps[chain.rank]) ||
           (waitsForSlot(group, i) && group.slots == 0))
         continue;
-      starts[i] = std::max(clock, group.head[i]);
+      starts[i] = std::max(clock, window(group.counts, i).head);
       if (i > 0)
         starts[i] = std::max(starts[i], ready[before(counts, i)]);
       if (waitsForSlot(group, i))
@@ -234,74 +253,84 @@ private:
     for (size_t i = 0; i < chain.weightGrads.size(); ++i)
       if (pending(counts, i) > 0)
         firstEnd = std::min(firstEnd, clock + flat.ns[2][chain.weightGrads[i]]);
-    size_t nextAt = 0;
     for (size_t i = 0; i < size; ++i) {
       const int64_t end = starts[i] + operations[i].ns;
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd) ||
-          starts[i] + group.rest[i] >= ceiling)
+          starts[i] + window(group.counts, i).rest >= ceiling)
         continue;
       // The micro-batch is no longer the first that waits for this operation,
       // and is the last of those that wait for the next one.
-      made = {end, label[LabelAt::cost]};
+      begin(end, label[LabelAt::cost]);
       const int64_t *from = ready, *to = ready + before(counts, i);
-      made.insert(made.end(), from, to);
+      take(from, to);
       from = i > 0 ? to + 1 : to;
+      int64_t *onwards = nullptr;
       if (i + 1 < size) {
         to = ready + before(counts, i + 2);
-        made.insert(made.end(), from, to);
-        int64_t next = end + operations[i].delay;
-        nextAt = made.size();
+        take(from, to);
+        onwards = madeEnd++;
+        *onwards = end + operations[i].delay;
         if (isWaitedFor(counts, i + 1))
-          next = std::max(next, made.back() + operations[i].spacing);
-        made.push_back(next);
+          *onwards = std::max(*onwards, onwards[-1] + operations[i].spacing);
         from = to;
       }
-      made.insert(made.end(), from, ready + before(counts, size));
-      made.insert(made.end(), slots + waitsForSlot(group, i),
-                  slots + group.slots);
+      take(from, ready + before(counts, size));
+      take(slots + waitsForSlot(group, i), slots + group.slots);
       if (operations[i].letter == 1 && chain.usesSlot(i))
-        made.push_back(end + chain.slots.delay);
+        *madeEnd++ = end + chain.slots.delay;
       // One of two gives way.
       if (i + 1 == chain.stages() && isWaitedFor(counts, i + 1))
-        if (auto meeting = chain.meeting(made[nextAt - 1], end)) {
-          const int64_t next = made[nextAt];
-          made[nextAt] = std::max(next, meeting->second);
-          add(counts, i);
+        if (auto meeting = chain.meeting(onwards[-1], end)) {
+          const int64_t alone = *onwards;
+          *onwards = std::max(alone, meeting->second);
+          add(group, i);
           made[LabelAt::cost] = label[LabelAt::cost];
-          made[nextAt - 1] = meeting->first;
-          made[nextAt] = std::max(next, meeting->first + operations[i].spacing);
+          onwards[-1] = meeting->first;
+          *onwards = std::max(alone, meeting->first + operations[i].spacing);
         }
-      add(counts, i);
+      add(group, i);
     }
     for (size_t i = 0; i < chain.weightGrads.size(); ++i)
       if (pending(counts, i) > 0) {
-        made.assign(label, label + group.stride);
-        made[LabelAt::clock] += flat.ns[2][chain.weightGrads[i]];
-        made[LabelAt::cost] =
-            std::max(made[LabelAt::cost],
-                     made[LabelAt::clock] + flat.endOffset[chain.rank]);
-        add(counts, size + i);
+        const int64_t end = clock + flat.ns[2][chain.weightGrads[i]];
+        begin(end,
+              std::max(label[LabelAt::cost], end + flat.endOffset[chain.rank]));
+        take(ready, label + group.stride);
+        add(group, size + i);
       }
+  }
+
+  /// Starts a new label.
+  void begin(int64_t clock, int64_t cost) {
+    made[LabelAt::clock] = clock;
+    made[LabelAt::cost] = cost;
+    madeEnd = made.data() + LabelAt::ready;
+  }
+  /// Times before the clock make no difference. Spacing and meeting agree:
+  /// neither delays a micro-batch behind one that can go on by now.
+  void take(const int64_t *from, const int64_t *to) {
+    for (; from < to; ++from)
+      *madeEnd++ = std::max(*from, made[LabelAt::clock]);
   }
 
   /// Whether no continuation of the second label is better than one of the
   /// first.
   static bool beats(const int64_t *label, const int64_t *other, size_t stride) {
-    if (label[LabelAt::clock] > other[LabelAt::clock] ||
-        label[LabelAt::cost] > other[LabelAt::cost])
-      return false;
-    for (size_t i = LabelAt::ready; i < stride; ++i)
-      if (label[i] > std::max(other[i], other[LabelAt::clock]))
+    for (size_t i = 0; i < stride; ++i)
+      if (label[i] > other[i])
         return false;
     return true;
   }
 
   /// Puts `made` into the next layer unless it is too long or beaten.
-  void add(LabelCounts counts, size_t counted) {
-    ++counts[counted];
-    auto [group, isNew] = next.at(counts);
-    if (isNew)
-      describe(group);
+  void add(const LabelGroup &from, size_t counted) {
+    if (targets[counted] == unknown) {
+      const auto [number, isNew] = next.after(from, counted);
+      targets[counted] = number;
+      if (isNew)
+        describe(next[number]);
+    }
+    LabelGroup &group = next[targets[counted]];
     made[LabelAt::cost] = floorOf(group, made.data(), made[LabelAt::cost]);
     const size_t stride = group.stride;
     effort -= 1 + int64_t(stride / 16);
@@ -328,7 +357,7 @@ private:
       kept += stride;
     }
     labels.resize(kept);
-    labels.insert(labels.end(), made.begin(), made.end());
+    labels.insert(labels.end(), made.data(), madeEnd);
     if (labels.size() / stride > mostOfGroup)
       mergeInto(mostOfGroup / 2, group);
   }
@@ -342,13 +371,20 @@ private:
   /// What the cap takes away at the end of the rank.
   const std::vector<IdlePoint> idle;
   const int32_t all;
+  /// Of each operation's tasks, and of one behind them that cannot start.
+  std::vector<Window> windows;
   int64_t leastInputGrad = never;
   bool isMerged = false;
   LabelLayer layer, next;
-  /// New labels.
+  /// A new label, and where its next number goes.
   std::vector<int64_t> made;
-  /// Those of a group, and what they are merged into.
-  std::vector<const int64_t *> order;
+  int64_t *madeEnd = nullptr;
+  /// The groups in the next layer of a group in this one, by what they count
+  /// more.
+  static constexpr size_t unknown = std::numeric_limits<size_t>::max();
+  std::array<size_t, std::tuple_size_v<LabelCounts>> targets;
+  /// Those of a group with their sums, and what they are merged into.
+  std::vector<std::pair<int64_t, const int64_t *>> order;
   std::vector<int64_t> merged;
   /// More labels of the same counts are merged at once.
   size_t mostOfGroup = 0;

@@ -39,11 +39,13 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
   choices.clear();
   for (int32_t r = 0; r < flat.ranks; ++r) {
     bool hasWeightGrad = false;
+    const PartialState::InFlight inFlight = state.inFlight(flat, r, 0);
     for (int32_t s : flat.stagesOf[r])
       for (int letter : {0, 1, 2}) {
         const int64_t start = state.earliest(flat, letter, s);
         if (start >= never ||
-            (letter == 0 && (state.banned(s) || !state.fits(flat, s))))
+            (letter == 0 &&
+             (state.banned(s) || !state.fits(flat, inFlight, s, 0))))
           continue;
         // W of stages with equal times and bytes are interchangeable.
         if (letter == 2) {

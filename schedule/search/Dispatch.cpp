@@ -25,36 +25,36 @@ static FlatProblem mirror(const FlatProblem &flat) {
 Alarms::Alarms(int32_t ranks) {
   while (leaves < ranks)
     leaves *= 2;
-  times.resize(leaves);
-  winner.resize(size_t(2) * leaves);
+  nodes.resize(size_t(2) * leaves);
   clear();
 }
 
 void Alarms::clear() {
-  std::fill(times.begin(), times.end(), never);
   for (int32_t i = 0; i < leaves; ++i)
-    winner[leaves + i] = i;
+    nodes[leaves + i] = {never, i};
   for (int32_t i = leaves; i-- > 1;)
-    winner[i] = winner[2 * i];
+    nodes[i] = nodes[2 * i];
 }
 
 void Alarms::set(int32_t rank, int64_t time) {
-  times[rank] = time;
-  for (int32_t i = (leaves + rank) / 2; i > 0; i /= 2) {
-    const int32_t left = winner[2 * i], right = winner[2 * i + 1];
-    const int32_t before = winner[i];
-    winner[i] = times[right] < times[left] ? right : left;
+  uint32_t i = uint32_t(leaves + rank);
+  nodes[i].time = time;
+  while ((i /= 2) > 0) {
+    const Node &left = nodes[2 * i], &right = nodes[2 * i + 1];
+    const Node &first = right.time < left.time ? right : left;
+    const int32_t before = nodes[i].rank;
     // Another rank comes first here, as before.
-    if (before != rank && winner[i] == before)
+    if (before != rank && first.rank == before)
       return;
+    nodes[i] = first;
   }
 }
 
 Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
-    : direction(direction),
+    : direction(direction), taker(direction == Direction::Backwards ? 2 : 0),
       flat(direction == Direction::Backwards ? mirror(given) : given),
-      state(flat), alarms(flat.ranks), work(flat.ranks), roomy(flat.caps),
-      made(flat.ranks), times(flat.ranks) {
+      state(flat), alarms(flat.ranks), work(flat.ranks), inFlight(flat.ranks),
+      roomy(flat.caps), made(flat.ranks), times(flat.ranks) {
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] +=
@@ -112,6 +112,8 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   if (direction == Direction::Backwards)
     for (int32_t rank = 0; rank < flat.ranks; ++rank)
       state.clock(rank) = -flat.endOffset[rank];
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    inFlight[rank] = state.inFlight(flat, rank, taker);
   left = work;
   for (std::vector<Code> &order : made)
     order.clear();
@@ -175,7 +177,7 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   for (int32_t s : flat.stagesOf[rank]) {
     const int64_t k = state.done(2, s);
     if (direction == Direction::Backwards) {
-      if (k == flat.microbatches || !state.fits(flat, s, 2))
+      if (k == flat.microbatches || !mayTake(s))
         continue;
       int64_t at;
       if (!pattern.targets[2].empty())
@@ -204,18 +206,6 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
     }
   }
   return chosen;
-}
-
-bool Dispatcher::fits(int letter, int32_t stage) const {
-  if (letter == 1)
-    return true;
-  const int32_t rank = flat.rankOf[stage];
-  if (state.held(rank) <= roomy[rank])
-    return true;
-  if (direction == Direction::Forwards)
-    return state.fits(flat, stage);
-  return state.done(2, stage) > state.done(0, stage) ||
-         state.fits(flat, stage, 2);
 }
 
 void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
@@ -302,6 +292,8 @@ void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
   const bool isForwards = direction == Direction::Forwards;
   if (!isForwards && letter != 1)
     state.held(rank) += letter == 2 ? flat.takes[stage] : -flat.takes[stage];
+  if (letter == taker)
+    inFlight[rank] = state.inFlight(flat, rank, taker);
   if (letter == 2)
     pending[rank] += isForwards ? -1 : 1;
   else if (letter == (isForwards ? 1 : 0))

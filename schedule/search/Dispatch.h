@@ -66,14 +66,19 @@ public:
   explicit Alarms(int32_t ranks);
   void clear();
   void set(int32_t rank, int64_t time);
-  int64_t time(int32_t rank) const { return times[rank]; }
+  int64_t time(int32_t rank) const { return nodes[leaves + rank].time; }
   /// The lowest of equal ranks; its time is `never` if all are.
-  int32_t first() const { return winner[1]; }
+  int32_t first() const { return nodes[1].rank; }
 
 private:
+  /// The first of those below. The root is 1, and the children of n are 2 n and
+  /// 2 n + 1.
+  struct Node {
+    int64_t time = never;
+    int32_t rank = 0;
+  };
   int32_t leaves = 1;
-  std::vector<int64_t> times;
-  std::vector<int32_t> winner;
+  std::vector<Node> nodes;
 };
 
 /// Runs a pattern in time order: F if it fits and every micro-batch can still
@@ -109,7 +114,17 @@ private:
   };
 
   int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
-  bool fits(int letter, int32_t stage) const;
+  bool fits(int letter, int32_t stage) const {
+    return letter == 1 ||
+           state.held(flat.rankOf[stage]) <= roomy[flat.rankOf[stage]] ||
+           (direction == Direction::Backwards &&
+            state.done(2, stage) > state.done(0, stage)) ||
+           mayTake(stage);
+  }
+  /// Whether what takes memory may run.
+  bool mayTake(int32_t stage) const {
+    return state.fits(flat, inFlight[flat.rankOf[stage]], stage, taker);
+  }
   void look(const Pattern &pattern, int letter, int32_t stage);
   Candidate &candidate(int letter, int32_t stage) {
     return candidates[slots[stage] + 1 - letter];
@@ -119,6 +134,8 @@ private:
   int32_t nextWeightGrad(const Pattern &pattern, int32_t rank) const;
 
   const Direction direction;
+  /// The one that takes memory.
+  const int taker;
   const FlatProblem flat;
   PartialState state;
   Alarms alarms;
@@ -130,6 +147,8 @@ private:
   /// By rank, the W that may run: forwards those whose I has run, backwards
   /// those that have run before their I.
   std::vector<int64_t> pending;
+  /// By rank.
+  std::vector<PartialState::InFlight> inFlight;
   /// By rank: if no more than this is held, any F fits.
   std::vector<int64_t> roomy;
   Orders made;
