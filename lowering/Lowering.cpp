@@ -4,6 +4,7 @@
 #include "lowering/Lowering.h"
 
 #include "lowering/Communication.h"
+#include "lowering/ReferenceOrders.h"
 #include "schedule/Iterations.h"
 #include "schedule/Repeating.h"
 

@@ -1,7 +1,7 @@
 //===- ReferenceOrders.cpp - What the reference and evaluations run -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "lowering/Communication.h"
+#include "lowering/ReferenceOrders.h"
 
 #include "schedule/EdgeTable.h"
 #include "schedule/PlaceGathers.h"

@@ -1,7 +1,7 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "lowering/Communication.h"
+#include "lowering/ReferenceOrders.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"

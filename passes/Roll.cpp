@@ -1,7 +1,6 @@
 //===- Roll.cpp - Fold written-out orders into loops ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "lowering/Communication.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 

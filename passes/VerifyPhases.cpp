@@ -1,8 +1,8 @@
 //===- VerifyPhases.cpp - The rules at the borders of phases --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "lowering/Communication.h"
 #include "lowering/Lowering.h"
+#include "lowering/ReferenceOrders.h"
 #include "passes/CheckedSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"

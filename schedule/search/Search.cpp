@@ -224,8 +224,9 @@ private:
       keep({argument.compute(problem, objective(), labels), argument.name});
   }
 
-  /// A label takes the time of two to six tasks; three quarters of the
-  /// remaining time are for schedules.
+  /// A label takes the time of one to six tasks, and bound L5 may take some
+  /// three times as many. At least two thirds of the remaining time are for
+  /// schedules.
   int64_t labelsForBounds(int64_t tasksInTime) const {
     return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks()) / 16,
                      int64_t(4000000)});

@@ -5,6 +5,7 @@
 
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
+#include "lowering/ReferenceOrders.h"
 
 #include "gtest/gtest.h"
 
