@@ -25,9 +25,9 @@ struct Candidate {
   bool isLimited;
 };
 
-/// A part of the effort is for a look at all ranks. If that tells something,
-/// what is left is worth so many times as much. After so many of the best ranks
-/// that tell no more with it, no other is tried.
+/// A part of the effort is for a look at all ranks. The best of them share what
+/// is left, or so many times as much if the look has raised the bound. After so
+/// many that tell no more, no other is tried.
 constexpr int64_t partToChoose = 4, moreIfTold = 4;
 constexpr int mostInVain = 2;
 /// Bounds that differ by no more than this part are about the same.
