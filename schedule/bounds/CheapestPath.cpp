@@ -2,77 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/CheapestPath.h"
-#include "schedule/bounds/HeldBytes.h"
-#include "schedule/bounds/RankChain.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace rondo;
-
-int64_t RankPath::work() const {
-  int64_t sum = 0;
-  for (const auto &list : {operations, leaves})
-    for (const Operation &operation : list)
-      sum += operation.ns;
-  return sum;
-}
-
-double RankPath::area() const {
-  double sum = 0;
-  for (const auto &list : {operations, leaves})
-    for (const Operation &operation : list)
-      sum += double(operation.frees) * double(operation.head + operation.ns) -
-             double(operation.takes) * double(operation.head);
-  return sum;
-}
-
-int64_t RankPath::slack(int64_t objective) const {
-  const Operation &last = operations.back();
-  return objective - last.tail - last.ns - last.head;
-}
-
-std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
-  const int32_t stages = flat.stages;
-  auto transfer = [&](int letter, int32_t s) {
-    return flat.messages[*flat.outputs(letter, s).begin()].transferNs();
-  };
-  // Earliest starts along the chain, and what follows an I.
-  const std::vector<int64_t> forwardHead = startsInChain(flat);
-  const std::vector<int64_t> inputHead(forwardHead.rbegin(),
-                                       forwardHead.rend());
-  std::vector<int64_t> tail(stages);
-  for (int32_t s = 0; s < stages; ++s) {
-    tail[s] = flat.ns[2][s] + flat.endOffset[flat.rankOf[s]];
-    if (s > 0)
-      tail[s] =
-          std::max(tail[s], transfer(1, s) + flat.ns[1][s - 1] + tail[s - 1]);
-  }
-  std::vector<RankPath> paths;
-  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    const std::vector<int32_t> &own = flat.stagesOf[rank];
-    RankPath path;
-    path.cap = usableCap(flat, rank);
-    path.endOffset = flat.endOffset[rank];
-    if (own.empty() || path.cap == 0)
-      continue;
-    for (int32_t s : own) {
-      const int64_t rest = inputHead[s] + flat.ns[1][s] + tail[s] -
-                           forwardHead[s] - flat.ns[0][s];
-      path.operations.push_back(
-          {flat.ns[0][s], forwardHead[s], rest, flat.takes[s], 0});
-    }
-    for (size_t i = own.size(); i-- > 0;) {
-      const int32_t s = own[i];
-      path.operations.push_back(
-          {flat.ns[1][s], inputHead[s], tail[s], 0, flat.inputGradFrees[s]});
-      path.leaves.push_back({flat.ns[2][s], inputHead[s] + flat.ns[1][s],
-                             path.endOffset, 0, flat.weightGradFrees[s]});
-    }
-    paths.push_back(std::move(path));
-  }
-  return paths;
-}
 
 CheapestPath::CheapestPath(const RankPath &path, int64_t objective,
                            std::vector<double> knotsGiven)

@@ -279,6 +279,19 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
   return flat;
 }
 
+std::vector<int64_t> FlatProblem::startsInChain() const {
+  std::vector<int64_t> starts = {0};
+  auto transferNs = [&](int letter, int32_t stage) {
+    return messages[*outputs(letter, stage).begin()].transferNs();
+  };
+  for (int32_t s = 0; s + 1 < stages; ++s)
+    starts.push_back(starts.back() + ns[0][s] + transferNs(0, s));
+  starts.push_back(starts.back() + ns[0][stages - 1]);
+  for (int32_t s = stages - 1; s > 0; --s)
+    starts.push_back(starts.back() + ns[1][s] + transferNs(1, s));
+  return starts;
+}
+
 void FlatProblem::reverse() {
   std::swap(ns[0], ns[1]);
   for (Message &message : messages) {

@@ -134,6 +134,10 @@ struct FlatProblem {
     return int64_t(edge) * microbatches + microbatch;
   }
 
+  /// When F of each stage, then I from the last stage back, would start for a
+  /// micro-batch that is alone. The problem is a chain. O(stages).
+  std::vector<int64_t> startsInChain() const;
+
   /// nullopt if a task other than F and R takes memory, or if a stage deals
   /// micro-batches to its homes.
   static std::optional<FlatProblem> of(const Problem &problem,

@@ -79,7 +79,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
   const int64_t estimate = propagation.estimate(PartialState(*flat)).bound;
   if (estimate >= never)
     return 0;
-  const std::vector<int64_t> starts = startsInChain(*flat);
+  const std::vector<int64_t> starts = flat->startsInChain();
   const int64_t known =
       std::max(estimate, idleBound(*flat, propagation, flat->microbatches));
   if (known >= ceiling)

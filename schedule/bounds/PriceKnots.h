@@ -11,7 +11,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
 #define RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
 
-#include "schedule/bounds/CheapestPath.h"
+#include "schedule/bounds/RankPath.h"
 
 namespace rondo {
 

@@ -23,6 +23,7 @@
 
 #include "schedule/bounds/PricedPaths.h"
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/CheapestPath.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
 #include "schedule/bounds/MatrixGame.h"

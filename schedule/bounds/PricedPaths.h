@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_PRICEDPATHS_H
 #define RONDO_SCHEDULE_BOUNDS_PRICEDPATHS_H
 
-#include "schedule/bounds/CheapestPath.h"
+#include "schedule/bounds/RankPath.h"
 
 namespace rondo {
 

@@ -38,19 +38,6 @@ static int64_t spacingBetween(const FlatProblem &flat,
   return spacing;
 }
 
-std::vector<int64_t> rondo::startsInChain(const FlatProblem &flat) {
-  std::vector<int64_t> starts = {0};
-  auto transferNs = [&](int letter, int32_t stage) {
-    return flat.messages[*flat.outputs(letter, stage).begin()].transferNs();
-  };
-  for (int32_t s = 0; s + 1 < flat.stages; ++s)
-    starts.push_back(starts.back() + flat.ns[0][s] + transferNs(0, s));
-  starts.push_back(starts.back() + flat.ns[0][flat.stages - 1]);
-  for (int32_t s = flat.stages - 1; s > 0; --s)
-    starts.push_back(starts.back() + flat.ns[1][s] + transferNs(1, s));
-  return starts;
-}
-
 RankChain::RankChain(const FlatProblem &flat,
                      const std::vector<int64_t> &starts, int32_t rank)
     : rank(rank), flat(&flat), starts(&starts) {

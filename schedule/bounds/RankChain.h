@@ -21,10 +21,6 @@
 
 namespace rondo {
 
-/// When F of each stage, then I from the last stage back, would start for a
-/// micro-batch that is alone. The problem is a chain. O(stages).
-std::vector<int64_t> startsInChain(const FlatProblem &flat);
-
 struct RankChain {
   static constexpr size_t maxStages = 4;
 

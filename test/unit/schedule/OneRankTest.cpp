@@ -31,7 +31,7 @@ int64_t leastOfRanks(const Problem &problem, int64_t effort, int64_t &limited) {
   Propagation propagation(*flat, true);
   if (propagation.estimate(PartialState(*flat)).bound >= never)
     return 0;
-  const std::vector<int64_t> starts = startsInChain(*flat);
+  const std::vector<int64_t> starts = flat->startsInChain();
   int64_t best = 0;
   for (int32_t rank = 0; rank < flat->ranks; ++rank) {
     const size_t stages = flat->stagesOf[rank].size();
@@ -153,7 +153,7 @@ int64_t leastOf(const Problem &problem, int32_t rank, int64_t effort,
   const FlatProblem flat = *FlatProblem::of(problem, BackwardCosts::Least);
   Propagation propagation(flat, true);
   propagation.estimate(PartialState(flat));
-  const std::vector<int64_t> starts = startsInChain(flat);
+  const std::vector<int64_t> starts = flat.startsInChain();
   RankChain chain(flat, starts, rank);
   change(chain);
   return leastObjective(flat, propagation, chain, anyCeiling, effort).ns;

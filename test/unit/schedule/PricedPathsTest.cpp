@@ -8,6 +8,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/CheapestPath.h"
 #include "schedule/bounds/MatrixGame.h"
 #include "schedule/bounds/PricedPaths.h"
 
