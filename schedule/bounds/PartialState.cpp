@@ -98,18 +98,16 @@ uint64_t PartialState::key() const {
   return hash;
 }
 
+// What differs most often comes first; counts, which hardly ever do, last.
 bool PartialState::dominates(const FlatProblem &flat,
                              const PartialState &other) const {
-  for (int64_t i = doneBegin; i < bannedBegin; ++i)
-    if (data[i] != other.data[i])
-      return false;
-  for (int64_t i = bannedBegin; i < arrivalBegin; ++i)
-    if (data[i] > other.data[i])
-      return false;
   for (int32_t r = 0; r < ranks; ++r)
     if (clock(r) > other.clock(r))
       return false;
   for (int64_t i = linkBegin; i < doneBegin; ++i)
+    if (data[i] > other.data[i])
+      return false;
+  for (int64_t i = bannedBegin; i < arrivalBegin; ++i)
     if (data[i] > other.data[i])
       return false;
   for (size_t e = 0; e < flat.messages.size(); ++e) {
@@ -119,5 +117,6 @@ bool PartialState::dominates(const FlatProblem &flat,
       if (arrival(int32_t(e), k) > other.arrival(int32_t(e), k))
         return false;
   }
-  return true;
+  return std::equal(data.begin() + doneBegin, data.begin() + bannedBegin,
+                    other.data.begin() + doneBegin);
 }

@@ -8,26 +8,35 @@
 using namespace rondo;
 
 /// What the rank must run before a task, counting only its own tasks. Calls
-/// come in order of k, without gaps.
-int64_t Propagation::workBefore(const PartialState &state, int letter,
-                                int32_t s, int32_t k) {
-  Work &work = works[letter][s];
-  const int64_t done = state.done(letter, s);
-  if (k > done && work.isSteady)
-    return work.ns += work.perMicrobatch;
-  work.ns = (k - done) * flat.ns[letter][s];
-  work.isSteady = true;
-  for (const Before &task : before[letter][s]) {
-    const int64_t count = k + 1 - state.done(task.letter, task.stage);
-    work.ns += std::max<int64_t>(0, count) * task.ns;
-    work.isSteady &= count >= 0;
+/// come in order of k, then of what must run first.
+int64_t Propagation::workBefore(const PartialState &state, const Row &row,
+                                int32_t k) {
+  const int64_t own = (k - row.done) * row.ns;
+  if (flat.isChain) {
+    const int64_t seen = workSeen[row.rank];
+    workSeen[row.rank] += own + row.ns;
+    return seen + own;
   }
-  return work.ns;
+  int64_t work = own;
+  const int64_t *done = state.done();
+  for (int32_t i = row.before.begin; i < row.before.end; ++i)
+    work += std::max<int64_t>(0, k + 1 - done[before[i].task]) * before[i].ns;
+  return work;
+}
+
+void Propagation::startRows(const PartialState &state) {
+  for (int letter : {0, 1})
+    for (int32_t s = 0; s < flat.stages; ++s) {
+      Row &row = rows[letter][s];
+      row.done = state.done(letter, s);
+      row.clock = state.clock(row.rank);
+    }
 }
 
 /// What has run gave its bytes back no later than this.
 void Propagation::startCursors(const PartialState &state) {
-  for (const auto &stages : flat.stagesOf) {
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    const auto &stages = flat.stagesOf[rank];
     int64_t freed = 0;
     for (int32_t s : stages)
       freed += state.done(1, s) * flat.inputGradFrees[s] +
@@ -36,11 +45,10 @@ void Propagation::startCursors(const PartialState &state) {
       Cursor &cursor = cursors[s];
       cursor.freed = freed;
       cursor.time = 0;
-      for (size_t i = 0; i < cursor.next.size(); ++i) {
-        const Release &release = releases[flat.rankOf[s]][i];
-        cursor.next[i] =
+      int32_t next = cursor.begin;
+      for (const Release &release : releases[rank])
+        nextReleases[next++] =
             int32_t(state.done(release.letter, stages[release.place]));
-      }
     }
   }
 }
@@ -83,14 +91,14 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
   const Need need = needOf(state, s, k);
   const std::vector<Release> &all = releases[flat.rankOf[s]];
   Cursor &cursor = cursors[s];
+  int32_t *next = &nextReleases[cursor.begin];
   while (cursor.freed < need.bytes) {
     int64_t first = never;
     size_t which = 0;
     for (size_t i = 0; i < all.size(); ++i) {
-      const int32_t next = cursor.next[i];
-      if (next >= limits[all[i].place])
+      if (next[i] >= limits[all[i].place])
         continue;
-      const int64_t end = all[i].heads[next] + all[i].ns;
+      const int64_t end = all[i].heads[next[i]] + all[i].ns;
       if (end < first) {
         first = end;
         which = i;
@@ -99,24 +107,25 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
     if (first == never)
       return never;
     cursor.freed += all[which].bytes;
-    ++cursor.next[which];
+    ++next[which];
     cursor.time = std::max(cursor.time, first);
   }
   return std::max(need.start, cursor.time);
 }
 
 /// When all that a task of letter F or I needs can have arrived.
-int64_t Propagation::arrivalFor(const PartialState &state, int letter,
-                                int32_t s, int32_t k) const {
+int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
+                                int32_t k) const {
   int64_t time = 0;
-  for (const Input &input : inputs[letter][s]) {
+  for (int32_t i = row.inputs.begin; i < row.inputs.end; ++i) {
+    const Input &input = inputs[i];
     const bool isSent = k < state.sent(input.edge);
     // Made, but held back: it takes no time on its link.
     const bool isMade =
-        !isSent && input.from >= 0 && k < state.done(letter, input.from);
+        !isSent && input.from >= 0 && k < state.done()[input.from];
     time = std::max(time, isSent   ? state.arrival(input.edge, k)
                           : isMade ? state.arrival(input.edge, k) +
-                                         flat.messages[input.edge].latencyNs
+                                         input.latencyNs
                                    : input.starts[k] + input.delay);
   }
   return time;
@@ -145,27 +154,27 @@ int64_t Propagation::endOfBan(const PartialState &state, int32_t s,
   return first;
 }
 
-int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
-                                 int32_t k) {
-  int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 0, s, k);
-  start = std::max(start, arrivalFor(state, 0, s, k));
-  if (k > state.done(0, s))
-    start = std::max(start, head[0][flat.at(s, k - 1)] + flat.ns[0][s]);
-  if (k == state.done(0, s) && state.banned(s))
+int64_t Propagation::forwardHead(const PartialState &state, const Row &row,
+                                 int32_t s, int32_t k) {
+  int64_t start = row.clock + workBefore(state, row, k);
+  start = std::max(start, arrivalFor(state, row, k));
+  if (k > row.done)
+    start = std::max(start, row.heads[k - 1] + row.ns);
+  else if (state.banned(s))
     start = std::max(start, endOfBan(state, s, k));
   if (withMemory)
     start = std::max(start, releaseTime(state, s, k));
   return start;
 }
 
-int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
-                                   int32_t k) {
-  int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 1, s, k);
-  if (k >= state.done(0, s))
-    start = std::max(start, head[0][flat.at(s, k)] + flat.ns[0][s]);
-  start = std::max(start, arrivalFor(state, 1, s, k));
-  if (k > state.done(1, s))
-    start = std::max(start, head[1][flat.at(s, k - 1)] + flat.ns[1][s]);
+int64_t Propagation::inputGradHead(const PartialState &state, const Row &row,
+                                   int32_t s, int32_t k) {
+  int64_t start = row.clock + workBefore(state, row, k);
+  if (const Row &forward = rows[0][s]; k >= forward.done)
+    start = std::max(start, forward.heads[k] + forward.ns);
+  start = std::max(start, arrivalFor(state, row, k));
+  if (k > row.done)
+    start = std::max(start, row.heads[k - 1] + row.ns);
   return start;
 }
 
@@ -203,40 +212,41 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   int32_t first = flat.microbatches;
   for (int32_t s = 0; s < flat.stages; ++s)
     first = std::min(first, int32_t(state.done(2, s)));
+  startRows(state);
   if (withMemory)
     startCursors(state);
-  auto isTooLate = [&](int letter, int32_t s, int64_t at) {
-    return head[letter][at] + flat.ns[letter][s] + tail.ns[letter][at] >=
-           ceiling;
+  auto isTooLate = [&](const Row &row, int32_t k) {
+    return row.heads[k] + row.ns + row.tails[k] >= ceiling;
+  };
+  auto startMessages = [&](const Row &row, int32_t k) {
+    for (int32_t i = row.serialOutputs.begin; i < row.serialOutputs.end; ++i)
+      if (k >= state.sent(serialOutputs[i]))
+        messageHead(state, serialOutputs[i], k);
   };
   for (int32_t k = first; k < flat.microbatches; ++k) {
+    std::fill(workSeen.begin(), workSeen.end(), 0);
     for (int32_t s = 0; s < flat.stages; ++s) {
-      if (k >= state.done(0, s)) {
-        const int64_t at = flat.at(s, k);
-        head[0][at] = std::min(never, forwardHead(state, s, k));
-        if (isTooLate(0, s, at))
+      const Row &row = rows[0][s];
+      if (k >= row.done) {
+        row.heads[k] = std::min(never, forwardHead(state, row, s, k));
+        if (isTooLate(row, k))
           return false;
       }
-      for (int32_t e : serialOutputs[0][s])
-        if (k >= state.sent(e))
-          messageHead(state, e, k);
+      startMessages(row, k);
     }
     for (int32_t s = flat.stages; s-- > 0;) {
-      const int64_t at = flat.at(s, k);
-      if (k >= state.done(1, s)) {
-        head[1][at] = std::min(never, inputGradHead(state, s, k));
-        if (isTooLate(1, s, at))
+      const Row &row = rows[1][s];
+      if (k >= row.done) {
+        row.heads[k] = std::min(never, inputGradHead(state, row, s, k));
+        if (isTooLate(row, k))
           return false;
       }
-      for (int32_t e : serialOutputs[1][s])
-        if (k >= state.sent(e))
-          messageHead(state, e, k);
-      if (k < state.done(2, s))
+      startMessages(row, k);
+      const int64_t done = state.done(2, s), at = flat.at(s, k);
+      if (k < done)
         continue;
-      int64_t start = state.clock(flat.rankOf[s]);
-      if (k >= state.done(1, s))
-        start = head[1][at] + flat.ns[1][s];
-      if (k > state.done(2, s))
+      int64_t start = k >= row.done ? row.heads[k] + row.ns : row.clock;
+      if (k > done)
         start = std::max(start, head[2][at - 1] + flat.ns[2][s]);
       head[2][at] = std::min(never, start);
     }

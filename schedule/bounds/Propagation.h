@@ -42,6 +42,8 @@ public:
   int64_t done(int letter, int32_t stage) const {
     return data[doneBegin + letter * stages + stage];
   }
+  /// The same, [letter * stages + stage].
+  const int64_t *done() const { return &data[doneBegin]; }
   /// How many messages of an edge have got their link.
   int64_t &sent(int32_t edge) { return data[sentBegin + edge]; }
   int64_t sent(int32_t edge) const { return data[sentBegin + edge]; }
@@ -158,17 +160,38 @@ public:
   void tighten(PartialState &state) const;
 
 private:
+  /// A piece of a list, [begin, end).
+  struct Part {
+    int32_t begin = 0, end = 0;
+  };
+  /// F or I of a stage, and where a state is in it: all that a head needs, in
+  /// one place.
+  struct Row {
+    int32_t rank = 0;
+    int64_t ns = 0;
+    /// By micro-batch.
+    int64_t *heads = nullptr;
+    const int64_t *tails = nullptr;
+    /// Of the lists of these names.
+    Part before, inputs, serialOutputs;
+    /// Of the state: how many have run, and the rank's clock.
+    int64_t done = 0, clock = 0;
+  };
   bool propagate(const PartialState &state, int64_t ceiling);
   int64_t endOfBan(const PartialState &state, int32_t s, int32_t k) const;
-  int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
-  int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
+  int64_t forwardHead(const PartialState &state, const Row &row, int32_t s,
+                      int32_t k);
+  int64_t inputGradHead(const PartialState &state, const Row &row, int32_t s,
+                        int32_t k);
   void messageHead(const PartialState &state, int32_t edge, int32_t k);
-  int64_t workBefore(const PartialState &state, int letter, int32_t s,
-                     int32_t k);
-  int64_t arrivalFor(const PartialState &state, int letter, int32_t s,
+  int64_t workBefore(const PartialState &state, const Row &row, int32_t k);
+  int64_t arrivalFor(const PartialState &state, const Row &row,
                      int32_t k) const;
-  void listTasksBefore();
-  void listInputs();
+  void listRows();
+  void listTasksBefore(Row &row, int letter, int32_t s);
+  void listInputs(Row &row, int letter, int32_t s);
+  void listReleases();
+  void startRows(const PartialState &state);
   void startCursors(const PartialState &state);
   struct Need {
     /// And not before this.
@@ -190,32 +213,31 @@ private:
   std::vector<int64_t> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;
-  /// A task that always runs before another one of its rank and micro-batch.
+  /// By letter, F or I, and stage.
+  std::array<std::vector<Row>, 2> rows;
+  /// Of a chain, by rank: the work of the tasks that workBefore() has seen for
+  /// this micro-batch, which all run before the next one.
+  std::vector<int64_t> workSeen;
+  /// Of other graphs: a task that always runs before another one of its rank
+  /// and micro-batch.
   struct Before {
-    int32_t letter, stage;
+    /// [letter * stages + stage].
+    int32_t task;
     int64_t ns;
   };
-  /// By letter, F or I, and stage: such tasks; and the edges whose messages
-  /// occupy their link.
-  std::array<std::vector<std::vector<Before>>, 2> before;
-  std::array<std::vector<std::vector<int32_t>>, 2> serialOutputs;
-  /// What workBefore() last returned for each of these stages, and what each
-  /// further micro-batch adds, once it adds the same each time.
-  struct Work {
-    int64_t ns = 0, perMicrobatch = 0;
-    bool isSteady = false;
-  };
-  std::array<std::vector<Work>, 2> works;
+  std::vector<Before> before;
   /// An edge that a task needs: it can have arrived at starts[k] + delay, its
-  /// message's time to get a link or its producer's start. `from` is the stage
-  /// that makes it if the message takes no time on its link, else -1.
+  /// message's time to get a link or its producer's start. `from` is the task
+  /// that makes it, [letter * stages + stage], if the message takes no time on
+  /// its link, else -1.
   struct Input {
     int32_t edge, from;
     const int64_t *starts;
-    int64_t delay;
+    int64_t delay, latencyNs;
   };
-  /// By letter, F or I, and stage.
-  std::array<std::vector<std::vector<Input>>, 2> inputs;
+  std::vector<Input> inputs;
+  /// Edges whose messages occupy their link.
+  std::vector<int32_t> serialOutputs;
   /// I or W of a stage, by its place on its rank, that gives bytes back.
   struct Release {
     int32_t place;
@@ -226,13 +248,14 @@ private:
   };
   /// By rank.
   std::vector<std::vector<Release>> releases;
-  /// Cursors of releaseTime(): for each stage, the next micro-batch of each
-  /// release of its rank; and what has been passed.
+  /// Of releaseTime(), by stage: its part of `nextReleases`, which holds the
+  /// next micro-batch of each release of its rank; and what has been passed.
   struct Cursor {
-    std::vector<int32_t> next;
+    int32_t begin = 0;
     int64_t freed = 0, time = 0;
   };
   std::vector<Cursor> cursors;
+  std::vector<int32_t> nextReleases;
   /// Scratch of releaseTime(), by position: how many micro-batches of a stage
   /// can have given bytes back.
   std::vector<int64_t> limits;
