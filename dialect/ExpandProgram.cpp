@@ -24,8 +24,8 @@ public:
         names(plan, problem.homes), messages(problem) {}
 
   FailureOr<ExpandedProgram> run();
-  /// Passes all actions to `take`, and each rank's number to `end`.
-  LogicalResult unroll(function_ref<void(Operation *, Action)> take,
+  /// Calls `run` with the body of each rank, and `end` with its number.
+  LogicalResult unroll(function_ref<LogicalResult(Unroller &, Region &)> run,
                        function_ref<void(int32_t)> end);
 
 private:
@@ -201,8 +201,9 @@ FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
                            << " with stage " << peer;
 }
 
-LogicalResult Expander::unroll(function_ref<void(Operation *, Action)> take,
-                               function_ref<void(int32_t)> end) {
+LogicalResult
+Expander::unroll(function_ref<LogicalResult(Unroller &, Region &)> run,
+                 function_ref<void(int32_t)> end) {
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), op);
   if (failed(ranks))
@@ -217,7 +218,7 @@ LogicalResult Expander::unroll(function_ref<void(Operation *, Action)> take,
   if (overlaps(op))
     unroller.setIterations(problem.iterations);
   for (auto [number, rank] : llvm::enumerate(*ranks)) {
-    if (rank && failed(unroller.run(rank.getBody(), take)))
+    if (rank && failed(run(unroller, rank.getBody())))
       return failure();
     end(static_cast<int32_t>(number));
   }
@@ -242,8 +243,10 @@ FailureOr<ExpandedProgram> Expander::run() {
       order.reserve(
           std::min(order.numActions() * int64_t(problem.numRanks()), most));
   };
-  if (failed(unroll([&](Operation *, Action action) { order.append(action); },
-                    end)))
+  auto append = [&](Unroller &unroller, Region &body) {
+    return unroller.run(body, order);
+  };
+  if (failed(unroll(append, end)))
     return failure();
   result.actions = std::move(actions);
   return result;
@@ -259,10 +262,13 @@ FailureOr<ExpandedProgram> rondo::pipe::expandProgram(ProgramOp op,
 std::vector<Operation *> rondo::pipe::writersOf(ProgramOp op,
                                                 const Problem &problem) {
   std::vector<Operation *> writers;
+  auto addWriters = [&](Unroller &unroller, Region &body) {
+    return unroller.run(body, [&](Operation *inner, Action) {
+      writers.push_back(inner);
+    });
+  };
   const LogicalResult unrolled =
-      Expander(op, problem)
-          .unroll([&](Operation *inner, Action) { writers.push_back(inner); },
-                  [](int32_t) {});
+      Expander(op, problem).unroll(addWriters, [](int32_t) {});
   assert(succeeded(unrolled) && "it has been expanded");
   (void)unrolled;
   return writers;

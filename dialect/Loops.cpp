@@ -41,6 +41,9 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
       if (failed(read(op.getRegion(0), depth + 1)))
         return failure();
       nodes[self].end = nodes.size();
+      nodes[self].isInnermost =
+          std::none_of(nodes.begin() + self + 1, nodes.end(),
+                       [](const Node &node) { return node.isLoop; });
       // Such a loop may have any number of trips.
       if (countActions(self + 1, nodes.size()) == 0)
         nodes[self].trips = 0;
@@ -119,16 +122,50 @@ LogicalResult Unroller::checkLeftOut(const Node &node, int64_t index) {
          << " micro-batches, numbered from 0";
 }
 
-LogicalResult Unroller::execute(size_t begin, size_t end,
-                                function_ref<void(Operation *, Action)> take) {
+int64_t Unroller::indexOf(const Node &leaf) const {
+  int64_t index = leaf.constant;
+  for (auto [position, factor] : leaf.terms)
+    index += variables[position] * factor;
+  return index;
+}
+
+/// Runs an innermost loop whose variable has been set, unless some index may be
+/// out of range. Most actions are in such loops.
+template <typename Take>
+bool Unroller::executeInnermost(size_t loop, Take &take) {
+  const Node &node = nodes[loop];
+  repeated.clear();
+  for (size_t i = loop + 1; i < node.end; ++i) {
+    const Node &leaf = nodes[i];
+    repeated.push_back({leaf.op, leaf.action, 0});
+    if (!leaf.hasIndex)
+      continue;
+    const int64_t first = indexOf(leaf);
+    int64_t &step = repeated.back().step;
+    for (auto [position, factor] : leaf.terms)
+      if (position == node.depth)
+        step += factor * node.step;
+    const int64_t last = first + step * (node.trips - 1);
+    if (std::min(first, last) < 0 || std::max(first, last) >= leaf.bound)
+      return false;
+    repeated.back().action.index = static_cast<uint64_t>(first);
+  }
+  for (int64_t trip = 0; trip < node.trips; ++trip)
+    for (Repeated &each : repeated) {
+      take(each.op, each.action);
+      each.action.index += static_cast<uint64_t>(each.step);
+    }
+  return true;
+}
+
+template <typename Take>
+LogicalResult Unroller::execute(size_t begin, size_t end, Take &take) {
   for (size_t i = begin; i < end;) {
     Node &node = nodes[i];
     if (!node.isLoop) {
       Action action = node.action;
       if (node.hasIndex) {
-        int64_t index = node.constant;
-        for (auto [position, factor] : node.terms)
-          index += variables[position] * factor;
+        const int64_t index = indexOf(node);
         if (index < 0 || index >= node.bound) {
           if (failed(checkLeftOut(node, index)))
             return failure();
@@ -142,18 +179,19 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
       continue;
     }
     variables[node.depth] = node.lower;
-    for (int64_t trip = 0; trip < node.trips; ++trip) {
-      if (failed(execute(i + 1, node.end, take)))
-        return failure();
-      variables[node.depth] += node.step;
-    }
+    if (!node.isInnermost || node.trips == 0 || !executeInnermost(i, take))
+      for (int64_t trip = 0; trip < node.trips; ++trip) {
+        if (failed(execute(i + 1, node.end, take)))
+          return failure();
+        variables[node.depth] += node.step;
+      }
     i = node.end;
   }
   return success();
 }
 
-LogicalResult Unroller::run(Region &body,
-                            function_ref<void(Operation *, Action)> take) {
+template <typename Take>
+LogicalResult Unroller::runAll(Region &body, Take &take) {
   nodes.clear();
   microbatches = plan.getMicrobatches();
   if (failed(read(body, 0)))
@@ -168,6 +206,16 @@ LogicalResult Unroller::run(Region &body,
            << "more than " << maxActions
            << " actions up to here; check the bounds of its loops";
   return execute(0, nodes.size(), take);
+}
+
+LogicalResult Unroller::run(Region &body,
+                            function_ref<void(Operation *, Action)> take) {
+  return runAll(body, take);
+}
+
+LogicalResult Unroller::run(Region &body, Schedule &order) {
+  auto append = [&](Operation *, Action action) { order.append(action); };
+  return runAll(body, append);
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,8 @@ public:
   mlir::LogicalResult
   run(mlir::Region &body,
       llvm::function_ref<void(mlir::Operation *, Action)> take);
+  /// Appends them to `order`.
+  mlir::LogicalResult run(mlir::Region &body, Schedule &order);
 
   /// From here on, what repeats runs as often as that many iterations need, and
   /// run() leaves out the actions of later ones.
@@ -46,7 +48,7 @@ private:
   struct Node {
     mlir::Operation *op = nullptr;
     /// A loop: `trips` times the nodes up to `end`.
-    bool isLoop = false;
+    bool isLoop = false, isInnermost = false;
     int64_t lower = 0, step = 0, trips = 0;
     size_t end = 0;
     unsigned depth = 0;
@@ -62,9 +64,11 @@ private:
   mlir::LogicalResult read(mlir::Region &body, unsigned depth);
   int64_t countActions(size_t begin, size_t end) const;
   mlir::LogicalResult checkLeftOut(const Node &node, int64_t index);
-  mlir::LogicalResult
-  execute(size_t begin, size_t end,
-          llvm::function_ref<void(mlir::Operation *, Action)> take);
+  int64_t indexOf(const Node &leaf) const;
+  template <typename Take> mlir::LogicalResult runAll(mlir::Region &, Take &);
+  template <typename Take>
+  mlir::LogicalResult execute(size_t begin, size_t end, Take &take);
+  template <typename Take> bool executeInnermost(size_t loop, Take &take);
 
   PlanOp plan;
   llvm::function_ref<mlir::FailureOr<Action>(mlir::Operation *)> prototype;
@@ -72,6 +76,14 @@ private:
   std::vector<Node> nodes;
   /// Loop variables by depth.
   llvm::SmallVector<int64_t, 8> variables;
+  /// Scratch of executeInnermost(): a leaf, its next action, and by how much
+  /// a trip moves the index.
+  struct Repeated {
+    mlir::Operation *op;
+    Action action;
+    int64_t step;
+  };
+  std::vector<Repeated> repeated;
   int64_t numActions = 0, microbatches = 0;
   /// 0: they do not overlap.
   int64_t iterations = 0;
