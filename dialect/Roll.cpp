@@ -40,9 +40,16 @@ struct NodeList {
     bases.insert(bases.end(), first, last);
     offsets.push_back(static_cast<int64_t>(bases.size()));
   }
-  void append(const NodeList &from, int64_t node) {
-    append(from.shapes[node], from.bases.data() + from.offsets[node],
-           from.bases.data() + from.offsets[node + 1]);
+  /// The nodes [begin, end) of another list.
+  void append(const NodeList &from, int64_t begin, int64_t end) {
+    const int64_t shift =
+        static_cast<int64_t>(bases.size()) - from.offsets[begin];
+    shapes.insert(shapes.end(), from.shapes.begin() + begin,
+                  from.shapes.begin() + end);
+    bases.insert(bases.end(), from.bases.begin() + from.offsets[begin],
+                 from.bases.begin() + from.offsets[end]);
+    for (int64_t node = begin; node < end; ++node)
+      offsets.push_back(from.offsets[node + 1] + shift);
   }
 };
 
@@ -180,8 +187,8 @@ bool Roller::foldLength(int64_t length) {
   bool isChanged = false;
   int64_t copied = 0;
   auto copyUpTo = [&](int64_t end) {
-    for (; copied < end; ++copied)
-      result.append(nodes, copied);
+    result.append(nodes, copied, end);
+    copied = end;
   };
   for (int64_t i = 0; i + 2 * length <= size;) {
     const int32_t *shape = nodes.shapes.data() + i;
