@@ -5,9 +5,11 @@
 #include "codegen/EmitTables.h"
 #include "codegen/Passes.h"
 #include "codegen/Predict.h"
+#include "passes/CheckedSchedules.h"
 #include "passes/Layers.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "passes/Threads.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/IR/Threading.h"
@@ -58,12 +60,14 @@ struct EmittedProgram {
 
 class Emitter {
 public:
-  /// `backend` is empty if the target names it.
+  /// `backend` is empty if the target names it; `checked` is null where nothing
+  /// is known of the schedules.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
-          bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures)
-      : module(module), figures(figures), name(name), isAdaptive(isAdaptive),
-        backend(backend), builder(module.getBodyRegion()),
-        loc(schedules.front()->getLoc()) {
+          bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures,
+          const pipe::CheckedSchedules *checked)
+      : module(module), figures(figures), checked(checked), name(name),
+        isAdaptive(isAdaptive), backend(backend),
+        builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
     for (pipe::ScheduleOp schedule : schedules)
       members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
     if (backend.empty() &&
@@ -90,6 +94,7 @@ private:
 
   ModuleOp module;
   pipe::ScheduleFigures &figures;
+  const pipe::CheckedSchedules *checked;
   StringRef name;
   const bool isAdaptive;
   StringRef backend;
@@ -190,11 +195,20 @@ LogicalResult Emitter::expand(EmittedProgram &emitted) {
     emitted.text.rankOfHome.push_back(home.rank);
   if (op.getKind() != pipe::ProgramKind::Pipeline)
     return success();
-  FailureOr<pipe::ExpandedSchedule> order =
-      pipe::expandSchedule(member.schedule, member.problem);
-  if (failed(order))
-    return failure();
-  predict(member.problem, order->schedule, emitted.program, emitted.text);
+  pipe::CheckedSchedule own;
+  const pipe::CheckedSchedule *known =
+      checked ? checked->of(member.schedule) : nullptr;
+  if (!known) {
+    FailureOr<pipe::ExpandedSchedule> order =
+        pipe::expandSchedule(member.schedule, member.problem);
+    if (failed(order))
+      return failure();
+    own.schedule = std::move(order->schedule);
+    own.simulation = simulate(member.problem, own.schedule);
+    known = &own;
+  }
+  predict(member.problem, known->schedule, known->simulation, emitted.program,
+          emitted.text);
   return success();
 }
 
@@ -307,7 +321,8 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
     emitFunction(builder, loc, function);
   }
   Problem &problem = members[emitted.member].problem;
-  text(programTables(emitted.text, problem, functions));
+  text(programTables(emitted.text, problem, functions,
+                     pipe::onThreadsOf(module.getContext())));
   text("} // namespace " + emitted.text.space + "\n");
 }
 
@@ -361,9 +376,11 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     bool isAdaptive = false;
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
+    const auto checked = getCachedAnalysis<pipe::CheckedSchedules>();
     if (failed(chosen) ||
         failed(Emitter(module, name, *chosen, isAdaptive, backend,
-                       getAnalysis<pipe::ScheduleFigures>())
+                       getAnalysis<pipe::ScheduleFigures>(),
+                       checked ? &checked->get() : nullptr)
                    .run()))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))

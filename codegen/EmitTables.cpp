@@ -172,13 +172,12 @@ static void writeWork(llvm::raw_ostream &os, const Problem &problem) {
   writeArray(os, "int64_t", "work_ns", ns);
 }
 
-std::string
-rondo::codegen::programTables(const ProgramText &program,
-                              const Problem &problem,
-                              llvm::ArrayRef<SharedFunction> functions) {
+std::string rondo::codegen::programTables(
+    const ProgramText &program, const Problem &problem,
+    llvm::ArrayRef<SharedFunction> functions, const ForEach &forEach) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << placeTable(program, problem);
+  os << placeTable(program, problem, forEach);
   writeCollectives(os, *program.program);
   if (hasStaging(*program.program)) {
     os << "// By rank: the pool where its collectives receive what they add.\n";

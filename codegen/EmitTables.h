@@ -10,6 +10,7 @@
 #define RONDO_CODEGEN_EMITTABLES_H
 
 #include "codegen/RankCode.h"
+#include "lowering/ForEach.h"
 #include "runtime/model/executable.h"
 #include "schedule/DelayTable.h"
 #include "schedule/Program.h"
@@ -82,7 +83,8 @@ std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.
 std::string programTables(const ProgramText &program, const Problem &problem,
-                          llvm::ArrayRef<SharedFunction> functions);
+                          llvm::ArrayRef<SharedFunction> functions,
+                          const ForEach &forEach);
 
 struct ExecutableText {
   std::string name;

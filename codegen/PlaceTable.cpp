@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 using namespace rondo;
 using namespace rondo::codegen;
@@ -66,24 +67,28 @@ int64_t mostNumbers(const Program &program, const Problem &problem) {
 } // namespace
 
 std::string rondo::codegen::placeTable(const ProgramText &text,
-                                       const Problem &problem) {
+                                       const Problem &problem,
+                                       const ForEach &forEach) {
   const Program &program = *text.program;
   const int64_t numbers = mostNumbers(program, problem);
   // By the slots that the parts stand for.
   std::map<List, std::vector<SlotPart>> partsOf;
-  Arrays arrays;
-  for (const Place &place : program.places) {
-    if (place.pool < 0)
-      continue;
-    auto [it, isNew] = partsOf.try_emplace(place.slotOf);
-    if (!isNew)
-      continue;
+  for (const Place &place : program.places)
+    if (place.pool >= 0)
+      partsOf.try_emplace(place.slotOf);
+  std::vector<std::pair<const List, std::vector<SlotPart>> *> lists;
+  for (auto &list : partsOf)
+    lists.push_back(&list);
+  forEach(lists.size(), [&](size_t i) {
+    auto &[slots, parts] = *lists[i];
     // Where iterations overlap, a run has any number of micro-batches.
-    it->second = text.overlap ? std::vector<SlotPart>{{0, place.slotOf}}
-                              : slotParts(place.slotOf, numbers);
-    for (const SlotPart &part : it->second)
+    parts = text.overlap ? std::vector<SlotPart>{{0, slots}}
+                         : slotParts(slots, numbers);
+  });
+  Arrays arrays;
+  for (const auto &[slots, parts] : partsOf)
+    for (const SlotPart &part : parts)
       arrays.add(part.repeated);
-  }
 
   std::string result;
   llvm::raw_string_ostream os(result);

@@ -11,7 +11,8 @@
 namespace rondo::codegen {
 
 /// The objects `pools` and `places`, and the arrays of slots that places share.
-std::string placeTable(const ProgramText &program, const Problem &problem);
+std::string placeTable(const ProgramText &program, const Problem &problem,
+                       const ForEach &forEach);
 
 } // namespace rondo::codegen
 

@@ -5,15 +5,14 @@
 
 #include "schedule/Iterations.h"
 #include "schedule/Residency.h"
-#include "schedule/Simulator.h"
 
 #include <algorithm>
 
 using namespace rondo;
 
 void rondo::codegen::predict(const Problem &problem, const Schedule &order,
+                             const Simulation &simulation,
                              const Program &program, ProgramText &text) {
-  Simulation simulation = simulate(problem, order);
   text.predictedNs = simulation.makespanNs;
   // What the schedule does not have: sums over homes, and launches that are
   // held back.

@@ -6,13 +6,15 @@
 
 #include "codegen/EmitTables.h"
 #include "schedule/Schedule.h"
+#include "schedule/Simulator.h"
 
 namespace rondo::codegen {
 
 /// Sets them in the text of a pipeline, from the one simulator. `order` is the
-/// schedule that `program` runs.
+/// schedule that `program` runs, and `simulation` is its own.
 void predict(const Problem &problem, const Schedule &order,
-             const Program &program, ProgramText &text);
+             const Simulation &simulation, const Program &program,
+             ProgramText &text);
 
 } // namespace rondo::codegen
 

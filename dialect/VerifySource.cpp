@@ -297,6 +297,21 @@ LogicalResult PlanOp::verifyRegions() {
   return verifyRecomputation(*this);
 }
 
+/// Of all stages, so that devices are counted once.
+static LogicalResult verifyRanks(PlanOp plan, ClusterOp cluster) {
+  const auto numDevices = static_cast<int64_t>(cluster.getDevices().size());
+  for (StageOp stage : plan.getBody().getOps<StageOp>())
+    for (int64_t rank : stage.getRanks())
+      if (rank >= numDevices)
+        return stage.emitError()
+                   .append("stage @", stage.getSymName(), " is on rank ", rank,
+                           ", but cluster @", cluster.getSymName(), " has ",
+                           numDevices, numDevices == 1 ? " device" : " devices")
+                   .attachNote(cluster.getLoc())
+               << "cluster @" << cluster.getSymName() << " is here";
+  return success();
+}
+
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *outside = (*this)->getParentOp();
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
@@ -316,9 +331,11 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
                        " state their sizes for the model's own")
                .attachNote(model.getLoc())
            << "model @" << model.getSymName() << " is here";
-  if (!tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr()))
+  auto cluster =
+      tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr());
+  if (!cluster)
     return emitUnknown<ClusterOp>(*this, "cluster", getCluster());
-  return success();
+  return verifyRanks(*this, cluster);
 }
 
 LogicalResult StageOp::verify() {
@@ -366,10 +383,8 @@ LogicalResult StageOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *outside = plan->getParentOp();
   auto model =
       tables.lookupNearestSymbolFrom<ModelOp>(outside, plan.getModelAttr());
-  auto cluster =
-      tables.lookupNearestSymbolFrom<ClusterOp>(outside, plan.getClusterAttr());
   // The plan reports that itself.
-  if (!model || !cluster)
+  if (!model)
     return success();
   for (auto name : getLayers().getAsRange<FlatSymbolRefAttr>())
     if (!tables.lookupSymbolIn<LayerOp>(model, name.getAttr()))
@@ -378,14 +393,5 @@ LogicalResult StageOp::verifySymbolUses(SymbolTableCollection &tables) {
                          model.getSymName())
                  .attachNote(model.getLoc())
              << "model @" << model.getSymName() << " is here";
-  int64_t numDevices = cluster.getDevices().size();
-  for (int64_t rank : getRanks())
-    if (rank >= numDevices)
-      return emitError()
-                 .append("stage @", getSymName(), " is on rank ", rank,
-                         ", but cluster @", cluster.getSymName(), " has ",
-                         numDevices, numDevices == 1 ? " device" : " devices")
-                 .attachNote(cluster.getLoc())
-             << "cluster @" << cluster.getSymName() << " is here";
   return verifyShares(*this, plan, model);
 }

@@ -10,6 +10,30 @@
 
 using namespace rondo;
 
+ActionRange rondo::firstOfEqualMicrobatches(ActionRange actions,
+                                            int32_t microbatches) {
+  const ActionRange none;
+  int64_t each = 0;
+  while (each < actions.size() && actions[each].isTask() &&
+         actions[each].index == 0)
+    ++each;
+  const int64_t all = each * microbatches;
+  if (each == 0 || all > actions.size())
+    return none;
+  for (int64_t k = each; k < all; ++k) {
+    Action before = actions[k - each];
+    ++before.index;
+    if (actions[k] != before)
+      return none;
+  }
+  // Behind them come steps and what goes with them.
+  const bool hasOthers =
+      std::any_of(actions.begin() + all, actions.end(), [](Action action) {
+        return action.traits().index != IndexMeaning::Step;
+      });
+  return hasOthers ? none : ActionRange{actions.first, actions.first + each};
+}
+
 void BufferLives::addLife(Lives &lives, int32_t buffer, int64_t index,
                           int64_t first, int64_t last) const {
   // A program whose order is its own may make a home's outputs in any order,
@@ -35,12 +59,11 @@ int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
   return later - starts - 1;
 }
 
-/// Finds the lives of all buffers whose actions are on one executing rank.
-void BufferLives::collectLives(int32_t rank, Lives &lives) const {
-  ActionRange actions = program.order.rank(rank);
-  auto table = [&](size_t names) {
-    return Positions(names, problem.microbatches);
-  };
+/// Finds the lives of all buffers of the first micro-batches, whose actions on
+/// one executing rank these are.
+void BufferLives::collectLives(int32_t rank, ActionRange actions,
+                               int32_t microbatches, Lives &lives) const {
+  auto table = [&](size_t names) { return Positions(names, microbatches); };
   // By home, and by edge.
   Positions forward = table(problem.numHomes()),
             inputGrad = table(problem.numHomes()),
@@ -116,7 +139,7 @@ void BufferLives::collectLives(int32_t rank, Lives &lives) const {
                     gradsOut = edges.outputs(h, ActionKind::InputGrad),
                     inputsAgain = edges.inputs(h, ActionKind::Recompute),
                     outputsAgain = edges.outputs(h, ActionKind::Recompute);
-    for (int64_t i = 0; i < problem.microbatches; ++i) {
+    for (int64_t i = 0; i < microbatches; ++i) {
       int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
               w = weightGrad.of(h, i);
       if (f >= 0) {
@@ -144,7 +167,7 @@ void BufferLives::collectLives(int32_t rank, Lives &lives) const {
           last = std::max(last, lastRead(e, i));
         // Without backwards, ranks would run ahead: one output beside the next.
         const int64_t next = i + 2 * homes[h].turns;
-        if (b < 0 && w < 0 && next < problem.microbatches)
+        if (b < 0 && w < 0 && next < microbatches)
           last = std::min(last, forward.of(h, next) - 1);
         if (last >= 0)
           addLife(lives, own(BufferKind::Output), i, f, last);

@@ -15,6 +15,11 @@
 
 namespace rondo {
 
+/// The actions of the first micro-batch of a rank that does the same for all of
+/// them, one after the other, without messages: no buffer of one then meets
+/// those of another. Empty where the rank is no such. O(actions).
+ActionRange firstOfEqualMicrobatches(ActionRange actions, int32_t microbatches);
+
 /// The lives of a program's buffers, but for state. The program must keep rule
 /// L1, and all that is passed must outlive this.
 class BufferLives {
@@ -32,16 +37,24 @@ public:
   /// rank).
   std::vector<Life> of(int32_t rank) const {
     std::vector<Life> lives;
+    const ActionRange actions = program.order.rank(rank);
     // About as many: most actions make or fill one.
-    lives.reserve(program.order.rank(rank).size());
-    collectLives(rank, lives);
+    lives.reserve(actions.size());
+    collectLives(rank, actions, problem.microbatches, lives);
     collectMovedLives(rank, lives);
+    return lives;
+  }
+  /// Of the first micro-batch alone, whose actions these are.
+  std::vector<Life> ofFirstMicrobatch(int32_t rank, ActionRange actions) const {
+    std::vector<Life> lives;
+    collectLives(rank, actions, /*microbatches=*/1, lives);
     return lives;
   }
 
 private:
   using Lives = std::vector<Life>;
-  void collectLives(int32_t rank, Lives &lives) const;
+  void collectLives(int32_t rank, ActionRange actions, int32_t microbatches,
+                    Lives &lives) const;
   void collectMovedLives(int32_t rank, Lives &lives) const;
   void addLife(Lives &lives, int32_t buffer, int64_t index, int64_t first,
                int64_t last) const;

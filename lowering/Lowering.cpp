@@ -60,14 +60,17 @@ static std::optional<Fault> repeatProgram(const Problem &window,
   return std::nullopt;
 }
 
-/// Makes the program of the tasks.
+/// Makes the program of the tasks; `known` is how these run, if not null.
 static std::optional<Fault> addMessages(const PlanFigures &plan,
-                                        LoweredProgram &lowered) {
-  Simulation simulation =
-      simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
+                                        LoweredProgram &lowered,
+                                        const Simulation *known) {
+  Simulation own;
+  if (!known)
+    own = simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
+  const Simulation &simulation = known ? *known : own;
   if (!simulation.complete) {
     Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-    fault.cycle = std::move(simulation.cycle);
+    fault.cycle = simulation.cycle;
     return fault;
   }
   lowered.program = insertCommunication(lowered.executing, lowered.tasks,
@@ -78,10 +81,10 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   return repeatProgram(lowered.executing, lowered.program);
 }
 
-Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
-                                                  const Problem &problem,
-                                                  const Schedule &schedule,
-                                                  const ForEach &forEach) {
+Result<std::vector<LoweredProgram>>
+lowerSchedule(const PlanFigures &plan, const Problem &problem,
+              const Schedule &schedule, const ForEach &forEach,
+              const Simulation *simulation) {
   if (problem.iterations == 1 && schedule.hasCounts())
     return makeFault<FaultKind::CountInOneIteration>();
   std::vector<LoweredProgram> programs;
@@ -101,7 +104,10 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
   // The pipeline, which has most to do, first.
   forEach(programs.size(), [&](size_t i) {
     const size_t which = programs.size() - 1 - i;
-    faults[which] = addMessages(plan, programs[which]);
+    const bool isSchedule =
+        programs[which].kind == ProgramKind::Pipeline && !schedule.hasCounts();
+    faults[which] =
+        addMessages(plan, programs[which], isSchedule ? simulation : nullptr);
   });
   for (std::optional<Fault> &fault : faults)
     if (fault)

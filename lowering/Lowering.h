@@ -93,10 +93,12 @@ struct PlanFigures {
 Problem executingProblem(ProgramKind kind, const Problem &problem);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and
-/// without memory. `problem` is the plan's. O(actions).
+/// without memory. `problem` is the plan's. `simulation` is the schedule's,
+/// with its times, where it is known. O(actions).
 Result<std::vector<LoweredProgram>>
 lowerSchedule(const PlanFigures &plan, const Problem &problem,
-              const Schedule &schedule, const ForEach &forEach = inTurn);
+              const Schedule &schedule, const ForEach &forEach = inTurn,
+              const Simulation *simulation = nullptr);
 
 /// What planning memory finds wrong with one of several programs.
 struct MemoryFault {

@@ -137,11 +137,18 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
   const BufferLives lives(problem, homes, program, simulation, numbers, sizes);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
-    const int64_t positions = program.order.rank(rank).size();
-    needed[r] = problem.iterations > 1
-                    ? assignRings(lives.of(rank), sizes, positions, program)
-                    : assignSlots(lives.of(rank), sizes, positions,
-                                  problem.microbatches, program);
+    const ActionRange actions = program.order.rank(rank);
+    if (problem.iterations > 1) {
+      needed[r] = assignRings(lives.of(rank), sizes, actions.size(), program);
+      return;
+    }
+    const ActionRange first =
+        firstOfEqualMicrobatches(actions, problem.microbatches);
+    needed[r] = first.empty()
+                    ? assignSlots(lives.of(rank), sizes, actions.size(),
+                                  problem.microbatches, program)
+                    : assignSlots(lives.ofFirstMicrobatch(rank, first), sizes,
+                                  first.size(), /*microbatches=*/1, program);
   });
   for (const auto &ofRank : needed) {
     if (auto *fault = std::get_if<Fault>(&ofRank))

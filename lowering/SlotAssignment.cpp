@@ -78,13 +78,44 @@ private:
   int64_t position = 0;
 };
 
+/// Slots that a buffer has had, the one that it has had last behind all others.
+class HadSlots {
+public:
+  /// One that it has not had.
+  void add(int32_t slot) {
+    std::rotate(slots.begin(), slots.begin() + first, slots.end());
+    first = 0;
+    slots.push_back(slot);
+  }
+  /// Moves the first slot for which `isFree` holds, of which there is one, to
+  /// the end, and returns it. O(1) where that is the first of all.
+  template <typename IsFree> int32_t takeAgain(IsFree isFree) {
+    size_t at = first;
+    while (!isFree(slots[at]))
+      at = next(at);
+    const int32_t slot = slots[at];
+    for (; at != first; at = before(at))
+      slots[at] = slots[before(at)];
+    slots[first] = slot;
+    first = next(first);
+    return slot;
+  }
+
+private:
+  size_t next(size_t at) const { return at + 1 == slots.size() ? 0 : at + 1; }
+  size_t before(size_t at) const { return (at == 0 ? slots.size() : at) - 1; }
+
+  /// In order from `first` on, around the end.
+  std::vector<int32_t> slots;
+  size_t first = 0;
+};
+
 /// A buffer.
 struct User {
   int32_t buffer = 0;
   /// Of the pools.
   int32_t pool = 0;
-  /// Slots that it has had, the one that it has had last behind all others.
-  std::deque<int32_t> had;
+  HadSlots had;
   /// How many of these are free.
   int32_t numFree = 0;
 };
@@ -106,9 +137,9 @@ struct SlotPool {
     if (slot < 0) {
       slot = numUsed < most ? numUsed++ : longestFree();
       slots[slot].users.push_back(&user);
+      user.had.add(slot);
       ++user.numFree;
     }
-    user.had.push_back(slot);
     slots[slot].freeSince = -1;
     for (User *other : slots[slot].users)
       --other->numFree;
@@ -133,12 +164,8 @@ private:
   int32_t takeAgain(User &user) {
     if (user.numFree == 0)
       return -1;
-    auto it = std::find_if(user.had.begin(), user.had.end(), [&](int32_t slot) {
-      return slots[slot].freeSince >= 0;
-    });
-    const int32_t slot = *it;
-    user.had.erase(it);
-    return slot;
+    return user.had.takeAgain(
+        [&](int32_t slot) { return slots[slot].freeSince >= 0; });
   }
   int32_t longestFree() {
     for (;; free.pop_front())

@@ -6,6 +6,7 @@
 
 #include "dialect/Pipe.h"
 #include "schedule/Schedule.h"
+#include "schedule/Simulator.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -13,24 +14,30 @@
 
 namespace rondo::pipe {
 
-/// The orders that pipe-verify-scheduled has expanded and found to keep all
-/// rules, as an analysis of the module, so that what follows need not check
-/// them again. A pass that changes a schedule or its plan must not preserve it.
+/// A schedule that keeps all rules, and how it runs, with its times.
+struct CheckedSchedule {
+  Schedule schedule;
+  Simulation simulation;
+};
+
+/// Those that pipe-verify-scheduled has expanded, as an analysis of the module,
+/// so that what follows need neither check nor simulate them again. A pass that
+/// changes a schedule or its plan must not preserve it.
 class CheckedSchedules {
 public:
   explicit CheckedSchedules(mlir::Operation *) {}
 
-  void add(ScheduleOp op, Schedule schedule) {
+  void add(ScheduleOp op, CheckedSchedule schedule) {
     known[op] = std::move(schedule);
   }
   /// Null where nothing is known of it.
-  const Schedule *of(ScheduleOp op) const {
+  const CheckedSchedule *of(ScheduleOp op) const {
     auto it = known.find(op);
     return it == known.end() ? nullptr : &it->second;
   }
 
 private:
-  llvm::DenseMap<mlir::Operation *, Schedule> known;
+  llvm::DenseMap<mlir::Operation *, CheckedSchedule> known;
 };
 
 } // namespace rondo::pipe

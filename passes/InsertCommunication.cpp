@@ -37,7 +37,7 @@ struct InsertCommunication
     for (ScheduleOp schedule : schedules)
       if (failed(lower(schedule)))
         return signalPassFailure();
-    markAnalysesPreserved<ScheduleFigures>();
+    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
   }
 
   LogicalResult lower(ScheduleOp schedule);
@@ -85,8 +85,12 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   const auto collectives =
       figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
   const Schedule *checked = nullptr;
+  const Simulation *simulation = nullptr;
   if (auto known = getCachedAnalysis<CheckedSchedules>())
-    checked = known->get().of(schedule);
+    if (const CheckedSchedule *found = known->get().of(schedule)) {
+      checked = &found->schedule;
+      simulation = &found->simulation;
+    }
   // Its window has been expanded, and keeps all rules but these.
   if (!checked && window && !checkMemory(*problem, window->schedule) &&
       !checkSteps(*problem, window->schedule, collectives))
@@ -104,7 +108,7 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
     own = std::move(expanded->schedule);
   }
   auto lowered = lowerSchedule(figures, *problem, checked ? *checked : own,
-                               onThreadsOf(&getContext()));
+                               onThreadsOf(&getContext()), simulation);
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/ReferenceOrders.h"
+#include "passes/CheckedSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
@@ -26,7 +27,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
          executables(getOperation()))
       if (failed(plan(schedules)))
         return signalPassFailure();
-    markAnalysesPreserved<ScheduleFigures>();
+    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
   }
 
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);

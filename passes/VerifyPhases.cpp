@@ -198,14 +198,16 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
     if (failed(expanded))
       return failure();
-    std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
+    Simulation simulation;
+    std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule,
+                                               &simulation, /*keepTimes=*/true);
     if (!fault)
       fault = checkSteps(*problem, expanded->schedule, collectivesOf(schedule));
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault) {
-      getAnalysis<CheckedSchedules>().add(schedule,
-                                          std::move(expanded->schedule));
+      getAnalysis<CheckedSchedules>().add(
+          schedule, {std::move(expanded->schedule), std::move(simulation)});
       return verifyPromises(schedule);
     }
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);

@@ -3,6 +3,7 @@
 
 #include "test/unit/lowering/Fixture.h"
 
+#include "lowering/BufferLives.h"
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 #include "lowering/ReferenceOrders.h"
@@ -36,6 +37,36 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
     EXPECT_NE(a.kind(), ActionKind::Send);
     EXPECT_NE(a.kind(), ActionKind::Recv);
   }
+}
+
+TEST(MemoryPlan, OnlyMicrobatchesThatDoTheSameAreEqual) {
+  using Kind = ActionKind;
+  const std::vector<Action> equal = {
+      {Kind::Forward, 0, 0}, {Kind::Forward, 1, 0},  {Kind::Backward, 1, 0},
+      {Kind::Forward, 0, 1}, {Kind::Forward, 1, 1},  {Kind::Backward, 1, 1},
+      {Kind::Step, 0, 0},    {Kind::AllReduce, 0, 0}};
+  auto sizeOfFirst = [](const std::vector<Action> &actions,
+                        int32_t microbatches = 2) {
+    return firstOfEqualMicrobatches(
+               {actions.data(), actions.data() + actions.size()}, microbatches)
+        .size();
+  };
+  EXPECT_EQ(sizeOfFirst(equal), 3);
+  // What another rank sends may come at any time.
+  std::vector<Action> other = equal;
+  other[0] = {Kind::Recv, 0, 0};
+  EXPECT_EQ(sizeOfFirst(other), 0);
+  other = equal;
+  std::swap(other[3], other[4]);
+  EXPECT_EQ(sizeOfFirst(other), 0);
+  other = equal;
+  other[5].index = 0;
+  EXPECT_EQ(sizeOfFirst(other), 0);
+  other = equal;
+  other.push_back({Kind::WeightGrad, 0, 0});
+  EXPECT_EQ(sizeOfFirst(other), 0);
+  EXPECT_EQ(sizeOfFirst(equal, 3), 0);
+  EXPECT_EQ(sizeOfFirst({equal.begin() + 6, equal.end()}), 0);
 }
 
 TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
