@@ -60,7 +60,9 @@ public:
 private:
   int32_t leafShape(uint64_t key);
   int32_t loopShape(int64_t count, int64_t first, int64_t length);
-  std::vector<int64_t> blockLengths() const;
+  int64_t shortLengths() const;
+  std::vector<int64_t> longLengths() const;
+  bool foldLengths();
   bool foldLength(int64_t length);
   int64_t runLength(int64_t first, int64_t length) const;
   bool isWorthwhile(int64_t first, int64_t length, int64_t count) const;
@@ -151,17 +153,21 @@ bool Roller::isWorthwhile(int64_t first, int64_t length, int64_t count) const {
   return count > 2 || runLength(first + length, length) <= 2;
 }
 
-/// Lengths of blocks that may repeat, ascending. All short ones are tried. A
-/// longer one must be the distance of equal shapes as often as one repetition
-/// needs, so there are at most about sqrt(8 n) of them.
-std::vector<int64_t> Roller::blockLengths() const {
+/// All block lengths up to this one are tried.
+int64_t Roller::shortLengths() const {
+  return std::min(nodes.size() / 2,
+                  maxComparisons / std::max<int64_t>(nodes.size(), 1));
+}
+
+/// Greater lengths of blocks that may repeat, ascending. Each must be the
+/// distance of equal shapes as often as one repetition needs, so there are at
+/// most about sqrt(8 n) of them.
+std::vector<int64_t> Roller::longLengths() const {
   constexpr int numOccurrences = 4;
   const int64_t size = nodes.size();
-  int64_t allUpTo =
-      std::min(size / 2, maxComparisons / std::max<int64_t>(size, 1));
   std::vector<int64_t> lengths;
-  for (int64_t length = 1; length <= allUpTo; ++length)
-    lengths.push_back(length);
+  if (shortLengths() == size / 2)
+    return lengths;
   std::vector<int64_t> support(size / 2 + 1, 0);
   // By shape: its last positions, latest first.
   std::vector<std::array<int64_t, numOccurrences>> seen(shapes.size(),
@@ -174,10 +180,26 @@ std::vector<int64_t> Roller::blockLengths() const {
     std::rotate(positions.begin(), positions.end() - 1, positions.end());
     positions.front() = i;
   }
-  for (int64_t length = allUpTo + 1; length <= size / 2; ++length)
+  for (int64_t length = shortLengths() + 1; length <= size / 2; ++length)
     if (support[length] >= length)
       lengths.push_back(length);
   return lengths;
+}
+
+/// Short lengths first: what they leave is seldom long. False if nothing
+/// repeats.
+bool Roller::foldLengths() {
+  bool isChanged = false;
+  const int64_t allUpTo = shortLengths();
+  for (int64_t length = 1; length <= allUpTo && 2 * length <= nodes.size();
+       ++length)
+    isChanged |= foldLength(length);
+  if (isChanged)
+    return true;
+  for (int64_t length : longLengths())
+    if (2 * length <= nodes.size())
+      isChanged |= foldLength(length);
+  return isChanged;
 }
 
 /// Replaces each run of blocks of `length` nodes with a loop.
@@ -254,12 +276,7 @@ std::vector<RollNode> Roller::run(const std::vector<RollLeaf> &leaves) {
     nodes.bases.push_back(leaf.index);
     nodes.offsets.push_back(static_cast<int64_t>(nodes.bases.size()));
   }
-  bool isChanged = true;
-  while (isChanged) {
-    isChanged = false;
-    for (int64_t length : blockLengths())
-      if (2 * length <= nodes.size())
-        isChanged |= foldLength(length);
+  while (foldLengths()) {
   }
   std::vector<RollNode> result;
   std::vector<const int64_t *> strides;
