@@ -12,7 +12,6 @@
 #include "passes/Threads.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
-#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -224,7 +223,7 @@ LogicalResult Emitter::expandAll() {
     if (failed(collectPrograms(member)))
       return failure();
   std::atomic<bool> isExpanded{true};
-  parallelFor(module.getContext(), 0, programs.size(), [&](size_t i) {
+  pipe::forEachProgram(module.getContext(), programs.size(), [&](size_t i) {
     if (failed(expand(programs[i])))
       isExpanded = false;
   });

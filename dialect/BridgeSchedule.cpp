@@ -152,27 +152,21 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
   OpBuilder builder(op.getContext());
   Location loc = op.getLoc();
   Block *body = &op.getBody().emplaceBlock();
-  int32_t writing = 0;
-  auto write = [&](OpBuilder &inner, Location at, Action action,
+  builder.setInsertionPointToEnd(body);
+  auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
     writeTask(inner, at, action, names.stageOf(action.subject),
-              names.replicaOf(action.subject, writing), map, indices);
+              names.replicaOf(action.subject, rank), map, indices);
   };
-  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-    writing = rank;
-    builder.setInsertionPointToEnd(body);
-    enterBody(builder, RankOp::create(builder, loc, rank));
-    if (repeating)
-      writeRepeating(builder, loc, *repeating, rank, each, write);
-    else
-      writeRolled(builder, loc, schedule.rank(rank), write);
-  }
+  if (repeating)
+    writeRepeatingRanks(builder, loc, *repeating, each, write);
+  else
+    writeRanks(builder, loc, schedule, write);
   for (const auto &[link, messages] : schedule.linkOrders) {
     builder.setInsertionPointToEnd(body);
-    writing = link.first;
     enterBody(builder,
               LinkOrderOp::create(builder, loc, link.first, link.second));
-    writeRolled(builder, loc, rangeOf(messages), write);
+    writeRolled(builder, loc, link.first, rangeOf(messages), write);
   }
   return success();
 }

@@ -26,8 +26,8 @@ public:
   void writeMemory();
 
 private:
-  void writeAction(OpBuilder &inner, Location at, Action action,
-                   AffineMapAttr map, ValueRange indices);
+  void writeAction(OpBuilder &inner, Location at, int32_t rank, Action action,
+                   AffineMapAttr map, ValueRange indices) const;
 
   OpBuilder &builder;
   Location loc;
@@ -35,12 +35,11 @@ private:
   const Problem &problem;
   const MessageNumbers messages;
   const HomeNames names;
-  /// Whose order is being written.
-  int32_t rank = 0;
 };
 
-void Folder::writeAction(OpBuilder &inner, Location at, Action action,
-                         AffineMapAttr map, ValueRange indices) {
+void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
+                         Action action, AffineMapAttr map,
+                         ValueRange indices) const {
   switch (action.kind()) {
   case ActionKind::Send:
   case ActionKind::Recv: {
@@ -110,14 +109,13 @@ void Folder::writeMemory() {
 }
 
 void Folder::write(ProgramOp op) {
-  Block *body = &op.getBody().emplaceBlock();
-  builder.setInsertionPointToEnd(body);
+  builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   for (auto [number, collective] : llvm::enumerate(program.collectives))
     writeCollective(builder, loc, number, collective, names);
   writeMemory();
-  auto write = [&](OpBuilder &inner, Location at, Action action,
+  auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
-    writeAction(inner, at, action, map, indices);
+    writeAction(inner, at, rank, action, map, indices);
   };
   std::optional<Repeating> repeating;
   if (overlaps(op)) {
@@ -127,22 +125,11 @@ void Folder::write(ProgramOp op) {
     if (auto *there = std::get_if<Repeating>(&found))
       repeating = std::move(*there);
   }
-  auto enter = [&](int32_t number) {
-    rank = number;
-    builder.setInsertionPointToEnd(body);
-    enterBody(builder, RankOp::create(builder, loc, rank));
-  };
-  if (!repeating)
-    return writeRolledRanks(builder, loc, program.order, write,
-                            [&](int32_t number, function_ref<void()> writeAll) {
-                              enter(number);
-                              writeAll();
-                            });
-  for (int32_t number = 0; number < program.order.numRanks(); ++number) {
-    enter(number);
-    writeRepeating(builder, loc, *repeating, number, problem.microbatchesEach(),
-                   write);
-  }
+  if (repeating)
+    writeRepeatingRanks(builder, loc, *repeating, problem.microbatchesEach(),
+                        write);
+  else
+    writeRanks(builder, loc, program.order, write);
 }
 
 } // namespace

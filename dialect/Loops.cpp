@@ -233,8 +233,8 @@ struct OpenLoop {
 
 class LoopWriter {
 public:
-  LoopWriter(OpBuilder &builder, Location loc, ActionWriter write)
-      : builder(builder), loc(loc), write(write) {}
+  LoopWriter(OpBuilder &builder, Location loc, int32_t rank, ActionWriter write)
+      : builder(builder), loc(loc), rank(rank), write(write) {}
 
   /// Around all of it: the variable of a pipe.repeat, which counts iterations.
   void repeat(Value counts, int64_t microbatches) {
@@ -253,6 +253,7 @@ private:
 
   OpBuilder &builder;
   Location loc;
+  int32_t rank;
   ActionWriter write;
   SmallVector<OpenLoop> loops;
   Value iteration;
@@ -290,7 +291,7 @@ void LoopWriter::writeLeaf(const RollNode &leaf) {
     operands.push_back(loop.variable);
   }
   AffineMap map = AffineMap::get(operands.size(), 0, sum + constant);
-  write(builder, loc, action, AffineMapAttr::get(map), operands);
+  write(builder, loc, rank, action, AffineMapAttr::get(map), operands);
 }
 
 /// Calls `visit` with each leaf under the node.
@@ -342,41 +343,54 @@ static std::vector<RollNode> rollActions(ActionRange actions) {
   return roll(leaves);
 }
 
-void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
+void rondo::pipe::writeRolled(OpBuilder &builder, Location loc, int32_t rank,
                               ActionRange actions, ActionWriter write) {
-  LoopWriter(builder, loc, write).writeAll(rollActions(actions));
+  LoopWriter(builder, loc, rank, write).writeAll(rollActions(actions));
 }
 
-void rondo::pipe::writeRolledRanks(
-    OpBuilder &builder, Location loc, const Schedule &order, ActionWriter write,
-    function_ref<void(int32_t rank, function_ref<void()> write)> writeRank) {
-  // What does not repeat takes ten times the memory of its actions.
-  constexpr int32_t ranksAtOnce = 64;
-  for (int32_t first = 0; first < order.numRanks(); first += ranksAtOnce) {
-    std::vector<std::vector<RollNode>> rolled(
-        std::min(ranksAtOnce, order.numRanks() - first));
-    parallelFor(builder.getContext(), 0, rolled.size(), [&](size_t i) {
-      rolled[i] = rollActions(order.rank(first + static_cast<int32_t>(i)));
-    });
-    for (size_t i = 0; i < rolled.size(); ++i)
-      writeRank(first + static_cast<int32_t>(i),
-                [&] { LoopWriter(builder, loc, write).writeAll(rolled[i]); });
-  }
+/// Makes an op for each rank, with a body by `writeBody`, apart from all others
+/// until it is there.
+static void
+writeRanks(OpBuilder &builder, Location loc, int32_t count,
+           function_ref<void(OpBuilder &, int32_t rank)> writeBody) {
+  MLIRContext *context = builder.getContext();
+  std::vector<Operation *> ranks(count);
+  parallelFor(context, 0, ranks.size(), [&](size_t r) {
+    const auto rank = static_cast<int32_t>(r);
+    OpBuilder own(context);
+    auto op = RankOp::create(own, loc, rank);
+    enterBody(own, op);
+    writeBody(own, rank);
+    ranks[r] = op;
+  });
+  for (Operation *rank : ranks)
+    builder.insert(rank);
 }
 
-void rondo::pipe::writeRepeating(OpBuilder &builder, Location loc,
-                                 const Repeating &order, int32_t rank,
-                                 int64_t microbatchesEach, ActionWriter write) {
-  writeRolled(builder, loc, order.opening.rank(rank), write);
-  const ActionRange repeated = order.repeated.rank(rank);
-  if (repeated.empty())
-    return;
-  auto op = RepeatOp::create(builder, loc, int64_t(order.iterations));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&op.getBody().front());
-  LoopWriter writer(builder, loc, write);
-  writer.repeat(op.getVariable(), microbatchesEach);
-  writer.writeAll(rollActions(repeated));
+void rondo::pipe::writeRanks(OpBuilder &builder, Location loc,
+                             const Schedule &order, ActionWriter write) {
+  ::writeRanks(builder, loc, order.numRanks(),
+               [&](OpBuilder &own, int32_t rank) {
+                 writeRolled(own, loc, rank, order.rank(rank), write);
+               });
+}
+
+void rondo::pipe::writeRepeatingRanks(OpBuilder &builder, Location loc,
+                                      const Repeating &order,
+                                      int64_t microbatchesEach,
+                                      ActionWriter write) {
+  auto writeBody = [&](OpBuilder &own, int32_t rank) {
+    writeRolled(own, loc, rank, order.opening.rank(rank), write);
+    const ActionRange repeated = order.repeated.rank(rank);
+    if (repeated.empty())
+      return;
+    auto op = RepeatOp::create(own, loc, int64_t(order.iterations));
+    own.setInsertionPointToEnd(&op.getBody().front());
+    LoopWriter writer(own, loc, rank, write);
+    writer.repeat(op.getVariable(), microbatchesEach);
+    writer.writeAll(rollActions(repeated));
+  };
+  ::writeRanks(builder, loc, order.opening.numRanks(), writeBody);
 }
 
 bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,

@@ -90,27 +90,25 @@ private:
   bool isOnce = false;
 };
 
-/// Makes an op for the action, with the index as a map of loop variables.
+/// Makes an op for an action of the rank, with the index as a map of loop
+/// variables. Several threads may call it at once.
 using ActionWriter =
-    llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, Action,
-                            mlir::AffineMapAttr, mlir::ValueRange)>;
+    llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, int32_t rank,
+                            Action, mlir::AffineMapAttr, mlir::ValueRange)>;
 
-/// Rolls the actions and writes them at the builder's insertion point.
-void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
-                 ActionRange actions, ActionWriter write);
-/// Rolls those of every rank on the context's threads, and then calls
-/// `writeRank` with each rank and what writes its actions at the builder's
+/// Rolls the actions, which are of the rank, and writes them at the builder's
 /// insertion point.
-void writeRolledRanks(
-    mlir::OpBuilder &builder, mlir::Location loc, const Schedule &order,
-    ActionWriter write,
-    llvm::function_ref<void(int32_t rank, llvm::function_ref<void()> write)>
-        writeRank);
-/// The same for a rank of an order that repeats, where each iteration has so
-/// many micro-batches.
-void writeRepeating(mlir::OpBuilder &builder, mlir::Location loc,
-                    const Repeating &order, int32_t rank,
-                    int64_t microbatchesEach, ActionWriter write);
+void writeRolled(mlir::OpBuilder &builder, mlir::Location loc, int32_t rank,
+                 ActionRange actions, ActionWriter write);
+/// Writes an op for every rank of the order at the builder's insertion point;
+/// on the context's threads.
+void writeRanks(mlir::OpBuilder &builder, mlir::Location loc,
+                const Schedule &order, ActionWriter write);
+/// The same of an order that repeats, where each iteration has so many
+/// micro-batches.
+void writeRepeatingRanks(mlir::OpBuilder &builder, mlir::Location loc,
+                         const Repeating &order, int64_t microbatchesEach,
+                         ActionWriter write);
 
 /// Makes the op of a task or a step; false if the kind is another. `replica` is
 /// null where the home is the stage's own on the rank.

@@ -9,6 +9,7 @@
 #include "schedule/Repeating.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -194,18 +195,29 @@ void checkLowered(std::vector<CheckedProgram> &programs,
     std::optional<Fault> contents, messages, memory;
   };
   std::vector<Faults> found(programs.size());
-  // Messages take longest, and their rules need no other.
-  forEach(2 * programs.size(), [&](size_t i) {
-    const LoweredProgram &lowered = *programs[i / 2].lowered;
-    const PlanFigures &plan = *programs[i / 2].plan;
-    Faults &faults = found[i / 2];
-    if (i % 2 == 0) {
+  std::vector<size_t> largestFirst(programs.size());
+  std::iota(largestFirst.begin(), largestFirst.end(), size_t(0));
+  auto sizeOf = [&](size_t i) {
+    return programs[i].lowered->program.order.numActions();
+  };
+  std::stable_sort(largestFirst.begin(), largestFirst.end(),
+                   [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
+  // No rule needs another. Messages take longest, then memory.
+  forEach(3 * programs.size(), [&](size_t i) {
+    const size_t which = largestFirst[i % programs.size()];
+    const LoweredProgram &lowered = *programs[which].lowered;
+    const PlanFigures &plan = *programs[which].plan;
+    Faults &faults = found[which];
+    switch (i / programs.size()) {
+    case 0:
       faults.messages = checkMessages(lowered);
-      return;
-    }
-    faults.contents = checkContents(lowered, plan);
-    if (!faults.contents)
+      break;
+    case 1:
       faults.memory = checkMemory(lowered, plan);
+      break;
+    default:
+      faults.contents = checkContents(lowered, plan);
+    }
   });
   for (size_t i = 0; i < programs.size(); ++i) {
     CheckedProgram &each = programs[i];

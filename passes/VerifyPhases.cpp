@@ -12,7 +12,6 @@
 #include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
-#include "mlir/IR/Threading.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -299,7 +298,8 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 /// Checks the programs of one schedule.
 void findFaults(MutableArrayRef<LoweredOp> programs) {
   MLIRContext *context = programs.front().op.getContext();
-  parallelForEach(context, programs, [](LoweredOp &each) {
+  forEachProgram(context, programs.size(), [&](size_t i) {
+    LoweredOp &each = programs[i];
     FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
     FailureOr<LoweredProgram> lowered = failure();
     if (succeeded(problem))
@@ -308,14 +308,13 @@ void findFaults(MutableArrayRef<LoweredOp> programs) {
     if (!each.isUnreadable)
       each.lowered = std::move(*lowered);
   });
-  // The pipeline, which has most to do, is the last.
   std::vector<CheckedProgram> checked;
-  for (const LoweredOp &each : llvm::reverse(programs))
+  for (const LoweredOp &each : programs)
     if (!each.isUnreadable)
       checked.push_back({&each.lowered, each.plan, std::nullopt});
   checkLowered(checked, onThreadsOf(context));
   auto next = checked.begin();
-  for (LoweredOp &each : llvm::reverse(programs)) {
+  for (LoweredOp &each : programs) {
     if (each.isUnreadable)
       continue;
     each.fault = std::move((next++)->fault);
