@@ -7,12 +7,12 @@
 #include "lowering/SlotParts.h"
 #include "schedule/BufferNumbers.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 using namespace rondo;
 using namespace rondo::codegen;
@@ -72,18 +72,15 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
   const Program &program = *text.program;
   const int64_t numbers = mostNumbers(program, problem);
   // By the slots that the parts stand for.
-  std::map<List, std::vector<SlotPart>> partsOf;
+  llvm::MapVector<llvm::ArrayRef<int32_t>, std::vector<SlotPart>> partsOf;
   for (const Place &place : program.places)
     if (place.pool >= 0)
       partsOf.try_emplace(place.slotOf);
-  std::vector<std::pair<const List, std::vector<SlotPart>> *> lists;
-  for (auto &list : partsOf)
-    lists.push_back(&list);
-  forEach(lists.size(), [&](size_t i) {
-    auto &[slots, parts] = *lists[i];
+  forEach(partsOf.size(), [&](size_t i) {
+    auto &[slots, parts] = partsOf.begin()[i];
     // Where iterations overlap, a run has any number of micro-batches.
-    parts = text.overlap ? std::vector<SlotPart>{{0, slots}}
-                         : slotParts(slots, numbers);
+    parts = text.overlap ? std::vector<SlotPart>{{0, slots.vec()}}
+                         : slotParts(slots.vec(), numbers);
   });
   Arrays arrays;
   for (const auto &[slots, parts] : partsOf)

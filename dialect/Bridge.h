@@ -118,14 +118,13 @@ mlir::FailureOr<ExpandedProgram> expandProgram(ProgramOp op,
 /// memory as the order.
 std::vector<mlir::Operation *> writersOf(ProgramOp op, const Problem &problem);
 
-/// Makes a program of `schedule` at the builder's insertion point.
-ProgramOp foldProgram(mlir::OpBuilder &builder, mlir::Location loc,
-                      llvm::StringRef name, ScheduleOp schedule,
-                      ProgramKind kind, const Program &program,
-                      const Problem &problem);
-
+/// Makes a program of `schedule` without a body, which foldProgram() then has
+/// to write, at the builder's insertion point.
+ProgramOp createProgram(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::StringRef name, ScheduleOp schedule,
+                        ProgramKind kind);
 /// Replaces the body of `op` and its arena by the program. All other attributes
-/// stay.
+/// stay. Several threads may write programs of a module at once.
 void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
 /// Replaces the arena of `op`, its pools and its places by the program's. The
 /// order and the collectives are those that it has.

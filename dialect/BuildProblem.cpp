@@ -102,12 +102,12 @@ static Recomputation recomputationOf(StageOp stage,
 
 /// The costs of a stage are those on the first of its ranks; they take longer,
 /// or shorter, on devices that state another speed.
-static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
+static void slowDown(const std::vector<int64_t> &flopsPerUs, Problem &problem,
+                     int32_t stage) {
   const HomeRange homes = problem.homes.of(stage);
-  SmallVector<DeviceOp, 0> devices = cluster.getDevices();
-  const int64_t usual = devices[homes.begin()->rank].getFlopsPerUs();
+  const int64_t usual = flopsPerUs[homes.begin()->rank];
   for (const Home &home : homes) {
-    const int64_t own = devices[home.rank].getFlopsPerUs();
+    const int64_t own = flopsPerUs[home.rank];
     if (own == usual || own == 0 || usual == 0)
       continue;
     for (const ActionTraits &traits : actionTable.rows)
@@ -153,9 +153,11 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   }
 
   DenseMap<StringAttr, int32_t> rankOf;
+  std::vector<int64_t> flopsPerUs;
   for (auto [rank, device] : llvm::enumerate(cluster.getDevices())) {
     rankOf[device.getSymNameAttr()] = static_cast<int32_t>(rank);
     problem.memoryCaps.push_back(device.getMemoryBytes());
+    flopsPerUs.push_back(device.getFlopsPerUs());
   }
   if (auto link = cluster.getLink())
     problem.link = linkOf(*link);
@@ -209,7 +211,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
           static_cast<int32_t>(number), recomputationOf(stage, inputs[number]),
           costs->getRecomputeNs(), costs->getRecomputedBytes(),
           costs->getCheckpointBytes());
-    slowDown(cluster, problem, static_cast<int32_t>(number));
+    slowDown(flopsPerUs, problem, static_cast<int32_t>(number));
     outputBytes.push_back(costs->getOutputBytes());
   }
   if (!problem.recomputation.empty())

@@ -263,9 +263,8 @@ std::vector<Operation *> rondo::pipe::writersOf(ProgramOp op,
                                                 const Problem &problem) {
   std::vector<Operation *> writers;
   auto addWriters = [&](Unroller &unroller, Region &body) {
-    return unroller.run(body, [&](Operation *inner, Action) {
-      writers.push_back(inner);
-    });
+    return unroller.run(
+        body, [&](Operation *inner, Action) { writers.push_back(inner); });
   };
   const LogicalResult unrolled =
       Expander(op, problem).unroll(addWriters, [](int32_t) {});

@@ -134,15 +134,12 @@ void Folder::write(ProgramOp op) {
 
 } // namespace
 
-ProgramOp rondo::pipe::foldProgram(OpBuilder &builder, Location loc,
-                                   StringRef name, ScheduleOp schedule,
-                                   ProgramKind kind, const Program &program,
-                                   const Problem &problem) {
-  auto op = ProgramOp::create(builder, loc, builder.getStringAttr(name),
-                              FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
-                              kind, DenseI64ArrayAttr());
-  foldProgram(program, problem, op);
-  return op;
+ProgramOp rondo::pipe::createProgram(OpBuilder &builder, Location loc,
+                                     StringRef name, ScheduleOp schedule,
+                                     ProgramKind kind) {
+  return ProgramOp::create(builder, loc, builder.getStringAttr(name),
+                           FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
+                           kind, DenseI64ArrayAttr());
 }
 
 static void setArena(const Program &program, ProgramOp op) {

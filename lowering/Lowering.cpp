@@ -82,33 +82,41 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   return repeatProgram(lowered.executing, lowered.program);
 }
 
+/// The tasks that a program of the schedule must hold.
+static Schedule tasksOf(const LoweredProgram &lowered, const Problem &problem,
+                        const Schedule &schedule) {
+  switch (lowered.kind) {
+  case ProgramKind::Sequential:
+    return sequentialSchedule(lowered.executing, unitsOf(problem, schedule));
+  case ProgramKind::Evaluation:
+    return evaluationSchedule(lowered.executing);
+  case ProgramKind::Pipeline:
+    break;
+  }
+  return schedule.hasCounts() ? withSingleBackwards(schedule) : schedule;
+}
+
 Result<std::vector<LoweredProgram>>
 lowerSchedule(const PlanFigures &plan, const Problem &problem,
               const Schedule &schedule, const ForEach &forEach,
               const Simulation *simulation) {
   if (problem.iterations == 1 && schedule.hasCounts())
     return makeFault<FaultKind::CountInOneIteration>();
-  std::vector<LoweredProgram> programs;
-  Problem sequential = executingProblem(ProgramKind::Sequential, problem);
-  Schedule inTurn = sequentialSchedule(sequential, unitsOf(problem, schedule));
-  programs.push_back({ProgramKind::Sequential, std::move(sequential),
-                      std::move(inTurn), Program()});
-  programs.push_back({ProgramKind::Evaluation,
-                      executingProblem(ProgramKind::Evaluation, problem),
-                      Schedule(), Program()});
-  programs.back().tasks = evaluationSchedule(programs.back().executing);
-  programs.push_back(
-      {ProgramKind::Pipeline, problem,
-       schedule.hasCounts() ? withSingleBackwards(schedule) : schedule,
-       Program()});
+  std::vector<LoweredProgram> programs(3);
+  programs[0].kind = ProgramKind::Sequential;
+  programs[1].kind = ProgramKind::Evaluation;
+  programs[2].kind = ProgramKind::Pipeline;
   std::vector<std::optional<Fault>> faults(programs.size());
   // The pipeline, which has most to do, first.
   forEach(programs.size(), [&](size_t i) {
     const size_t which = programs.size() - 1 - i;
+    LoweredProgram &lowered = programs[which];
+    lowered.executing = executingProblem(lowered.kind, problem);
+    lowered.tasks = tasksOf(lowered, problem, schedule);
     const bool isSchedule =
-        programs[which].kind == ProgramKind::Pipeline && !schedule.hasCounts();
+        lowered.kind == ProgramKind::Pipeline && !schedule.hasCounts();
     faults[which] =
-        addMessages(plan, programs[which], isSchedule ? simulation : nullptr);
+        addMessages(plan, lowered, isSchedule ? simulation : nullptr);
   });
   for (std::optional<Fault> &fault : faults)
     if (fault)

@@ -93,9 +93,11 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
     return failure();
   // Its messages are placed for a network that the cluster does not state.
   builder.setInsertionPointAfter(schedule);
-  foldProgram(builder, written.getLoc(),
-              programName(schedule, rondo::ProgramKind::Pipeline), schedule,
-              ProgramKind::Pipeline, candidate.program, problem);
+  ProgramOp program =
+      createProgram(builder, written.getLoc(),
+                    programName(schedule, rondo::ProgramKind::Pipeline),
+                    schedule, ProgramKind::Pipeline);
+  foldProgram(candidate.program, problem, program);
   return schedule;
 }
 

@@ -9,6 +9,9 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <utility>
+#include <vector>
+
 using namespace mlir;
 
 namespace rondo::pipe {
@@ -113,13 +116,18 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);
   builder.setInsertionPointAfter(schedule);
+  std::vector<std::pair<ProgramOp, const LoweredProgram *>> programs;
   for (const LoweredProgram &program :
        std::get<std::vector<LoweredProgram>>(lowered))
     if (!isWritten(program.kind))
-      foldProgram(builder, schedule.getLoc(),
-                  programName(schedule, program.kind), schedule,
-                  dialectKind(program.kind), program.program,
-                  program.executing);
+      programs.push_back({createProgram(builder, schedule.getLoc(),
+                                        programName(schedule, program.kind),
+                                        schedule, dialectKind(program.kind)),
+                          &program});
+  forEachProgram(&getContext(), programs.size(), [&](size_t i) {
+    auto [op, program] = programs[i];
+    foldProgram(program->program, program->executing, op);
+  });
   return success();
 }
 

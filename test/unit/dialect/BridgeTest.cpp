@@ -143,8 +143,9 @@ TEST_F(Bridge, ProgramsAreLossless) {
   }
   mlir::OpBuilder builder(&context);
   builder.setInsertionPointToEnd(module->getBody());
-  ProgramOp op = foldProgram(builder, schedule.getLoc(), "lowered", schedule,
-                             ProgramKind::Pipeline, value, problem);
+  ProgramOp op = createProgram(builder, schedule.getLoc(), "lowered", schedule,
+                               ProgramKind::Pipeline);
+  foldProgram(value, problem, op);
   ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
   mlir::FailureOr<ExpandedProgram> again = expandProgram(op, problem);
   ASSERT_TRUE(mlir::succeeded(again));
