@@ -3,6 +3,7 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Pipe.h"
+#include "passes/Memory.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
@@ -11,6 +12,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  rondo::pipe::keepFreedMemory();
   mlir::DialectRegistry registry;
   registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
                   mlir::func::FuncDialect>();

@@ -1,0 +1,26 @@
+//===- Memory.h - Memory of passes ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PASSES_MEMORY_H
+#define RONDO_PASSES_MEMORY_H
+
+#include <cstdlib>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace rondo::pipe {
+
+/// Lets the process keep memory that it has freed. Programs of many ranks take
+/// hundreds of megabytes in one pass after another, and the system clears each
+/// page that it gives. To be called before there are threads.
+inline void keepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_MEMORY_H
