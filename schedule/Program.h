@@ -144,14 +144,12 @@ struct ProgramSimulation {
 ///    await it for that: all transports of the runtime start a collective when
 ///    it is issued (runtime/transport/transport.h).
 ///  - Await waits for a collective's end.
-///  - On ranks with more queues than may be in flight (Residency.h), a send,
-///  receive
-///    or collective does not begin before the one `resident` ahead of it on its
-///    rank has ended. A send then meets a receive that has begun, whatever the
-///    protocol.
+///  - On ranks with more queues than may be in flight (Residency.h), a send, a
+///    receive or a collective does not begin before the one `resident` ahead of
+///    it on its rank has ended. A send then meets a receive that has begun,
+///    whatever the protocol.
 ///  - What crosses network cards (Cards.h) holds them for as long as it takes:
-///  a
-///    message for its occupancy, a collective both sides of every card that
+///    a message for its occupancy, a collective both sides of every card that
 ///    messages between its ranks would cross. Of what is ready for its cards,
 ///    the first to be so goes first; of equals, messages before collectives, by
 ///    sender and then receiver.

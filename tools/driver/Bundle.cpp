@@ -27,10 +27,6 @@ int run(const Arguments &arguments) {
   Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;
-  if (int code = emission.schedule())
-    return code;
-  if (int code = emission.lower())
-    return code;
   if (int code = emission.emit())
     return code;
   codegen::BundleContents contents;

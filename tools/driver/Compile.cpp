@@ -119,14 +119,12 @@ int compile(const Arguments &arguments) {
   Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;
-  if (int code = emission.schedule())
-    return code;
-  if (emitWhat == Emit::Schedule)
+  if (emitWhat == Emit::Schedule || emitWhat == Emit::Lowered) {
+    if (int code =
+            emitWhat == Emit::Schedule ? emission.schedule() : emission.lower())
+      return code;
     return writeModule(emission, output);
-  if (int code = emission.lower())
-    return code;
-  if (emitWhat == Emit::Lowered)
-    return writeModule(emission, output);
+  }
   if (int code = emission.emit())
     return code;
   if (emitWhat == Emit::Cpp)

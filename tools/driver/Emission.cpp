@@ -17,9 +17,13 @@
 #include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Report.h"
 
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/Cpp/CppEmitter.h"
 #include "llvm/Support/FileSystem.h"
+
+#include <functional>
+#include <utility>
 
 using namespace llvm;
 
@@ -270,22 +274,82 @@ int Emission::resolve() {
   return Success;
 }
 
-int Emission::schedule() {
-  if (int code = resolve())
-    return code;
-  Interrupt interrupt;
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        pipe::buildSchedulePipeline(passes, interrupt.flag());
-      })))
-    return file.exitCode();
+namespace {
+
+/// Calls a function between two passes, which leaves the module as it is.
+class Between
+    : public mlir::PassWrapper<Between, mlir::OperationPass<mlir::ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Between)
+
+  explicit Between(std::function<void()> call) : call(std::move(call)) {}
+  void runOnOperation() override {
+    call();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  std::function<void()> call;
+};
+
+} // namespace
+
+void Emission::noteSchedules() {
   SmallVector<pipe::ScheduleOp> schedules(
       file.module().getOps<pipe::ScheduleOp>());
   figures = ranksOf(schedules.front()) + ", ";
   figures += schedules.size() == 1 ? titleOf(schedules.front())
                                    : countOf(schedules.size(), "schedule");
   bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
-  return Success;
 }
+
+void Emission::noteArenas() {
+  // The same for all programs of a schedule.
+  auto programs = file.module().getOps<pipe::ProgramOp>();
+  moreFigures = arenasOfSchedules(file.module());
+  if (programs.empty())
+    return;
+  pipe::PlanOp plan = (*programs.begin()).lookupPlan();
+  if (auto arena = (*programs.begin()).getArena())
+    figures += ", arena " + fullestArena(*arena, pipe::deviceBytes(plan));
+  moreFigures += besideArenas(plan);
+}
+
+int Emission::runTo(Phase last) {
+  if (int code = resolve())
+    return code;
+  const bool hasPrograms = !file.module().getOps<pipe::ProgramOp>().empty();
+  std::optional<Interrupt> interrupt(std::in_place);
+  context()->enableMultithreading();
+  auto build = [&](mlir::OpPassManager &passes) {
+    pipe::buildSchedulePipeline(passes, Interrupt::flag());
+    passes.addPass(std::make_unique<Between>([&] {
+      interrupt.reset();
+      noteSchedules();
+    }));
+    if (last == Phase::Scheduled)
+      return;
+    // Programs of the file are kept, so errors are reported at their ops,
+    // before memory is planned for those that have none.
+    if (hasPrograms)
+      passes.addPass(pipe::createVerifyLowered());
+    pipe::buildLowerPipeline(passes);
+    passes.addPass(std::make_unique<Between>([&] { noteArenas(); }));
+    if (last == Phase::Lowered)
+      return;
+    codegen::ConvertToEmitCOptions options;
+    if (needsMpi())
+      options.backend = "mpiBackend";
+    passes.addPass(codegen::createConvertToEmitC(options));
+  };
+  return failed(file.run(build)) ? file.exitCode() : Success;
+}
+
+int Emission::schedule() { return runTo(Phase::Scheduled); }
+
+int Emission::lower() { return runTo(Phase::Lowered); }
+
+int Emission::emit() { return runTo(Phase::Emitted); }
 
 int Emission::candidates(pipe::AdaptiveAttr adaptive,
                          std::optional<CandidateTable> &table) {
@@ -316,41 +380,6 @@ int Emission::candidates(pipe::AdaptiveAttr adaptive,
 void Emission::reportWritten(StringRef path) const {
   std::string text = figures + "\n" + moreFigures;
   driver::reportWritten(path, StringRef(text).drop_back());
-}
-
-int Emission::lower() {
-  const bool hasPrograms = !file.module().getOps<pipe::ProgramOp>().empty();
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        // Programs of the file are kept, so errors are reported at their ops,
-        // before memory is planned for those that have none.
-        if (hasPrograms)
-          passes.addPass(pipe::createVerifyLowered());
-        pipe::buildLowerPipeline(passes);
-      })))
-    return file.exitCode();
-  // The same for all programs of a schedule.
-  auto programs = file.module().getOps<pipe::ProgramOp>();
-  if (!programs.empty())
-    if (auto arena = (*programs.begin()).getArena())
-      figures +=
-          ", arena " +
-          fullestArena(*arena,
-                       pipe::deviceBytes((*programs.begin()).lookupPlan()));
-  moreFigures = arenasOfSchedules(file.module());
-  if (!programs.empty())
-    moreFigures += besideArenas((*programs.begin()).lookupPlan());
-  return Success;
-}
-
-int Emission::emit() {
-  codegen::ConvertToEmitCOptions options;
-  if (needsMpi())
-    options.backend = "mpiBackend";
-  return failed(file.run([&](mlir::OpPassManager &passes) {
-    passes.addPass(codegen::createConvertToEmitC(options));
-  }))
-             ? Failure
-             : Success;
 }
 
 mlir::LogicalResult Emission::print(raw_ostream &os) {

@@ -51,6 +51,8 @@ public:
   /// Reads the input and selects the schedules, for the target that the command
   /// line or the plan names.
   int read();
+  // One of these follows read(). Ctrl-C ends searches with what they have; else
+  // it ends the process.
   /// As far as a proved schedule.
   int schedule();
   /// The same for an adaptive executable of one schedule, with all candidates.
@@ -59,7 +61,7 @@ public:
                  std::optional<CandidateTable> &table);
   /// As far as proved programs with messages and memory.
   int lower();
-  /// As far as EmitC. The module is then the text of emitted().
+  /// As far as EmitC, which print() prints.
   int emit();
 
   mlir::ModuleOp module() { return file.module(); }
@@ -79,13 +81,19 @@ public:
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const { return request.needsMpi; }
   /// Whether the program may search while it trains, with librondo_search.a.
-  /// Known after schedule().
+  /// Known once there are schedules.
   bool searches() const { return isAdaptive; }
   /// The bodies of custom layers that the plan's model names, each once. Known
-  /// after schedule().
+  /// once there are schedules.
   const std::vector<std::string> &bodies() const { return bodyNames; }
 
 private:
+  /// Runs passes up to a phase at once, so that what one has found out is known
+  /// to the next.
+  enum class Phase : uint8_t { Scheduled, Lowered, Emitted };
+  int runTo(Phase last);
+  void noteSchedules();
+  void noteArenas();
   bool chooseSchedule();
   /// Costs and sizes, and an imported schedule.
   int resolve();
