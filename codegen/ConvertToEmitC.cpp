@@ -59,8 +59,7 @@ struct EmittedProgram {
 
 class Emitter {
 public:
-  /// `backend` is empty if the target names it; `checked` is null where nothing
-  /// is known of the schedules.
+  /// `backend` is empty if the target names it; `checked` may be null.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
           bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures,
           const pipe::CheckedSchedules *checked)
@@ -194,21 +193,8 @@ LogicalResult Emitter::expand(EmittedProgram &emitted) {
     emitted.text.rankOfHome.push_back(home.rank);
   if (op.getKind() != pipe::ProgramKind::Pipeline)
     return success();
-  pipe::CheckedSchedule own;
-  const pipe::CheckedSchedule *known =
-      checked ? checked->of(member.schedule) : nullptr;
-  if (!known) {
-    FailureOr<pipe::ExpandedSchedule> order =
-        pipe::expandSchedule(member.schedule, member.problem);
-    if (failed(order))
-      return failure();
-    own.schedule = std::move(order->schedule);
-    own.simulation = simulate(member.problem, own.schedule);
-    known = &own;
-  }
-  predict(member.problem, known->schedule, known->simulation, emitted.program,
-          emitted.text);
-  return success();
+  return predict(member.schedule, member.problem, checked, emitted.program,
+                 emitted.text);
 }
 
 LogicalResult Emitter::expandAll() {

@@ -3,16 +3,31 @@
 
 #include "codegen/Predict.h"
 
+#include "dialect/Bridge.h"
 #include "schedule/Iterations.h"
 #include "schedule/Residency.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace rondo;
 
-void rondo::codegen::predict(const Problem &problem, const Schedule &order,
-                             const Simulation &simulation,
-                             const Program &program, ProgramText &text) {
+mlir::LogicalResult
+rondo::codegen::predict(pipe::ScheduleOp schedule, const Problem &problem,
+                        const pipe::CheckedSchedules *checked,
+                        const Program &program, ProgramText &text) {
+  pipe::CheckedSchedule own;
+  const pipe::CheckedSchedule *known =
+      checked ? checked->of(schedule) : nullptr;
+  if (!known) {
+    auto order = pipe::expandSchedule(schedule, problem);
+    if (failed(order))
+      return mlir::failure();
+    own.schedule = std::move(order->schedule);
+    own.simulation = simulate(problem, own.schedule);
+    known = &own;
+  }
+  const Simulation &simulation = known->simulation;
   text.predictedNs = simulation.makespanNs;
   // What the schedule does not have: sums over homes, and launches that are
   // held back.
@@ -23,6 +38,7 @@ void rondo::codegen::predict(const Problem &problem, const Schedule &order,
   for (int64_t ns : simulation.rankWorkNs)
     text.predictedWorkNs += ns / problem.iterations;
   if (problem.iterations > 1)
-    text.predictedNs = settledIterationNs(problem, order);
+    text.predictedNs = settledIterationNs(problem, known->schedule);
   text.peakMemoryBytes = simulation.peakBytes;
+  return mlir::success();
 }

@@ -5,16 +5,16 @@
 #define RONDO_CODEGEN_PREDICT_H
 
 #include "codegen/EmitTables.h"
-#include "schedule/Schedule.h"
-#include "schedule/Simulator.h"
+#include "passes/CheckedSchedules.h"
 
 namespace rondo::codegen {
 
-/// Sets them in the text of a pipeline, from the one simulator. `order` is the
-/// schedule that `program` runs, and `simulation` is its own.
-void predict(const Problem &problem, const Schedule &order,
-             const Simulation &simulation, const Program &program,
-             ProgramText &text);
+/// Sets them in the text of a pipeline, from the one simulator. `program` runs
+/// the schedule, which is looked up in `checked` if that is not null. Fails
+/// where the schedule cannot be expanded.
+mlir::LogicalResult predict(pipe::ScheduleOp schedule, const Problem &problem,
+                            const pipe::CheckedSchedules *checked,
+                            const Program &program, ProgramText &text);
 
 } // namespace rondo::codegen
 

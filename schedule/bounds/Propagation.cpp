@@ -123,10 +123,10 @@ int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
     // Made, but held back: it takes no time on its link.
     const bool isMade =
         !isSent && input.from >= 0 && k < state.done()[input.from];
-    time = std::max(time, isSent   ? state.arrival(input.edge, k)
-                          : isMade ? state.arrival(input.edge, k) +
-                                         input.latencyNs
-                                   : input.starts[k] + input.delay);
+    time =
+        std::max(time, isSent   ? state.arrival(input.edge, k)
+                       : isMade ? state.arrival(input.edge, k) + input.latencyNs
+                                : input.starts[k] + input.delay);
   }
   return time;
 }

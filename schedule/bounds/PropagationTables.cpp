@@ -82,13 +82,13 @@ void Propagation::listInputs(Row &row, int letter, int32_t s) {
   for (int32_t e : flat.inputs(letter, s)) {
     const FlatProblem::Message &message = flat.messages[e];
     const bool isSerial = message.occupancyNs > 0;
-    inputs.push_back({e, isSerial ? -1 : letter * flat.stages + message.from,
-                      isSerial ? &messageStart[flat.messageAt(e, 0)]
-                               : &head[letter][flat.at(message.from, 0)],
-                      message.latencyNs +
-                          (isSerial ? message.occupancyNs
-                                    : flat.ns[letter][message.from]),
-                      message.latencyNs});
+    inputs.push_back(
+        {e, isSerial ? -1 : letter * flat.stages + message.from,
+         isSerial ? &messageStart[flat.messageAt(e, 0)]
+                  : &head[letter][flat.at(message.from, 0)],
+         message.latencyNs +
+             (isSerial ? message.occupancyNs : flat.ns[letter][message.from]),
+         message.latencyNs});
   }
   row.inputs.end = int32_t(inputs.size());
 }
