@@ -312,8 +312,8 @@ constexpr uint16_t slots_1[] = {1, 2, 1, 2, 1, 2, 1};
 constexpr uint16_t slots_2[] = {1, 1, 2, 1, 2, 1, 2};
 constexpr uint16_t slots_3[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr SlotPartDesc later_0[] = {{3, 2, slots_0}};
-constexpr SlotPartDesc later_1[] = {{6, 1, slots_0}};
-constexpr SlotPartDesc later_2[] = {{6, 1, slots_2}};
+constexpr SlotPartDesc later_1[] = {{6, 1, slots_2}};
+constexpr SlotPartDesc later_2[] = {{6, 1, slots_0}};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 363884544, 1},
@@ -375,8 +375,8 @@ constexpr PlaceDesc places[] = {
     {}, {23, 1, slots_3}, // home 1 workspace
     {30, 1, slots_3}, // home 1 input
     {30, 1, slots_2, 1, later_0}, // home 1 output
-    {30, 2, slots_0, 1, later_2}, // home 1 output_grad
-    {30, 2, slots_1, 1, later_1}, // home 1 input_grad
+    {30, 2, slots_0, 1, later_1}, // home 1 output_grad
+    {30, 2, slots_1, 1, later_2}, // home 1 input_grad
     {29, 3, slots_3}, // home 1 saved_for_input_grad
     {31, 3, slots_3}, // home 1 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
