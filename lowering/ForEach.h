@@ -20,6 +20,13 @@ inline void inTurn(size_t count, const std::function<void(size_t)> &work) {
     work(i);
 }
 
+/// Calls `work` for the last one first: of a schedule's programs that is the
+/// pipeline, which has most to do.
+inline void fromTheLast(const ForEach &forEach, size_t count,
+                        const std::function<void(size_t i)> &work) {
+  forEach(count, [&](size_t i) { work(count - 1 - i); });
+}
+
 } // namespace rondo
 
 #endif // RONDO_LOWERING_FOREACH_H

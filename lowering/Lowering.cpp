@@ -82,14 +82,13 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   return repeatProgram(lowered.executing, lowered.program);
 }
 
-/// The tasks that a program of the schedule must hold.
-static Schedule tasksOf(const LoweredProgram &lowered, const Problem &problem,
-                        const Schedule &schedule) {
-  switch (lowered.kind) {
+Schedule tasksOf(ProgramKind kind, const Problem &executing,
+                 const Problem &problem, const Schedule &schedule) {
+  switch (kind) {
   case ProgramKind::Sequential:
-    return sequentialSchedule(lowered.executing, unitsOf(problem, schedule));
+    return sequentialSchedule(executing, unitsOf(problem, schedule));
   case ProgramKind::Evaluation:
-    return evaluationSchedule(lowered.executing);
+    return evaluationSchedule(executing);
   case ProgramKind::Pipeline:
     break;
   }
@@ -107,16 +106,13 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
   programs[1].kind = ProgramKind::Evaluation;
   programs[2].kind = ProgramKind::Pipeline;
   std::vector<std::optional<Fault>> faults(programs.size());
-  // The pipeline, which has most to do, first.
-  forEach(programs.size(), [&](size_t i) {
-    const size_t which = programs.size() - 1 - i;
-    LoweredProgram &lowered = programs[which];
+  fromTheLast(forEach, programs.size(), [&](size_t i) {
+    LoweredProgram &lowered = programs[i];
     lowered.executing = executingProblem(lowered.kind, problem);
-    lowered.tasks = tasksOf(lowered, problem, schedule);
+    lowered.tasks = tasksOf(lowered.kind, lowered.executing, problem, schedule);
     const bool isSchedule =
         lowered.kind == ProgramKind::Pipeline && !schedule.hasCounts();
-    faults[which] =
-        addMessages(plan, lowered, isSchedule ? simulation : nullptr);
+    faults[i] = addMessages(plan, lowered, isSchedule ? simulation : nullptr);
   });
   for (std::optional<Fault> &fault : faults)
     if (fault)
@@ -210,7 +206,7 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
-  // No rule needs another. Messages take longest, then memory.
+  // None of the three needs another. Messages take longest, then memory.
   forEach(3 * programs.size(), [&](size_t i) {
     const size_t which = largestFirst[i % programs.size()];
     const LoweredProgram &lowered = *programs[which].lowered;

@@ -91,6 +91,11 @@ struct PlanFigures {
 /// evaluation posts few receives at a time, since no backward limits what is
 /// under way.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
+/// The tasks that such a program of the schedule holds. `problem` is the
+/// plan's; an evaluation reads no schedule, nor does a reference of stages that
+/// are not sharded.
+Schedule tasksOf(ProgramKind kind, const Problem &executing,
+                 const Problem &problem, const Schedule &schedule);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and
 /// without memory. `problem` is the plan's. `simulation` is the schedule's,

@@ -137,9 +137,8 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
     for (size_t p = 0; p < schedules[i].programs.size(); ++p)
       all.push_back({i, p, std::nullopt});
   }
-  // Pipelines, which have most to do, are the last of their schedules.
-  forEach(all.size(), [&](size_t n) {
-    Planned &one = all[all.size() - 1 - n];
+  fromTheLast(forEach, all.size(), [&](size_t n) {
+    Planned &one = all[n];
     const LoweredSchedule &schedule = schedules[one.schedule];
     LoweredProgram &lowered = schedules[one.schedule].programs[one.program];
     if (lowered.program.arenaBytes.empty())

@@ -124,7 +124,7 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
                                         programName(schedule, program.kind),
                                         schedule, dialectKind(program.kind)),
                           &program});
-  forEachProgram(&getContext(), programs.size(), [&](size_t i) {
+  fromTheLast(onThreadsOf(&getContext()), programs.size(), [&](size_t i) {
     auto [op, program] = programs[i];
     foldProgram(program->program, program->executing, op);
   });

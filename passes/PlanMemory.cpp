@@ -105,7 +105,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
     each.programs.resize(programs.size());
     std::atomic<bool> isExpanded{true};
-    forEachProgram(&getContext(), programs.size(), [&](size_t i) {
+    fromTheLast(onThreadsOf(&getContext()), programs.size(), [&](size_t i) {
       LoweredProgram &program = each.programs[i];
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);

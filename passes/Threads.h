@@ -17,13 +17,6 @@ inline ForEach onThreadsOf(mlir::MLIRContext *context) {
   };
 }
 
-/// Calls work(i) for every i below `count` on the context's threads, the last
-/// one first: of a schedule's programs that is the pipeline, the largest.
-inline void forEachProgram(mlir::MLIRContext *context, size_t count,
-                           const std::function<void(size_t)> &work) {
-  mlir::parallelFor(context, 0, count, [&](size_t i) { work(count - 1 - i); });
-}
-
 } // namespace rondo::pipe
 
 #endif // RONDO_PASSES_THREADS_H

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"
-#include "lowering/ReferenceOrders.h"
 #include "passes/CheckedSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
@@ -223,19 +222,19 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
 /// The tasks that a program must hold.
 FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
                                      const Problem &executing) {
-  if (op.getKind() == ProgramKind::Evaluation)
-    return evaluationSchedule(executing);
-  if (op.getKind() == ProgramKind::Sequential && !problem.homes.areSharded())
-    return sequentialSchedule(executing, {});
-  FailureOr<ExpandedSchedule> expanded =
-      expandSchedule(op.lookupSchedule(), problem);
-  if (failed(expanded))
-    return failure();
-  if (op.getKind() == ProgramKind::Sequential)
-    return sequentialSchedule(executing, unitsOf(problem, expanded->schedule));
-  return expanded->schedule.hasCounts()
-             ? withSingleBackwards(expanded->schedule)
-             : std::move(expanded->schedule);
+  ExpandedSchedule promising;
+  const bool readsSchedule =
+      op.getKind() == ProgramKind::Pipeline ||
+      (op.getKind() == ProgramKind::Sequential && problem.homes.areSharded());
+  if (readsSchedule) {
+    FailureOr<ExpandedSchedule> expanded =
+        expandSchedule(op.lookupSchedule(), problem);
+    if (failed(expanded))
+      return failure();
+    promising = std::move(*expanded);
+  }
+  return tasksOf(loweredKind(op.getKind()), executing, problem,
+                 promising.schedule);
 }
 
 FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem) {
@@ -298,7 +297,7 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 /// Checks the programs of one schedule.
 void findFaults(MutableArrayRef<LoweredOp> programs) {
   MLIRContext *context = programs.front().op.getContext();
-  forEachProgram(context, programs.size(), [&](size_t i) {
+  fromTheLast(onThreadsOf(context), programs.size(), [&](size_t i) {
     LoweredOp &each = programs[i];
     FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
     FailureOr<LoweredProgram> lowered = failure();

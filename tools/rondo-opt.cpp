@@ -3,7 +3,7 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Pipe.h"
-#include "passes/Memory.h"
+#include "passes/FreedMemory.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"

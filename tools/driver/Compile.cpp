@@ -3,7 +3,7 @@
 
 #include "codegen/BodyLibraries.h"
 #include "codegen/HostCompiler.h"
-#include "passes/Memory.h"
+#include "passes/FreedMemory.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"

@@ -113,6 +113,19 @@ TEST(Roll, LoopsNest) {
   checkedLines(sequence);
 }
 
+/// Such a block is longer than all lengths that are tried on a sequence of that
+/// size, and within it nothing repeats.
+TEST(Roll, LongBlocksThatRepeatAreOneLoop) {
+  Sequence sequence;
+  for (int64_t i = 0; i < 4; ++i)
+    for (uint64_t key = 0; key < 3000; ++key)
+      sequence.push_back({key, i});
+  std::vector<RollNode> nodes = roll(sequence);
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_EQ(nodes[0].count, 4);
+  EXPECT_EQ(checkedLines(sequence), 3002);
+}
+
 TEST(Roll, LongerRunKeepsItsFirstElement) {
   std::vector<RollNode> nodes =
       roll({{1, 0}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {1, 7}});

@@ -1,10 +1,10 @@
-//===- Memory.h - Memory of passes ------------------------------*- C++ -*-===//
+//===- FreedMemory.h - Memory that passes have freed ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_MEMORY_H
-#define RONDO_PASSES_MEMORY_H
+#ifndef RONDO_PASSES_FREEDMEMORY_H
+#define RONDO_PASSES_FREEDMEMORY_H
 
-#include <cstdlib>
+#include <cstdlib> // Defines __GLIBC__ where there is one.
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -23,4 +23,4 @@ inline void keepFreedMemory() {
 
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_MEMORY_H
+#endif // RONDO_PASSES_FREEDMEMORY_H

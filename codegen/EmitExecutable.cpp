@@ -1,0 +1,358 @@
+//===- EmitExecutable.cpp - Programs as the C++ of an executable ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "codegen/EmitExecutable.h"
+
+#include "codegen/EmitFunctions.h"
+#include "codegen/EmitTables.h"
+#include "codegen/Predict.h"
+#include "passes/Layers.h"
+#include "passes/Phases.h"
+#include "passes/Threads.h"
+
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
+
+#include <atomic>
+
+using namespace mlir;
+
+namespace rondo::codegen {
+
+static_assert(int(pipe::ProgramKind::Sequential) ==
+                      int(runtime::ProgramKind::Sequential) &&
+                  int(pipe::ProgramKind::Pipeline) ==
+                      int(runtime::ProgramKind::Pipeline) &&
+                  int(pipe::ProgramKind::Evaluation) ==
+                      int(runtime::ProgramKind::Evaluation),
+              "the runtime's programs are the dialect's programs, in the same "
+              "order");
+
+namespace {
+
+/// A schedule of the executable, and its plan.
+struct Member {
+  pipe::ScheduleOp schedule;
+  pipe::PlanOp plan;
+  Problem problem;
+  /// Index into Emitter::sizes.
+  int32_t sizes = 0;
+};
+
+/// A program, expanded, with its text in the tables.
+struct EmittedProgram {
+  pipe::ProgramOp op;
+  /// Index into Emitter::members.
+  size_t member = 0;
+  Program program;
+  /// The problem whose ranks run it.
+  Problem executing;
+  /// What the ops of its ranks write.
+  llvm::DenseMap<Operation *, Action> actions;
+  ProgramText text;
+};
+
+class Emitter {
+public:
+  /// `backend` is empty if the target names it; `checked` may be null.
+  Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
+          bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures,
+          const pipe::CheckedSchedules *checked)
+      : module(module), figures(figures), checked(checked), name(name),
+        isAdaptive(isAdaptive), backend(backend),
+        forEach(pipe::onThreadsOf(module.getContext())),
+        builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
+    for (pipe::ScheduleOp schedule : schedules)
+      members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
+    if (backend.empty() &&
+        members.front().plan.getTargetKind() == pipe::Target::Cuda)
+      this->backend = "cudaBackend";
+  }
+
+  LogicalResult run();
+
+private:
+  void describeSizes();
+  LogicalResult collectPrograms(Member &member);
+  LogicalResult expand(EmittedProgram &emitted);
+  bool isThere(const EmittedProgram &emitted) const;
+  LogicalResult expandAll();
+  void nameSpaces();
+  LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
+                                ProgramText &text);
+  void text(const Twine &lines) {
+    emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
+                              ValueRange());
+  }
+  void emitProgram(EmittedProgram &emitted);
+
+  ModuleOp module;
+  pipe::ScheduleFigures &figures;
+  const pipe::CheckedSchedules *checked;
+  StringRef name;
+  const bool isAdaptive;
+  StringRef backend;
+  const ForEach forEach;
+  OpBuilder builder;
+  Location loc;
+  std::vector<Member> members;
+  /// Named as in the first plan.
+  std::vector<StageText> stages;
+  std::vector<SizesText> sizes;
+  std::vector<EmittedProgram> programs;
+};
+
+/// What the tasks of iterations that overlap read.
+LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
+                                       ProgramText &text) {
+  OverlapText overlap;
+  overlap.delays = figures.of(member.schedule).delays;
+  if (overlap.delays.size() == 0)
+    return failure();
+  // As the program has it: a schedule may name several iterations that are
+  // alike.
+  program.walk([&](pipe::RepeatOp repeat) {
+    overlap.iterationsEach = static_cast<int32_t>(repeat.getStep());
+  });
+  for (const Home &home : member.problem.homes)
+    overlap.policies.push_back(member.problem.policyOf(home.stage));
+  text.overlap = std::move(overlap);
+  return success();
+}
+
+/// All schedules with the same micro-batches share the reference and the
+/// evaluation.
+bool Emitter::isThere(const EmittedProgram &emitted) const {
+  return emitted.text.kind != runtime::ProgramKind::Pipeline &&
+         llvm::any_of(programs, [&](const EmittedProgram &other) {
+           return other.text.kind == emitted.text.kind &&
+                  other.text.microbatches == emitted.text.microbatches &&
+                  other.text.sizes == emitted.text.sizes;
+         });
+}
+
+LogicalResult Emitter::collectPrograms(Member &member) {
+  SmallVector<pipe::ProgramOp, 3> ops;
+  for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
+    if (op.lookupSchedule() != member.schedule)
+      continue;
+    for (pipe::ProgramOp other : ops)
+      if (other.getKind() == op.getKind())
+        return op.emitError()
+                   .append(
+                       "schedule @", member.schedule.getSymName(), " has two ",
+                       pipe::stringifyProgramKind(op.getKind()), " programs")
+                   .attachNote(other.getLoc())
+               << "this is the other";
+    ops.push_back(op);
+  }
+  if (ops.empty())
+    return member.schedule.emitError()
+           << "schedule has no program: lower it before emitting code";
+  for (pipe::ProgramOp op : ops) {
+    EmittedProgram emitted;
+    emitted.op = op;
+    emitted.member = &member - members.data();
+    const bool isPipeline = op.getKind() == pipe::ProgramKind::Pipeline;
+    emitted.text.name = (isPipeline ? member.schedule.getSymName()
+                                    : pipe::stringifyProgramKind(op.getKind()))
+                            .str();
+    emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
+    emitted.text.microbatches = member.problem.microbatchesEach();
+    emitted.text.sizes = member.sizes;
+    emitted.text.samples = sizes[member.sizes].samples;
+    emitted.text.accumulatesInIndexOrder =
+        !isPipeline || member.schedule.accumulatesInIndexOrder();
+    if (isThere(emitted))
+      continue;
+    if (!op.getArenaAttr())
+      return op.emitError() << "program has no arena: run pipe-plan-memory "
+                               "before emitting code";
+    if (isPipeline && member.schedule.overlaps() &&
+        failed(describeOverlap(member, op, emitted.text)))
+      return failure();
+    programs.push_back(std::move(emitted));
+  }
+  return success();
+}
+
+LogicalResult Emitter::expand(EmittedProgram &emitted) {
+  pipe::ProgramOp op = emitted.op;
+  Member &member = members[emitted.member];
+  emitted.executing = pipe::executingProblem(op.getKind(), member.problem);
+  FailureOr<pipe::ExpandedProgram> expanded =
+      pipe::expandProgram(op, emitted.executing);
+  if (failed(expanded))
+    return failure();
+  emitted.program = std::move(expanded->program);
+  emitted.actions = std::move(expanded->actions);
+  for (const Home &home : emitted.executing.homes)
+    emitted.text.rankOfHome.push_back(home.rank);
+  if (op.getKind() != pipe::ProgramKind::Pipeline)
+    return success();
+  return predict(member.schedule, member.problem, checked, emitted.program,
+                 emitted.text);
+}
+
+LogicalResult Emitter::expandAll() {
+  for (Member &member : members) {
+    FailureOr<Problem> built = pipe::buildProblem(member.schedule);
+    if (failed(built))
+      return failure();
+    member.problem = std::move(*built);
+  }
+  describeSizes();
+  for (Member &member : members)
+    if (failed(collectPrograms(member)))
+      return failure();
+  std::atomic<bool> isExpanded{true};
+  fromTheLast(forEach, programs.size(), [&](size_t i) {
+    if (failed(expand(programs[i])))
+      isExpanded = false;
+  });
+  if (!isExpanded)
+    return failure();
+  // The reference is program 0.
+  llvm::stable_sort(programs,
+                    [](const EmittedProgram &a, const EmittedProgram &b) {
+                      return a.text.kind < b.text.kind;
+                    });
+  for (size_t i = 1; i < programs.size(); ++i)
+    if (programs[i].program.arenaBytes != programs[0].program.arenaBytes)
+      return programs[i]
+                 .op
+                 .emitError("programs of one executable have different "
+                            "arenas")
+                 .attachNote(programs[0].op.getLoc())
+             << "this is the other";
+  nameSpaces();
+  for (EmittedProgram &emitted : programs)
+    emitted.text.program = &emitted.program;
+  return success();
+}
+
+/// `pipeline`, then `pipeline_1` for the next of that kind. With several
+/// micro-batch counts, references are named after theirs: `sequential 8x4`.
+void Emitter::nameSpaces() {
+  int count[3] = {};
+  for (const EmittedProgram &emitted : programs)
+    ++count[static_cast<int>(emitted.text.kind)];
+  int next[3] = {};
+  for (EmittedProgram &emitted : programs) {
+    ProgramText &text = emitted.text;
+    const int kind = static_cast<int>(text.kind);
+    text.space = pipe::stringifyProgramKind(emitted.op.getKind()).str();
+    if (next[kind] > 0)
+      text.space += "_" + std::to_string(next[kind]);
+    ++next[kind];
+    if (text.kind != runtime::ProgramKind::Pipeline && count[kind] > 1)
+      text.name += " " + std::to_string(text.microbatches) + "x" +
+                   std::to_string(text.samples);
+  }
+}
+
+void Emitter::describeSizes() {
+  std::vector<HomeBuffers> control = pipe::homeBuffers(members.front().plan);
+  VersionMemory versions;
+  for (Member &member : members) {
+    control = withSharedControl(control, pipe::homeBuffers(member.plan));
+    versions = sharedVersions(versions, figures.of(member.schedule).versions);
+  }
+  pipe::PlanOp first = members.front().plan;
+  for (pipe::StageOp stage : first.getStages())
+    stages.push_back(
+        {stage.getSymName().str(),
+         static_cast<int32_t>(firstLayerOf(stage, first.lookupModel())),
+         static_cast<int32_t>(stage.getLayers().size())});
+  for (Member &member : members) {
+    pipe::PlanOp plan = member.plan;
+    SizesText own;
+    own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
+    own.layers = pipe::describeLayers(plan);
+    own.homes = plan.getHomes();
+    own.buffers = withVersionMemory(
+        withSharedControl(pipe::homeBuffers(plan), control), versions);
+    auto same = llvm::find_if(sizes, [&](const SizesText &other) {
+      return other.samples == own.samples && other.buffers == own.buffers &&
+             llvm::equal(other.homes, own.homes,
+                         [](const Home &a, const Home &b) {
+                           return a.samples == b.samples;
+                         });
+    });
+    member.sizes = static_cast<int32_t>(same - sizes.begin());
+    if (same == sizes.end())
+      sizes.push_back(std::move(own));
+  }
+}
+
+void Emitter::emitProgram(EmittedProgram &emitted) {
+  std::vector<RankCode> codes(emitted.program.order.numRanks());
+  for (auto [r, code] : llvm::enumerate(codes))
+    code.rank = r;
+  for (pipe::RankOp rank : emitted.op.getRanks())
+    codes[rank.getRank()] =
+        readRank(rank, emitted.executing,
+                 [&](Operation *op) { return emitted.actions.lookup(op); });
+
+  text("\nnamespace " + emitted.text.space + " {\n");
+  std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
+  for (SharedFunction &function : functions) {
+    // Functions are symbols of the module, whatever their namespace.
+    if (emitted.text.space != "pipeline")
+      function.name = emitted.text.space + "_" + function.name;
+    emitFunction(builder, loc, function);
+  }
+  Problem &problem = members[emitted.member].problem;
+  text(programTables(emitted.text, problem, functions, forEach));
+  text("} // namespace " + emitted.text.space + "\n");
+}
+
+LogicalResult Emitter::run() {
+  if (failed(expandAll()))
+    return failure();
+  builder.setInsertionPointToEnd(module.getBody());
+  // Printed as references, names have no line breaks.
+  std::string heading;
+  llvm::raw_string_ostream os(heading);
+  for (Member &member : members)
+    os << "// Schedule "
+       << FlatSymbolRefAttr::get(member.schedule.getSymNameAttr())
+       << " of plan " << member.schedule.getPlanAttr()
+       << ", written by rondo.\n";
+  text(heading);
+  emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
+                           /*is_standard_include=*/false);
+  text(versionCheck());
+  text("\n" + bodyDeclarations(sizes.front().layers) +
+       "using namespace rondo::runtime;\n\nnamespace {\n");
+  for (auto [number, each] : llvm::enumerate(sizes)) {
+    text(layerTable(each.layers, number));
+    text(shareTable(each, number));
+    text(edgeTable(members.front().problem, stages, each, number));
+  }
+  text(stageTable(stages));
+  text(homeTable(members.front().problem.homes));
+  for (EmittedProgram &emitted : programs)
+    emitProgram(emitted);
+  text("} // namespace\n");
+  std::vector<ProgramText> texts;
+  for (const EmittedProgram &emitted : programs)
+    texts.push_back(emitted.text);
+  text(executableText({name.str(), sizes.front().layers.size(), stages.size(),
+                       backend.str(), isAdaptive,
+                       pipe::momentsOf(members.front().plan)},
+                      texts, members.front().problem));
+  return success();
+}
+
+} // namespace
+
+LogicalResult emitExecutable(ModuleOp module,
+                             const ExecutableToEmit &executable,
+                             pipe::ScheduleFigures &figures,
+                             const pipe::CheckedSchedules *checked) {
+  return Emitter(module, executable.name, executable.schedules,
+                 executable.isAdaptive, executable.backend, figures, checked)
+      .run();
+}
+
+} // namespace rondo::codegen

@@ -1,0 +1,33 @@
+//===- EmitExecutable.h - Programs as the C++ of an executable --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_CODEGEN_EMITEXECUTABLE_H
+#define RONDO_CODEGEN_EMITEXECUTABLE_H
+
+#include "dialect/Pipe.h"
+#include "passes/CheckedSchedules.h"
+#include "passes/PlanFigures.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rondo::codegen {
+
+/// An executable of one or more schedules.
+struct ExecutableToEmit {
+  llvm::StringRef name;
+  llvm::ArrayRef<pipe::ScheduleOp> schedules;
+  bool isAdaptive = false;
+  /// The object of the target's runtime library; empty: as the target says.
+  llvm::StringRef backend;
+};
+
+/// Writes it as EmitC behind all that the module holds, which stays. `checked`
+/// may be null.
+mlir::LogicalResult emitExecutable(mlir::ModuleOp module,
+                                   const ExecutableToEmit &executable,
+                                   pipe::ScheduleFigures &figures,
+                                   const pipe::CheckedSchedules *checked);
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_EMITEXECUTABLE_H
