@@ -28,11 +28,14 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     bool isAdaptive = false;
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
-    const auto checked = getCachedAnalysis<pipe::CheckedSchedules>();
+    FoundBefore before;
+    if (auto schedules = getCachedAnalysis<pipe::CheckedSchedules>())
+      before.schedules = &schedules->get();
+    if (auto programs = getCachedAnalysis<pipe::CheckedPrograms>())
+      before.programs = &programs->get();
     if (failed(chosen) ||
         failed(emitExecutable(module, {name, *chosen, isAdaptive, backend},
-                              getAnalysis<pipe::ScheduleFigures>(),
-                              checked ? &checked->get() : nullptr)))
+                              getAnalysis<pipe::ScheduleFigures>(), before)))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();

@@ -53,11 +53,11 @@ struct EmittedProgram {
 
 class Emitter {
 public:
-  /// `backend` is empty if the target names it; `checked` may be null.
+  /// `backend` is empty if the target names it.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
           bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures,
-          const pipe::CheckedSchedules *checked)
-      : module(module), figures(figures), checked(checked), name(name),
+          const FoundBefore &before)
+      : module(module), figures(figures), before(before), name(name),
         isAdaptive(isAdaptive), backend(backend),
         forEach(pipe::onThreadsOf(module.getContext())),
         builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
@@ -87,7 +87,7 @@ private:
 
   ModuleOp module;
   pipe::ScheduleFigures &figures;
-  const pipe::CheckedSchedules *checked;
+  const FoundBefore before;
   StringRef name;
   const bool isAdaptive;
   StringRef backend;
@@ -179,18 +179,24 @@ LogicalResult Emitter::expand(EmittedProgram &emitted) {
   pipe::ProgramOp op = emitted.op;
   Member &member = members[emitted.member];
   emitted.executing = pipe::executingProblem(op.getKind(), member.problem);
-  FailureOr<pipe::ExpandedProgram> expanded =
-      pipe::expandProgram(op, emitted.executing);
-  if (failed(expanded))
-    return failure();
-  emitted.program = std::move(expanded->program);
-  emitted.actions = std::move(expanded->actions);
+  std::optional<pipe::ExpandedProgram> known;
+  if (before.programs)
+    known = before.programs->take(op);
+  if (!known) {
+    FailureOr<pipe::ExpandedProgram> expanded =
+        pipe::expandProgram(op, emitted.executing);
+    if (failed(expanded))
+      return failure();
+    known = std::move(*expanded);
+  }
+  emitted.program = std::move(known->program);
+  emitted.actions = std::move(known->actions);
   for (const Home &home : emitted.executing.homes)
     emitted.text.rankOfHome.push_back(home.rank);
   if (op.getKind() != pipe::ProgramKind::Pipeline)
     return success();
-  return predict(member.schedule, member.problem, checked, emitted.program,
-                 emitted.text);
+  return predict(member.schedule, member.problem, before.schedules,
+                 emitted.program, emitted.text);
 }
 
 LogicalResult Emitter::expandAll() {
@@ -349,9 +355,9 @@ LogicalResult Emitter::run() {
 LogicalResult emitExecutable(ModuleOp module,
                              const ExecutableToEmit &executable,
                              pipe::ScheduleFigures &figures,
-                             const pipe::CheckedSchedules *checked) {
+                             const FoundBefore &before) {
   return Emitter(module, executable.name, executable.schedules,
-                 executable.isAdaptive, executable.backend, figures, checked)
+                 executable.isAdaptive, executable.backend, figures, before)
       .run();
 }
 

@@ -6,6 +6,7 @@
 
 #include "dialect/Pipe.h"
 #include "passes/CheckedSchedules.h"
+#include "passes/KnownPrograms.h"
 #include "passes/PlanFigures.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -21,12 +22,19 @@ struct ExecutableToEmit {
   llvm::StringRef backend;
 };
 
-/// Writes it as EmitC behind all that the module holds, which stays. `checked`
-/// may be null.
+/// What passes before have found out about the module's schedules and programs;
+/// null: nothing.
+struct FoundBefore {
+  const pipe::CheckedSchedules *schedules = nullptr;
+  /// Emitting takes what it needs.
+  pipe::CheckedPrograms *programs = nullptr;
+};
+
+/// Writes it as EmitC behind all that the module holds, which stays.
 mlir::LogicalResult emitExecutable(mlir::ModuleOp module,
                                    const ExecutableToEmit &executable,
                                    pipe::ScheduleFigures &figures,
-                                   const pipe::CheckedSchedules *checked);
+                                   const FoundBefore &before);
 
 } // namespace rondo::codegen
 

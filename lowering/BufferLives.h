@@ -15,11 +15,6 @@
 
 namespace rondo {
 
-/// The actions of the first micro-batch of a rank that does the same for all of
-/// them, one after the other, without messages: no buffer of one then meets
-/// those of another. Empty where the rank is no such. O(actions).
-ActionRange firstOfEqualMicrobatches(ActionRange actions, int32_t microbatches);
-
 /// The lives of a program's buffers, but for state. The program must keep rule
 /// L1, and all that is passed must outlive this.
 class BufferLives {

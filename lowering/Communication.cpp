@@ -17,13 +17,12 @@ namespace {
 
 /// A message between two ranks, by the positions of its ends.
 struct Message {
-  int32_t edge = 0;
-  int64_t index = 0;
+  int32_t edge = 0, index = 0;
   /// Positions of producer and consumer within their ranks' orders.
-  int64_t producer = -1, consumer = -1;
-  int64_t readyNs = 0;
+  int32_t producer = -1, consumer = -1;
   /// Position in the receiver's order before which it is to be posted.
-  int64_t wanted = 0;
+  int32_t wanted = 0;
+  int64_t readyNs = 0;
 };
 
 /// All messages of one directed rank pair in channel order.
@@ -64,9 +63,7 @@ private:
   std::vector<int32_t> channelOf;
   /// [rank]: sends to issue behind each position, (position, edge, index).
   struct PendingSend {
-    int64_t position;
-    int32_t edge;
-    int64_t index;
+    int32_t position, edge, index;
   };
   std::vector<std::vector<PendingSend>> sends;
   std::vector<std::vector<int32_t>> incoming;
@@ -90,14 +87,16 @@ void Inserter::findMessages() {
       incoming[to].push_back(it->second);
     }
     channelOf[e] = it->second;
+    std::vector<Message> &messages = channels[it->second].messages;
+    messages.reserve(messages.capacity() + problem.microbatches);
   }
 
   // Consumers first: their positions by (edge, micro-batch).
-  std::vector<std::vector<int64_t>> consumers(problem.edges.size());
+  std::vector<std::vector<int32_t>> consumers(problem.edges.size());
   const EdgeTable edges(problem);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange actions = schedule.rank(r);
-    for (int64_t i = 0; i < actions.size(); ++i) {
+    for (int32_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
       for (int32_t e : edges.inputs(a.subject, a.kind())) {
         consumers[e].resize(problem.microbatches, -1);
@@ -107,7 +106,7 @@ void Inserter::findMessages() {
   }
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange actions = schedule.rank(r);
-    for (int64_t i = 0; i < actions.size(); ++i) {
+    for (int32_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
       for (int32_t e : edges.outputs(a.subject, a.kind())) {
         if (channelOf[e] < 0 || consumers[e].empty() ||
@@ -115,7 +114,7 @@ void Inserter::findMessages() {
           continue;
         Message m;
         m.edge = e;
-        m.index = a.index;
+        m.index = static_cast<int32_t>(a.index);
         m.producer = i;
         m.consumer = consumers[e][a.index];
         m.readyNs = simulation.endNs[schedule.rankBegin(r) + i];
@@ -154,8 +153,9 @@ void Inserter::orderChannels() {
 void Inserter::wantReceives(Channel &channel) {
   const Link link = problem.linkBetween(channel.from, channel.to);
   int64_t begin = schedule.rankBegin(channel.to);
-  int64_t numTasks = schedule.rank(channel.to).size();
-  int64_t linkFreeNs = 0, position = 0;
+  const auto numTasks = static_cast<int32_t>(schedule.rank(channel.to).size());
+  int64_t linkFreeNs = 0;
+  int32_t position = 0;
   for (Message &m : channel.messages) {
     int64_t startNs = std::max(m.readyNs, linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
@@ -175,17 +175,16 @@ void Inserter::wantReceives(Channel &channel) {
 void Inserter::wantAlike(Channel &channel) const {
   const int64_t each = problem.microbatchesEach(),
                 quarter = problem.iterations / 4;
-  std::map<std::pair<int32_t, int64_t>, int64_t> ahead;
+  std::map<std::pair<int32_t, int64_t>, int32_t> ahead;
   for (const Message &m : channel.messages) {
     const int64_t t = m.index / each;
     if (t < quarter || t >= problem.iterations - quarter)
       continue;
-    int64_t &most = ahead[{m.edge, m.index % each}];
+    int32_t &most = ahead[{m.edge, m.index % each}];
     most = std::max(most, m.consumer - m.wanted);
   }
   for (Message &m : channel.messages)
-    m.wanted =
-        std::max<int64_t>(0, m.consumer - ahead[{m.edge, m.index % each}]);
+    m.wanted = std::max(0, m.consumer - ahead[{m.edge, m.index % each}]);
 }
 
 void Inserter::post(Channel &channel, Schedule &order) {
@@ -202,18 +201,23 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
   size_t nextSend = 0;
   // The messages that each task consumes, by position of the task.
   struct Arrival {
-    int64_t consumer;
-    int32_t channel;
+    int32_t consumer, channel;
     size_t message;
   };
+  auto isEarlier = [](const Arrival &a, const Arrival &b) {
+    return a.consumer < b.consumer;
+  };
   std::vector<Arrival> arrivals;
-  for (int32_t c : incoming[rank])
+  for (int32_t c : incoming[rank]) {
+    const auto before = static_cast<ptrdiff_t>(arrivals.size());
     for (size_t k = 0; k < channels[c].messages.size(); ++k)
       arrivals.push_back({channels[c].messages[k].consumer, c, k});
-  std::stable_sort(arrivals.begin(), arrivals.end(),
-                   [](const Arrival &a, const Arrival &b) {
-                     return a.consumer < b.consumer;
-                   });
+    // Mostly in order already.
+    auto middle = arrivals.begin() + before;
+    if (!std::is_sorted(middle, arrivals.end(), isEarlier))
+      std::stable_sort(middle, arrivals.end(), isEarlier);
+    std::inplace_merge(arrivals.begin(), middle, arrivals.end(), isEarlier);
+  }
 
   RankCollectives collectives(problem, tasks, rank, needs.collectives);
   RankMoves moves(problem, program, simulation, schedule.rankBegin(rank));
@@ -271,17 +275,18 @@ Program Inserter::run(TrainingNeeds needs) {
     if (problem.iterations > 1)
       wantAlike(channel);
     // A send comes after its producer, and behind every send before it.
-    int64_t position = 0;
+    std::vector<PendingSend> &list = sends[channel.from];
+    const auto before = static_cast<ptrdiff_t>(list.size());
+    int32_t position = 0;
     for (const Message &m : channel.messages) {
       position = std::max(position, m.producer);
-      sends[channel.from].push_back({position, m.edge, m.index});
+      list.push_back({position, m.edge, m.index});
     }
+    std::inplace_merge(list.begin(), list.begin() + before, list.end(),
+                       [](const PendingSend &a, const PendingSend &b) {
+                         return a.position < b.position;
+                       });
   }
-  for (auto &list : sends)
-    std::stable_sort(list.begin(), list.end(),
-                     [](const PendingSend &a, const PendingSend &b) {
-                       return a.position < b.position;
-                     });
   Program program;
   program.collectives = needs.collectives;
   // Beside tasks and messages: of each home a step, a collective and its await.

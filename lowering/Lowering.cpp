@@ -65,11 +65,15 @@ static std::optional<Fault> repeatProgram(const Problem &window,
 static std::optional<Fault> addMessages(const PlanFigures &plan,
                                         LoweredProgram &lowered,
                                         const Simulation *known) {
+  // The reference's order is Rondo's own, and without messages nothing asks for
+  // times.
+  const bool needsTimes = lowered.kind != ProgramKind::Sequential ||
+                          lowered.executing.homes.areSharded();
   Simulation own;
-  if (!known)
+  if (!known && needsTimes)
     own = simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
   const Simulation &simulation = known ? *known : own;
-  if (!simulation.complete) {
+  if (needsTimes && !simulation.complete) {
     Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
     fault.cycle = simulation.cycle;
     return fault;
@@ -172,10 +176,12 @@ static std::optional<Fault> checkContents(const LoweredProgram &lowered,
 static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
   if (checkArena(lowered.program, /*caps=*/{}))
     return checkChannels(lowered.executing, lowered.program);
-  for (auto rule : {checkChannels, checkWaitCycle, checkResidency})
-    if (auto fault = rule(lowered.executing, lowered.program))
-      return fault;
-  return std::nullopt;
+  if (auto fault = checkChannels(lowered.executing, lowered.program))
+    return fault;
+  if (auto fault = checkWaitCycle(lowered.executing, lowered.program,
+                                  &lowered.withoutPlaces))
+    return fault;
+  return checkResidency(lowered.executing, lowered.program);
 }
 
 /// L4 and L3.
@@ -317,10 +323,12 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
   if (auto *fault = std::get_if<Fault>(&lowered))
     return std::move(*fault);
   for (const LoweredProgram &each :
-       std::get<std::vector<LoweredProgram>>(lowered))
-    for (auto rule : {checkWaitCycle, checkResidency})
-      if (auto fault = rule(each.executing, each.program))
-        return fault;
+       std::get<std::vector<LoweredProgram>>(lowered)) {
+    if (auto fault = checkWaitCycle(each.executing, each.program))
+      return fault;
+    if (auto fault = checkResidency(each.executing, each.program))
+      return fault;
+  }
   return std::nullopt;
 }
 

@@ -40,6 +40,9 @@ struct LoweredProgram {
   /// The tasks that it must hold.
   Schedule tasks;
   Program program;
+  /// How the program's order runs without places and with any number of
+  /// launches in flight; not complete where that is not known.
+  ProgramSimulation withoutPlaces;
 };
 
 /// Memory by home for what several versions of the weights take.
@@ -121,10 +124,12 @@ struct LoweredSchedule {
 };
 
 /// Gives the buffers of all programs of an executable their places, except for
-/// those that have `arenaBytes` already. They run over the same arenas, so
-/// `arenaBytes` of each becomes what the largest needs, and the same state,
-/// which must lie at the same place in all, and so must staging in those that
-/// have any. Plans differ in the number and size of micro-batches at most.
+/// those that have `arenaBytes` already. The programs must keep rule L1. They
+/// run over the same arenas, so `arenaBytes` of each becomes what the largest
+/// needs, and the same state, which must lie at the same place in all, and so
+/// must staging in those that have any. Plans differ in the number and size of
+/// micro-batches at most. Fills `withoutPlaces` of those that it gives places
+/// and that send messages.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
                                       const ForEach &forEach = inTurn);
 

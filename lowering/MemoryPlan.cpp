@@ -5,6 +5,7 @@
 
 #include "lowering/BufferLives.h"
 #include "lowering/SlotTables.h"
+#include "schedule/EqualMicrobatches.h"
 
 #include <algorithm>
 
@@ -25,7 +26,8 @@ public:
         program(program), forEach(forEach), numbers(problem),
         arenas(numRanks, program) {}
 
-  std::optional<Fault> run();
+  /// Fills `simulation` with how the program runs without places.
+  std::optional<Fault> run(ProgramSimulation &simulation);
 
 private:
   int64_t bytesOf(int32_t home, BufferKind kind) const {
@@ -163,10 +165,7 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
   return std::nullopt;
 }
 
-std::optional<Fault> Planner::run() {
-  // Lives are looked up by what actions name.
-  if (auto fault = checkChannels(problem, program))
-    return fault;
+std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
   for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes) {
@@ -176,7 +175,7 @@ std::optional<Fault> Planner::run() {
         fault.allowed = maxArenaBytes;
         return fault;
       }
-  const ProgramSimulation simulation = simulateBare();
+  simulation = simulateBare();
   program.places.assign(numbers.count(), Place());
   if (std::optional<Fault> wrong = placeState())
     return wrong;
@@ -211,7 +210,13 @@ std::optional<Fault> rondo::planMemory(const Problem &executing,
                                        const Homes &homes, int32_t numRanks,
                                        const std::vector<HomeBuffers> &buffers,
                                        Program &program, const KeptBytes &kept,
-                                       const ForEach &forEach) {
-  return Planner(executing, homes, numRanks, buffers, kept, program, forEach)
-      .run();
+                                       const ForEach &forEach,
+                                       ProgramSimulation *withoutPlaces) {
+  ProgramSimulation simulation;
+  std::optional<Fault> fault =
+      Planner(executing, homes, numRanks, buffers, kept, program, forEach)
+          .run(simulation);
+  if (withoutPlaces)
+    *withoutPlaces = std::move(simulation);
+  return fault;
 }

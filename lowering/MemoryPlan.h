@@ -38,14 +38,16 @@ struct KeptBytes {
 ///
 /// `executing` is the problem whose ranks run the program; `homes` say which of
 /// the `numRanks` ranks hold the stages' state, other than the executing ones
-/// for the sequential reference. Returns what is wrong, if anything: a program
-/// that breaks rule L1, a size that is absurd, or more slots than a table
-/// names.
+/// for the sequential reference. The program must keep rule L1. Returns what is
+/// wrong, if anything: a size that is absurd, or more slots than a table names.
+/// `withoutPlaces` receives how a program that sends messages runs without
+/// places.
 std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
                                 int32_t numRanks,
                                 const std::vector<HomeBuffers> &buffers,
                                 Program &program, const KeptBytes &kept = {},
-                                const ForEach &forEach = inTurn);
+                                const ForEach &forEach = inTurn,
+                                ProgramSimulation *withoutPlaces = nullptr);
 
 } // namespace rondo
 

@@ -147,7 +147,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
           buffers[one.schedule], lowered.program,
           {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
            versions.weightSlots},
-          forEach);
+          forEach, &lowered.withoutPlaces);
   });
   std::vector<int64_t> arena(first.numRanks(), 0);
   for (Planned &one : all) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/CheckedSchedules.h"
+#include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
@@ -40,7 +41,8 @@ struct InsertCommunication
     for (ScheduleOp schedule : schedules)
       if (failed(lower(schedule)))
         return signalPassFailure();
-    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
+    markAnalysesPreserved<CheckedSchedules, ScheduleFigures,
+                          InsertedPrograms>();
   }
 
   LogicalResult lower(ScheduleOp schedule);
@@ -116,9 +118,8 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);
   builder.setInsertionPointAfter(schedule);
-  std::vector<std::pair<ProgramOp, const LoweredProgram *>> programs;
-  for (const LoweredProgram &program :
-       std::get<std::vector<LoweredProgram>>(lowered))
+  std::vector<std::pair<ProgramOp, LoweredProgram *>> programs;
+  for (LoweredProgram &program : std::get<std::vector<LoweredProgram>>(lowered))
     if (!isWritten(program.kind))
       programs.push_back({createProgram(builder, schedule.getLoc(),
                                         programName(schedule, program.kind),
@@ -128,6 +129,9 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
     auto [op, program] = programs[i];
     foldProgram(program->program, program->executing, op);
   });
+  auto &inserted = getAnalysis<InsertedPrograms>();
+  for (auto [op, program] : programs)
+    inserted.add(op, std::move(program->program));
   return success();
 }
 

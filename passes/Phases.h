@@ -7,6 +7,8 @@
 #include "dialect/Bridge.h"
 #include "lowering/Lowering.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace rondo::pipe {
 
 /// `main_lowered`, the name of a schedule's program of a kind.

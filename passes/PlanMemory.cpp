@@ -3,6 +3,7 @@
 
 #include "lowering/ReferenceOrders.h"
 #include "passes/CheckedSchedules.h"
+#include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
@@ -27,7 +28,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
          executables(getOperation()))
       if (failed(plan(schedules)))
         return signalPassFailure();
-    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
+    markAnalysesPreserved<CheckedSchedules, ScheduleFigures,
+                          SimulatedPrograms>();
   }
 
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
@@ -104,19 +106,29 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     LoweredSchedule each{
         getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
     each.programs.resize(programs.size());
-    std::atomic<bool> isExpanded{true};
+    auto &inserted = getAnalysis<InsertedPrograms>();
+    std::atomic<bool> isSound{true};
     fromTheLast(onThreadsOf(&getContext()), programs.size(), [&](size_t i) {
       LoweredProgram &program = each.programs[i];
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);
+      if (auto known = inserted.take(programs[i])) {
+        program.program = std::move(*known);
+        return;
+      }
       FailureOr<ExpandedProgram> expanded =
           expandProgram(programs[i], program.executing);
-      if (succeeded(expanded))
-        program.program = std::move(expanded->program);
-      else
-        isExpanded = false;
+      if (failed(expanded)) {
+        isSound = false;
+        return;
+      }
+      program.program = std::move(expanded->program);
+      if (auto fault = checkChannels(program.executing, program.program)) {
+        programs[i].emitError() << describe(*fault, program.executing);
+        isSound = false;
+      }
     });
-    if (!isExpanded)
+    if (!isSound)
       return failure();
     lowered.push_back(std::move(each));
     ops.push_back(std::move(programs));
@@ -128,8 +140,9 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     return ops[wrong->schedule][wrong->program].emitError() << describe(
                wrong->fault,
                lowered[wrong->schedule].programs[wrong->program].executing);
+  auto &simulated = getAnalysis<SimulatedPrograms>();
   for (auto [programs, each] : llvm::zip_equal(ops, lowered))
-    for (auto [op, planned] : llvm::zip_equal(programs, each.programs)) {
+    for (auto &&[op, planned] : llvm::zip_equal(programs, each.programs)) {
       // Its ops, and with them their locations, stay.
       if (op.getArenaAttr())
         op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
@@ -140,6 +153,9 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         foldProgram(planned.program, planned.executing, op);
       else
         placeProgram(planned.program, planned.executing, op);
+      if (planned.withoutPlaces.complete)
+        simulated.add(op, {std::move(planned.program.order),
+                           std::move(planned.withoutPlaces)});
     }
   return success();
 }

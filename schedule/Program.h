@@ -163,8 +163,13 @@ ProgramSimulation simulateProgram(const Problem &, const Program &,
 // Each rule is safe on any program: it first asks whether all that the program
 // names is there.
 std::optional<Fault> checkChannels(const Problem &, const Program &);
-/// Needs L1. Of any number in flight.
-std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
+/// Needs L1. Of any number in flight. `withoutPlaces` is how the program's
+/// order runs without places and with any number in flight, where that is
+/// known: if every slot that it takes is free by then, it is not simulated
+/// again.
+std::optional<Fault>
+checkWaitCycle(const Problem &, const Program &,
+               const ProgramSimulation *withoutPlaces = nullptr);
 /// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
 /// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);

@@ -13,6 +13,7 @@
 #include "schedule/BufferNumbers.h"
 #include "schedule/GroupCollectives.h"
 #include "schedule/Program.h"
+#include "schedule/RankWorklist.h"
 #include "schedule/Residency.h"
 #include "schedule/Slots.h"
 #include "schedule/Waits.h"
@@ -249,7 +250,7 @@ private:
   const GroupCollectives groups;
 
   std::vector<RankState> ranks;
-  std::vector<int32_t> worklist;
+  RankWorklist worklist;
   std::vector<Channel> channels;
   /// By rank, where each has one.
   std::vector<CommunicationQueue> queues;

@@ -28,7 +28,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       areDealt(problem.homes.areDealt()),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       buffers(problem), slots(program), groups(problem, program),
-      done(problem.nothingDoneYet()),
+      worklist(order.numRanks()), done(problem.nothingDoneYet()),
       messages(problem.edges.size() * microbatches),
       meetsSends(slots.sharedWith(buffers.allSent())),
       lastSend(slots.count(), notYet) {
@@ -89,7 +89,7 @@ void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
   if (rank.waitFor != waitFor || rank.id != id)
     return;
   rank.waitFor = WaitFor::Nothing;
-  worklist.push_back(r);
+  worklist.push(r);
 }
 
 /// Gives the link to every message that is ready for it, or asks for its cards.
@@ -347,12 +347,11 @@ bool Execution::issue(int32_t r, RankState &rank) {
 
 void Execution::run() {
   for (int32_t r = order.numRanks(); r-- > 0;)
-    worklist.push_back(r);
-  while (!worklist.empty() || beginFreed() || grantNext()) {
-    if (worklist.empty())
+    worklist.push(r);
+  while (!worklist.isEmpty() || beginFreed() || grantNext()) {
+    if (worklist.isEmpty())
       continue;
-    int32_t r = worklist.back();
-    worklist.pop_back();
+    const int32_t r = worklist.pop();
     RankState &rank = ranks[r];
     while (rank.position < rank.end && issue(r, rank))
       ++rank.position;

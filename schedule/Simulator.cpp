@@ -188,13 +188,12 @@ template <bool keepTimes, bool isPlain>
 void Execution::runLanes(Simulation &result) {
   // With the last rank first on the stack, rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
-    worklist.push_back(r);
+    worklist.push(r);
   const Action *actions = schedule.rank(0).begin();
-  while (!worklist.empty() || carryNext()) {
-    if (worklist.empty())
+  while (!worklist.isEmpty() || carryNext()) {
+    if (worklist.isEmpty())
       continue;
-    int32_t r = worklist.back();
-    worklist.pop_back();
+    const int32_t r = worklist.pop();
     RankState rank = ranks[r];
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
@@ -267,7 +266,7 @@ void Execution::runLanes(Simulation &result) {
       const Action action = actions[rank.position];
       done[action.subject * microbatches + action.index] |= allDone;
       rank.blocked = notBlocked;
-      worklist.push_back(r);
+      worklist.push(r);
     }
     ranks[r] = rank;
   }

@@ -155,7 +155,7 @@ static SearchOutcome find(const SearchRequest &request) {
     return {std::nullopt, "some ranks hold no state"};
   PlanFigures plan = figuresOf(request);
   LoweredProgram lowered{rondo::ProgramKind::Pipeline, request.values.problem,
-                         Schedule(), Program()};
+                         Schedule(), Program(), ProgramSimulation()};
   Problem &problem = lowered.executing;
   addMemory(request, plan, problem);
   auto none = [&](const Fault &fault) {
@@ -191,9 +191,9 @@ static SearchOutcome find(const SearchRequest &request) {
     return none(*fault);
   if (std::optional<Fault> fault = checkLowered(lowered, plan))
     return none(*fault);
-  if (auto fault =
-          findMoved(lowered.program, {rondo::ProgramKind::Pipeline, problem,
-                                      Schedule(), request.values.program}))
+  if (auto fault = findMoved(lowered.program,
+                             {rondo::ProgramKind::Pipeline, problem, Schedule(),
+                              request.values.program, ProgramSimulation()}))
     return none(*fault);
   const ProgramSimulation simulation =
       simulateProgram(problem, lowered.program);

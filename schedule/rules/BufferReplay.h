@@ -23,9 +23,9 @@ struct Content {
   /// By its number.
   int32_t buffer = -1;
   int32_t rank = 0;
-  int64_t microbatch = 0, position = 0;
   /// Consumers and sends that have still to read it.
-  int64_t uses = 0;
+  int32_t uses = 0;
+  int64_t microbatch = 0, position = 0;
 };
 
 class Replay {
@@ -47,18 +47,27 @@ private:
   Found placeState();
   Found step();
   Found task();
-  Found take(int32_t buffer, int64_t number, int64_t uses);
-  Found take(int32_t buffer, int64_t uses) {
+  Found take(int32_t buffer, int64_t number, int32_t uses);
+  Found take(int32_t buffer, int32_t uses) {
     return take(buffer, action.index, uses);
   }
   Found moveState();
   Found awaitReduction();
   Found receive();
+  Found look(int32_t buffer, int64_t number, Content *&content);
   Found read(int32_t buffer, int64_t number, bool isLastUse);
   Found read(int32_t buffer, bool isLastUse) {
     return read(buffer, action.index, isLastUse);
   }
-  Found readAll(bool isLastUse);
+  void release(Content &content) {
+    if (--content.uses != 0)
+      return;
+    content.isOwned = false;
+    --numTaken;
+  }
+  Found readInput(int32_t buffer);
+  Found readInputs();
+  Found releaseInputs();
   EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
   /// Whether an edge has a message of the micro-batch at hand.
@@ -67,14 +76,15 @@ private:
   }
   static bool copiesParts(const Problem &problem);
   /// How many tasks read what comes along an edge.
-  int64_t readersOf(int32_t edge) const {
+  int32_t readersOf(int32_t edge) const {
     const Edge &desc = problem.edges[edge];
     return desc.producer == ActionKind::Forward && readsInputAgain[desc.to] ? 2
                                                                             : 1;
   }
   template <typename Visit> Found forEachCopied(Visit visit);
-  int64_t usesOf(int32_t buffer);
-  int64_t countUses(int32_t buffer) const;
+  int32_t usesOf(int32_t buffer);
+  int32_t countUses(int32_t buffer) const;
+  bool areSlotsEqual() const;
   Found checkReleased() const;
 
   /// Of the action that is being replayed.
@@ -100,6 +110,8 @@ private:
   BufferNumbers buffers;
   Slots slots;
   std::vector<Content> contents;
+  /// Slots that are owned by what is no state.
+  int64_t numTaken = 0;
   /// The rank whose actions use a pool's slots.
   std::vector<int32_t> poolRanks;
   std::vector<bool> hasBackward;
@@ -109,7 +121,7 @@ private:
   /// Whether a task copies parts of what another one on its rank has made.
   const bool hasCopies;
   /// By buffer: its uses where all micro-batches have as many; -1: not known.
-  std::vector<int64_t> knownUses;
+  std::vector<int32_t> knownUses;
   /// By home of a sharded stage: the gather that is there, -1: none; reductions
   /// so far; whether there are gradients that none has taken.
   const bool isSharded;
@@ -120,6 +132,8 @@ private:
   int32_t rank = 0;
   int64_t position = 0;
   Action action;
+  /// What a task reads that it may be the last to use, and where that lies.
+  std::vector<std::pair<int32_t, Content *>> inputsRead;
 };
 
 } // namespace rondo::buffer_replay

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/EqualMicrobatches.h"
 #include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 using namespace rondo;
 using namespace rondo::buffer_replay;
 
-Replay::Found Replay::take(int32_t buffer, int64_t number, int64_t uses) {
+Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
     return std::nullopt;
@@ -36,6 +37,7 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int64_t uses) {
     return taken;
   }
   content.isOwned = true;
+  ++numTaken;
   content.buffer = buffer;
   content.rank = rank;
   content.microbatch = number;
@@ -63,26 +65,46 @@ Replay::Found Replay::receive() {
   return take(buffer, readersOf(action.subject));
 }
 
-Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
+/// Finds what lies in a buffer that the action at hand reads; null where the
+/// program has no such buffer.
+Replay::Found Replay::look(int32_t buffer, int64_t number, Content *&content) {
   const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
     return std::nullopt;
   if (slot == Slots::invalid)
     return fault<FaultKind::ReadsNoSlot>(BufferName{buffer, number});
-  Content &content = contents[slot];
-  if (!content.isOwned || content.buffer != buffer ||
-      content.microbatch != number)
+  content = &contents[slot];
+  if (!content->isOwned || content->buffer != buffer ||
+      content->microbatch != number)
     return fault<FaultKind::ReadsOtherBuffer>(
-        BufferName{buffer, number}, slotName(slot), contentName(content));
-  if (isLastUse && --content.uses == 0)
-    content.isOwned = false;
+        BufferName{buffer, number}, slotName(slot), contentName(*content));
+  return std::nullopt;
+}
+
+Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
+  Content *content = nullptr;
+  if (Found wrong = look(buffer, number, content))
+    return wrong;
+  if (content && isLastUse)
+    release(*content);
+  return std::nullopt;
+}
+
+/// Reads what releaseInputs() will release.
+Replay::Found Replay::readInput(int32_t buffer) {
+  Content *content = nullptr;
+  if (Found wrong = look(buffer, action.index, content))
+    return wrong;
+  if (content)
+    inputsRead.push_back({buffer, content});
   return std::nullopt;
 }
 
 /// Everything that the task at hand reads. What comes from other homes lies in
 /// an own buffer that a message filled, or in the producer's where it is on the
 /// same rank.
-Replay::Found Replay::readAll(bool isLastUse) {
+Replay::Found Replay::readInputs() {
+  inputsRead.clear();
   const int32_t home = action.subject;
   const ActionKind kind = action.kind();
   for (int32_t e : inputs()) {
@@ -94,30 +116,41 @@ Replay::Found Replay::readAll(bool isLastUse) {
     if (isLocal && !isCopied(e) &&
         slots.of(received, action.index) != slots.of(sent, action.index))
       return fault<FaultKind::ReadsOtherSlot>(nameOf(received), nameOf(sent));
-    if (Found wrong = read(isLocal ? sent : received, isLastUse))
+    if (Found wrong = readInput(isLocal ? sent : received))
       return wrong;
   }
-  if (isSharded && gathered[home] >= 0 && !isLastUse)
+  if (isSharded && gathered[home] >= 0)
     if (Found wrong = read(buffers.of(home, BufferKind::GatheredWeights),
                            gathered[home], /*isLastUse=*/false))
       return wrong;
   for (BufferKind saved : action.traits().releases)
-    if (Found wrong = read(buffers.of(home, saved), isLastUse))
+    if (Found wrong = readInput(buffers.of(home, saved)))
       return wrong;
   return std::nullopt;
 }
 
+/// What the task at hand reads is read once less.
+Replay::Found Replay::releaseInputs() {
+  for (auto [buffer, content] : inputsRead) {
+    // It reads more than there are uses.
+    if (!content->isOwned)
+      return read(buffer, /*isLastUse=*/true);
+    release(*content);
+  }
+  return std::nullopt;
+}
+
 /// How many tasks and sends read a buffer that the task at hand takes.
-int64_t Replay::usesOf(int32_t number) {
+int32_t Replay::usesOf(int32_t number) {
   if (areDealt)
     return countUses(number);
-  int64_t &uses = knownUses[number];
+  int32_t &uses = knownUses[number];
   if (uses < 0)
     uses = countUses(number);
   return uses;
 }
 
-int64_t Replay::countUses(int32_t number) const {
+int32_t Replay::countUses(int32_t number) const {
   const BufferNumbers::Buffer &buffer = buffers[number];
   if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.subject] ? 1 : 0;
@@ -175,10 +208,10 @@ template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
 Replay::Found Replay::task() {
   // What a task reads is there until its end, so nothing that it takes may lie
   // there; what nobody reads is there as long as the task.
-  if (Found wrong = readAll(/*isLastUse=*/false))
+  if (Found wrong = readInputs())
     return wrong;
   const bool isRead = action.kind() == ActionKind::Recompute;
-  const int64_t readers =
+  const int32_t readers =
       action.kind() == ActionKind::Forward && readsInputAgain[action.subject]
           ? 2
           : 1;
@@ -191,9 +224,9 @@ Replay::Found Replay::task() {
   Found wrong;
   bool hasUnused = false;
   auto takeOne = [&](int32_t buffer) {
-    const int64_t uses = usesOf(buffer);
+    const int32_t uses = usesOf(buffer);
     hasUnused |= uses == 0;
-    wrong = take(buffer, std::max<int64_t>(uses, 1));
+    wrong = take(buffer, std::max(uses, 1));
     return !wrong;
   };
   auto dropUnused = [&](int32_t buffer) {
@@ -214,7 +247,7 @@ Replay::Found Replay::task() {
   if (Found left = forEachCopied(
           [&](int32_t buffer) { return read(buffer, /*isLastUse=*/true); }))
     return left;
-  return readAll(/*isLastUse=*/true);
+  return releaseInputs();
 }
 
 Replay::Found Replay::step() {
@@ -231,6 +264,17 @@ Replay::Found Replay::step() {
              : receive();
 }
 
+/// Whether all micro-batches take the same slots, for the same uses.
+bool Replay::areSlotsEqual() const {
+  if (areDealt || isSharded || problem.iterations > 1)
+    return false;
+  for (int32_t number = 0; number < buffers.count(); ++number)
+    if (!program.places.empty() && !traitsOf(buffers[number].kind).isState() &&
+        program.places[number].slotOf.size() > 1)
+      return false;
+  return true;
+}
+
 Replay::Found Replay::run() {
   if (Found wrong = placeState())
     return wrong;
@@ -242,12 +286,21 @@ Replay::Found Replay::run() {
           readsInputAgain[a.subject] =
               problem.recomputation[a.subject] == Recomputation::FromInput;
       }
+  const bool mayBeEqual = areSlotsEqual();
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);
-    for (position = 0; position < actions.size(); ++position) {
+    const int64_t ofEach =
+        mayBeEqual
+            ? firstOfEqualMicrobatches(actions, problem.microbatches).size()
+            : 0;
+    for (position = 0; position < actions.size();) {
       action = actions[position];
       if (Found wrong = step())
         return wrong;
+      ++position;
+      // The others find everything as the first has.
+      if (position == ofEach && numTaken == 0)
+        position *= problem.microbatches;
     }
   }
   return checkReleased();

@@ -30,9 +30,15 @@ std::vector<Channel> collect(const Problem &problem, const Program &program) {
     channels.push_back({ranks, {}, {}});
   }
   std::vector<int32_t> channelOf;
-  for (const Edge &edge : problem.edges)
+  for (const Edge &edge : problem.edges) {
     channelOf.push_back(
         numbers.at({problem.rankOf(edge.from), problem.rankOf(edge.to)}));
+    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
+      continue;
+    Channel &channel = channels[channelOf.back()];
+    for (std::vector<int32_t> *list : {&channel.sends, &channel.receives})
+      list->reserve(list->capacity() + problem.microbatches);
+  }
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     ActionRange actions = program.order.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {

@@ -141,7 +141,8 @@ TEST(Replica, PartsShareABuffer) {
   EXPECT_EQ(buffers.count(), 4 * numBufferKinds);
 }
 
-TEST(Replica, FaultsOfBuffersNameTheStage) {
+/// Two homes of one sample each feed a home of two.
+Problem twoHomesAndOne() {
   Problem problem;
   problem.microbatches = 1;
   problem.samples = 2;
@@ -151,6 +152,33 @@ TEST(Replica, FaultsOfBuffersNameTheStage) {
   for (int32_t s = 0; s < 2; ++s)
     problem.setStageCost(s, 10, 10, 10, 0, 0);
   problem.makeChain({2 * sampleBytes, 0});
+  return problem;
+}
+
+// A task that reads two parts does not find what only one of them has filled.
+TEST(Replica, APartThatIsNotReceivedIsMissed) {
+  const Problem problem = twoHomesAndOne();
+  const Schedule schedule = familySchedule("gpipe", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  ASSERT_FALSE(
+      planMemory(problem, problem.homes, 3, buffersOf(problem), program));
+  ASSERT_EQ(checkBuffers(problem, program), std::nullopt);
+  std::vector<std::vector<Action>> orders;
+  for (int32_t rank = 0; rank < 3; ++rank)
+    orders.emplace_back(program.order.rank(rank).begin(),
+                        program.order.rank(rank).end());
+  ASSERT_EQ(orders[2][1].kind(), ActionKind::Recv);
+  orders[2].erase(orders[2].begin() + 1);
+  program.order = scheduleOf(orders);
+  auto fault = checkBuffers(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::ReadsOtherBuffer);
+  EXPECT_EQ(fault->rank, 2);
+}
+
+TEST(Replica, FaultsOfBuffersNameTheStage) {
+  const Problem problem = twoHomesAndOne();
   const Schedule schedule = familySchedule("gpipe", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});

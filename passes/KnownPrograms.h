@@ -1,0 +1,69 @@
+//===- KnownPrograms.h - What passes hand on about programs -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Analyses of the module, so that a pass need not find out again what one
+// before it knew. A pass that changes a program or its plan must not preserve
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_PASSES_KNOWNPROGRAMS_H
+#define RONDO_PASSES_KNOWNPROGRAMS_H
+
+#include "dialect/Bridge.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace rondo::pipe {
+
+/// A value for some of the module's programs.
+template <typename Value> class ByProgram {
+public:
+  explicit ByProgram(mlir::Operation *) {}
+
+  void add(ProgramOp op, Value value) { known[op] = std::move(value); }
+  /// Hands the value over, once; nothing where there is none. May be called for
+  /// several programs at once.
+  std::optional<Value> take(ProgramOp op) {
+    auto it = known.find(op);
+    if (it == known.end())
+      return std::nullopt;
+    return std::exchange(it->second, std::nullopt);
+  }
+
+private:
+  llvm::DenseMap<mlir::Operation *, std::optional<Value>> known;
+};
+
+/// How a program's order runs without places and with any number of launches in
+/// flight. The order is there to tell whether it is still the same.
+struct SimulatedOrder {
+  Schedule order;
+  ProgramSimulation simulation;
+
+  bool isOf(const Schedule &other) const {
+    const ActionRange mine = order.all(), others = other.all();
+    if (order.numRanks() != other.numRanks() ||
+        !std::equal(mine.begin(), mine.end(), others.begin(), others.end()))
+      return false;
+    for (int32_t rank = 0; rank < order.numRanks(); ++rank)
+      if (order.rankBegin(rank) != other.rankBegin(rank))
+        return false;
+    return true;
+  }
+};
+
+/// Programs without places, as pipe-insert-communication has written them.
+using InsertedPrograms = ByProgram<Program>;
+/// What pipe-plan-memory has simulated.
+using SimulatedPrograms = ByProgram<SimulatedOrder>;
+/// Programs that pipe-verify-lowered has read and checked.
+using CheckedPrograms = ByProgram<ExpandedProgram>;
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_KNOWNPROGRAMS_H
