@@ -1,4 +1,4 @@
-//===- Phases.cpp - What phases share ------------------------------------===//
+//===- Phases.cpp - What phases share -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Phases.h"

@@ -1,4 +1,4 @@
-//===- VerifyLowered.cpp - Rules L1 to L6 --------------------------------===//
+//===- VerifyLowered.cpp - Rules L1 to L6 ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"

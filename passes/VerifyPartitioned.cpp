@@ -1,4 +1,4 @@
-//===- VerifyPartitioned.cpp - Rules P1 and P3 to P5 ---------------------===//
+//===- VerifyPartitioned.cpp - Rules P1 and P3 to P5 ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"

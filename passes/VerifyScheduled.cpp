@@ -1,4 +1,4 @@
-//===- VerifyScheduled.cpp - Rules S1 to S9 ------------------------------===//
+//===- VerifyScheduled.cpp - Rules S1 to S9 -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/CheckedSchedules.h"
