@@ -11,7 +11,6 @@
 
 #include "schedule/CollectiveTime.h"
 #include "schedule/EdgeTable.h"
-#include "schedule/RankWorklist.h"
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 #include "schedule/Waits.h"
@@ -94,7 +93,7 @@ public:
   Execution(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
         microbatches(problem.microbatches), isDealt(problem.homes.areDealt()),
-        isSharded(problem.homes.areSharded()), worklist(schedule.numRanks()) {
+        isSharded(problem.homes.areSharded()) {
     if (isSharded) {
       moveLanes.resize(schedule.numRanks());
       gatheredNs.assign(problem.numHomes(), 0);
@@ -139,7 +138,7 @@ private:
     if (ranks[rank].blocked != message)
       return;
     ranks[rank].blocked = notBlocked;
-    worklist.push(rank);
+    worklist.push_back(rank);
   }
   int64_t firstBlocking(Action action) const {
     return rondo::firstBlocking(action, &done[action.subject * microbatches],
@@ -192,7 +191,7 @@ private:
   /// By rank: when its other lanes are free again. Empty where all tasks are on
   /// the compute lane, as they mostly are.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
-  RankWorklist worklist;
+  std::vector<int32_t> worklist;
   /// By rank, and by home: when its last gather or reduction ends; notMade
   /// where it has not begun. Empty where no state is sharded.
   std::vector<MoveLane> moveLanes;

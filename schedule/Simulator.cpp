@@ -188,12 +188,13 @@ template <bool keepTimes, bool isPlain>
 void Execution::runLanes(Simulation &result) {
   // With the last rank first on the stack, rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
-    worklist.push(r);
+    worklist.push_back(r);
   const Action *actions = schedule.rank(0).begin();
-  while (!worklist.isEmpty() || carryNext()) {
-    if (worklist.isEmpty())
+  while (!worklist.empty() || carryNext()) {
+    if (worklist.empty())
       continue;
-    const int32_t r = worklist.pop();
+    int32_t r = worklist.back();
+    worklist.pop_back();
     RankState rank = ranks[r];
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
@@ -266,7 +267,7 @@ void Execution::runLanes(Simulation &result) {
       const Action action = actions[rank.position];
       done[action.subject * microbatches + action.index] |= allDone;
       rank.blocked = notBlocked;
-      worklist.push(r);
+      worklist.push_back(r);
     }
     ranks[r] = rank;
   }
