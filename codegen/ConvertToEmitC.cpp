@@ -31,7 +31,7 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     FoundBefore before;
     if (auto schedules = getCachedAnalysis<pipe::CheckedSchedules>())
       before.schedules = &schedules->get();
-    if (auto programs = getCachedAnalysis<pipe::CheckedPrograms>())
+    if (auto programs = getCachedAnalysis<pipe::VerifiedPrograms>())
       before.programs = &programs->get();
     if (failed(chosen) ||
         failed(emitExecutable(module, {name, *chosen, isAdaptive, backend},

@@ -27,7 +27,7 @@ struct ExecutableToEmit {
 struct FoundBefore {
   const pipe::CheckedSchedules *schedules = nullptr;
   /// Emitting takes what it needs.
-  pipe::CheckedPrograms *programs = nullptr;
+  pipe::VerifiedPrograms *programs = nullptr;
 };
 
 /// Writes it as EmitC behind all that the module holds, which stays.

@@ -62,7 +62,7 @@ using InsertedPrograms = ByProgram<Program>;
 /// What pipe-plan-memory has simulated.
 using SimulatedPrograms = ByProgram<SimulatedOrder>;
 /// Programs that pipe-verify-lowered has read and checked.
-using CheckedPrograms = ByProgram<ExpandedProgram>;
+using VerifiedPrograms = ByProgram<ExpandedProgram>;
 
 } // namespace rondo::pipe
 

@@ -123,6 +123,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         return;
       }
       program.program = std::move(expanded->program);
+      if (!program.program.arenaBytes.empty())
+        return;
       if (auto fault = checkChannels(program.executing, program.program)) {
         programs[i].emitError() << describe(*fault, program.executing);
         isSound = false;

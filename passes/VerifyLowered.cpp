@@ -115,7 +115,7 @@ struct FoundBefore {
 
 /// Checks the programs of one schedule and hands those without faults on.
 void findFaults(MutableArrayRef<LoweredOp> programs, const FoundBefore &before,
-                CheckedPrograms &expanded) {
+                VerifiedPrograms &verified) {
   MLIRContext *context = programs.front().op.getContext();
   fromTheLast(onThreadsOf(context), programs.size(), [&](size_t i) {
     LoweredOp &each = programs[i];
@@ -145,7 +145,7 @@ void findFaults(MutableArrayRef<LoweredOp> programs, const FoundBefore &before,
     each.fault = std::move((next++)->fault);
     if (each.fault)
       continue;
-    expanded.add(each.op,
+    verified.add(each.op,
                  {std::move(each.lowered.program), std::move(each.actions)});
     each.lowered = {};
   }
@@ -170,7 +170,7 @@ void VerifyLowered::runOnOperation() {
     before.checked = &checked->get();
   if (auto simulated = getCachedAnalysis<SimulatedPrograms>())
     before.simulated = &simulated->get();
-  auto &expanded = getAnalysis<CheckedPrograms>();
+  auto &verified = getAnalysis<VerifiedPrograms>();
   std::vector<LoweredOp> programs;
   for (ProgramOp op : getOperation().getOps<ProgramOp>())
     programs.push_back({op, &figures.of(op.lookupSchedule()), LoweredProgram(),
@@ -183,7 +183,7 @@ void VerifyLowered::runOnOperation() {
       return each.op.lookupSchedule() != schedule;
     });
     const size_t count = end - left.begin();
-    findFaults(left.take_front(count), before, expanded);
+    findFaults(left.take_front(count), before, verified);
     left = left.drop_front(count);
   }
   // The programs of a schedule share its arena and its faults, so the first
