@@ -264,10 +264,13 @@ void Emitter::describeSizes() {
     versions = sharedVersions(versions, figures.of(member.schedule).versions);
   }
   pipe::PlanOp first = members.front().plan;
+  llvm::DenseMap<StringAttr, int32_t> layers;
+  for (auto [number, layer] : llvm::enumerate(first.lookupModel().getLayers()))
+    layers[layer.getSymNameAttr()] = static_cast<int32_t>(number);
   for (pipe::StageOp stage : first.getStages())
     stages.push_back(
         {stage.getSymName().str(),
-         static_cast<int32_t>(firstLayerOf(stage, first.lookupModel())),
+         layers.at(cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getAttr()),
          static_cast<int32_t>(stage.getLayers().size())});
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;
@@ -294,10 +297,14 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
   std::vector<RankCode> codes(emitted.program.order.numRanks());
   for (auto [r, code] : llvm::enumerate(codes))
     code.rank = r;
-  for (pipe::RankOp rank : emitted.op.getRanks())
+  const EdgeTable edges(emitted.executing);
+  const SmallVector<pipe::RankOp, 0> ranks = emitted.op.getRanks();
+  forEach(ranks.size(), [&](size_t i) {
+    pipe::RankOp rank = ranks[i];
     codes[rank.getRank()] =
-        readRank(rank, emitted.executing,
+        readRank(rank, emitted.executing, edges,
                  [&](Operation *op) { return emitted.actions.lookup(op); });
+  });
 
   text("\nnamespace " + emitted.text.space + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));

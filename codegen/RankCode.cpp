@@ -22,8 +22,8 @@ namespace {
 
 class Reader {
 public:
-  Reader(const Problem &problem, ActionReader actionOf)
-      : problem(problem), actionOf(actionOf) {}
+  Reader(const Problem &problem, const EdgeTable &edges, ActionReader actionOf)
+      : problem(problem), edges(edges), actionOf(actionOf) {}
 
   std::vector<CodeNode> read(mlir::Block &block) {
     std::vector<CodeNode> nodes;
@@ -38,12 +38,14 @@ private:
 
   /// Whether several edges carry such a message of the home.
   bool isOneOfSeveral(const Edge &edge) const {
-    return llvm::count_if(problem.edges, [&](const Edge &other) {
-             return other.from == edge.from && other.producer == edge.producer;
-           }) > 1;
+    return llvm::count_if(
+               edges.outputs(edge.from, edge.producer), [&](int32_t other) {
+                 return problem.edges[other].producer == edge.producer;
+               }) > 1;
   }
 
   const Problem &problem;
+  const EdgeTable &edges;
   ActionReader actionOf;
   llvm::SmallVector<mlir::Value> variables;
 };
@@ -115,10 +117,11 @@ void Reader::readIndex(pipe::IndexedOpInterface task, CodeNode &node) {
 } // namespace
 
 RankCode rondo::codegen::readRank(pipe::RankOp rank, const Problem &problem,
+                                  const EdgeTable &edges,
                                   ActionReader actionOf) {
   RankCode code;
   code.rank = rank.getRank();
-  code.nodes = Reader(problem, actionOf).read(rank.getBody().front());
+  code.nodes = Reader(problem, edges, actionOf).read(rank.getBody().front());
   return code;
 }
 

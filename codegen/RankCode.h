@@ -5,6 +5,7 @@
 #define RONDO_CODEGEN_RANKCODE_H
 
 #include "dialect/Pipe.h"
+#include "schedule/EdgeTable.h"
 
 #include <cstdint>
 #include <string>
@@ -52,9 +53,9 @@ struct RankCode {
 using ActionReader = llvm::function_ref<Action(mlir::Operation *)>;
 
 /// Reads the rolled body of a rank. `problem` is the one that the program is
-/// executed on.
+/// executed on, `edges` its table.
 RankCode readRank(pipe::RankOp rank, const Problem &problem,
-                  ActionReader actionOf);
+                  const EdgeTable &edges, ActionReader actionOf);
 
 /// A function that one or more ranks run, and its rows of parameters.
 struct SharedFunction {

@@ -5,6 +5,8 @@
 #include "dialect/Loops.h"
 #include "schedule/Iterations.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -66,14 +68,20 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     return failure();
 
   ExpandedSchedule result;
-  auto take = [&](Operation *inner, Action action) {
-    result.schedule.append(action);
-    result.opOf.push_back(inner);
-  };
-  for (RankOp rank : *ranks) {
-    if (rank && failed(unroller.run(rank.getBody(), take)))
+  // Of a sound schedule: F, I and W.
+  const int64_t most = 3 * problem.microbatches * problem.numHomes();
+  for (auto [number, rank] : llvm::enumerate(*ranks)) {
+    if (rank &&
+        failed(unroller.run(rank.getBody(), result.schedule, &result.opOf)))
       return failure();
     result.schedule.endRank();
+    if (number > 0)
+      continue;
+    // Ranks have about as many actions each.
+    const int64_t expected = std::min(most, result.schedule.numActions() *
+                                                int64_t(problem.numRanks()));
+    result.schedule.reserve(expected);
+    result.opOf.reserve(expected);
   }
   for (LinkOrderOp order : op.getLinkOrders()) {
     std::vector<Action> &messages =

@@ -34,8 +34,9 @@ public:
   mlir::LogicalResult
   run(mlir::Region &body,
       llvm::function_ref<void(mlir::Operation *, Action)> take);
-  /// Appends them to `order`.
-  mlir::LogicalResult run(mlir::Region &body, Schedule &order);
+  /// Appends them to `order`, and their ops to `writers` if it is not null.
+  mlir::LogicalResult run(mlir::Region &body, Schedule &order,
+                          std::vector<mlir::Operation *> *writers = nullptr);
 
   /// From here on, what repeats runs as often as that many iterations need, and
   /// run() leaves out the actions of later ones.

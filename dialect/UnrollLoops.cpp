@@ -203,7 +203,12 @@ LogicalResult Unroller::run(Region &body,
   return runAll(body, take);
 }
 
-LogicalResult Unroller::run(Region &body, Schedule &order) {
-  auto append = [&](Operation *, Action action) { order.append(action); };
+LogicalResult Unroller::run(Region &body, Schedule &order,
+                            std::vector<Operation *> *writers) {
+  auto append = [&](Operation *op, Action action) {
+    order.append(action);
+    if (writers)
+      writers->push_back(op);
+  };
   return runAll(body, append);
 }

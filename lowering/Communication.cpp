@@ -22,7 +22,6 @@ struct Message {
   int32_t producer = -1, consumer = -1;
   /// Position in the receiver's order before which it is to be posted.
   int32_t wanted = 0;
-  int64_t readyNs = 0;
 };
 
 /// All messages of one directed rank pair in channel order.
@@ -53,6 +52,11 @@ private:
   void wantAlike(Channel &channel) const;
   void writeRank(int32_t rank, const TrainingNeeds &needs, Program &program);
   void post(Channel &channel, Schedule &order);
+  /// A send to issue behind the task at a position.
+  struct PendingSend {
+    int32_t position, edge, index;
+  };
+  std::vector<PendingSend> sendsOf(int32_t rank) const;
 
   const Problem &problem;
   const Schedule &schedule;
@@ -61,12 +65,8 @@ private:
   std::vector<Channel> channels;
   /// By edge: its channel, -1 where producer and consumer share a rank.
   std::vector<int32_t> channelOf;
-  /// [rank]: sends to issue behind each position, (position, edge, index).
-  struct PendingSend {
-    int32_t position, edge, index;
-  };
-  std::vector<std::vector<PendingSend>> sends;
-  std::vector<std::vector<int32_t>> incoming;
+  /// By rank: its channels.
+  std::vector<std::vector<int32_t>> incoming, outgoing;
 };
 
 /// Collects the messages of each channel in the order of their producers.
@@ -74,6 +74,7 @@ void Inserter::findMessages() {
   std::map<std::pair<int32_t, int32_t>, int32_t> byPair;
   channelOf.assign(problem.edges.size(), -1);
   incoming.resize(problem.numRanks());
+  outgoing.resize(problem.numRanks());
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge))
@@ -85,6 +86,7 @@ void Inserter::findMessages() {
       channels.back().from = from;
       channels.back().to = to;
       incoming[to].push_back(it->second);
+      outgoing[from].push_back(it->second);
     }
     channelOf[e] = it->second;
     std::vector<Message> &messages = channels[it->second].messages;
@@ -117,7 +119,6 @@ void Inserter::findMessages() {
         m.index = static_cast<int32_t>(a.index);
         m.producer = i;
         m.consumer = consumers[e][a.index];
-        m.readyNs = simulation.endNs[schedule.rankBegin(r) + i];
         channels[channelOf[e]].messages.push_back(m);
       }
     }
@@ -152,12 +153,14 @@ void Inserter::orderChannels() {
 /// those of earlier messages.
 void Inserter::wantReceives(Channel &channel) {
   const Link link = problem.linkBetween(channel.from, channel.to);
-  int64_t begin = schedule.rankBegin(channel.to);
+  const int64_t begin = schedule.rankBegin(channel.to),
+                beginOfSender = schedule.rankBegin(channel.from);
   const auto numTasks = static_cast<int32_t>(schedule.rank(channel.to).size());
   int64_t linkFreeNs = 0;
   int32_t position = 0;
   for (Message &m : channel.messages) {
-    int64_t startNs = std::max(m.readyNs, linkFreeNs);
+    const int64_t startNs =
+        std::max(simulation.endNs[beginOfSender + m.producer], linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
     // What the rank only issues keeps it from nothing.
     while (position < numTasks &&
@@ -193,11 +196,30 @@ void Inserter::post(Channel &channel, Schedule &order) {
   ++channel.outstanding;
 }
 
+/// A send comes after its producer, and behind every send before it.
+std::vector<Inserter::PendingSend> Inserter::sendsOf(int32_t rank) const {
+  std::vector<PendingSend> sends;
+  for (int32_t c : outgoing[rank]) {
+    const auto before = static_cast<ptrdiff_t>(sends.size());
+    int32_t position = 0;
+    for (const Message &m : channels[c].messages) {
+      position = std::max(position, m.producer);
+      sends.push_back({position, m.edge, m.index});
+    }
+    std::inplace_merge(sends.begin(), sends.begin() + before, sends.end(),
+                       [](const PendingSend &a, const PendingSend &b) {
+                         return a.position < b.position;
+                       });
+  }
+  return sends;
+}
+
 void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
                          Program &program) {
   Schedule &order = program.order;
   ActionRange tasks = schedule.rank(rank);
   int32_t slots = problem.channels.receiveSlots;
+  const std::vector<PendingSend> sends = sendsOf(rank);
   size_t nextSend = 0;
   // The messages that each task consumes, by position of the task.
   struct Arrival {
@@ -246,9 +268,8 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     order.append(tasks[i]);
     for (size_t k = firstArrival; k < nextArrival; ++k)
       --channels[arrivals[k].channel].outstanding;
-    while (nextSend < sends[rank].size() &&
-           sends[rank][nextSend].position <= i) {
-      const PendingSend &s = sends[rank][nextSend++];
+    while (nextSend < sends.size() && sends[nextSend].position <= i) {
+      const PendingSend &s = sends[nextSend++];
       order.append(Action(ActionKind::Send, s.edge, s.index));
     }
     if (collectives.isDueBehind(i, lastAmongTasks))
@@ -269,23 +290,10 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
 Program Inserter::run(TrainingNeeds needs) {
   findMessages();
   orderChannels();
-  sends.resize(problem.numRanks());
   for (Channel &channel : channels) {
     wantReceives(channel);
     if (problem.iterations > 1)
       wantAlike(channel);
-    // A send comes after its producer, and behind every send before it.
-    std::vector<PendingSend> &list = sends[channel.from];
-    const auto before = static_cast<ptrdiff_t>(list.size());
-    int32_t position = 0;
-    for (const Message &m : channel.messages) {
-      position = std::max(position, m.producer);
-      list.push_back({position, m.edge, m.index});
-    }
-    std::inplace_merge(list.begin(), list.begin() + before, list.end(),
-                       [](const PendingSend &a, const PendingSend &b) {
-                         return a.position < b.position;
-                       });
   }
   Program program;
   program.collectives = needs.collectives;

@@ -161,11 +161,13 @@ withSharedControl(const std::vector<HomeBuffers> &buffers,
   return result;
 }
 
+// All names of the program are there.
+
 /// L5.
 static std::optional<Fault> checkContents(const LoweredProgram &lowered,
                                           const PlanFigures &plan) {
-  if (auto fault =
-          checkTasks(lowered.executing, lowered.tasks, lowered.program))
+  if (auto fault = checkTasks(lowered.executing, lowered.tasks, lowered.program,
+                              Names::Checked))
     return fault;
   return checkTraining(lowered.executing, plan.needsOf(lowered.kind),
                        lowered.program);
@@ -174,12 +176,13 @@ static std::optional<Fault> checkContents(const LoweredProgram &lowered,
 /// L1, L2 and L6. The latter two follow each slot, and leave it to L4 where
 /// pools make no sense.
 static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
-  if (checkArena(lowered.program, /*caps=*/{}))
-    return checkChannels(lowered.executing, lowered.program);
-  if (auto fault = checkChannels(lowered.executing, lowered.program))
+  if (auto fault =
+          checkChannels(lowered.executing, lowered.program, Names::Checked))
     return fault;
+  if (checkArena(lowered.program, /*caps=*/{}))
+    return std::nullopt;
   if (auto fault = checkWaitCycle(lowered.executing, lowered.program,
-                                  &lowered.withoutPlaces))
+                                  &lowered.withoutPlaces, Names::Checked))
     return fault;
   return checkResidency(lowered.executing, lowered.program);
 }
@@ -195,16 +198,21 @@ static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
   if (!fault)
     fault = checkStaging(program, plan.stagingOf(lowered.kind));
   if (!fault)
-    fault = checkBuffers(lowered.executing, program);
+    fault = checkBuffers(lowered.executing, program, Names::Checked);
   return fault;
 }
 
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach) {
   struct Faults {
-    std::optional<Fault> contents, messages, memory;
+    std::optional<Fault> names, contents, messages, memory;
   };
   std::vector<Faults> found(programs.size());
+  fromTheLast(forEach, programs.size(), [&](size_t i) {
+    const LoweredProgram &lowered = *programs[i].lowered;
+    found[i].names =
+        checkNames(lowered.executing, lowered.program, Rule::Tasks);
+  });
   std::vector<size_t> largestFirst(programs.size());
   std::iota(largestFirst.begin(), largestFirst.end(), size_t(0));
   auto sizeOf = [&](size_t i) {
@@ -212,18 +220,20 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
-  // None of the three needs another. Messages take longest, then memory.
+  // None of the three needs another. Memory takes longest, then messages.
   forEach(3 * programs.size(), [&](size_t i) {
     const size_t which = largestFirst[i % programs.size()];
     const LoweredProgram &lowered = *programs[which].lowered;
     const PlanFigures &plan = *programs[which].plan;
     Faults &faults = found[which];
+    if (faults.names)
+      return;
     switch (i / programs.size()) {
     case 0:
-      faults.messages = checkMessages(lowered);
+      faults.memory = checkMemory(lowered, plan);
       break;
     case 1:
-      faults.memory = checkMemory(lowered, plan);
+      faults.messages = checkMessages(lowered);
       break;
     default:
       faults.contents = checkContents(lowered, plan);
@@ -233,7 +243,7 @@ void checkLowered(std::vector<CheckedProgram> &programs,
     CheckedProgram &each = programs[i];
     Faults &faults = found[i];
     for (std::optional<Fault> *fault :
-         {&faults.contents, &faults.messages, &faults.memory})
+         {&faults.names, &faults.contents, &faults.messages, &faults.memory})
       if (*fault && !each.fault)
         each.fault = std::move(*fault);
     // It needs L1.

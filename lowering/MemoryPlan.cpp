@@ -26,7 +26,7 @@ public:
         program(program), forEach(forEach), numbers(problem),
         arenas(numRanks, program) {}
 
-  /// Fills `simulation` with how the program runs without places.
+  /// `simulation` as planMemory()'s `withoutPlaces`.
   std::optional<Fault> run(ProgramSimulation &simulation);
 
 private:
@@ -43,7 +43,6 @@ private:
   }
   std::optional<Fault> placeState();
   void measure();
-  ProgramSimulation simulateBare();
   std::optional<Fault> placeTransient(const ProgramSimulation &simulation);
 
   const Problem &problem;
@@ -117,20 +116,6 @@ void Planner::measure() {
   }
 }
 
-/// Without places no action waits for a slot, so that sends end when those of
-/// the undisturbed program do.
-ProgramSimulation Planner::simulateBare() {
-  program.pools.clear();
-  program.places.clear();
-  const ActionRange actions = program.order.all();
-  const bool hasSends =
-      std::any_of(actions.begin(), actions.end(), [](Action action) {
-        return action.kind() == ActionKind::Send;
-      });
-  return hasSends ? simulateProgram(problem, program, /*resident=*/0)
-                  : ProgramSimulation();
-}
-
 /// Gives everything but state its slots.
 std::optional<Fault>
 Planner::placeTransient(const ProgramSimulation &simulation) {
@@ -175,7 +160,10 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
         fault.allowed = maxArenaBytes;
         return fault;
       }
-  simulation = simulateBare();
+  program.pools.clear();
+  program.places.clear();
+  if (!simulation.complete)
+    simulation = simulateWithoutPlaces(problem, program);
   program.places.assign(numbers.count(), Place());
   if (std::optional<Fault> wrong = placeState())
     return wrong;
@@ -206,17 +194,26 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
 
 } // namespace
 
+/// Without places no action waits for a slot, so that sends end when those of
+/// the undisturbed program do.
+ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
+                                               const Program &program) {
+  const ActionRange actions = program.order.all();
+  const bool hasSends =
+      std::any_of(actions.begin(), actions.end(), [](Action action) {
+        return action.kind() == ActionKind::Send;
+      });
+  return hasSends ? simulateProgram(executing, program, /*resident=*/0)
+                  : ProgramSimulation();
+}
+
 std::optional<Fault> rondo::planMemory(const Problem &executing,
                                        const Homes &homes, int32_t numRanks,
                                        const std::vector<HomeBuffers> &buffers,
                                        Program &program, const KeptBytes &kept,
                                        const ForEach &forEach,
                                        ProgramSimulation *withoutPlaces) {
-  ProgramSimulation simulation;
-  std::optional<Fault> fault =
-      Planner(executing, homes, numRanks, buffers, kept, program, forEach)
-          .run(simulation);
-  if (withoutPlaces)
-    *withoutPlaces = std::move(simulation);
-  return fault;
+  ProgramSimulation own;
+  return Planner(executing, homes, numRanks, buffers, kept, program, forEach)
+      .run(withoutPlaces ? *withoutPlaces : own);
 }

@@ -22,6 +22,12 @@ struct KeptBytes {
   std::vector<int32_t> weightSlots;
 };
 
+/// How a program that has no places runs, with any number of launches in
+/// flight. Not complete where it sends nothing: then planMemory() needs no
+/// times. The program must keep rule L1.
+ProgramSimulation simulateWithoutPlaces(const Problem &executing,
+                                        const Program &program);
+
 /// Gives every buffer of the program a slot, and each rank's arena its size.
 ///
 /// State (weights, gradients, moments, control, data) comes first in the arena
@@ -40,8 +46,8 @@ struct KeptBytes {
 /// the `numRanks` ranks hold the stages' state, other than the executing ones
 /// for the sequential reference. The program must keep rule L1. Returns what is
 /// wrong, if anything: a size that is absurd, or more slots than a table names.
-/// `withoutPlaces` receives how a program that sends messages runs without
-/// places.
+/// `withoutPlaces` is simulateWithoutPlaces(), or receives it if it is not
+/// complete.
 std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
                                 int32_t numRanks,
                                 const std::vector<HomeBuffers> &buffers,

@@ -14,10 +14,13 @@
 
 namespace rondo::pipe {
 
-/// A schedule that keeps all rules, and how it runs, with its times.
+/// A schedule that keeps all rules, and how it runs: with its times until its
+/// messages have been placed.
 struct CheckedSchedule {
   Schedule schedule;
   Simulation simulation;
+
+  bool hasTimes() const { return !simulation.endNs.empty(); }
 };
 
 /// Those that pipe-verify-scheduled has expanded, as an analysis of the module,
@@ -34,6 +37,15 @@ public:
   const CheckedSchedule *of(ScheduleOp op) const {
     auto it = known.find(op);
     return it == known.end() ? nullptr : &it->second;
+  }
+  /// Times are long, and needed no more.
+  void forgetTimes(ScheduleOp op) {
+    auto it = known.find(op);
+    if (it == known.end())
+      return;
+    Simulation &simulation = it->second.simulation;
+    simulation.startNs = std::vector<int64_t>();
+    simulation.endNs = std::vector<int64_t>();
   }
 
 private:

@@ -1,6 +1,7 @@
 //===- InsertCommunication.cpp - Write the programs of a schedule ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "lowering/MemoryPlan.h"
 #include "passes/CheckedSchedules.h"
 #include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
@@ -46,6 +47,7 @@ struct InsertCommunication
   }
 
   LogicalResult lower(ScheduleOp schedule);
+  void write(ScheduleOp schedule, std::vector<LoweredProgram> &lowered);
 };
 
 /// Of those kinds no program is written.
@@ -71,6 +73,44 @@ LogicalResult checkIsFree(ScheduleOp schedule, rondo::ProgramKind kind) {
          << "@" << name << " is here";
 }
 
+/// How a program runs is what planning its memory asks first. It is found out
+/// here, while ops are written: that keeps all threads busy, which simulating
+/// one program does not.
+void InsertCommunication::write(ScheduleOp schedule,
+                                std::vector<LoweredProgram> &lowered) {
+  struct Written {
+    ProgramOp op;
+    LoweredProgram *lowered;
+    ProgramSimulation simulation;
+  };
+  OpBuilder builder(schedule);
+  builder.setInsertionPointAfter(schedule);
+  std::vector<Written> programs;
+  for (LoweredProgram &program : lowered) {
+    // Long, and needed no more.
+    program.tasks = Schedule();
+    programs.push_back({createProgram(builder, schedule.getLoc(),
+                                      programName(schedule, program.kind),
+                                      schedule, dialectKind(program.kind)),
+                        &program, ProgramSimulation()});
+  }
+  // The longest simulation first, then the ops of a program of one rank, which
+  // is for one thread.
+  const size_t count = programs.size();
+  onThreadsOf (&getContext())(2 * count, [&](size_t i) {
+    Written &each = programs[i < count ? count - 1 - i : i - count];
+    const Problem &executing = each.lowered->executing;
+    if (i < count)
+      each.simulation = simulateWithoutPlaces(executing, each.lowered->program);
+    else
+      foldProgram(each.lowered->program, executing, each.op);
+  });
+  auto &inserted = getAnalysis<InsertedPrograms>();
+  for (Written &each : programs)
+    inserted.add(each.op, {std::move(each.lowered->program),
+                           std::move(each.simulation)});
+}
+
 LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   FailureOr<Problem> problem = buildProblem(schedule);
   if (failed(problem))
@@ -91,10 +131,11 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
       figures.needsOf(rondo::ProgramKind::Pipeline).collectives;
   const Schedule *checked = nullptr;
   const Simulation *simulation = nullptr;
-  if (auto known = getCachedAnalysis<CheckedSchedules>())
+  auto known = getCachedAnalysis<CheckedSchedules>();
+  if (known)
     if (const CheckedSchedule *found = known->get().of(schedule)) {
       checked = &found->schedule;
-      simulation = &found->simulation;
+      simulation = found->hasTimes() ? &found->simulation : nullptr;
     }
   // Its window has been expanded, and keeps all rules but these.
   if (!checked && window && !checkMemory(*problem, window->schedule) &&
@@ -116,22 +157,13 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
                                onThreadsOf(&getContext()), simulation);
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
-  OpBuilder builder(schedule);
-  builder.setInsertionPointAfter(schedule);
-  std::vector<std::pair<ProgramOp, LoweredProgram *>> programs;
-  for (LoweredProgram &program : std::get<std::vector<LoweredProgram>>(lowered))
-    if (!isWritten(program.kind))
-      programs.push_back({createProgram(builder, schedule.getLoc(),
-                                        programName(schedule, program.kind),
-                                        schedule, dialectKind(program.kind)),
-                          &program});
-  fromTheLast(onThreadsOf(&getContext()), programs.size(), [&](size_t i) {
-    auto [op, program] = programs[i];
-    foldProgram(program->program, program->executing, op);
+  if (known)
+    known->get().forgetTimes(schedule);
+  auto &programs = std::get<std::vector<LoweredProgram>>(lowered);
+  llvm::erase_if(programs, [&](const LoweredProgram &program) {
+    return isWritten(program.kind);
   });
-  auto &inserted = getAnalysis<InsertedPrograms>();
-  for (auto [op, program] : programs)
-    inserted.add(op, std::move(program->program));
+  write(schedule, programs);
   return success();
 }
 

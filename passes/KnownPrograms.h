@@ -57,9 +57,15 @@ struct SimulatedOrder {
   }
 };
 
-/// Programs without places, as pipe-insert-communication has written them.
-using InsertedPrograms = ByProgram<Program>;
-/// What pipe-plan-memory has simulated.
+/// A program without places, and how it runs: simulateWithoutPlaces().
+struct InsertedProgram {
+  Program program;
+  ProgramSimulation simulation;
+};
+
+/// As pipe-insert-communication has written them.
+using InsertedPrograms = ByProgram<InsertedProgram>;
+/// What pipe-plan-memory has gone by.
 using SimulatedPrograms = ByProgram<SimulatedOrder>;
 /// Programs that pipe-verify-lowered has read and checked.
 using VerifiedPrograms = ByProgram<ExpandedProgram>;

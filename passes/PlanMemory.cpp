@@ -113,7 +113,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);
       if (auto known = inserted.take(programs[i])) {
-        program.program = std::move(*known);
+        program.program = std::move(known->program);
+        program.withoutPlaces = std::move(known->simulation);
         return;
       }
       FailureOr<ExpandedProgram> expanded =

@@ -160,20 +160,31 @@ ProgramSimulation simulateProgram(const Problem &, const Program &);
 ProgramSimulation simulateProgram(const Problem &, const Program &,
                                   int32_t resident);
 
-// Each rule is safe on any program: it first asks whether all that the program
-// names is there.
-std::optional<Fault> checkChannels(const Problem &, const Program &);
+/// Every action is of a kind that programs have and names a home, an edge or a
+/// collective that is there, on the rank where it belongs; a fault names
+/// `rule`.
+std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
+
+/// Whether checkNames() has found no fault in a program. Without that, a rule
+/// reads past arrays, so it asks first where this is not known.
+enum class Names : uint8_t { Unknown, Checked };
+
+// Each rule is safe on any program.
+std::optional<Fault> checkChannels(const Problem &, const Program &,
+                                   Names names = Names::Unknown);
 /// Needs L1. Of any number in flight. `withoutPlaces` is how the program's
 /// order runs without places and with any number in flight, where that is
 /// known: if every slot that it takes is free by then, it is not simulated
 /// again.
 std::optional<Fault>
 checkWaitCycle(const Problem &, const Program &,
-               const ProgramSimulation *withoutPlaces = nullptr);
+               const ProgramSimulation *withoutPlaces = nullptr,
+               Names names = Names::Unknown);
 /// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
 /// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
-std::optional<Fault> checkBuffers(const Problem &, const Program &);
+std::optional<Fault> checkBuffers(const Problem &, const Program &,
+                                  Names names = Names::Unknown);
 /// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
 /// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an
 /// arena that is larger is a FaultKind::ArenaOverCap.
@@ -183,7 +194,7 @@ std::optional<Fault> checkArena(const Program &,
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
-                                const Program &);
+                                const Program &, Names names = Names::Unknown);
 
 /// Rule S8 of a program with places: what a task reads by `delays` is there,
 /// and no step has written over it. Needs L1.

@@ -1,7 +1,7 @@
 //===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by ProgramSimulator.cpp, ProgramCollectives.cpp and
+// Shared by ProgramSimulator.cpp, ProgramQueues.cpp, ProgramCollectives.cpp and
 // ProgramLaunches.cpp, which run it, and ProgramWaits.cpp, which explains why
 // it stands still.
 //
@@ -24,14 +24,42 @@ namespace rondo::program_execution {
 
 constexpr int64_t notYet = -1;
 
-/// A directed rank pair. The vectors are by place in the channel's queue.
+/// What one end of a channel has issued, by place in the channel's queue.
+class IssuedEnds {
+public:
+  struct End {
+    /// In the program's array.
+    int64_t position = 0;
+    Action action;
+    /// When it was issued, which is when it starts.
+    int64_t ns = 0;
+  };
+
+  size_t size() const { return numForgotten + ends.size(); }
+  /// The first place that is not forgotten.
+  size_t firstKept() const { return numForgotten; }
+  const End &operator[](size_t place) const {
+    return ends[place - numForgotten];
+  }
+  void push(End end) { ends.push_back(end); }
+  /// All so far, whose places stay taken: few are wanted at once, and those
+  /// are then in the cache.
+  void forget() {
+    numForgotten += ends.size();
+    ends.clear();
+  }
+
+private:
+  std::vector<End> ends;
+  size_t numForgotten = 0;
+};
+
+/// A directed rank pair.
 struct Channel {
   int32_t from = 0, to = 0;
   Link link;
   int64_t freeNs = 0;
-  /// Positions of actions in the program's array, as they are issued, which is
-  /// when they start.
-  std::vector<int64_t> sends, receives;
+  IssuedEnds sends, receives;
   /// Ends of the tasks that consumed messages, in time order; only where slots
   /// limit receives.
   std::vector<int64_t> consumedNs;
@@ -122,6 +150,7 @@ struct Launches {
   std::vector<std::pair<int32_t, int64_t>> freed;
 
   bool areLimited() const { return !most.empty(); }
+  void add(int32_t rank, int64_t position);
 };
 
 /// The cards that messages between these ranks would cross.
@@ -178,7 +207,11 @@ private:
   bool needOwn(RankState &rank, Action needed);
   bool take(RankState &rank, int32_t buffer, int64_t index, int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
-  void launch(int32_t rank, int64_t position);
+  /// A rank issues the launch at `position`.
+  void launch(int32_t rank, int64_t position) {
+    if (launches.areLimited())
+      launches.add(rank, position);
+  }
   /// When the limit lets a launch begin; notYet where it does not.
   int64_t mayBeginNs(int64_t position) const {
     return !launches.areLimited() || launches.before[position] == notYet

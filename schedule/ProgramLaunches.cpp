@@ -26,17 +26,17 @@ Launches::Launches(const Problem &problem, const Schedule &order,
 }
 
 /// A rank issues the launch at `position`.
-void Execution::launch(int32_t rank, int64_t position) {
-  if (!launches.areLimited() || launches.most[rank] == 0)
+void Launches::add(int32_t rank, int64_t position) {
+  if (most[rank] == 0)
     return;
-  std::vector<int64_t> &issued = launches.issued[rank];
-  const auto most = static_cast<size_t>(launches.most[rank]);
-  if (issued.size() >= most) {
-    const int64_t earlier = issued[issued.size() - most];
-    launches.before[position] = earlier;
-    launches.after[earlier] = position;
+  std::vector<int64_t> &own = issued[rank];
+  const auto mostOfRank = static_cast<size_t>(most[rank]);
+  if (own.size() >= mostOfRank) {
+    const int64_t earlier = own[own.size() - mostOfRank];
+    before[position] = earlier;
+    after[earlier] = position;
   }
-  issued.push_back(position);
+  own.push_back(position);
 }
 
 bool Execution::mayMeet(int64_t send, int64_t receive, int64_t &readyNs) const {
@@ -76,10 +76,10 @@ bool Execution::beginFreed() {
 /// What a channel has not carried yet, at one of its ends.
 Execution::Place Execution::headOf(const Channel &channel,
                                    bool isSender) const {
-  const std::vector<int64_t> &own = isSender ? channel.sends : channel.receives;
+  const IssuedEnds &own = isSender ? channel.sends : channel.receives;
   const int32_t rank = isSender ? channel.from : channel.to;
   if (channel.carried < own.size())
-    return placeOf(rank, own[channel.carried]);
+    return placeOf(rank, own[channel.carried].position);
   return {};
 }
 

@@ -6,7 +6,8 @@
 // that ends, a collective that ends. Channels are in order and
 // each rank's times never decrease, so the order of ranks on the worklist does
 // not change any time. What needs cards waits until all ranks do
-// (ProgramCards.cpp).
+// (ProgramCards.cpp); with one queue a rank, heads of queues meet
+// (ProgramQueues.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,9 +60,6 @@ Execution::Execution(const Problem &problem, const Program &program,
       channels.back().sides = problem.cards.between(from, to);
     }
     channelIds.push_back(it->second);
-    for (std::vector<int64_t> *list :
-         {&channels[it->second].sends, &channels[it->second].receives})
-      list->reserve(list->capacity() + microbatches);
   }
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
@@ -98,12 +96,14 @@ void Execution::carry(Channel &channel) {
   const size_t &next = hasCards ? channel.asked : channel.carried;
   while (next < channel.sends.size()) {
     const size_t n = next;
-    int64_t readyNs = result.startNs[channel.sends[n]];
+    const IssuedEnds::End &send = channel.sends[n];
+    int64_t readyNs = send.ns;
     if (!isEager) {
       if (n >= channel.receives.size())
         return;
-      readyNs = std::max(readyNs, result.startNs[channel.receives[n]]);
-      if (!mayMeet(channel.sends[n], channel.receives[n], readyNs))
+      const IssuedEnds::End &receive = channel.receives[n];
+      readyNs = std::max(readyNs, receive.ns);
+      if (!mayMeet(send.position, receive.position, readyNs))
         return;
     } else if (receiveSlots > 0 && n >= receiveSlots) {
       if (n - receiveSlots >= channel.consumedNs.size())
@@ -115,69 +115,33 @@ void Execution::carry(Channel &channel) {
     else
       deliver(channel, std::max(readyNs, channel.freeNs));
   }
+  if (receiveSlots == 0 && channel.carried == channel.sends.size() &&
+      channel.carried == channel.receives.size()) {
+    channel.sends.forget();
+    channel.receives.forget();
+  }
 }
 
 /// Carries a channel's next message from `begin` on.
 void Execution::deliver(Channel &channel, int64_t begin) {
-  const int64_t send = channel.sends[channel.carried++];
-  Action sent = actions[send];
-  int64_t message = messageOf(sent);
-  channel.freeNs =
-      begin + channel.link.occupancyNs(problem.edges[sent.subject].bytes);
-  int64_t arrival = channel.freeNs + channel.link.latencyNs;
-  MessageState &state = messages[message];
-  state.arrivalNs = arrival;
-  result.endNs[send] = arrival;
-  if (state.receivedAt >= 0)
-    result.endNs[state.receivedAt] =
-        std::max(arrival, result.startNs[state.receivedAt]);
-  wake(channel.from, WaitFor::SendEnd, send);
+  const size_t n = channel.carried++;
+  const IssuedEnds::End &send = channel.sends[n];
+  channel.freeNs = begin + channel.link.occupancyNs(
+                               problem.edges[send.action.subject].bytes);
+  const int64_t arrival = channel.freeNs + channel.link.latencyNs;
+  const int64_t message = messageOf(send.action);
+  messages[message].arrivalNs = arrival;
+  result.endNs[send.position] = arrival;
+  wake(channel.from, WaitFor::SendEnd, send.position);
+  if (launches.areLimited())
+    endLaunch(channel.from, send.position);
+  if (n < channel.receives.size()) {
+    const IssuedEnds::End &receive = channel.receives[n];
+    result.endNs[receive.position] = std::max(arrival, receive.ns);
+    if (launches.areLimited())
+      endLaunch(channel.to, receive.position);
+  }
   wake(channel.to, WaitFor::Message, message);
-  if (launches.areLimited()) {
-    endLaunch(channel.from, send);
-    endLaunch(channel.to, state.receivedAt);
-  }
-}
-
-/// With one queue a rank: carries every message that both ends head, beginning
-/// with the one at the head of `rank`.
-void Execution::meet(int32_t rank) {
-  toMeet.push_back(rank);
-  while (!toMeet.empty()) {
-    int32_t one = toMeet.back();
-    toMeet.pop_back();
-    if (queues[one].isEmpty())
-      continue;
-    Channel &channel = channelOf(actions[queues[one].head()]);
-    CommunicationQueue &from = queues[channel.from], &to = queues[channel.to];
-    // Both ends of a channel hold its messages in one order (rule L1).
-    if (from.isEmpty() || to.isEmpty() ||
-        channel.carried >= channel.receives.size() ||
-        channel.carried >= channel.sends.size() ||
-        from.head() != channel.sends[channel.carried] ||
-        to.head() != channel.receives[channel.carried])
-      continue;
-    int64_t begin =
-        std::max({result.startNs[from.head()], result.startNs[to.head()],
-                  from.freeNs, to.freeNs});
-    if (!mayMeet(from.head(), to.head(), begin))
-      continue;
-    if (!channel.sides.any()) {
-      deliver(channel, begin);
-      leaveQueues(channel);
-    } else if (channel.asked == channel.carried) {
-      askFor(channel, begin);
-    }
-  }
-}
-
-/// With one queue a rank: both ends of what a channel has delivered are done.
-void Execution::leaveQueues(const Channel &channel) {
-  for (const int32_t rank : {channel.from, channel.to}) {
-    queues[rank].freeNs = channel.freeNs + channel.link.latencyNs;
-    ++queues[rank].done;
-    toMeet.push_back(rank);
-  }
 }
 
 bool Execution::needOwn(RankState &rank, Action needed) {
@@ -242,7 +206,8 @@ bool Execution::task(RankState &rank, Action action) {
   auto takeOne = [&](int32_t buffer) {
     return take(rank, buffer, action.index, start);
   };
-  if (!buffers.forEachTaken(edges, home, action, takeOne))
+  if (!meetsSends.empty() &&
+      !buffers.forEachTaken(edges, home, action, takeOne))
     return false;
 
   rank.clock = start + problem.cost(home, kind).ns;
@@ -278,7 +243,7 @@ bool Execution::send(RankState &rank, Action action) {
   }
   Channel &channel = channelOf(action);
   launch(channel.from, rank.position);
-  channel.sends.push_back(rank.position);
+  channel.sends.push({rank.position, action, rank.clock});
   if (isOneQueue)
     queues[channel.from].actions.push_back(rank.position);
   advance(channel);
@@ -306,7 +271,7 @@ bool Execution::receive(RankState &rank, Action action) {
   if (state.arrivalNs != notYet)
     result.endNs[rank.position] = std::max(start, state.arrivalNs);
   launch(channel.to, rank.position);
-  channel.receives.push_back(rank.position);
+  channel.receives.push({rank.position, action, start});
   if (isOneQueue)
     queues[channel.to].actions.push_back(rank.position);
   advance(channel);

@@ -18,8 +18,9 @@ Action Execution::consumerOf(Action receive) const {
 /// The task that will consume the first of a channel's posted receives that
 /// has not been consumed; a default action where there is none.
 Action Execution::nextConsumer(const Channel &channel) const {
-  for (int64_t position : channel.receives) {
-    Action receive = actions[position];
+  for (size_t n = channel.receives.firstKept(); n < channel.receives.size();
+       ++n) {
+    Action receive = channel.receives[n].action;
     const Edge &edge = problem.edges[receive.subject];
     if (!(done[edge.to * microbatches + receive.index] &
           traitsOf(edge.message()).made))
@@ -36,11 +37,11 @@ void Execution::needHead(const Channel &channel, Wait &wait) const {
     if (channel.carried >= channel.receives.size())
       return; // the ends of the channel name different messages
     // The n-th receive names what the n-th send will be.
-    Action head = actions[channel.receives[channel.carried]];
+    Action head = channel.receives[channel.carried].action;
     wait.needs = Action(ActionKind::Send, head.subject, head.index);
     return;
   }
-  Action head = actions[channel.sends[channel.carried]];
+  Action head = channel.sends[channel.carried].action;
   wait.onRank = channel.to;
   wait.needs = isEager && channel.receives.size() > channel.consumedNs.size()
                    ? nextConsumer(channel)

@@ -1,7 +1,7 @@
 //===- Arena.cpp - L4: pools lie apart and fit ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/Program.h"
 
 #include <algorithm>
 

@@ -10,8 +10,8 @@
 #define RONDO_SCHEDULE_RULES_BUFFERREPLAY_H
 
 #include "schedule/BufferNumbers.h"
+#include "schedule/Program.h"
 #include "schedule/Slots.h"
-#include "schedule/rules/ProgramNames.h"
 
 namespace rondo::buffer_replay {
 
@@ -30,7 +30,9 @@ struct Content {
 
 class Replay {
 public:
-  using Found = std::optional<Fault>;
+  /// A fault, which the replay keeps; null: none. Most calls find none, and
+  /// then hand nothing over in memory.
+  using Found = const Fault *;
 
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
@@ -85,12 +87,17 @@ private:
   int32_t usesOf(int32_t buffer);
   int32_t countUses(int32_t buffer) const;
   bool areSlotsEqual() const;
-  Found checkReleased() const;
+  Found checkReleased();
 
+  Found keep(Fault fault) {
+    kept = std::move(fault);
+    return &kept;
+  }
   /// Of the action that is being replayed.
   template <FaultKind kind, typename... Parts>
-  Fault fault(const Parts &...parts) const {
-    return makeFaultAt<kind>(Rule::Buffers, rank, position, action, parts...);
+  Found fault(const Parts &...parts) {
+    return keep(
+        makeFaultAt<kind>(Rule::Buffers, rank, position, action, parts...));
   }
   BufferName nameOf(int32_t number) const {
     return {number, static_cast<int64_t>(action.index)};
@@ -134,6 +141,7 @@ private:
   Action action;
   /// What a task reads that it may be the last to use, and where that lies.
   std::vector<std::pair<int32_t, Content *>> inputsRead;
+  Fault kept;
 };
 
 } // namespace rondo::buffer_replay

@@ -18,7 +18,7 @@ using namespace rondo::buffer_replay;
 Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
-    return std::nullopt;
+    return nullptr;
   if (slot == Slots::invalid)
     return fault<FaultKind::TakesNoSlot>(BufferName{buffer, number});
   int32_t &owner = poolRanks[program.places[buffer].pool];
@@ -30,11 +30,11 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
     if (content.isState)
       return fault<FaultKind::TakesFromState>(
           slotName(slot), BufferName{buffer, number}, contentName(content));
-    Fault taken = fault<FaultKind::TakesFromOwner>(
-        slotName(slot), BufferName{buffer, number}, contentName(content));
-    taken.otherRank = content.rank;
-    taken.otherPosition = content.position;
-    return taken;
+    fault<FaultKind::TakesFromOwner>(slotName(slot), BufferName{buffer, number},
+                                     contentName(content));
+    kept.otherRank = content.rank;
+    kept.otherPosition = content.position;
+    return &kept;
   }
   content.isOwned = true;
   ++numTaken;
@@ -43,7 +43,7 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   content.microbatch = number;
   content.position = position;
   content.uses = uses;
-  return std::nullopt;
+  return nullptr;
 }
 
 /// A message: the whole of a buffer, or a part, the first of which takes the
@@ -59,7 +59,7 @@ Replay::Found Replay::receive() {
         content.rank == rank && before.kind() == ActionKind::Recv &&
         before.subject != action.subject) {
       content.uses += readersOf(action.subject);
-      return std::nullopt;
+      return nullptr;
     }
   }
   return take(buffer, readersOf(action.subject));
@@ -70,7 +70,7 @@ Replay::Found Replay::receive() {
 Replay::Found Replay::look(int32_t buffer, int64_t number, Content *&content) {
   const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
-    return std::nullopt;
+    return nullptr;
   if (slot == Slots::invalid)
     return fault<FaultKind::ReadsNoSlot>(BufferName{buffer, number});
   content = &contents[slot];
@@ -78,7 +78,7 @@ Replay::Found Replay::look(int32_t buffer, int64_t number, Content *&content) {
       content->microbatch != number)
     return fault<FaultKind::ReadsOtherBuffer>(
         BufferName{buffer, number}, slotName(slot), contentName(*content));
-  return std::nullopt;
+  return nullptr;
 }
 
 Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
@@ -87,7 +87,7 @@ Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
     return wrong;
   if (content && isLastUse)
     release(*content);
-  return std::nullopt;
+  return nullptr;
 }
 
 /// Reads what releaseInputs() will release.
@@ -97,7 +97,7 @@ Replay::Found Replay::readInput(int32_t buffer) {
     return wrong;
   if (content)
     inputsRead.push_back({buffer, content});
-  return std::nullopt;
+  return nullptr;
 }
 
 /// Everything that the task at hand reads. What comes from other homes lies in
@@ -126,7 +126,7 @@ Replay::Found Replay::readInputs() {
   for (BufferKind saved : action.traits().releases)
     if (Found wrong = readInput(buffers.of(home, saved)))
       return wrong;
-  return std::nullopt;
+  return nullptr;
 }
 
 /// What the task at hand reads is read once less.
@@ -137,7 +137,7 @@ Replay::Found Replay::releaseInputs() {
       return read(buffer, /*isLastUse=*/true);
     release(*content);
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 /// How many tasks and sends read a buffer that the task at hand takes.
@@ -193,7 +193,7 @@ bool Replay::copiesParts(const Problem &problem) {
 /// parts before it begins.
 template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
   if (!hasCopies)
-    return std::nullopt;
+    return nullptr;
   int32_t last = -1;
   for (int32_t e : inputs()) {
     if (!isCopied(e) || buffers.received(e) == last)
@@ -202,7 +202,7 @@ template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
     if (Found wrong = visit(last))
       return wrong;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 Replay::Found Replay::task() {
@@ -221,7 +221,7 @@ Replay::Found Replay::task() {
       }))
     return wrong;
   const int32_t home = action.subject;
-  Found wrong;
+  Found wrong = nullptr;
   bool hasUnused = false;
   auto takeOne = [&](int32_t buffer) {
     const int32_t uses = usesOf(buffer);
@@ -258,7 +258,7 @@ Replay::Found Replay::step() {
   if (action.kind() == ActionKind::Await)
     return awaitReduction();
   if (action.traits().subject != Subject::Edge)
-    return std::nullopt;
+    return nullptr;
   return action.kind() == ActionKind::Send
              ? read(buffers.sent(action.subject), /*isLastUse=*/true)
              : receive();
@@ -307,8 +307,11 @@ Replay::Found Replay::run() {
 }
 
 std::optional<Fault> rondo::checkBuffers(const Problem &problem,
-                                         const Program &program) {
-  if (auto fault = checkNames(problem, program, Rule::Buffers))
-    return fault;
-  return Replay(problem, program).run();
+                                         const Program &program, Names names) {
+  if (names == Names::Unknown)
+    if (auto fault = checkNames(problem, program, Rule::Buffers))
+      return fault;
+  Replay replay(problem, program);
+  const Replay::Found wrong = replay.run();
+  return wrong ? std::make_optional(*wrong) : std::nullopt;
 }

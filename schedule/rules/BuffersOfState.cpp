@@ -4,16 +4,20 @@
 #include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace rondo;
 using namespace rondo::buffer_replay;
 
 Replay::Found Replay::placeState() {
-  for (size_t buffer = 0; buffer < program.places.size(); ++buffer)
-    for (int32_t pool : program.staging)
-      if (pool >= 0 && program.places[buffer].pool == pool)
-        return makeRuleFault<FaultKind::LiesInStaging>(
-            Rule::Buffers, BufferName{static_cast<int32_t>(buffer)}, pool);
+  const std::set<int32_t> staging(program.staging.begin(),
+                                  program.staging.end());
+  for (size_t buffer = 0; buffer < program.places.size(); ++buffer) {
+    const int32_t pool = program.places[buffer].pool;
+    if (pool >= 0 && staging.count(pool) > 0)
+      return keep(makeRuleFault<FaultKind::LiesInStaging>(
+          Rule::Buffers, BufferName{static_cast<int32_t>(buffer)}, pool));
+  }
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (const BufferTraits &traits : bufferTable) {
       if (program.places.empty() || !traits.isState())
@@ -25,21 +29,21 @@ Replay::Found Replay::placeState() {
         if (slot == Slots::none)
           break;
         if (slot == Slots::invalid)
-          return makeRuleFault<FaultKind::LiesInNoSlot>(Rule::Buffers,
-                                                        BufferName{buffer});
+          return keep(makeRuleFault<FaultKind::LiesInNoSlot>(
+              Rule::Buffers, BufferName{buffer}));
         Content &content = contents[slot];
         bool isShared = traits.owner == Owner::Rank && content.buffer >= 0 &&
                         buffers[content.buffer].kind == traits.kind;
         bool isSame = content.buffer == buffer;
         if (content.isOwned && !isShared && !isSame)
-          return makeRuleFault<FaultKind::LiesWhereOtherLies>(
+          return keep(makeRuleFault<FaultKind::LiesWhereOtherLies>(
               Rule::Buffers, BufferName{buffer}, slotName(slot),
-              contentName(content));
+              contentName(content)));
         content.isOwned = content.isState = true;
         content.buffer = buffer;
       }
     }
-  return std::nullopt;
+  return nullptr;
 }
 
 /// Gathered weights lie there from unshard to reshard, a unit's gradients from
@@ -60,7 +64,7 @@ Replay::Found Replay::moveState() {
     return problem.isGroupLocal(home)
                ? read(buffers.of(home, BufferKind::UnreducedGradients),
                       /*isLastUse=*/true)
-               : std::nullopt;
+               : nullptr;
   }
 }
 
@@ -72,17 +76,17 @@ Replay::Found Replay::awaitReduction() {
         if (Found wrong = read(buffers.of(home, BufferKind::UnreducedGradients),
                                /*isLastUse=*/true))
           return wrong;
-  return std::nullopt;
+  return nullptr;
 }
 
-Replay::Found Replay::checkReleased() const {
+Replay::Found Replay::checkReleased() {
   for (const Content &content : contents) {
     if (!content.isOwned || content.isState)
       continue;
-    return makeFaultAt<FaultKind::NeverReleased>(
+    return keep(makeFaultAt<FaultKind::NeverReleased>(
         Rule::Buffers, content.rank, content.position,
         program.order.rank(content.rank)[content.position],
-        contentName(content));
+        contentName(content)));
   }
-  return std::nullopt;
+  return nullptr;
 }

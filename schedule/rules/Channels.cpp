@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/EdgeTable.h"
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/Program.h"
 
 #include <map>
 #include <vector>
@@ -86,9 +86,10 @@ std::optional<Fault> checkEnds(const Program &program, const Channel &channel) {
 } // namespace
 
 std::optional<Fault> rondo::checkChannels(const Problem &problem,
-                                          const Program &program) {
-  if (auto fault = checkNames(problem, program, rule))
-    return fault;
+                                          const Program &program, Names names) {
+  if (names == Names::Unknown)
+    if (auto fault = checkNames(problem, program, rule))
+      return fault;
   for (const Channel &channel : collect(problem, program))
     if (auto fault = checkEnds(program, channel))
       return fault;

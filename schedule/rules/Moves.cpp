@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/rules/Moves.h"
 #include "schedule/GroupCollectives.h"
-#include "schedule/rules/ProgramNames.h"
 
 using namespace rondo;
 

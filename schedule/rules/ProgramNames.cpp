@@ -1,7 +1,7 @@
 //===- ProgramNames.cpp - What all rules of programs share ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/Program.h"
 
 #include "schedule/BufferNumbers.h"
 #include "schedule/GroupCollectives.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Residency.h"
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/Program.h"
 
 #include <algorithm>
 

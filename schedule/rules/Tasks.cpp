@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/LastGradients.h"
-#include "schedule/rules/ProgramNames.h"
+#include "schedule/rules/Moves.h"
 
 #include <algorithm>
 #include <map>
@@ -216,9 +216,10 @@ private:
 
 std::optional<Fault> rondo::checkTasks(const Problem &problem,
                                        const Schedule &schedule,
-                                       const Program &program) {
-  if (auto fault = checkNames(problem, program, rule))
-    return fault;
+                                       const Program &program, Names names) {
+  if (names == Names::Unknown)
+    if (auto fault = checkNames(problem, program, rule))
+      return fault;
   if (schedule.numRanks() != program.order.numRanks()) {
     Fault fault = makeRuleFault<FaultKind::ScheduleRankCount>(rule);
     fault.found = program.order.numRanks();

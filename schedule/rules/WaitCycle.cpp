@@ -3,8 +3,8 @@
 
 #include "schedule/BufferNumbers.h"
 #include "schedule/EqualMicrobatches.h"
+#include "schedule/Program.h"
 #include "schedule/Slots.h"
-#include "schedule/rules/ProgramNames.h"
 
 #include <algorithm>
 
@@ -88,10 +88,11 @@ static bool runsWithFirst(const Problem &problem, const Program &program) {
 
 std::optional<Fault>
 rondo::checkWaitCycle(const Problem &problem, const Program &program,
-                      const ProgramSimulation *withoutPlaces) {
+                      const ProgramSimulation *withoutPlaces, Names names) {
   constexpr Rule rule = Rule::WaitCycle;
-  if (auto fault = checkNames(problem, program, rule))
-    return fault;
+  if (names == Names::Unknown)
+    if (auto fault = checkNames(problem, program, rule))
+      return fault;
   if (withoutPlaces && runsAsWithoutPlaces(problem, program, *withoutPlaces))
     return std::nullopt;
   if (runsWithFirst(problem, program))

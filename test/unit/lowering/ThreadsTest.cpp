@@ -95,4 +95,28 @@ TEST(Threads, DoNotChangeProgramsOrFaults) {
   }
 }
 
+// Names come first: with one that is not there, rules would read past arrays.
+TEST(CheckLowered, NamesComeFirst) {
+  const Problem problem = linearProblem(4, 6, 900, 128, 700);
+  const auto sound = lowered(problem, familySchedule("1f1b", problem), inTurn);
+  LoweredProgram wrong = sound.front().programs.back();
+  const Schedule order = wrong.program.order;
+  for (int64_t at = 0; at < order.numActions(); at += 7) {
+    Schedule &changed = wrong.program.order = Schedule();
+    for (int32_t rank = 0; rank < order.numRanks(); ++rank) {
+      for (int64_t i = 0; i < order.rank(rank).size(); ++i) {
+        Action action = order.rank(rank)[i];
+        if (order.rankBegin(rank) + i == at)
+          action.subject = 1000000;
+        changed.append(action);
+      }
+      changed.endRank();
+    }
+    const auto fault = checkLowered(wrong, sound.front().plan, inTurn);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, FaultKind::NamesNothing);
+    EXPECT_EQ(fault->rule, Rule::Tasks);
+  }
+}
+
 } // namespace
