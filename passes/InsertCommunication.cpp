@@ -97,7 +97,8 @@ void InsertCommunication::write(ScheduleOp schedule,
   // The longest simulation first, then the ops of a program of one rank, which
   // is for one thread.
   const size_t count = programs.size();
-  onThreadsOf (&getContext())(2 * count, [&](size_t i) {
+  const ForEach forEach = onThreadsOf(&getContext());
+  forEach(2 * count, [&](size_t i) {
     Written &each = programs[i < count ? count - 1 - i : i - count];
     const Problem &executing = each.lowered->executing;
     if (i < count)
