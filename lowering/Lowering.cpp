@@ -167,7 +167,7 @@ withSharedControl(const std::vector<HomeBuffers> &buffers,
 static std::optional<Fault> checkContents(const LoweredProgram &lowered,
                                           const PlanFigures &plan) {
   if (auto fault = checkTasks(lowered.executing, lowered.tasks, lowered.program,
-                              Names::Checked))
+                              ProgramNames::Checked))
     return fault;
   return checkTraining(lowered.executing, plan.needsOf(lowered.kind),
                        lowered.program);
@@ -176,13 +176,14 @@ static std::optional<Fault> checkContents(const LoweredProgram &lowered,
 /// L1, L2 and L6. The latter two follow each slot, and leave it to L4 where
 /// pools make no sense.
 static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
-  if (auto fault =
-          checkChannels(lowered.executing, lowered.program, Names::Checked))
+  if (auto fault = checkChannels(lowered.executing, lowered.program,
+                                 ProgramNames::Checked))
     return fault;
   if (checkArena(lowered.program, /*caps=*/{}))
     return std::nullopt;
-  if (auto fault = checkWaitCycle(lowered.executing, lowered.program,
-                                  &lowered.withoutPlaces, Names::Checked))
+  if (auto fault =
+          checkWaitCycle(lowered.executing, lowered.program,
+                         &lowered.withoutPlaces, ProgramNames::Checked))
     return fault;
   return checkResidency(lowered.executing, lowered.program);
 }
@@ -198,7 +199,7 @@ static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
   if (!fault)
     fault = checkStaging(program, plan.stagingOf(lowered.kind));
   if (!fault)
-    fault = checkBuffers(lowered.executing, program, Names::Checked);
+    fault = checkBuffers(lowered.executing, program, ProgramNames::Checked);
   return fault;
 }
 

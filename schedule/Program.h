@@ -167,11 +167,11 @@ std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
 /// Whether checkNames() has found no fault in a program. Without that, a rule
 /// reads past arrays, so it asks first where this is not known.
-enum class Names : uint8_t { Unknown, Checked };
+enum class ProgramNames : uint8_t { Unknown, Checked };
 
 // Each rule is safe on any program.
 std::optional<Fault> checkChannels(const Problem &, const Program &,
-                                   Names names = Names::Unknown);
+                                   ProgramNames names = ProgramNames::Unknown);
 /// Needs L1. Of any number in flight. `withoutPlaces` is how the program's
 /// order runs without places and with any number in flight, where that is
 /// known: if every slot that it takes is free by then, it is not simulated
@@ -179,12 +179,12 @@ std::optional<Fault> checkChannels(const Problem &, const Program &,
 std::optional<Fault>
 checkWaitCycle(const Problem &, const Program &,
                const ProgramSimulation *withoutPlaces = nullptr,
-               Names names = Names::Unknown);
+               ProgramNames names = ProgramNames::Unknown);
 /// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
 /// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
 std::optional<Fault> checkBuffers(const Problem &, const Program &,
-                                  Names names = Names::Unknown);
+                                  ProgramNames names = ProgramNames::Unknown);
 /// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
 /// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an
 /// arena that is larger is a FaultKind::ArenaOverCap.
@@ -194,7 +194,8 @@ std::optional<Fault> checkArena(const Program &,
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
-                                const Program &, Names names = Names::Unknown);
+                                const Program &,
+                                ProgramNames names = ProgramNames::Unknown);
 
 /// Rule S8 of a program with places: what a task reads by `delays` is there,
 /// and no step has written over it. Needs L1.

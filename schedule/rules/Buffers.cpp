@@ -307,8 +307,9 @@ Replay::Found Replay::run() {
 }
 
 std::optional<Fault> rondo::checkBuffers(const Problem &problem,
-                                         const Program &program, Names names) {
-  if (names == Names::Unknown)
+                                         const Program &program,
+                                         ProgramNames names) {
+  if (names == ProgramNames::Unknown)
     if (auto fault = checkNames(problem, program, Rule::Buffers))
       return fault;
   Replay replay(problem, program);

@@ -86,8 +86,9 @@ std::optional<Fault> checkEnds(const Program &program, const Channel &channel) {
 } // namespace
 
 std::optional<Fault> rondo::checkChannels(const Problem &problem,
-                                          const Program &program, Names names) {
-  if (names == Names::Unknown)
+                                          const Program &program,
+                                          ProgramNames names) {
+  if (names == ProgramNames::Unknown)
     if (auto fault = checkNames(problem, program, rule))
       return fault;
   for (const Channel &channel : collect(problem, program))

@@ -88,9 +88,10 @@ static bool runsWithFirst(const Problem &problem, const Program &program) {
 
 std::optional<Fault>
 rondo::checkWaitCycle(const Problem &problem, const Program &program,
-                      const ProgramSimulation *withoutPlaces, Names names) {
+                      const ProgramSimulation *withoutPlaces,
+                      ProgramNames names) {
   constexpr Rule rule = Rule::WaitCycle;
-  if (names == Names::Unknown)
+  if (names == ProgramNames::Unknown)
     if (auto fault = checkNames(problem, program, rule))
       return fault;
   if (withoutPlaces && runsAsWithoutPlaces(problem, program, *withoutPlaces))
