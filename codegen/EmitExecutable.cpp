@@ -264,13 +264,10 @@ void Emitter::describeSizes() {
     versions = sharedVersions(versions, figures.of(member.schedule).versions);
   }
   pipe::PlanOp first = members.front().plan;
-  llvm::DenseMap<StringAttr, int32_t> layers;
-  for (auto [number, layer] : llvm::enumerate(first.lookupModel().getLayers()))
-    layers[layer.getSymNameAttr()] = static_cast<int32_t>(number);
   for (pipe::StageOp stage : first.getStages())
     stages.push_back(
         {stage.getSymName().str(),
-         layers.at(cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getAttr()),
+         static_cast<int32_t>(firstLayerOf(stage, first.lookupModel())),
          static_cast<int32_t>(stage.getLayers().size())});
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;

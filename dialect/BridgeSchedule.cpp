@@ -5,8 +5,6 @@
 #include "dialect/Loops.h"
 #include "schedule/Iterations.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -75,13 +73,8 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
         failed(unroller.run(rank.getBody(), result.schedule, &result.opOf)))
       return failure();
     result.schedule.endRank();
-    if (number > 0)
-      continue;
-    // Ranks have about as many actions each.
-    const int64_t expected = std::min(most, result.schedule.numActions() *
-                                                int64_t(problem.numRanks()));
-    result.schedule.reserve(expected);
-    result.opOf.reserve(expected);
+    if (number == 0)
+      reserveLikeFirst(result.schedule, problem.numRanks(), most, &result.opOf);
   }
   for (LinkOrderOp order : op.getLinkOrders()) {
     std::vector<Action> &messages =

@@ -238,10 +238,8 @@ FailureOr<ExpandedProgram> Expander::run() {
       (3 * int64_t(problem.numHomes()) + 2 * int64_t(problem.edges.size()));
   auto end = [&](int32_t rank) {
     order.endRank();
-    // Ranks have about as many actions each.
     if (rank == 0)
-      order.reserve(
-          std::min(order.numActions() * int64_t(problem.numRanks()), most));
+      reserveLikeFirst(order, problem.numRanks(), most);
   };
   auto append = [&](Unroller &unroller, Region &body) {
     return unroller.run(body, order);

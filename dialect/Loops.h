@@ -91,6 +91,11 @@ private:
   bool isOnce = false;
 };
 
+/// Reserves memory for all ranks once the first one is there: they have about
+/// as many actions each, `most` together if the order is sound.
+void reserveLikeFirst(Schedule &order, int32_t numRanks, int64_t most,
+                      std::vector<mlir::Operation *> *writers = nullptr);
+
 /// Makes an op for an action of the rank, with the index as a map of loop
 /// variables. Several threads may call it at once.
 using ActionWriter =

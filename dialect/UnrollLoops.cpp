@@ -212,3 +212,12 @@ LogicalResult Unroller::run(Region &body, Schedule &order,
   };
   return runAll(body, append);
 }
+
+void rondo::pipe::reserveLikeFirst(Schedule &order, int32_t numRanks,
+                                   int64_t most,
+                                   std::vector<Operation *> *writers) {
+  const int64_t expected = std::min(order.numActions() * numRanks, most);
+  order.reserve(expected);
+  if (writers)
+    writers->reserve(expected);
+}

@@ -330,9 +330,11 @@ LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
 }
 
 int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
-  StringRef name = cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue();
-  for (auto [k, layer] : llvm::enumerate(model.getLayers()))
-    if (layer.getSymName() == name)
-      return k;
+  // Asked for each stage of a model that may have a thousand.
+  const StringAttr name =
+      cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getAttr();
+  for (auto [k, layer] : llvm::enumerate(model.getBody().getOps<LayerOp>()))
+    if (layer.getSymNameAttr() == name)
+      return static_cast<int64_t>(k);
   return 0;
 }

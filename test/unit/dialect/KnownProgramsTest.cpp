@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/KnownPrograms.h"
+#include "test/unit/schedule/Examples.h"
 
 #include "gtest/gtest.h"
 
@@ -9,26 +10,15 @@ using namespace rondo;
 
 namespace {
 
-Schedule scheduleOf(const std::vector<std::vector<Action>> &orders) {
-  Schedule schedule;
-  for (const std::vector<Action> &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
-}
-
 // Else a program would be believed to run as another one does.
 TEST(KnownPrograms, ARunIsOfOneOrder) {
-  const Action f0(ActionKind::Forward, 0, 0), f1(ActionKind::Forward, 0, 1),
-      b0(ActionKind::Backward, 0, 0);
-  const pipe::SimulatedOrder simulated = {scheduleOf({{f0, b0}, {f1}}), {}};
-  EXPECT_TRUE(simulated.isOf(scheduleOf({{f0, b0}, {f1}})));
-  EXPECT_FALSE(simulated.isOf(scheduleOf({{b0, f0}, {f1}})));
-  EXPECT_FALSE(simulated.isOf(scheduleOf({{f0}, {b0, f1}})));
-  EXPECT_FALSE(simulated.isOf(scheduleOf({{f0, b0}, {f1}, {}})));
-  EXPECT_FALSE(simulated.isOf(scheduleOf({{f0, b0}})));
+  const pipe::SimulatedOrder simulated = {
+      rondo::test::scheduleOf({"0F0 0B0", "0F1"}), {}};
+  EXPECT_TRUE(simulated.isOf(rondo::test::scheduleOf({"0F0 0B0", "0F1"})));
+  EXPECT_FALSE(simulated.isOf(rondo::test::scheduleOf({"0B0 0F0", "0F1"})));
+  EXPECT_FALSE(simulated.isOf(rondo::test::scheduleOf({"0F0", "0B0 0F1"})));
+  EXPECT_FALSE(simulated.isOf(rondo::test::scheduleOf({"0F0 0B0", "0F1", ""})));
+  EXPECT_FALSE(simulated.isOf(rondo::test::scheduleOf({"0F0 0B0"})));
 }
 
 } // namespace
