@@ -31,11 +31,7 @@ public:
         hasMoved |= step(r);
     }
     Program program;
-    for (const std::vector<Action> &actions : taken) {
-      for (Action action : actions)
-        program.order.append(action);
-      program.order.endRank();
-    }
+    program.order = Schedule(taken);
     return program;
   }
 

@@ -37,6 +37,19 @@ struct ActionRange {
 class Schedule {
 public:
   Schedule() : offsets(1, 0) {}
+  /// What each rank runs, by rank.
+  explicit Schedule(const std::vector<std::vector<Action>> &orders)
+      : Schedule() {
+    size_t size = 0;
+    for (const std::vector<Action> &order : orders)
+      size += order.size();
+    reserve(static_cast<int64_t>(size));
+    for (const std::vector<Action> &order : orders) {
+      for (Action action : order)
+        append(action);
+      endRank();
+    }
+  }
 
   void reserve(int64_t numActions) { actions.reserve(numActions); }
   void append(Action action) {

@@ -60,16 +60,6 @@ int64_t PlanJudge::leastNs(const ChainPlan &plan) const {
   return least;
 }
 
-static Schedule scheduleOf(const StageOrders &orders) {
-  Schedule schedule;
-  for (const std::vector<Action> &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
-}
-
 /// Eager 1F1B where a stage has no more micro-batches under way than fit, nor
 /// than the stage in front of it, for which it would otherwise wait forever.
 static Schedule ordersWithin(const Problem &groups) {
@@ -128,7 +118,7 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
       offer(std::move(*schedule), choice.text());
   }
   if (known && known->size() == static_cast<size_t>(groups.numStages()))
-    offer(scheduleOf(*known), "");
+    offer(Schedule(*known), "");
   if (isOverCap)
     offer(ordersWithin(groups), "");
   std::stable_sort(

@@ -55,14 +55,7 @@ public:
         happen(events.top(), touched);
       std::sort(touched.begin(), touched.end());
     }
-    Schedule schedule;
-    schedule.reserve(int64_t(3) * problem.numStages() * problem.microbatches);
-    for (const std::vector<Action> &order : orders) {
-      for (Action action : order)
-        schedule.append(action);
-      schedule.endRank();
-    }
-    return schedule;
+    return Schedule(orders);
   }
 
 private:

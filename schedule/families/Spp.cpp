@@ -68,14 +68,7 @@ static FamilyResult generateSpp(const Problem &problem,
     for (Action task : tasks[block.position])
       orders[task.subject].push_back(Action(
           task.kind(), static_cast<int64_t>(task.subject), block.microbatch));
-  Schedule schedule;
-  schedule.reserve(int64_t(2) * stages * problem.microbatches);
-  for (const std::vector<Action> &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
+  return Schedule(orders);
 }
 
 /// A heap of events: four blocks of every stage and micro-batch.

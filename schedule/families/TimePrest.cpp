@@ -68,13 +68,7 @@ public:
       for (int32_t s : touched)
         start(s, now);
     }
-    Schedule schedule;
-    for (const std::vector<Action> &order : orders) {
-      for (Action action : order)
-        schedule.append(action);
-      schedule.endRank();
-    }
-    return schedule;
+    return Schedule(orders);
   }
 
 private:

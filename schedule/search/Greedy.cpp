@@ -193,11 +193,5 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   }
   if (left > 0)
     return std::nullopt;
-  Schedule schedule;
-  for (const std::vector<Action> &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
+  return Schedule(orders);
 }

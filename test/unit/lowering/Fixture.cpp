@@ -73,17 +73,6 @@ Schedule rondo::test::familySchedule(const std::string &name,
   return std::get<Schedule>(std::move(result));
 }
 
-Schedule
-rondo::test::scheduleOf(const std::vector<std::vector<Action>> &orders) {
-  Schedule schedule;
-  for (const std::vector<Action> &order : orders) {
-    for (Action a : order)
-      schedule.append(a);
-    schedule.endRank();
-  }
-  return schedule;
-}
-
 Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
                                    bool hasSteps) {
   auto upTo = [&](int64_t n) {
@@ -111,7 +100,7 @@ Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
       continue;
     --left;
   }
-  return scheduleOf(orders);
+  return Schedule(orders);
 }
 
 Collective rondo::test::norm(const Problem &problem) {

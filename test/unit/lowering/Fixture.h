@@ -28,9 +28,6 @@ std::vector<HomeBuffers> homeBuffers(const Problem &problem);
 /// The order that a family such as `kfkb:k=2` writes.
 Schedule familySchedule(const std::string &name, const Problem &problem);
 
-/// The schedule with these orders, by rank.
-Schedule scheduleOf(const std::vector<std::vector<Action>> &orders);
-
 /// Tasks whose needs are met, one by one at random over all ranks, so that
 /// there is no wait cycle; with the steps of all stages if `hasSteps` is set.
 Schedule randomOrders(const Problem &problem, std::mt19937 &random,

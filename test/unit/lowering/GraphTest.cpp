@@ -75,7 +75,7 @@ public:
         continue;
       --left;
     }
-    return scheduleOf(orders);
+    return Schedule(orders);
   }
 
 private:

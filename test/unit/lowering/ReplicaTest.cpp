@@ -170,7 +170,7 @@ TEST(Replica, APartThatIsNotReceivedIsMissed) {
                         program.order.rank(rank).end());
   ASSERT_EQ(orders[2][1].kind(), ActionKind::Recv);
   orders[2].erase(orders[2].begin() + 1);
-  program.order = scheduleOf(orders);
+  program.order = Schedule(orders);
   auto fault = checkBuffers(problem, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->kind, FaultKind::ReadsOtherBuffer);

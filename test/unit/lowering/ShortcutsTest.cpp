@@ -50,7 +50,7 @@ void moveNorms(Program &program, std::mt19937 &random) {
     order.insert(order.begin() + at, {Action(ActionKind::AllReduce, 0, 0),
                                       Action(ActionKind::Await, 0, 0)});
   }
-  program.order = scheduleOf(orders);
+  program.order = Schedule(orders);
 }
 
 // How a program runs without places says whether it runs with them, where every
@@ -102,7 +102,7 @@ TEST(Shortcuts, AKnownRunIsBelieved) {
                             [](Action action) { return action.isTask(); });
   ASSERT_EQ(orders[1].front().kind(), ActionKind::Recv);
   std::iter_swap(orders[1].begin(), first);
-  program.order = scheduleOf(orders);
+  program.order = Schedule(orders);
   EXPECT_TRUE(checkWaitCycle(problem, program));
   EXPECT_FALSE(checkWaitCycle(problem, program, &known));
 }
@@ -165,7 +165,7 @@ Program randomReference(const Problem &sequential, const Problem &problem,
   EXPECT_EQ(planMemory(sequential, problem.homes, problem.numRanks(),
                        homeBuffers(problem), program),
             std::nullopt);
-  program.order = scheduleOf({order});
+  program.order = Schedule({order});
   if (random() % 3 != 0) {
     for (Pool &pool : program.pools)
       pool.slots = 2;
@@ -188,7 +188,7 @@ TEST(Shortcuts, EqualMicrobatchesHaveTheFaultsOfTheFirst) {
     std::vector<Action> order = {Action(ActionKind::AllReduce, 0, 0)};
     for (Action action : program.order.rank(0))
       order.push_back(action);
-    unequal.order = scheduleOf({order});
+    unequal.order = Schedule({order});
     ASSERT_TRUE(firstOfEqualMicrobatches(unequal.order.rank(0), 5).empty());
     const std::string cycle = wordsOf(checkWaitCycle(sequential, program)),
                       slots = wordsOf(checkBuffers(sequential, program));

@@ -171,13 +171,7 @@ Schedule randomSchedule(const Problem &problem, Generator &random) {
     orders[flat.rankOf[s]].push_back(
         {fuses ? ActionKind::Backward : static_cast<ActionKind>(letter), s, k});
   }
-  Schedule schedule;
-  for (const auto &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
+  return Schedule(orders);
 }
 
 /// The best bound from the ends of a problem, also with fewer micro-batches.

@@ -248,13 +248,7 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
     done.insert(keyOf(action));
     open.erase(open.begin() + i);
   }
-  Schedule schedule;
-  for (const std::vector<Action> &order : orders) {
-    for (Action action : order)
-      schedule.append(action);
-    schedule.endRank();
-  }
-  return schedule;
+  return Schedule(orders);
 }
 
 /// Gives some links a random order, which may be a deadlock.
