@@ -137,7 +137,8 @@ private:
     workers->forEach(int64_t(count), [&](int32_t worker, int64_t i) {
       work(desks[worker], size_t(i));
     });
-    budget.addSeconds(double(desks.size() - 1) * (budget.seconds() - begin));
+    budget.addSeconds(double(workers->available() - 1) *
+                      (budget.seconds() - begin));
   }
 
   /// Makes the children of some items of a layer.

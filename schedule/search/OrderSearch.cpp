@@ -19,14 +19,18 @@ namespace {
 /// A better bound, once. It may prove that the incumbent is optimal.
 class BoundPart : public Part {
 public:
-  BoundPart(const std::function<int64_t()> &improve, Incumbent &best)
-      : improve(improve), best(best) {}
+  BoundPart(std::function<Bound()> seek, Bound &found, Incumbent &best)
+      : seek(std::move(seek)), found(found), best(best) {}
 
-  void run(int64_t) override { best.bound = std::max(best.bound, improve()); }
+  void run(int64_t) override {
+    found = seek();
+    best.bound = std::max(best.bound, found.ns);
+  }
   int64_t value() const override { return never; }
 
 private:
-  const std::function<int64_t()> &improve;
+  const std::function<Bound()> seek;
+  Bound &found;
   Incumbent &best;
 };
 
@@ -48,6 +52,50 @@ struct Parts {
 
 } // namespace
 
+/// Seeks a better bound once: in a round; or beside the rounds, which are
+/// shorter, if there are threads and what is found may depend on time.
+class OrderSearch::BoundSeeker {
+public:
+  explicit BoundSeeker(OrderSearch &search) : search(search) {}
+
+  /// In front of a round: adds a turn to it, or begins beside it.
+  void start(const Rounds &rounds, std::vector<Rounds::Turn> &turns) {
+    const std::function<Bound()> seek = search.boundToSeek();
+    if (!seek)
+      return;
+    isSought = true;
+    if (search.workers.count() > 1 && !search.budget.isByEffort()) {
+      search.workers.startBeside([this, seek] { found = seek(); });
+      return;
+    }
+    runner = rounds.runner([&](Incumbent &best, Budget &) {
+      return std::make_unique<BoundPart>(seek, found, best);
+    });
+    runner->isFree = true;
+    turns.push_back({runner.get(), 0});
+  }
+
+  /// Behind a round: tells what has been found.
+  void take() {
+    if (!isSought || search.workers.isBesideBusy())
+      return;
+    isSought = false;
+    search.best.bound = std::max(search.best.bound, search.keepBound(found));
+  }
+
+  /// Behind the last round.
+  void finish() {
+    search.workers.awaitBeside();
+    take();
+  }
+
+private:
+  OrderSearch &search;
+  std::unique_ptr<Runner> runner;
+  Bound found;
+  bool isSought = false;
+};
+
 static std::unique_ptr<Runner> replayRunner(const Rounds &rounds,
                                             const FlatProblem &flat,
                                             uint64_t seed, Orders orders) {
@@ -57,6 +105,12 @@ static std::unique_ptr<Runner> replayRunner(const Rounds &rounds,
 }
 
 void OrderSearch::run() {
+  BoundSeeker seeker(*this);
+  runRounds(seeker);
+  seeker.finish();
+}
+
+void OrderSearch::runRounds(BoundSeeker &seeker) {
   Rounds rounds(flat, best, budget, workers);
   Parts parts(rounds, flat, seed);
   std::vector<std::unique_ptr<Runner>> islands = islandsOf(rounds);
@@ -80,11 +134,6 @@ void OrderSearch::run() {
   if (flat.tasks() <= guidedTasks && !isOver() && guided.run() && isProof())
     return;
   keep();
-  std::unique_ptr<Runner> bounder =
-      rounds.runner([&](Incumbent &bounded, Budget &) {
-        return std::make_unique<BoundPart>(improveBound, bounded);
-      });
-  bounder->isFree = true;
   // Turns grow, so that a long search has long ones; after each round the
   // worse half of the islands stops.
   int64_t turn = 60 * flat.tasks();
@@ -100,14 +149,14 @@ void OrderSearch::run() {
           replayRunner(rounds, flat, seed + round * 1000003, best.orders));
     turns.clear();
     if (round == 1)
-      turns.push_back({bounder.get(), 0});
+      seeker.start(rounds, turns);
     for (auto &island : islands)
       turns.push_back({island.get(), turn});
     for (Runner *runner :
          {parts.kernel.get(), parts.polisher.get(), parts.stretches.get()})
       turns.push_back({runner, turn});
     rounds.run(turns);
-    best.bound = std::max(best.bound, bounder->best.bound);
+    seeker.take();
     turn += turn / 4;
     if (!isOver() && guided.isDue() && guided.run() && isProof())
       return;

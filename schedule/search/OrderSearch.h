@@ -30,15 +30,19 @@ struct OrderSearch {
   Workers &workers;
   /// Looks at the incumbent.
   std::function<void()> keep;
-  /// The best bound in a part of the time that is left. On any thread, but not
-  /// while keep() or itself runs.
-  std::function<int64_t()> improveBound;
+  /// What finds the best bound in a part of the time that is left, on any
+  /// thread; nothing if there is no time for it.
+  std::function<std::function<Bound()>()> boundToSeek;
+  /// Takes a bound, and returns the best one.
+  std::function<int64_t(const Bound &)> keepBound;
   /// Asked once a beam has gone through all choices.
   std::function<bool()> isProof;
 
   void run();
 
 private:
+  class BoundSeeker;
+  void runRounds(BoundSeeker &seeker);
   std::vector<std::unique_ptr<Runner>> islandsOf(const Rounds &rounds);
 };
 

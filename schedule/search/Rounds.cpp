@@ -74,8 +74,8 @@ int64_t Rounds::tasksLeft() const {
   const int64_t left = budget.tasksLeft();
   if (budget.isByEffort())
     return left;
-  const int64_t ofOne = budget.tasksInTime();
-  return ofOne < left / workers.count() ? ofOne * workers.count() : left;
+  const int64_t ofOne = budget.tasksInTime(), threads = workers.available();
+  return ofOne < left / threads ? ofOne * threads : left;
 }
 
 void Rounds::run(const std::vector<Turn> &turns) {

@@ -203,12 +203,15 @@ private:
     return flat.cards == 0 || best.isOptimal();
   }
 
-  void improveBound() {
+  std::function<Bound()> boundToSeek() {
     if (objective() <= result.bound.ns || budget.isSpent())
-      return;
-    if (const int64_t labels = labelsForBounds(budget.tasksInTime());
-        labels > 0)
-      keep(bestBound(problem, objective(), labels));
+      return nullptr;
+    const int64_t labels = labelsForBounds(budget.tasksInTime());
+    if (labels <= 0)
+      return nullptr;
+    return [&problem = problem, ceiling = objective(), labels] {
+      return bestBound(problem, ceiling, labels);
+    };
   }
 
   /// Where there is no time for all bounds, there is for the one that sees most
@@ -232,11 +235,12 @@ private:
                      int64_t(4000000)});
   }
 
-  void keep(const Bound &bound) {
+  /// `found` as for report().
+  void keep(const Bound &bound, int64_t found = never) {
     if (bound.ns <= result.bound.ns)
       return;
     result.bound = bound;
-    report();
+    report(found);
   }
 
   void searchOrders(BackwardCosts costs) {
@@ -271,8 +275,9 @@ private:
                 budget,
                 workers,
                 keep,
-                [&] {
-                  improveBound();
+                [&] { return boundToSeek(); },
+                [&](const Bound &bound) {
+                  this->keep(bound, best.objective);
                   return result.bound.ns;
                 },
                 [&] { return endsSearch(*flat, costs, best); }}

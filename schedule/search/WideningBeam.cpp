@@ -9,7 +9,7 @@ using namespace rondo;
 
 /// How many times the pace of one thread a beam has, cautiously.
 double WideningBeam::speed() const {
-  return 1 + 0.6 * double(workers.count() - 1);
+  return 1 + 0.6 * double(workers.available() - 1);
 }
 
 bool WideningBeam::isDue() {

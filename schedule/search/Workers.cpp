@@ -4,6 +4,7 @@
 #include "schedule/search/Workers.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace rondo;
 
@@ -19,11 +20,14 @@ template <typename Holds> static bool waitBriefly(const Holds &holds) {
 }
 
 Workers::Workers(int64_t count) {
-  for (int64_t i = 1; i < std::min(count, most); ++i)
-    threads.emplace_back([this, i] { serve(int32_t(i)); });
+  count = std::min(count, most);
+  for (int64_t i = 1; i < count; ++i)
+    threads.emplace_back(
+        [this, i, count] { serve(int32_t(i), /*isLast=*/i + 1 == count); });
 }
 
 Workers::~Workers() {
+  awaitBeside();
   {
     const std::lock_guard<std::mutex> lock(mutex);
     isOver = true;
@@ -40,21 +44,36 @@ void Workers::forEach(int64_t count,
       work(0, i);
     return;
   }
-  present = &work;
-  size = count;
-  next = 0;
-  busy = int32_t(threads.size());
   {
     const std::lock_guard<std::mutex> lock(mutex);
+    present = &work;
+    size = count;
+    next = 0;
+    busy = available() - 1;
     ++call;
   }
   hasCall.notify_all();
   take(0);
   auto haveEnded = [&] { return busy.load() == 0; };
-  if (waitBriefly(haveEnded))
-    return;
+  waitBriefly(haveEnded);
+  // Under the lock, so that no other thread joins in behind the end.
   std::unique_lock<std::mutex> lock(mutex);
   hasEnded.wait(lock, haveEnded);
+  present = nullptr;
+}
+
+void Workers::startBeside(std::function<void()> work) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    besides = std::move(work);
+    isBeside = true;
+  }
+  hasCall.notify_all();
+}
+
+void Workers::awaitBeside() {
+  std::unique_lock<std::mutex> lock(mutex);
+  hasEnded.wait(lock, [&] { return !isBeside.load(); });
 }
 
 void Workers::take(int32_t worker) {
@@ -62,20 +81,48 @@ void Workers::take(int32_t worker) {
     (*present)(worker, i);
 }
 
-void Workers::serve(int32_t worker) {
+/// Takes what is left of a call, of which the thread counts as busy.
+void Workers::serveCall(int32_t worker) {
+  take(worker);
+  // Under the lock, so that the caller cannot miss the last one's notice.
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (--busy == 0)
+    hasEnded.notify_all();
+}
+
+/// Behind its work the thread joins in a call that is under way. Returns the
+/// last call that does not concern it any more.
+uint64_t Workers::serveBeside(int32_t worker) {
+  besides();
+  std::unique_lock<std::mutex> lock(mutex);
+  isBeside = false;
+  const bool joins = present != nullptr;
+  busy += int32_t(joins);
+  const uint64_t served = call;
+  lock.unlock();
+  hasEnded.notify_all();
+  if (joins)
+    serveCall(worker);
+  return served;
+}
+
+void Workers::serve(int32_t worker, bool isLast) {
   for (uint64_t served = 0;;) {
-    auto mayGo = [&] { return call.load() != served || isOver.load(); };
+    auto mayGo = [&] {
+      return call.load() != served || isOver.load() ||
+             (isLast && isBeside.load());
+    };
     if (!waitBriefly(mayGo)) {
       std::unique_lock<std::mutex> lock(mutex);
       hasCall.wait(lock, mayGo);
     }
     if (isOver)
       return;
+    if (isLast && isBeside) {
+      served = serveBeside(worker);
+      continue;
+    }
     served = call;
-    take(worker);
-    // Under the lock, so that the caller cannot miss the last one's notice.
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (--busy == 0)
-      hasEnded.notify_one();
+    serveCall(worker);
   }
 }

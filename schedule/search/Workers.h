@@ -26,6 +26,8 @@ public:
   Workers &operator=(const Workers &) = delete;
 
   int32_t count() const { return int32_t(threads.size()) + 1; }
+  /// How many take part in forEach() now.
+  int32_t available() const { return count() - int32_t(isBeside); }
   /// Calls work(worker, i) for every i below `count`, and returns when all
   /// calls have. A thread takes them in ascending order. `worker` is a number
   /// below count(), and no two calls have the same at the same time. Neither
@@ -33,13 +35,26 @@ public:
   void forEach(int64_t count,
                const std::function<void(int32_t worker, int64_t i)> &work);
 
+  /// Lets one of the other threads call `work`. Until that returns, it takes no
+  /// part in calls of forEach(); then it joins in. For count() above 1; no
+  /// second one before awaitBeside().
+  void startBeside(std::function<void()> work);
+  /// Whether the work of startBeside() has not returned.
+  bool isBesideBusy() const { return isBeside; }
+  void awaitBeside();
+
   static constexpr int64_t most = 64;
 
 private:
-  void serve(int32_t worker);
+  void serve(int32_t worker, bool isLast);
   void take(int32_t worker);
+  void serveCall(int32_t worker);
+  uint64_t serveBeside(int32_t worker);
 
   std::vector<std::thread> threads;
+  /// What the last thread does instead of calls, if `isBeside`.
+  std::function<void()> besides;
+  std::atomic<bool> isBeside{false};
   /// Of the present call of forEach().
   const std::function<void(int32_t, int64_t)> *present = nullptr;
   int64_t size = 0;

@@ -5,6 +5,7 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
+#include "schedule/Bounds.h"
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
 #include "schedule/search/FamilyDrafts.h"
@@ -50,6 +51,47 @@ TEST(Workers, RunBesideEachOther) {
   EXPECT_TRUE(hasMet);
 }
 
+/// One thread works beside calls, and joins in the one that is under way when
+/// it has ended.
+TEST(Workers, WorkBesideCalls) {
+  Workers workers(3);
+  std::atomic<bool> mayEnd{false}, hasEnded{false};
+  auto waitFor = [](const std::atomic<bool> &holds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!holds && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    return holds.load();
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    mayEnd = hasEnded = false;
+    workers.startBeside([&] { hasEnded = waitFor(mayEnd); });
+    EXPECT_TRUE(workers.isBesideBusy());
+    EXPECT_EQ(workers.count(), 3);
+    EXPECT_EQ(workers.available(), 2);
+    std::atomic<int64_t> sum{0};
+    for (int64_t count : {1, 2, 100, 1000})
+      workers.forEach(count, [&](int32_t worker, int64_t) {
+        EXPECT_LT(worker, 2);
+        ++sum;
+      });
+    EXPECT_EQ(sum, 1103);
+    EXPECT_FALSE(hasEnded);
+    // The others wait until it is there.
+    std::atomic<bool> hasJoined{false};
+    workers.forEach(3, [&](int32_t worker, int64_t) {
+      mayEnd = true;
+      if (worker == 2)
+        hasJoined = true;
+      else
+        waitFor(hasJoined);
+    });
+    EXPECT_TRUE(hasJoined);
+    workers.awaitBeside();
+    EXPECT_TRUE(hasEnded);
+    EXPECT_EQ(workers.available(), 3);
+  }
+}
+
 SearchResult searchOn(const Problem &problem, int64_t threads, int64_t effort,
                       uint64_t seed) {
   SearchOptions options;
@@ -80,6 +122,33 @@ bool searchesAlike(const Problem &problem, int64_t effort, uint64_t seed) {
     EXPECT_EQ(one.stop, other.stop);
   }
   return one.provenOptimal;
+}
+
+/// Where time ends the search, a bound is sought on a thread of its own. What
+/// it finds counts, however few rounds there are meanwhile.
+TEST(SearchThreads, SeekABoundBesideRounds) {
+  Problem problem =
+      problemOn(loopedRanks(8, 2), 8, 16, {5000, 5650, 3950, 4, 0});
+  problem.memoryCaps.assign(8, 40);
+  problem.link.latencyNs = 700;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
+                            ActionKind::WeightGrad, ActionKind::Backward})
+      problem.cost(s, kind).ns +=
+          problem.cost(s, kind).ns * (problem.rankOf(s) * 7 % 5) / 29;
+  // A tenth of a millisecond passes with each look.
+  static std::atomic<int64_t> looks;
+  SearchOptions options;
+  options.timeLimitMs = 200;
+  options.clock = [] { return double(looks++) * 1e-4; };
+  const SearchResult one = search(problem, options);
+  options.threads = 2;
+  const SearchResult two = search(problem, options);
+  EXPECT_EQ(one.stop, SearchStop::Time);
+  EXPECT_EQ(two.stop, SearchStop::Time);
+  EXPECT_STREQ(two.bound.name, one.bound.name);
+  EXPECT_GT(two.bound.ns, quickBound(problem).ns);
+  EXPECT_LE(two.bound.ns, two.simulation.makespanNs);
 }
 
 TEST(SearchThreads, ChangeNoResultOfASmallProblem) {
