@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 using namespace rondo::pipe;
 
@@ -267,14 +268,14 @@ RollNode Roller::build(int32_t shapeNumber, const int64_t *bases,
 }
 
 std::vector<RollNode> Roller::run(const std::vector<RollLeaf> &leaves) {
-  nodes.shapes.reserve(leaves.size());
-  nodes.bases.reserve(leaves.size());
-  nodes.offsets.reserve(leaves.size() + 1);
+  nodes.shapes.resize(leaves.size());
+  nodes.bases.resize(leaves.size());
+  nodes.offsets.resize(leaves.size() + 1);
+  std::iota(nodes.offsets.begin(), nodes.offsets.end(), int64_t(0));
   recentLeaves.fill({0, -1});
-  for (const RollLeaf &leaf : leaves) {
-    nodes.shapes.push_back(leafShape(leaf.key));
-    nodes.bases.push_back(leaf.index);
-    nodes.offsets.push_back(static_cast<int64_t>(nodes.bases.size()));
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    nodes.shapes[i] = leafShape(leaves[i].key);
+    nodes.bases[i] = leaves[i].index;
   }
   while (foldLengths()) {
   }
