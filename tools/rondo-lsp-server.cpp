@@ -1,6 +1,7 @@
 //===- rondo-lsp-server.cpp - Errors and symbols in an editor -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "LibraryOptions.h"
 #include "dialect/Pipe.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
@@ -9,6 +10,7 @@
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  rondo::removeLibraryOptions();
   mlir::DialectRegistry registry;
   registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
                   mlir::func::FuncDialect>();

@@ -1,7 +1,9 @@
 //===- rondo-opt.cpp - Runs passes over the pipe dialect ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "LibraryOptions.h"
 #include "codegen/Passes.h"
+#include "codegen/TemporaryName.h"
 #include "dialect/Pipe.h"
 #include "passes/FreedMemory.h"
 #include "passes/Passes.h"
@@ -11,13 +13,49 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/WithColor.h"
+
+#include <cstdlib>
+
+/// MLIR's short name of --pass-pipeline. Options of one letter may stand in
+/// groups, so LLVM takes each mistyped pass for one, as its name begins with p.
+static void removeShortPipeline() {
+  if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("p"))
+    option->removeArgument();
+}
+
+/// MLIR opens its output before it reads the input, which may be the same file,
+/// and keeps it if all went well. So it gets another name at first.
+static bool run(int argc, char **argv, mlir::DialectRegistry &registry) {
+  const auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "Rondo's passes over the pipe dialect\n", registry);
+  namespace fs = llvm::sys::fs;
+  if (output == "-" || (fs::exists(output) && !fs::is_regular_file(output)))
+    return succeeded(mlir::MlirOptMain(argc, argv, input, output, registry));
+  const std::string temporary = rondo::codegen::temporaryBeside(output);
+  if (failed(mlir::MlirOptMain(argc, argv, input, temporary, registry)))
+    return false;
+  // Some options only print, and write nothing.
+  if (!fs::exists(temporary))
+    return true;
+  const std::error_code ec = fs::rename(temporary, output);
+  if (ec)
+    llvm::WithColor::error(llvm::errs(), "rondo-opt")
+        << "cannot write '" << output << "': " << ec.message() << "\n";
+  return !ec;
+}
+
 int main(int argc, char **argv) {
   rondo::pipe::keepFreedMemory();
+  rondo::removeLibraryOptions();
   mlir::DialectRegistry registry;
   registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
                   mlir::func::FuncDialect>();
   rondo::pipe::registerPasses();
   rondo::codegen::registerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "Rondo's passes over the pipe dialect\n", registry));
+  mlir::MlirOptMainConfig::registerCLOptions(registry);
+  removeShortPipeline();
+  return run(argc, argv, registry) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
