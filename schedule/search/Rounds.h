@@ -16,7 +16,7 @@ struct Runner {
   Incumbent best;
   Budget budget;
   std::unique_ptr<Part> part;
-  /// It uses no tasks, and decides by itself whether there is time for it.
+  /// It uses no tasks, and runs even if no time is left for them.
   bool isFree = false;
   /// Of its last turn, for each task of its share; 0 if that is not known.
   double secondsPerTask = 0;

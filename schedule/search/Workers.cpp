@@ -65,7 +65,7 @@ void Workers::forEach(int64_t count,
 void Workers::startBeside(std::function<void()> work) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    besides = std::move(work);
+    workBeside = std::move(work);
     isBeside = true;
   }
   hasCall.notify_all();
@@ -93,7 +93,7 @@ void Workers::serveCall(int32_t worker) {
 /// Behind its work the thread joins in a call that is under way. Returns the
 /// last call that does not concern it any more.
 uint64_t Workers::serveBeside(int32_t worker) {
-  besides();
+  workBeside();
   std::unique_lock<std::mutex> lock(mutex);
   isBeside = false;
   const bool joins = present != nullptr;

@@ -53,7 +53,7 @@ private:
 
   std::vector<std::thread> threads;
   /// What the last thread does instead of calls, if `isBeside`.
-  std::function<void()> besides;
+  std::function<void()> workBeside;
   std::atomic<bool> isBeside{false};
   /// Of the present call of forEach().
   const std::function<void(int32_t, int64_t)> *present = nullptr;
