@@ -7,6 +7,7 @@
 #include "dialect/Pipe.h"
 #include "passes/FreedMemory.h"
 #include "passes/Passes.h"
+#include "tools/driver/Files.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,16 +32,15 @@ static void removeShortPipeline() {
 static bool run(int argc, char **argv, mlir::DialectRegistry &registry) {
   const auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "Rondo's passes over the pipe dialect\n", registry);
-  namespace fs = llvm::sys::fs;
-  if (output == "-" || (fs::exists(output) && !fs::is_regular_file(output)))
+  if (output == "-" || rondo::driver::isSpecialFile(output))
     return succeeded(mlir::MlirOptMain(argc, argv, input, output, registry));
   const std::string temporary = rondo::codegen::temporaryBeside(output);
   if (failed(mlir::MlirOptMain(argc, argv, input, temporary, registry)))
     return false;
   // Some options only print, and write nothing.
-  if (!fs::exists(temporary))
+  if (!llvm::sys::fs::exists(temporary))
     return true;
-  const std::error_code ec = fs::rename(temporary, output);
+  const std::error_code ec = llvm::sys::fs::rename(temporary, output);
   if (ec)
     llvm::WithColor::error(llvm::errs(), "rondo-opt")
         << "cannot write '" << output << "': " << ec.message() << "\n";
