@@ -34,17 +34,21 @@ static bool run(int argc, char **argv, mlir::DialectRegistry &registry) {
       argc, argv, "Rondo's passes over the pipe dialect\n", registry);
   if (output == "-" || rondo::driver::isSpecialFile(output))
     return succeeded(mlir::MlirOptMain(argc, argv, input, output, registry));
+  auto fail = [](const llvm::Twine &why) {
+    llvm::WithColor::error(llvm::errs(), "rondo-opt") << why << "\n";
+    return false;
+  };
+  if (llvm::Error error = rondo::driver::checkWritable(output))
+    return fail(llvm::toString(std::move(error)));
   const std::string temporary = rondo::codegen::temporaryBeside(output);
   if (failed(mlir::MlirOptMain(argc, argv, input, temporary, registry)))
     return false;
   // Some options only print, and write nothing.
   if (!llvm::sys::fs::exists(temporary))
     return true;
-  const std::error_code ec = llvm::sys::fs::rename(temporary, output);
-  if (ec)
-    llvm::WithColor::error(llvm::errs(), "rondo-opt")
-        << "cannot write '" << output << "': " << ec.message() << "\n";
-  return !ec;
+  if (const std::error_code ec = llvm::sys::fs::rename(temporary, output))
+    return fail("cannot write " + output + ": " + ec.message());
+  return true;
 }
 
 int main(int argc, char **argv) {

@@ -32,6 +32,20 @@ static LogicalResult rewriteProblems(const llvm::MemoryBuffer *file,
   return success();
 }
 
+/// What is still in the dialect has no C++.
+static LogicalResult checkIsConverted(Operation *module) {
+  const WalkResult found = module->walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (!isa_and_nonnull<rondo::pipe::PipeDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName()
+                    << "' has no C++: --pipe-to-cpp takes what rondo-opt "
+                       "--pipe-schedule --pipe-lower --pipe-convert-to-emitc "
+                       "writes; rondo compile --emit=cpp does all of it";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 void rondo::formats::registerTranslations() {
   auto pipe = [](DialectRegistry &registry) {
     registry.insert<pipe::PipeDialect>();
@@ -42,11 +56,13 @@ void rondo::formats::registerTranslations() {
       llvm::cl::value_desc("FILE"));
   static TranslateFromMLIRRegistration toCpp(
       "pipe-to-cpp", "the output of pipe-convert-to-emitc as C++",
-      [](Operation *op, raw_ostream &os) {
+      [](Operation *op, raw_ostream &os) -> LogicalResult {
+        if (failed(checkIsConverted(op)))
+          return failure();
         return emitc::translateToCpp(op, os);
       },
       [](DialectRegistry &registry) {
-        registry.insert<emitc::EmitCDialect>();
+        registry.insert<pipe::PipeDialect, emitc::EmitCDialect>();
       });
   static TranslateToMLIRRegistration fromProblem(
       "problem-to-pipe",
