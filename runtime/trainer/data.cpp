@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
+#include "runtime/trainer/lfs_pointer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -46,6 +47,7 @@ public:
   void read(int64_t first, int64_t number, int32_t *tokens) const;
 
 private:
+  void refuseTextOfPointer() const;
   void readHeader(int64_t bytes);
   [[noreturn]] void fail(const std::string &what) const {
     throw Error("data '" + path + "'" + what);
@@ -145,10 +147,22 @@ TokenFile::TokenFile(const std::string &path, int32_t vocab)
   try {
     if (status.st_size == 0 || !S_ISREG(status.st_mode))
       fail(" is empty or not a file");
+    refuseTextOfPointer();
     readHeader(status.st_size);
   } catch (...) {
     close(file);
     throw;
+  }
+}
+
+/// A pointer of Git LFS would be trained on as text.
+void TokenFile::refuseTextOfPointer() const {
+  char text[lfsPointerBytes];
+  const int64_t bytes = readAt(file, text, sizeof text, 0);
+  try {
+    refuseLfsPointer({text, static_cast<size_t>(std::max<int64_t>(bytes, 0))});
+  } catch (const Error &error) {
+    fail(std::string(": ") + error.what());
   }
 }
 

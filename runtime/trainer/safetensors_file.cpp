@@ -3,6 +3,8 @@
 
 #include "runtime/trainer/safetensors_file.h"
 
+#include "runtime/trainer/lfs_pointer.h"
+
 #include <cerrno>
 #include <cstring>
 
@@ -28,6 +30,12 @@ void SafetensorsFile::readHeader() {
   file.seekg(0, std::ios::end);
   const int64_t fileBytes = file.tellg();
   file.seekg(0);
+  if (fileBytes > 0 && fileBytes < lfsPointerBytes) {
+    std::string text(fileBytes, '\0');
+    readBytes(text.data(), fileBytes);
+    refuseLfsPointer(text);
+    file.seekg(0);
+  }
   uint64_t length = 0;
   if (fileBytes >= 8)
     readBytes(&length, sizeof length);

@@ -4,6 +4,7 @@
 #include "runtime/trainer/text_file.h"
 
 #include "runtime/base/error.h"
+#include "runtime/trainer/lfs_pointer.h"
 
 #include <cerrno>
 #include <cstring>
@@ -22,5 +23,11 @@ std::string rondo::runtime::readTextFile(const std::string &kind,
   if (!file || file.bad())
     throw Error("cannot read " + kind + " '" + path +
                 "': " + std::strerror(errno));
-  return text.str();
+  std::string contents = text.str();
+  try {
+    refuseLfsPointer(contents);
+  } catch (const Error &error) {
+    throw Error(kind + " '" + path + "': " + error.what());
+  }
+  return contents;
 }

@@ -9,7 +9,7 @@
 namespace rondo::runtime {
 
 /// What the file contains. `kind` is what errors call it: `index 'PATH'`.
-/// Throws Error.
+/// Throws Error if it cannot be read or is a pointer of Git LFS.
 std::string readTextFile(const std::string &kind, const std::string &path);
 
 } // namespace rondo::runtime

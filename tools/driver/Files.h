@@ -14,7 +14,7 @@
 namespace rondo::driver {
 
 /// Reads a file; `-` is standard input. The error names the file: it does not
-/// exist, is a directory, or cannot be read.
+/// exist, is a directory, cannot be read, or is a pointer of Git LFS.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readFile(llvm::StringRef path);
 
