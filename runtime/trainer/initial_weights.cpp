@@ -58,7 +58,14 @@ public:
   /// The names of owned tensors, in the state's order.
   std::vector<const Tensor *> owned() const;
   std::string of(const Tensor &tensor, Naming naming) const;
+  /// The same, but the head's name for a tied embedding that has only this one
+  /// in the files: of two names of a tensor, safetensors' save_model() keeps
+  /// the first in alphabetical order.
+  std::string in(const WeightFiles &files, const Tensor &tensor,
+                 Naming naming) const;
   bool hasTiedHead() const { return isTied; }
+  /// The embedding of tokens, or a copy of it.
+  static bool isTokenWeight(const Tensor &tensor);
 
 private:
   int32_t layerOf(const Tensor &tensor) const {
@@ -123,6 +130,21 @@ std::string Names::of(const Tensor &tensor, Naming naming) const {
   return naming == Naming::Transformers ? prefix + name : name;
 }
 
+bool Names::isTokenWeight(const Tensor &tensor) {
+  const std::string &name =
+      tensor.sharedWith.empty() ? tensor.name : tensor.sharedWith;
+  return name == tokenWeightName(true) || name == tokenWeightName(false);
+}
+
+std::string Names::in(const WeightFiles &files, const Tensor &tensor,
+                      Naming naming) const {
+  const std::string name = of(tensor, naming), head(headWeight);
+  const bool isUnderHead = isTied && isTokenWeight(tensor) &&
+                           !files.fileOf().count(name) &&
+                           files.fileOf().count(head);
+  return isUnderHead ? head : name;
+}
+
 /// The naming under which a file has most of the model's tensors.
 static Naming findNaming(const Names &names, const WeightFiles &files) {
   Naming best = Naming::Own;
@@ -155,16 +177,30 @@ static std::string describeOwn(const Tensor &tensor, const std::string &name) {
 }
 
 /// `path` is what the user named.
+[[noreturn]] static void failMissing(const std::string &path,
+                                     const Tensor &tensor,
+                                     const std::string &name, bool isTied,
+                                     const WeightFiles &files) {
+  const std::string head(headWeight);
+  const bool isToken = Names::isTokenWeight(tensor);
+  if (isTied && isToken)
+    throw Error("weights '" + path + "': there is neither a tensor '" + name +
+                "' nor '" + head + "', one of which the model needs: " +
+                describeOwn(tensor, name));
+  const bool hasOther = isToken && files.fileOf().count(head);
+  throw Error("weights '" + path + "': there is no tensor '" + name +
+              "', which the model needs: " + describeOwn(tensor, name) +
+              (name == head || hasOther
+                   ? "; if the head has the embedding's weight, compile "
+                     "the model with tied = true"
+                   : ""));
+}
+
 static void checkTensor(const std::string &path, const Tensor &tensor,
-                        const std::string &name, WeightFiles &files,
-                        std::vector<std::string> &lines) {
+                        const std::string &name, bool isTied,
+                        WeightFiles &files, std::vector<std::string> &lines) {
   if (!files.fileOf().count(name))
-    throw Error("weights '" + path + "': there is no tensor '" + name +
-                "', which the model needs: " + describeOwn(tensor, name) +
-                (name == headWeight
-                     ? "; if the head has the embedding's weight, compile "
-                       "the model with tied = true"
-                     : ""));
+    failMissing(path, tensor, name, isTied, files);
   const SafetensorsEntry &entry = files.entry(name);
   auto fail = [&](const std::string &what) {
     throw Error("weights '" + files.fileOf().at(name) + "': tensor '" + name +
@@ -230,7 +266,7 @@ constexpr int64_t numbersAtOnce = int64_t(1) << 20;
 static void checkTiedHead(const Tensor &token, const std::string &tokenName,
                           WeightFiles &files) {
   const std::string head(headWeight);
-  if (!files.fileOf().count(head))
+  if (tokenName == head || !files.fileOf().count(head))
     return;
   const SafetensorsEntry &first = files.entry(tokenName),
                          &second = files.entry(head);
@@ -257,16 +293,15 @@ static std::vector<std::string> check(const std::string &path,
   std::vector<std::string> lines = {""};
   std::set<std::string> taken, dtypes;
   for (const Tensor *tensor : names.owned()) {
-    const std::string name = names.of(*tensor, naming);
-    checkTensor(path, *tensor, name, files, lines);
+    const std::string name = names.in(files, *tensor, naming);
+    checkTensor(path, *tensor, name, names.hasTiedHead(), files, lines);
     taken.insert(name);
     dtypes.insert(files.entry(name).dtype);
   }
   if (names.hasTiedHead())
     for (const Tensor *tensor : names.owned())
-      if (tensor->name == tokenWeightName(true) ||
-          tensor->name == tokenWeightName(false))
-        checkTiedHead(*tensor, names.of(*tensor, naming), files);
+      if (Names::isTokenWeight(*tensor))
+        checkTiedHead(*tensor, names.in(files, *tensor, naming), files);
   checkSurplus(taken, names.hasTiedHead(), files, lines);
   std::string types;
   for (const std::string &dtype : dtypes)
@@ -304,10 +339,10 @@ rondo::runtime::readInitialWeights(const std::string &path, State &state) {
   for (const Tensor &tensor : state.tensors()) {
     if (!state.holds(tensor.home) || tensor.count == 0)
       continue;
-    const std::string name = names.of(tensor, naming);
+    const std::string name = names.in(*files, tensor, naming);
     // Another machine may have other files at that path.
     if (!world.isFirst())
-      checkTensor(path, tensor, name, *files, lines);
+      checkTensor(path, tensor, name, names.hasTiedHead(), *files, lines);
     for (int64_t i = 0; i < tensor.count; i += numbersAtOnce) {
       const int64_t count = std::min(numbersAtOnce, tensor.count - i);
       values.resize(count);

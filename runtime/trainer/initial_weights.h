@@ -18,8 +18,9 @@ namespace rondo::runtime {
 ///
 /// Tensors are found under the model's own names, or else under Hugging Face's,
 /// where block k is `transformer.h.k` or `model.layers.k`, with or without the
-/// first word. All of them must be there with the model's shapes, and nothing
-/// else but what the table in initial_weights.cpp lists.
+/// first word, and a tied embedding may be there as `lm_head.weight` alone. All
+/// of them must be there with the model's shapes, and nothing else but what the
+/// table in initial_weights.cpp lists.
 ///
 /// All processes call it, and each reads the files' tensors of its own homes;
 /// process 0 checks names and shapes of all before. Throws Error that names the

@@ -21,7 +21,11 @@ parser.add_argument("--shards", action="store_true", help="blocks have their own
 parser.add_argument("--drop", action="append", default=[], metavar="NAME")
 parser.add_argument("--add", action="append", default=[], metavar="NAME:SIZE,...")
 parser.add_argument("--reshape", action="append", default=[], metavar="NAME:SIZE,...")
-parser.add_argument("--head", choices=["same", "other"], help="a copy of wte")
+parser.add_argument(
+    "--head",
+    choices=["same", "other", "only", "alias"],
+    help="a copy of the embedding, or its only name, which metadata may say",
+)
 parser.add_argument("--positions", type=int, default=0, help="so many more")
 parser.add_argument("--edit-index", nargs=2, metavar=("FROM", "TO"))
 options = parser.parse_args()
@@ -47,11 +51,13 @@ def as_dtype(raw):
     return raw
 
 
+metadata = {"format": "pt"}
 tensors = {}
 for name, tensor in header.items():
     if name == "__metadata__" or name.startswith("optimizer."):
         continue
-    prefix = "" if options.base or name == "lm_head.weight" else "transformer."
+    is_whole = name == "lm_head.weight" or name.startswith("model.")
+    prefix = "" if options.base or is_whole else "transformer."
     name = prefix + re.sub(r"^h(\d+)\.", r"h.\1.", name)
     raw = data[slice(*tensor["data_offsets"])]
     shape = tensor["shape"]
@@ -60,9 +66,14 @@ for name, tensor in header.items():
         raw += b"\x7f" * (4 * options.positions * shape[1])
     tensors[name] = (shape, as_dtype(raw))
 if options.head:
-    shape, raw = next(t for name, t in tensors.items() if "wte" in name)
+    token = next(n for n in tensors if n.endswith(("wte.weight", "embed_tokens.weight")))
+    shape, raw = tensors[token]
     if options.head == "other":
         raw = raw[:-1] + bytes([raw[-1] ^ 1])
+    if options.head in ("only", "alias"):
+        del tensors[token]
+    if options.head == "alias":
+        metadata[token] = "lm_head.weight"
     tensors["lm_head.weight"] = (shape, raw)
 for change in options.add + options.reshape:
     name, sizes = change.split(":")
@@ -79,7 +90,7 @@ os.makedirs(options.folder)
 
 
 def write(file_name, names):
-    offset, entries = 0, {"__metadata__": {"format": "pt"}}
+    offset, entries = 0, {"__metadata__": metadata}
     for name in names:
         shape, raw = tensors[name]
         entries[name] = {
@@ -97,7 +108,7 @@ def write(file_name, names):
 if options.shards:
     files = {"others.safetensors": [], "blocks.safetensors": []}
     for name in tensors:
-        files["blocks.safetensors" if ".h." in name else "others.safetensors"].append(name)
+        files["blocks.safetensors" if ".h." in name or ".layers." in name else "others.safetensors"].append(name)
     for file_name, names in files.items():
         write(file_name, names)
     index = {"metadata": {"total_size": 0.5, "more": [{"a": None}, "\u00e9", -1e3]}}
