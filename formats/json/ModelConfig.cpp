@@ -27,9 +27,9 @@ constexpr int64_t mostLayers = 1 << 14, mostWidth = 1 << 20;
 int64_t mostOf(int64_t ModelConfig::*size) {
   if (size == &ModelConfig::layers)
     return mostLayers;
-  const bool isLong = size == &ModelConfig::vocab ||
-                      size == &ModelConfig::positions ||
-                      size == &ModelConfig::window;
+  const bool isLong =
+      size == &ModelConfig::vocab || size == &ModelConfig::positions ||
+      size == &ModelConfig::window || size == &ModelConfig::fullLayers;
   return isLong ? mostSize : mostWidth;
 }
 
@@ -54,15 +54,18 @@ private:
     return value.placeIn(text) + ": " + quoted(key) + " is " + value.excerpt();
   }
   std::optional<TextFault> findType(Value root);
-  std::optional<TextFault> readMember(const Member &member);
+  std::optional<TextFault> readMember(const ModelKey &key, Value value);
+  std::optional<TextFault> checkUnknown();
   std::optional<TextFault> readFixed(const ModelKey &key, Value value);
   std::optional<TextFault> readReal(StringRef key, Value value,
                                     double &number) const;
   std::optional<TextFault> readScaling(StringRef key, Value value,
                                        bool withTheta);
   std::optional<TextFault> readLayerTypes(Value value);
+  std::optional<TextFault> checkLayerTypes() const;
   std::optional<TextFault> checkRequired() const;
   std::optional<TextFault> checkHeads();
+  int64_t layersWithWindow() const;
   std::optional<TextFault> chooseSequence();
   /// Null if the file does not have it.
   const Value *find(StringRef key) const;
@@ -73,6 +76,11 @@ private:
   int64_t wanted;
   const ModelType *type = nullptr;
   std::vector<Member> members;
+  std::vector<const Member *> unknown;
+  /// The numbers above 0, each as say() shows it.
+  std::vector<std::string> dropouts;
+  /// By element of `layer_types`: whether the layer has the window.
+  std::vector<bool> hasWindow;
 };
 
 const Value *ConfigReader::find(StringRef key) const {
@@ -169,6 +177,13 @@ std::optional<TextFault> ConfigReader::readScaling(StringRef key, Value value,
     const std::string inner = (key + "." + member.key).str();
     if (member.key == "rope_type" || member.key == "type")
       continue;
+    if (member.key == "partial_rotary_factor") {
+      if (member.value.isNull())
+        continue;
+      if (auto fault = readFixed(*type->find(member.key), member.value))
+        return fault;
+      continue;
+    }
     if (withTheta && member.key == "rope_theta") {
       if (auto fault = readReal(inner, member.value, config.ropeTheta))
         return fault;
@@ -208,62 +223,127 @@ std::optional<TextFault> ConfigReader::readLayerTypes(Value value) {
   if (!value.isArray())
     return say("layer_types", value) + ", not a list";
   Elements walk(value);
-  for (size_t k = 0; std::optional<Value> element = walk.next(); ++k)
-    if (element->string() != "full_attention")
+  for (size_t k = 0; std::optional<Value> element = walk.next(); ++k) {
+    const std::optional<std::string> kind = element->string();
+    hasWindow.push_back(kind == "sliding_attention");
+    // transformers 4 wrote "attention" for some model types.
+    if (kind != "sliding_attention" && kind != "full_attention" &&
+        kind != "attention")
       return element->placeIn(text) + ": layer_types[" + std::to_string(k) +
              "] is " + element->excerpt() +
-             "; Rondo takes \"full_attention\": attention reaches back to the "
-             "first token";
+             "; Rondo takes \"full_attention\", and \"sliding_attention\" "
+             "with a window of at least the sequence";
+  }
   return {};
 }
 
-std::optional<TextFault> ConfigReader::readMember(const Member &member) {
-  const ModelKey *key = type->find(member.key);
-  const Value value = member.value;
-  if (!key) {
-    if (isHarmlessKey(member.key))
-      return {};
-    std::vector<std::string> names;
-    for (auto keys : {type->sharedKeys, type->ownKeys})
-      for (const ModelKey &known : keys)
-        names.push_back(known.name);
-    const std::string nearest = nearestWord(member.key, names);
-    return say(member.key, value) + ", and Rondo does not know this key of " +
-           type->name +
-           (nearest.empty() ? std::string() : " (" + nearest + " is one)") +
+std::optional<TextFault> ConfigReader::checkLayerTypes() const {
+  const Value *types = find("layer_types");
+  if (!types || types->isNull() || !type->find("layer_types"))
+    return {};
+  if (static_cast<int64_t>(hasWindow.size()) != config.layers)
+    return types->placeIn(text) + ": \"layer_types\" has " +
+           std::to_string(hasWindow.size()) +
+           (hasWindow.size() == 1 ? " element" : " elements") + ", but " +
+           quoted("num_hidden_layers") + " is " + std::to_string(config.layers);
+  const auto first = llvm::find(hasWindow, true);
+  if (first == hasWindow.end() || (config.usesWindow && config.window > 0))
+    return {};
+  const Value *flag = find("use_sliding_window");
+  return types->placeIn(text) + ": layer_types[" +
+         std::to_string(first - hasWindow.begin()) +
+         "] is \"sliding_attention\", but the model has no window: " +
+         (config.usesWindow ? "\"sliding_window\" is null or missing"
+          : flag            ? say("use_sliding_window", *flag)
+                            : "\"use_sliding_window\" of " + config.type +
+                                  " is false if the file has none");
+}
+
+/// Transformers 5.24.0: `layer_types` says which layers have the window;
+/// without it those from `max_window_layers` on.
+int64_t ConfigReader::layersWithWindow() const {
+  if (!config.usesWindow || config.window == 0)
+    return 0;
+  if (!hasWindow.empty())
+    return llvm::count(hasWindow, true);
+  return std::max<int64_t>(0, config.layers - config.fullLayers);
+}
+
+/// Reports all unknown keys at once: each run of a user finds the next one
+/// otherwise.
+std::optional<TextFault> ConfigReader::checkUnknown() {
+  std::vector<std::string> names;
+  for (auto keys : type->keys())
+    for (const ModelKey &known : keys)
+      names.push_back(known.name);
+  std::vector<std::string> passed, refused;
+  for (const Member *member : unknown) {
+    const std::string nearest = nearestWord(member->key, names);
+    const std::string shown =
+        say(member->key, member->value) +
+        (nearest.empty() ? "" : " (did you mean " + nearest + "?)");
+    const bool isOff = member->value.isNull() ||
+                       member->value.boolean() == std::optional<bool>(false);
+    (isOff ? passed : refused).push_back(shown);
+  }
+  const std::string keysOf = " of " + config.type;
+  if (refused.size() == 1)
+    return refused.front() + ", and Rondo does not know this key" + keysOf +
            ": if it changes nothing that is trained, read a copy of the file "
            "without it";
-  }
+  if (!refused.empty())
+    return llvm::join(refused, "; ") + ": Rondo does not know these " +
+           std::to_string(refused.size()) + " keys" + keysOf +
+           "; if they change nothing that is trained, read a copy of the file "
+           "without them";
+  if (!passed.empty())
+    config.warnings.push_back(
+        llvm::join(passed, "; ") + ": Rondo does not know " +
+        (passed.size() == 1
+             ? "this key" + keysOf +
+                   " and passes over it, as "
+                   "it is null or false"
+             : "these " + std::to_string(passed.size()) + " keys" + keysOf +
+                   " and passes over them, as they are null or "
+                   "false"));
+  return {};
+}
+
+std::optional<TextFault> ConfigReader::readMember(const ModelKey &key,
+                                                  Value value) {
   // As in a file without the key.
-  if (value.isNull() && !key->isRequired) {
-    if (key->size == &ModelConfig::window)
+  if (value.isNull() && !key.isRequired) {
+    if (key.size == &ModelConfig::window)
       config.window = 0;
     return {};
   }
-  const std::string where = value.placeIn(text) + ": " + quoted(member.key);
-  switch (key->use) {
+  // As many as num_attention_heads; without the key, a number of the type.
+  if (value.isNull() && key.size == &ModelConfig::keyHeads)
+    return {};
+  const std::string where = value.placeIn(text) + ": " + quoted(key.name);
+  switch (key.use) {
   case KeyUse::Size:
-    return readInteger(value, where, 1, mostOf(key->size), config.*key->size);
+    return readInteger(value, where, key.least, mostOf(key.size),
+                       config.*key.size);
   case KeyUse::Real:
-    return readReal(member.key, value, config.*key->real);
+    return readReal(key.name, value, config.*key.real);
   case KeyUse::Flag:
     if (!value.boolean())
-      return say(member.key, value) + ", neither true nor false";
-    config.*key->flag = *value.boolean();
+      return say(key.name, value) + ", neither true nor false";
+    config.*key.flag = *value.boolean();
     return {};
   case KeyUse::Fixed:
-    return readFixed(*key, value);
+    return readFixed(key, value);
   case KeyUse::Dropout:
     if (!value.number())
-      return say(member.key, value) + ", not a number";
+      return say(key.name, value) + ", not a number";
     if (*value.number() != 0)
-      config.warnings.push_back(say(member.key, value) +
-                                ", but Rondo trains without dropout");
+      dropouts.push_back(say(key.name, value));
     return {};
   case KeyUse::RopeScaling:
-    return readScaling(member.key, value, /*withTheta=*/false);
+    return readScaling(key.name, value, /*withTheta=*/false);
   case KeyUse::RopeParameters:
-    return readScaling(member.key, value, /*withTheta=*/true);
+    return readScaling(key.name, value, /*withTheta=*/true);
   case KeyUse::LayerTypes:
     return readLayerTypes(value);
   }
@@ -271,7 +351,7 @@ std::optional<TextFault> ConfigReader::readMember(const Member &member) {
 }
 
 std::optional<TextFault> ConfigReader::checkRequired() const {
-  for (auto keys : {type->sharedKeys, type->ownKeys})
+  for (auto keys : type->keys())
     for (const ModelKey &key : keys)
       if (key.isRequired && !find(key.name))
         return "missing key " + quoted(key.name) + ", which a " + type->name +
@@ -282,6 +362,15 @@ std::optional<TextFault> ConfigReader::checkRequired() const {
         return parameters->placeIn(text) +
                ": \"rope_parameters\" is given beside \"rope_scaling\" of " +
                scaling->placeIn(text) + "; keep one of them";
+  // Which of the two counts depends on the program that reads the file.
+  const Value *parameters = find("rope_parameters"), *base = find("rope_theta");
+  if (!parameters || !base || base->isNull())
+    return {};
+  const std::optional<Value> inner = findMember(*parameters, "rope_theta");
+  if (inner && inner->number() != base->number())
+    return say("rope_parameters.rope_theta", *inner) +
+           ", but \"rope_theta\" of " + base->placeIn(text) + " is " +
+           base->excerpt() + "; keep one of them";
   return {};
 }
 
@@ -314,7 +403,8 @@ std::optional<TextFault> ConfigReader::checkHeads() {
 }
 
 std::optional<TextFault> ConfigReader::chooseSequence() {
-  if (!config.usesWindow)
+  const int64_t windowed = layersWithWindow();
+  if (windowed == 0)
     config.window = 0;
   const int64_t reach = config.window == 0
                             ? config.positions
@@ -324,16 +414,25 @@ std::optional<TextFault> ConfigReader::chooseSequence() {
     return sayKey(type->positionsKey) + ", fewer than the sequence of " +
            std::to_string(config.sequence) + ": give --sequence " +
            std::to_string(reach) + " or less";
-  if (config.sequence > reach) {
-    const std::string most = ": give --sequence " + std::to_string(reach) +
-                             " or less; Rondo's attention has no window";
-    if (!find("sliding_window"))
-      return "\"sliding_window\" of " + config.type + " is " +
-             std::to_string(config.window) + " if the file has none, shorter " +
-             "than the sequence of " + std::to_string(config.sequence) + most;
-    return sayKey("sliding_window") + ", shorter than the sequence of " +
-           std::to_string(config.sequence) + most;
-  }
+  const Value *window = find("sliding_window");
+  const std::string inLayers =
+      windowed == config.layers ? ""
+                                : " in " + std::to_string(windowed) + " of " +
+                                      std::to_string(config.layers) + " layers";
+  const std::string windowIs =
+      window ? say("sliding_window", *window) + inLayers
+             : "\"sliding_window\" of " + config.type + " is " +
+                   std::to_string(config.window) + inLayers +
+                   " if the file has none";
+  if (config.sequence > reach)
+    return windowIs + ", shorter than the sequence of " +
+           std::to_string(config.sequence) + ": give --sequence " +
+           std::to_string(reach) + " or less; Rondo's attention has no window";
+  if (wanted <= 0 &&
+      config.sequence < std::min(config.positions, mostDefaultSequence))
+    config.warnings.push_back(windowIs +
+                              ": a sequence has at most as many tokens, as "
+                              "Rondo's attention has no window");
   if (config.architecture == Architecture::Gpt &&
       config.sequence < config.positions)
     config.warnings.push_back(
@@ -348,10 +447,22 @@ std::optional<TextFault> ConfigReader::read() {
     return fault;
   if (auto fault = findType(Value(text)))
     return fault;
-  for (const Member &member : members)
-    if (auto fault = readMember(member))
-      return fault;
+  for (const Member &member : members) {
+    if (const ModelKey *key = type->find(member.key)) {
+      if (auto fault = readMember(*key, member.value))
+        return fault;
+    } else if (!isHarmlessKey(member.key)) {
+      unknown.push_back(&member);
+    }
+  }
+  if (auto fault = checkUnknown())
+    return fault;
+  if (!dropouts.empty())
+    config.warnings.push_back(llvm::join(dropouts, "; ") +
+                              ", but Rondo trains without dropout");
   if (auto fault = checkRequired())
+    return fault;
+  if (auto fault = checkLayerTypes())
     return fault;
   if (auto fault = checkHeads())
     return fault;

@@ -4,6 +4,7 @@
 // A `config.json` as the sizes of a model that Rondo trains. What a key means
 // is a row of the tables in ModelTypes.cpp. A key in no table, or a value that
 // Rondo cannot do, is an error: nothing that changes the model is passed over.
+// A key in no table that is null or false changes nothing: a note names it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,9 +39,12 @@ struct ModelConfig {
   int64_t vocab = 0, hidden = 0, layers = 0, heads = 0, ffn = 0;
   /// The most positions that the model was made for.
   int64_t positions = 0;
-  /// How far back attention reaches; 0: to the first token.
+  /// How far back attention reaches; 0: to the first token. Once read, 0 also
+  /// if no layer has the window.
   int64_t window = 0;
   bool usesWindow = true;
+  /// The first layers, whose attention reaches to the first token.
+  int64_t fullLayers = 0;
   bool tied = false;
   double normEpsilon = 0;
 

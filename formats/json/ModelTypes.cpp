@@ -1,8 +1,13 @@
 //===- ModelTypes.cpp - What keys of configurations mean ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Defaults are those of the classes of Hugging Face's transformers. Where these
-// differ from one model type to the next and set a size, the key is required.
+// The tables have every key that the configuration classes of Hugging Face's
+// transformers 5.24.0 and 4.57.6 write for these model types:
+// `to_json_string(use_diff=False)` of GPT2Config, LlamaConfig, MistralConfig,
+// Qwen2Config and Qwen3Config, the common keys of PreTrainedConfig, and the
+// parameters of GenerationConfig, which older files have in config.json.
+// Defaults are those of 5.24.0. If they differ from one model type to the next
+// and set a size, the key is required.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +35,13 @@ ModelKey size(const char *name, int64_t ModelConfig::*field) {
   return key;
 }
 
+/// A size that may be 0.
+ModelKey count(const char *name, int64_t ModelConfig::*field) {
+  ModelKey key = size(name, field);
+  key.least = 0;
+  return key;
+}
+
 ModelKey real(const char *name, double ModelConfig::*field) {
   ModelKey key{name, KeyUse::Real};
   key.real = field;
@@ -54,7 +66,22 @@ constexpr const char *isTrue[] = {"true"}, *isFalse[] = {"false"};
 constexpr const char *geluByTanh[] = {"\"gelu_new\"", "\"gelu_pytorch_tanh\""};
 constexpr const char *silu[] = {"\"silu\""};
 constexpr const char *gptEpsilon[] = {"1e-05"}, *none[] = {"0"},
-                     *nothing[] = {"{}"};
+                     *whole[] = {"1"}, *nothing[] = {"{}"}, *null[] = {"null"};
+
+/// Keys of PreTrainedConfig that change the model unless they have its default.
+ArrayRef<ModelKey> commonKeys() {
+  using C = ModelConfig;
+  static const ModelKey keys[] = {
+      flag("tie_word_embeddings", &C::tied),
+      fixed("add_cross_attention", isFalse, "a block attends to itself alone"),
+      fixed("is_encoder_decoder", isFalse, "a model is one decoder"),
+      fixed("tie_encoder_decoder", isFalse, "a model is one decoder"),
+      fixed("pruned_heads", nothing, "all blocks have the same heads"),
+      fixed("per_layer_config", null, "all blocks are the same"),
+      fixed("quantization_config", null, "weights are F32, F16 or BF16"),
+  };
+  return keys;
+}
 
 ArrayRef<ModelKey> gptKeys() {
   using C = ModelConfig;
@@ -65,16 +92,13 @@ ArrayRef<ModelKey> gptKeys() {
       required("n_layer", &C::layers),
       required("n_head", &C::heads),
       size("n_inner", &C::ffn),
-      flag("tie_word_embeddings", &C::tied),
       fixed("activation_function", geluByTanh, "a block's MLP has gelu_new"),
       fixed("layer_norm_epsilon", gptEpsilon, "the norms of a gpt add 1e-05"),
       fixed("scale_attn_weights", isTrue,
             "attention divides by the root of the head's width"),
       fixed("scale_attn_by_inverse_layer_idx", isFalse,
             "attention is scaled alike in all layers"),
-      fixed("add_cross_attention", isFalse, "a block attends to itself alone"),
       fixed("n_special", none, "all tokens are in vocab_size"),
-      fixed("pruned_heads", nothing, "all blocks have the same heads"),
       {"resid_pdrop", KeyUse::Dropout},
       {"embd_pdrop", KeyUse::Dropout},
       {"attn_pdrop", KeyUse::Dropout},
@@ -96,7 +120,8 @@ ArrayRef<ModelKey> llamaFamilyKeys() {
       real("rope_theta", &C::ropeTheta),
       {"rope_scaling", KeyUse::RopeScaling},
       {"rope_parameters", KeyUse::RopeParameters},
-      flag("tie_word_embeddings", &C::tied),
+      fixed("partial_rotary_factor", whole,
+            "rotary positions turn all numbers of a head"),
       fixed("hidden_act", silu, "a block's MLP has silu"),
       fixed("mlp_bias", isFalse, "a block's MLP has no bias"),
       fixed("attention_bias", isFalse,
@@ -110,18 +135,26 @@ ArrayRef<ModelKey> llamaFamilyKeys() {
   return keys;
 }
 
+/// LlamaConfig has no window. Files that were converted from another model type
+/// may keep its keys, which some programs apply.
 ArrayRef<ModelKey> llamaKeys() {
   using C = ModelConfig;
   static const ModelKey keys[] = {size("num_key_value_heads", &C::keyHeads),
-                                  size("head_dim", &C::headWidth)};
+                                  size("head_dim", &C::headWidth),
+                                  size("sliding_window", &C::window),
+                                  flag("use_sliding_window", &C::usesWindow),
+                                  {"layer_types", KeyUse::LayerTypes}};
   return keys;
 }
 
+/// All layers have the window, unless there are `layer_types`: transformers
+/// then reads the file as one of `ministral`.
 ArrayRef<ModelKey> mistralKeys() {
   using C = ModelConfig;
   static const ModelKey keys[] = {required("num_key_value_heads", &C::keyHeads),
                                   size("head_dim", &C::headWidth),
-                                  size("sliding_window", &C::window)};
+                                  size("sliding_window", &C::window),
+                                  {"layer_types", KeyUse::LayerTypes}};
   return keys;
 }
 
@@ -131,6 +164,7 @@ ArrayRef<ModelKey> qwen2Keys() {
                                   size("head_dim", &C::headWidth),
                                   size("sliding_window", &C::window),
                                   flag("use_sliding_window", &C::usesWindow),
+                                  count("max_window_layers", &C::fullLayers),
                                   {"layer_types", KeyUse::LayerTypes}};
   return keys;
 }
@@ -141,6 +175,7 @@ ArrayRef<ModelKey> qwen3Keys() {
                                   required("head_dim", &C::headWidth),
                                   size("sliding_window", &C::window),
                                   flag("use_sliding_window", &C::usesWindow),
+                                  count("max_window_layers", &C::fullLayers),
                                   {"layer_types", KeyUse::LayerTypes}};
   return keys;
 }
@@ -168,6 +203,7 @@ ModelConfig mistralDefaults() {
 ModelConfig qwenDefaults(bool qkvBias) {
   ModelConfig config = mistralDefaults();
   config.usesWindow = false;
+  config.fullLayers = 28;
   config.qkvBias = qkvBias;
   config.headNorm = !qkvBias;
   return config;
@@ -178,23 +214,31 @@ ModelConfig qwenDefaults(bool qkvBias) {
 ArrayRef<ModelType> modelTypes() {
   constexpr const char *hidden = "hidden_size", *heads = "num_attention_heads",
                        *positions = "max_position_embeddings";
-  const ArrayRef<ModelKey> shared = llamaFamilyKeys();
+  const ArrayRef<ModelKey> common = commonKeys(), shared = llamaFamilyKeys();
   static const ModelType types[] = {
-      {"gpt2", {}, gptKeys(), gptDefaults(), "n_embd", "n_head", "n_positions"},
-      {"llama", shared, llamaKeys(), llamaDefaults(), hidden, heads, positions},
-      {"mistral", shared, mistralKeys(), mistralDefaults(), hidden, heads,
+      {"gpt2",
+       common,
+       {},
+       gptKeys(),
+       gptDefaults(),
+       "n_embd",
+       "n_head",
+       "n_positions"},
+      {"llama", common, shared, llamaKeys(), llamaDefaults(), hidden, heads,
        positions},
-      {"qwen2", shared, qwen2Keys(), qwenDefaults(true), hidden, heads,
+      {"mistral", common, shared, mistralKeys(), mistralDefaults(), hidden,
+       heads, positions},
+      {"qwen2", common, shared, qwen2Keys(), qwenDefaults(true), hidden, heads,
        positions},
-      {"qwen3", shared, qwen3Keys(), qwenDefaults(false), hidden, heads,
+      {"qwen3", common, shared, qwen3Keys(), qwenDefaults(false), hidden, heads,
        positions},
   };
   return types;
 }
 
 const ModelKey *ModelType::find(StringRef key) const {
-  for (ArrayRef<ModelKey> keys : {sharedKeys, ownKeys})
-    for (const ModelKey &known : keys)
+  for (ArrayRef<ModelKey> list : keys())
+    for (const ModelKey &known : list)
       if (known.name == key)
         return &known;
   return nullptr;
@@ -225,25 +269,58 @@ ModelParameters parametersOf(const ModelConfig &config) {
 bool isHarmlessKey(StringRef key) {
   static const StringRef names[] = {
       // How the file was made, and what reads it.
-      "_attn_implementation_autoset", "_name_or_path", "architectures",
-      "finetuning_task", "model_type", "name_or_path", "task_specific_params",
-      "tokenizer_class", "transformers_version",
+      "_attn_implementation_autoset", "_commit_hash", "_from_model_config",
+      "_name_or_path", "architectures", "finetuning_task", "model_type",
+      "name_or_path", "task_specific_params", "tokenizer_class",
+      "transformers_version",
+      // Notes of other programs: SmolLM2, Transformers.js, Unsloth.
+      "is_llama_config", "transformers.js_config", "unsloth_fixed",
+      "unsloth_version",
       // Token ids of data and of generated text.
-      "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id",
-      "unk_token_id",
+      "bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id",
+      "prefix", "sep_token_id", "unk_token_id",
       // Types and first values of weights, which Rondo has its own of.
       "dtype", "initializer_range", "torch_dtype", "use_bfloat16",
       // How another program computes the same values.
-      "gradient_checkpointing", "is_decoder", "output_past", "pretraining_tp",
-      "reorder_and_upcast_attn", "torchscript", "use_cache",
-      // What is returned besides the loss, and heads for other tasks.
-      "_num_labels", "id2label", "label2id", "num_labels", "output_attentions",
-      "output_hidden_states", "predict_special_tokens", "return_dict",
-      "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-      "summary_type", "summary_use_proj",
+      "_attn_implementation", "_attn_implementation_internal",
+      "_experts_implementation", "_experts_implementation_internal",
+      "_flash_attn_2_enabled", "attn_implementation", "chunk_size_feed_forward",
+      "experts_implementation", "gradient_checkpointing", "is_decoder",
+      "output_past", "pretraining_tp", "reorder_and_upcast_attn",
+      "tf_legacy_loss", "torchscript", "use_cache",
+      // What is returned besides the loss, and heads for other tasks. Without
+      // add_cross_attention nothing has the size of cross attention.
+      "_num_labels", "_output_attentions", "cross_attention_hidden_size",
+      "id2label", "keys_to_ignore_at_inference", "label2id", "num_labels",
+      "output_attentions", "output_hidden_states", "predict_special_tokens",
+      "problem_type", "return_dict", "summary_activation",
+      "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+      "summary_use_proj", "tie_last_hidden_states",
+      // How text is generated.
+      "assistant_confidence_threshold", "assistant_early_exit",
+      "assistant_ensemble_weight", "assistant_lookbehind", "bad_words_ids",
+      "begin_suppress_tokens", "cache_config", "cache_implementation",
+      "compile_config", "constraints", "continuous_batching_config",
+      "disable_compile", "diversity_penalty", "do_sample", "dola_layers",
+      "early_stopping", "encoder_no_repeat_ngram_size",
+      "encoder_repetition_penalty", "epsilon_cutoff", "eta_cutoff",
+      "exponential_decay_length_penalty", "force_words_ids",
+      "forced_bos_token_id", "forced_eos_token_id", "guidance_scale",
+      "is_assistant", "length_penalty", "low_memory", "max_cache_len",
+      "max_length", "max_matching_ngram_size", "max_new_tokens", "max_time",
+      "min_length", "min_new_tokens", "min_p", "no_repeat_ngram_size",
+      "num_assistant_tokens", "num_assistant_tokens_schedule",
+      "num_beam_groups", "num_beams", "num_return_sequences", "output_logits",
+      "output_scores", "penalty_alpha", "prefill_chunk_size",
+      "prompt_lookup_num_tokens", "remove_invalid_values", "renormalize_logits",
+      "repetition_penalty", "return_dict_in_generate", "sequence_bias",
+      "speculation_type", "stop_strings", "suppress_tokens",
+      "target_lookbehind", "temperature", "token_healing", "top_h", "top_k",
+      "top_p", "typical_p", "use_mtp", "watermarking_config",
       // Old name of n_positions, which gpt2 files have besides.
       "n_ctx",
-      // Which layers have the window, if one is used at all.
+      // Which layers have the window of qwen2 and qwen3; others read
+      // layer_types.
       "max_window_layers"};
   return llvm::is_contained(names, key);
 }

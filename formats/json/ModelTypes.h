@@ -8,18 +8,20 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <array>
+
 namespace rondo::json {
 
 /// What a key's value is.
 enum class KeyUse : uint8_t {
-  /// A whole number of 1 or more.
+  /// A whole number of `least` or more.
   Size,
   /// A number above 0.
   Real,
   Flag,
   /// Only some values are what Rondo computes.
   Fixed,
-  /// Rondo trains without dropout, and says so.
+  /// Rondo trains without dropout; a note says so.
   Dropout,
   RopeScaling,
   /// Scaling and base in one object, as newer files have them.
@@ -36,6 +38,8 @@ struct ModelKey {
   double ModelConfig::*real = nullptr;
   bool ModelConfig::*flag = nullptr;
   bool isRequired = false;
+  /// Of a Size.
+  int64_t least = 1;
   /// Fixed: JSON texts of what it may be.
   llvm::ArrayRef<const char *> values = {};
   /// Fixed: what Rondo has.
@@ -45,14 +49,17 @@ struct ModelKey {
 /// One value of `model_type`.
 struct ModelType {
   const char *name;
-  /// Of several model types, and of this one.
-  llvm::ArrayRef<ModelKey> sharedKeys, ownKeys;
+  /// Of all model types, of several, and of this one.
+  llvm::ArrayRef<ModelKey> commonKeys, sharedKeys, ownKeys;
   /// With the defaults of keys that a file may leave out.
   ModelConfig defaults;
   /// Keys as messages name them.
   const char *hiddenKey, *headsKey, *positionsKey;
 
-  /// Null if it is in neither list.
+  std::array<llvm::ArrayRef<ModelKey>, 3> keys() const {
+    return {commonKeys, sharedKeys, ownKeys};
+  }
+  /// Null if it is in no list.
   const ModelKey *find(llvm::StringRef key) const;
 };
 

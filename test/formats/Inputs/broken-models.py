@@ -13,6 +13,9 @@ import sys
 
 SOUND, SCRATCH = map(pathlib.Path, sys.argv[1:])
 GONE = object()
+SLIDES = {"use_sliding_window": True}
+LONG = {"max_position_embeddings": 8192}
+FULL, SLIDING = "full_attention", "sliding_attention"
 ROPE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 
 # (name, file, changed keys, options)
@@ -22,6 +25,13 @@ CASES = [
     ("type-number", "gpt2", {"model_type": 2}),
     ("unknown", "gpt2", {"parallel_residual": True}),
     ("near", "gpt2", {"n_heads": 4}),
+    ("unknowns", "gpt2", {"n_heads": 4, "off": None, "rotary_dim": 64, "parallel_residual": True}),
+    ("quantized", "llama", {"quantization_config": {"quant_method": "awq", "bits": 4}}),
+    ("per-layer", "qwen3", {"per_layer_config": {"0": {"intermediate_size": 128}}}),
+    ("two-stacks", "llama", {"is_encoder_decoder": True}),
+    ("part-rotary", "llama", {"partial_rotary_factor": 0.5}),
+    ("part-rotary-inner", "qwen3", {"rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25}}),
+    ("theta-both", "qwen3", {"rope_theta": 10000.0}),
     ("other-type's", "gpt2", {"hidden_size": 144}),
     ("missing", "gpt2", {"n_head": GONE}),
     ("null", "gpt2", {"n_head": None}),
@@ -62,8 +72,23 @@ CASES = [
     ("window", "mistral", {}, "--sequence=1025"),
     ("window-default", "mistral", {"sliding_window": GONE, "max_position_embeddings": 8192}, "--sequence=8192"),
     ("key-heads-missing", "mistral", {"num_key_value_heads": GONE}),
-    ("window-used", "qwen2", {"use_sliding_window": True}, "--sequence=1024"),
-    ("layer-types", "qwen3", {"layer_types": ["full_attention", "sliding_attention", "full_attention"]}),
+    ("window-used", "qwen2", {**SLIDES, "max_window_layers": 0}, "--sequence=1024"),
+    ("window-last", "qwen2", {**SLIDES, "max_window_layers": 2}, "--sequence=513"),
+    (
+        "window-29",
+        "qwen2",
+        {**SLIDES, "sliding_window": GONE, "max_window_layers": GONE, "num_hidden_layers": 29, **LONG},
+        "--sequence=4097",
+    ),
+    ("window-listed", "qwen2", {**SLIDES, "layer_types": [FULL, SLIDING, FULL]}, "--sequence=1024"),
+    ("window-mistral", "mistral", {"use_sliding_window": False}, "--sequence=1025"),
+    ("window-llama", "llama", {"sliding_window": 256}, "--sequence=1024"),
+    ("window-below", "qwen2", {"max_window_layers": -1}),
+    ("layer-types", "qwen3", {"layer_types": [FULL, SLIDING, FULL]}),
+    ("layer-types-null", "mistral", {"sliding_window": None, "layer_types": [SLIDING] * 3}),
+    ("layer-types-kind", "qwen3", {"layer_types": [FULL, FULL, "linear_attention"]}),
+    ("layer-types-few", "qwen3", {"layer_types": [FULL, FULL]}),
+    ("layer-types-none", "qwen2", {"layer_types": []}),
     ("head-dim", "qwen3", {"head_dim": GONE}),
     ("norm", "qwen3", {"rms_norm_eps": -1}),
 ]
