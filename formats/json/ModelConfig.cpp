@@ -269,8 +269,6 @@ int64_t ConfigReader::layersWithWindow() const {
   return std::max<int64_t>(0, config.layers - config.fullLayers);
 }
 
-/// Reports all unknown keys at once: each run of a user finds the next one
-/// otherwise.
 std::optional<TextFault> ConfigReader::checkUnknown() {
   std::vector<std::string> names;
   for (auto keys : type->keys())
@@ -447,16 +445,20 @@ std::optional<TextFault> ConfigReader::read() {
     return fault;
   if (auto fault = findType(Value(text)))
     return fault;
+  // All at once: otherwise each run of a user finds the next one.
+  std::vector<std::string> faults;
   for (const Member &member : members) {
     if (const ModelKey *key = type->find(member.key)) {
       if (auto fault = readMember(*key, member.value))
-        return fault;
+        faults.push_back(fault->message);
     } else if (!isHarmlessKey(member.key)) {
       unknown.push_back(&member);
     }
   }
   if (auto fault = checkUnknown())
-    return fault;
+    faults.push_back(fault->message);
+  if (!faults.empty())
+    return llvm::join(faults, "; and ");
   if (!dropouts.empty())
     config.warnings.push_back(llvm::join(dropouts, "; ") +
                               ", but Rondo trains without dropout");

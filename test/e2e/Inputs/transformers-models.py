@@ -21,7 +21,7 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_model
 
 SEQUENCE, VOCAB, LIMIT = 24, 97, 1e-4
 
@@ -55,6 +55,7 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8,
 }
+SLIDES = {"use_sliding_window": True}
 # By name: the classes' prefix, the configuration, and how it is saved.
 MODELS = {
     "gpt2": ("GPT2", GPT2, {}),
@@ -69,6 +70,16 @@ MODELS = {
     "mistral": ("Mistral", {**LLAMA, "sliding_window": None}, {}),
     "qwen2": ("Qwen2", LLAMA, {"dtype": torch.float16}),
     "qwen3": ("Qwen3", {**LLAMA, "head_dim": 12}, {}),
+    # Only lm_head.weight has the tied weights.
+    "gpt2-head": ("GPT2", GPT2, {"head": True}),
+    "qwen2-head": ("Qwen2", {**LLAMA, "tie_word_embeddings": True}, {"head": True}),
+    # No layer slides; windows of all of a sequence mask nothing.
+    "qwen2-full": ("Qwen2", {**LLAMA, **SLIDES, "sliding_window": 8, "max_window_layers": 3}, {}),
+    "qwen3-wide": (
+        "Qwen3",
+        {**LLAMA, **SLIDES, "sliding_window": SEQUENCE, "max_window_layers": 1},
+        {},
+    ),
 }
 
 
@@ -89,7 +100,11 @@ def make(name, folder):
     saved = model.transformer if how.get("base") else model
     saved.save_pretrained(folder, max_shard_size=how.get("max_shard_size", "5GB"))
     # Read again: buffers that are not saved would keep the rounding.
-    return model_class.from_pretrained(folder, dtype=torch.float32).eval()
+    again = model_class.from_pretrained(folder, dtype=torch.float32).eval()
+    if how.get("head"):
+        save_model(model, f"{folder}/model.safetensors")
+        assert "lm_head.weight" in load_file(f"{folder}/model.safetensors")
+    return again
 
 
 def run(*words):

@@ -26,6 +26,7 @@ CASES = [
     ("unknown", "gpt2", {"parallel_residual": True}),
     ("near", "gpt2", {"n_heads": 4}),
     ("unknowns", "gpt2", {"n_heads": 4, "off": None, "rotary_dim": 64, "parallel_residual": True}),
+    ("several", "llama", {"hidden_act": "gelu", "quantization": {"bits": 4}, "mlp_bias": True}),
     ("quantized", "llama", {"quantization_config": {"quant_method": "awq", "bits": 4}}),
     ("per-layer", "qwen3", {"per_layer_config": {"0": {"intermediate_size": 128}}}),
     ("two-stacks", "llama", {"is_encoder_decoder": True}),
