@@ -269,6 +269,7 @@ int64_t ConfigReader::layersWithWindow() const {
   return std::max<int64_t>(0, config.layers - config.fullLayers);
 }
 
+/// Null and false are what most keys are if a file does not have them.
 std::optional<TextFault> ConfigReader::checkUnknown() {
   std::vector<std::string> names;
   for (auto keys : type->keys())
