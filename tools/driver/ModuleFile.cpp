@@ -89,6 +89,12 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
     reportError(path + ": the file is empty");
     return nullptr;
   }
+  // Problems and schedules in JSON have an error of their own below.
+  if (const auto kind = formats::fileKindOf(text);
+      kind != formats::FileKind::Problem &&
+      kind != formats::FileKind::Schedule &&
+      checkFileKind(path, text, {formats::FileKind::Plans}))
+    return nullptr;
   if (text.contains('\0') || !llvm::json::isUTF8(text)) {
     reportError(path + ": not a text file");
     return nullptr;
@@ -102,8 +108,8 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
     return nullptr;
   }
   if (int64_t line = pipe::findTooDeep(text)) {
-    reportError(path + ": line " + Twine(line) + ": more than " +
-                Twine(pipe::mostOpenBrackets) + " open brackets");
+    reportFault(path, "line " + Twine(line) + ": more than " +
+                          Twine(pipe::mostOpenBrackets) + " open brackets");
     return nullptr;
   }
   Source &source = *sources.emplace_back(std::make_unique<Source>());
