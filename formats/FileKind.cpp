@@ -257,8 +257,7 @@ StringRef describe(FileKind kind) {
   case FileKind::Safetensors:
     return "a safetensors file, which has weights";
   case FileKind::LfsPointer:
-    return "a Git LFS pointer, which stands in for a file that has not been "
-           "fetched";
+    return "a Git LFS pointer";
   case FileKind::Topology:
     return "the output of nvidia-smi topo -m";
   case FileKind::TorchTrace:
@@ -289,8 +288,8 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
   };
   switch (kind) {
   case FileKind::Plans:
-    return "give it to a command that takes plans, such as `rondo verify`, as "
-           "a file whose name ends in .mlir";
+    return "`rondo verify`, `rondo simulate` and others read it if its name "
+           "ends in .mlir";
   case FileKind::Problem:
     return ("`rondo simulate " + path +
             "` reads it, and `rondo verify --problems " + path +
@@ -328,11 +327,11 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
            "; -o plan.mlir writes plans of it";
   case FileKind::Torchtitan: {
     const StringRef csv = valueOf("pipeline_parallel_schedule_csv", text);
-    return ("Rondo reads no configuration of torchtitan: `rondo import "
-            "torch-csv " +
+    return ("`rondo import torch-csv " +
             (csv.empty() ? StringRef("FILE") : csv) +
             " -o schedule.json` reads the schedule that "
-            "pipeline_parallel_schedule_csv names")
+            "pipeline_parallel_schedule_csv names, and no command reads the "
+            "rest")
         .str();
   }
   case FileKind::ModelConfig:
@@ -341,9 +340,7 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
   case FileKind::Safetensors:
     return configBeside();
   case FileKind::LfsPointer:
-    return ("`git lfs pull` in its repository fetches the file; then give " +
-            path + " again")
-        .str();
+    return "`git lfs pull` in its repository puts the file in its place";
   case FileKind::Topology:
     return reads("cluster", "--device NAME -o cluster.mlir");
   case FileKind::TorchTrace:

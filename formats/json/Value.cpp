@@ -275,9 +275,9 @@ std::string placeIn(StringRef text, size_t offset) {
   return where + "column " + std::to_string(column);
 }
 
-std::optional<Place> takePlace(StringRef &message) {
+std::optional<TextPlace> takePlace(StringRef &message) {
   StringRef rest = message;
-  Place place;
+  TextPlace place;
   const bool hasLine =
       rest.consume_front("line ") && !rest.consumeInteger(10, place.line);
   if (hasLine && !rest.consume_front(", ") && !rest.consume_front(": "))

@@ -51,7 +51,7 @@ int reportUsage(const Twine &message) {
 int reportFault(StringRef path, const Twine &message) {
   const std::string whole = message.str();
   StringRef what = whole;
-  const std::optional<json::Place> place = json::takePlace(what);
+  const std::optional<json::TextPlace> place = json::takePlace(what);
   if (!place)
     return reportError(path + ": " + what);
   outs().flush();
