@@ -90,10 +90,8 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
     return nullptr;
   }
   // Problems and schedules in JSON have an error of their own below.
-  if (const auto kind = formats::fileKindOf(text);
-      kind != formats::FileKind::Problem &&
-      kind != formats::FileKind::Schedule &&
-      checkFileKind(path, text, {formats::FileKind::Plans}))
+  if (checkFileKind(path, text, {formats::FileKind::Plans},
+                    {formats::FileKind::Problem, formats::FileKind::Schedule}))
     return nullptr;
   if (text.contains('\0') || !llvm::json::isUTF8(text)) {
     reportError(path + ": not a text file");

@@ -64,9 +64,10 @@ int reportFault(StringRef path, const Twine &message) {
 }
 
 int checkFileKind(StringRef path, StringRef text,
-                  ArrayRef<formats::FileKind> taken) {
+                  ArrayRef<formats::FileKind> taken,
+                  ArrayRef<formats::FileKind> others) {
   const std::optional<formats::FileKind> kind = formats::fileKindOf(text);
-  if (!kind || is_contained(taken, *kind))
+  if (!kind || is_contained(taken, *kind) || is_contained(others, *kind))
     return Success;
   if (*kind == formats::FileKind::Gzip)
     return reportError(path + ": the file is compressed; " +

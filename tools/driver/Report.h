@@ -29,9 +29,11 @@ int reportUnread(llvm::StringRef path, llvm::StringRef text,
                  llvm::ArrayRef<formats::FileKind> taken,
                  const llvm::Twine &message);
 /// Reports a file that is recognized as a kind outside `taken`; Success, and
-/// nothing is printed, for other files.
+/// nothing is printed, for other files and for `others`, kinds that have an
+/// error of their own.
 int checkFileKind(llvm::StringRef path, llvm::StringRef text,
-                  llvm::ArrayRef<formats::FileKind> taken);
+                  llvm::ArrayRef<formats::FileKind> taken,
+                  llvm::ArrayRef<formats::FileKind> others = {});
 void reportNote(const llvm::Twine &message);
 
 /// `1 rank`, `2 ranks`.

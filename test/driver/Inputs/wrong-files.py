@@ -38,6 +38,8 @@ versions trace.json
 compile topo.txt
 candidates schedule.csv
 blame trace.json
+plan config.json topo.txt
+plan plans.mlir topo.txt
 plan --problems schedule.csv
 verify --problems problems.jsonl --schedules schedule.csv
 verify --problems schedule.json --schedules schedule.json
