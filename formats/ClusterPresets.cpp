@@ -9,19 +9,89 @@ using llvm::StringRef;
 namespace rondo::formats {
 
 ArrayRef<DevicePreset> devicePresets() {
+  // NVIDIA states NVLinks in both directions together; half of that is one
+  // direction.
   static const DevicePreset presets[] = {
-      {"h100", 80000000000, 989400000,
+      {"h100",
+       80000000000,
+       989400000,
        "NVIDIA H100 SXM data sheet, 2023: 80 GB HBM3; bf16 1979 TFLOP/s with "
-       "sparsity, 989.4 dense"},
-      {"h200", 141000000000, 989400000,
+       "sparsity, 989.4 dense",
+       {18, 450000,
+        "NVLink 4, 18 links, 900 GB/s in both directions together (data "
+        "sheet)"},
+       5},
+      {"h200",
+       141000000000,
+       989400000,
        "NVIDIA H200 SXM data sheet, 2023: 141 GB HBM3e; bf16 1979 TFLOP/s with "
-       "sparsity, 989.4 dense"},
-      {"a100", 80000000000, 312000000,
+       "sparsity, 989.4 dense",
+       {18, 450000,
+        "NVLink 4, 18 links, 900 GB/s in both directions together (data "
+        "sheet)"},
+       5},
+      {"b200",
+       180000000000,
+       2250000000,
+       "NVIDIA DGX B200 data sheet, 2025: 1440 GB HBM3e on 8 GPUs; NVIDIA HGX "
+       "B200 data sheet, 2024: bf16 36 PFLOP/s of 8 GPUs with sparsity, 2250 "
+       "TFLOP/s dense each",
+       {18, 900000,
+        "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
+        "sheet)"},
+       5},
+      {"gb200",
+       186000000000,
+       2500000000,
+       "NVIDIA GB200 NVL72 data sheet, 2025: 13.4 TB HBM3e on 72 GPUs, 186 GB "
+       "each; bf16 360 PFLOP/s of 72 GPUs with sparsity, 2500 TFLOP/s dense "
+       "each",
+       {18, 900000,
+        "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
+        "sheet)"},
+       5},
+      {"a100",
+       80000000000,
+       312000000,
        "NVIDIA A100 80GB SXM data sheet, 2021: 80 GB HBM2e; bf16 312 TFLOP/s "
-       "dense"},
-      {"a6000", 48000000000, 154800000,
+       "dense",
+       {12, 300000,
+        "NVLink 3, 12 links, 600 GB/s in both directions together (data "
+        "sheet)"},
+       4},
+      {"a6000",
+       48000000000,
+       154800000,
        "NVIDIA RTX A6000 data sheet, 2020: 48 GB GDDR6; 309.7 TFLOP/s with "
-       "sparsity, 154.8 dense"},
+       "sparsity, 154.8 dense",
+       {4, 56250,
+        "NVLink 3 of GA102, 4 links, 112.5 GB/s in both directions together "
+        "(data sheet)"},
+       4},
+      {"a40",
+       48000000000,
+       149700000,
+       "NVIDIA A40 data sheet, 2020: 48 GB GDDR6; bf16 299.4 TFLOP/s with "
+       "sparsity, 149.7 dense",
+       {4, 56250,
+        "NVLink 3 of GA102, 4 links, 112.5 GB/s in both directions together "
+        "(data sheet)"},
+       4},
+      {"l40s",
+       48000000000,
+       362050000,
+       "NVIDIA L40S data sheet, 2023: 48 GB GDDR6; bf16 733 TFLOP/s with "
+       "sparsity, 362.05 dense",
+       {},
+       4},
+      {"rtx4090",
+       24000000000,
+       165200000,
+       "NVIDIA Ada GPU architecture white paper, 2022: GeForce RTX 4090, 24 GB "
+       "GDDR6X; bf16 with sums in fp32 330.4 TFLOP/s with sparsity, 165.2 "
+       "dense",
+       {},
+       4},
   };
   return presets;
 }
@@ -33,37 +103,71 @@ const DevicePreset *findDevicePreset(StringRef name) {
   return nullptr;
 }
 
+std::vector<PathKind> pathKindsOf(const DevicePreset *device) {
+  std::vector<PathKind> kinds = pathKinds().vec();
+  if (!device)
+    return kinds;
+  for (PathKind &kind : kinds)
+    if (&kind == &kinds.front()) {
+      kind.links = std::max<int64_t>(1, device->nvLinks.count);
+      kind.link.bytesPerUs = device->nvLinks.bytesPerUs;
+      kind.source = device->nvLinks.source;
+    } else if (device->pcieGeneration == 5) {
+      kind.link.bytesPerUs = 63015;
+      kind.source = "PCIe 5.0 x16 in one direction: 16 lanes of 32 GT/s, 128 "
+                    "of 130 bits";
+    } else {
+      kind.source = "PCIe 4.0 x16 in one direction: 16 lanes of 16 GT/s, 128 "
+                    "of 130 bits";
+    }
+  return kinds;
+}
+
+Link NodePreset::link() const {
+  return linkOf(*pathOf(path), pathKindsOf(&devicePreset()));
+}
+
+const char *NodePreset::linkSource() const {
+  return pathKindsOf(&devicePreset())[pathOf(path)->kind].source;
+}
+
 ArrayRef<NodePreset> nodePresets() {
-  constexpr const char *nvlink4 =
-      "NVLink 4, 18 links, 900 GB/s in both directions together (data sheet)";
   constexpr const char *network400 = "8 cards of 400 Gb/s a node, one a GPU "
                                      "(NVIDIA DGX H100 data sheet, 2022)";
   constexpr const char *onePerGpu = "one a GPU (data sheet)";
   static const NodePreset presets[] = {
-      {"8xh100",
-       "h100",
-       8,
-       {5000, 450000},
-       nvlink4,
-       {20000, 50000},
-       network400,
-       8,
-       onePerGpu},
+      {"8xh100", "h100", 8, "NV18", {20000, 50000}, network400, 8, onePerGpu},
       {"8xh200",
        "h200",
        8,
-       {5000, 450000},
-       nvlink4,
+       "NV18",
        {20000, 50000},
        "8 cards of 400 Gb/s a node, one a GPU (NVIDIA DGX H200 data sheet, "
        "2024)",
        8,
        onePerGpu},
+      {"8xb200",
+       "b200",
+       8,
+       "NV18",
+       {20000, 50000},
+       "8 cards of 400 Gb/s a node, one a GPU (NVIDIA DGX B200 data sheet, "
+       "2025)",
+       8,
+       onePerGpu},
+      {"72xgb200",
+       "gb200",
+       72,
+       "NV18",
+       {20000, 50000},
+       "72 cards of 400 Gb/s a rack, one a GPU (NVIDIA DGX GB200 data sheet, "
+       "2024)",
+       72,
+       onePerGpu},
       {"8xa100",
        "a100",
        8,
-       {5000, 300000},
-       "NVLink 3, 12 links, 600 GB/s in both directions together (data sheet)",
+       "NV12",
        {20000, 25000},
        "8 cards of 200 Gb/s a node, one a GPU (NVIDIA DGX A100 data sheet, "
        "2020)",
@@ -72,8 +176,7 @@ ArrayRef<NodePreset> nodePresets() {
       {"pcie-a6000",
        "a6000",
        4,
-       {10000, 31508},
-       "PCIe 4.0 x16 (data sheet): 16 lanes of 16 GT/s, 128 of 130 bits",
+       "PHB",
        {20000, 0},
        "",
        1,

@@ -8,12 +8,19 @@
 #ifndef RONDO_FORMATS_CLUSTERPRESETS_H
 #define RONDO_FORMATS_CLUSTERPRESETS_H
 
-#include "schedule/Problem.h"
-
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "formats/Topology.h"
 
 namespace rondo::formats {
+
+/// A device's links to other devices beside PCIe.
+struct NvLinks {
+  /// 0 if it has none.
+  int64_t count = 0;
+  /// Of all of them together, in one direction.
+  int64_t bytesPerUs = 0;
+  /// Where the figures come from.
+  const char *source = "";
+};
 
 struct DevicePreset {
   const char *name;
@@ -21,18 +28,24 @@ struct DevicePreset {
   /// Peak of dense bf16 products.
   int64_t peakFlopsPerUs;
   const char *source;
+  NvLinks nvLinks;
+  /// 4 or 5, with 16 lanes.
+  int pcieGeneration;
 };
 llvm::ArrayRef<DevicePreset> devicePresets();
 /// Null if there is none.
 const DevicePreset *findDevicePreset(llvm::StringRef name);
 
+/// pathKinds() with the rates of a device's data sheet; that of NV is 0 if the
+/// device has no NVLinks. Null: pathKinds(), whose rates are an assumption.
+std::vector<PathKind> pathKindsOf(const DevicePreset *device);
+
 struct NodePreset {
   const char *name;
   const char *device;
   int64_t numDevices;
-  /// Between two devices of a node, in one direction.
-  Link link;
-  const char *linkSource;
+  /// Between two devices of a node, as nvidia-smi prints it.
+  const char *path;
   /// Between devices of two nodes, for each device; no bytes: the vendor does
   /// not say.
   Link network;
@@ -40,6 +53,11 @@ struct NodePreset {
   /// Network cards of a node, each of an equal part of its devices.
   int64_t numCards;
   const char *cardSource;
+
+  const DevicePreset &devicePreset() const { return *findDevicePreset(device); }
+  /// Between two devices of a node, in one direction.
+  Link link() const;
+  const char *linkSource() const;
 };
 llvm::ArrayRef<NodePreset> nodePresets();
 const NodePreset *findNodePreset(llvm::StringRef name);

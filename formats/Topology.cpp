@@ -3,6 +3,8 @@
 
 #include "formats/Topology.h"
 
+#include "formats/TopologyWords.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,13 +17,15 @@ namespace rondo::formats {
 
 ArrayRef<PathKind> pathKinds() {
   constexpr const char *pcie =
-      "PCIe 4.0 x16 in one direction: 16 lanes of 16 GT/s, 128 of 130 bits";
+      "PCIe 4.0 x16 in one direction: 16 lanes of 16 GT/s, 128 of 130 bits; "
+      "an assumption without --device";
   // Latencies are assumptions of the usual order of magnitude.
   static const PathKind kinds[] = {
       {"NV",
        "NVLinks, as many as the number says",
        {5000, 25000},
-       "25 GB/s a link in one direction: NVLink 2 to 4 (V100, A100, H100)"},
+       "25 GB/s a link in one direction: NVLink 2 to 4 (V100, A100, H100), an "
+       "assumption without --device"},
       {"PIX", "at most one PCIe bridge", {8000, 31508}, pcie},
       {"PXB", "several PCIe bridges", {8000, 31508}, pcie},
       {"PHB", "a PCIe host bridge", {10000, 31508}, pcie},
@@ -31,48 +35,9 @@ ArrayRef<PathKind> pathKinds() {
   return kinds;
 }
 
-namespace {
-
-/// `GPU3`, `NIC0`, `mlx5_2`; headings such as `CPU Affinity` follow them.
-bool isDevice(StringRef name) {
-  return name.consume_front("GPU") && !name.empty() &&
-         llvm::all_of(name, llvm::isDigit);
-}
-bool isCard(StringRef name) {
-  if (name.starts_with("mlx"))
-    return true;
-  return name.consume_front("NIC") && !name.empty() &&
-         llvm::all_of(name, llvm::isDigit);
-}
-
-llvm::Error fault(int64_t line, const Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "line " + Twine(line) + ": " + message);
-}
-
-/// A line without the escapes that underline the heading on a terminal.
-std::string plain(StringRef line) {
-  std::string text;
-  while (!line.empty()) {
-    if (line.consume_front("\x1b[")) {
-      line = line.drop_while([](char c) { return !llvm::isAlpha(c); });
-      line = line.drop_front(line.empty() ? 0 : 1);
-      continue;
-    }
-    text += line.front();
-    line = line.drop_front();
-  }
-  return text;
-}
-
-SmallVector<StringRef> wordsOf(StringRef line) {
-  SmallVector<StringRef> words;
-  llvm::SplitString(line, words, " \t\r");
-  return words;
-}
-
-/// nullopt if it is no kind of path.
 std::optional<Path> pathOf(StringRef cell) {
+  // What old drivers call SYS and PIX.
+  cell = cell == "SOC" ? "SYS" : cell == "PSB" ? "PIX" : cell;
   for (auto [k, kind] : llvm::enumerate(pathKinds())) {
     if (k > 0 && cell == kind.name)
       return Path{static_cast<unsigned>(k), 1};
@@ -85,6 +50,39 @@ std::optional<Path> pathOf(StringRef cell) {
   return std::nullopt;
 }
 
+namespace {
+
+using Word = TopologyWord;
+using Words = std::vector<TopologyWord>;
+
+/// `GPU3`.
+bool isDevice(StringRef name) {
+  return name.consume_front("GPU") && !name.empty() &&
+         llvm::all_of(name, llvm::isDigit);
+}
+
+/// `NIC0`, or the name that the driver of a network card gives it: `mlx5_2`,
+/// `bnxt_re0`, `rocep33s0f0`.
+bool isCard(StringRef name) {
+  return !isDevice(name) && name.size() > 1 && llvm::isAlpha(name.front()) &&
+         llvm::isDigit(name.back()) && llvm::all_of(name, [](char c) {
+           return llvm::isAlnum(c) || c == '_' || c == '-';
+         });
+}
+
+llvm::Error fault(int64_t line, const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "line " + Twine(line) + ": " + message);
+}
+
+llvm::Error fault(int64_t line, const Word &word, const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "line " + Twine(line) + ", column " +
+                                     Twine(word.column) + ": " + message);
+}
+
+bool isCell(StringRef text) { return text == "X" || pathOf(text); }
+
 std::string knownPaths() {
   std::string names = "X";
   for (const PathKind &kind : pathKinds())
@@ -93,114 +91,247 @@ std::string knownPaths() {
   return names;
 }
 
+bool hasCell(ArrayRef<Word> words) {
+  return llvm::any_of(words,
+                      [](const Word &word) { return isCell(word.text); });
+}
+
 class TopologyReader {
 public:
   llvm::Error read(StringRef text);
+  /// Whether there are a heading and a row.
+  bool recognizes(StringRef text);
   Topology topology;
 
 private:
-  llvm::Error readRow(ArrayRef<StringRef> words);
+  bool readHeading(ArrayRef<Word> words);
+  llvm::Error readLine(ArrayRef<Word> words);
+  llvm::Error readRow(ArrayRef<Word> words);
+  llvm::Error checkComplete() const;
+  llvm::Error checkEnd() const;
   llvm::Error checkSymmetry() const;
 
+  bool isComplete() const {
+    return !columns.empty() && topology.lines.size() == topology.devices.size();
+  }
+
   int64_t line = 0;
+  /// The first line that says something, for an error about a missing heading.
+  int64_t firstLine = 0;
+  /// What a quotation or a tool that runs commands on nodes puts before each
+  /// line.
+  std::string prefix;
   /// Devices and cards in the order of the heading.
   std::vector<std::string> columns;
-  /// By device.
-  std::vector<int64_t> lines;
+  bool hasSecondHeading = false, isInLegend = false;
 };
 
-llvm::Error TopologyReader::readRow(ArrayRef<StringRef> words) {
-  const size_t row = lines.size();
+/// Takes the columns of a line such as `GPU0 GPU1 NIC0 CPU Affinity`; false if
+/// the line is no heading. One word may precede the columns.
+bool TopologyReader::readHeading(ArrayRef<Word> words) {
+  const bool hasPrefix = words.size() > 1 && !isDevice(words[0].text);
+  const ArrayRef<Word> names = words.drop_front(hasPrefix);
+  if (!isDevice(names.front().text) || hasCell(names))
+    return false;
+  size_t count = 0;
+  while (count < names.size() &&
+         (isDevice(names[count].text) || isCard(names[count].text)))
+    ++count;
+  if (count < names.size() && names[count].text != "CPU" &&
+      names[count].text != "NUMA" && names[count].text != "GPU")
+    return false;
+  if (!columns.empty()) {
+    hasSecondHeading = true;
+    return true;
+  }
+  prefix = hasPrefix ? words.front().text : std::string();
+  for (const Word &name : names.take_front(count)) {
+    columns.push_back(name.text);
+    (isDevice(name.text) ? topology.devices : topology.cards)
+        .push_back(name.text);
+  }
+  return true;
+}
+
+llvm::Error TopologyReader::readRow(ArrayRef<Word> words) {
+  const size_t row = topology.lines.size();
   const std::vector<std::string> &devices = topology.devices;
-  if (row == devices.size() || words[0] != devices[row])
-    return fault(line, "row " + words[0] + " stands where " +
-                           (row == devices.size() ? StringRef("the legend")
-                                                  : StringRef(devices[row])) +
-                           " is expected: rows and columns have one order");
+  const std::string &name = words[0].text;
+  if (row == devices.size() || name != devices[row])
+    return fault(line, words[0],
+                 "row " + name + " stands where " +
+                     (row == devices.size() ? StringRef("the legend")
+                                            : StringRef(devices[row])) +
+                     " is expected: rows and columns have one order");
   if (words.size() < columns.size() + 1)
-    return fault(line, "row " + words[0] + " has " + Twine(words.size() - 1) +
-                           " cells, fewer than the " + Twine(columns.size()) +
-                           " devices and cards of the heading");
+    return fault(line, words[0],
+                 "row " + name + " has " + Twine(words.size() - 1) +
+                     " cells, fewer than the " + Twine(columns.size()) +
+                     " devices and cards of the heading; join the lines if a "
+                     "terminal wrapped them");
   std::vector<Path> paths;
   for (auto [column, cell] :
        llvm::zip(columns, words.drop_front().take_front(columns.size()))) {
-    const bool isSelf = column == words[0];
-    const std::optional<Path> path = pathOf(cell);
-    if (isSelf != (cell == "X") || (!path && cell != "X"))
-      return fault(line, "row " + words[0] + " has '" + cell + "' in column " +
-                             column + "; known are " + knownPaths() +
-                             ", and X only of a device to " + "itself");
+    const bool isSelf = column == name;
+    const std::optional<Path> path = pathOf(cell.text);
+    if (isFused(cell.text))
+      return fault(line, cell,
+                   "row " + name + " has '" + cell.text + "' in column " +
+                       column + ": two cells without a blank between them");
+    if (isSelf != (cell.text == "X") || (!path && cell.text != "X"))
+      return fault(line, cell,
+                   "row " + name + " has '" + cell.text + "' in column " +
+                       column + "; known are " + knownPaths() +
+                       ", and X only of a device to itself");
     if (isDevice(column))
       paths.push_back(path.value_or(Path()));
   }
   topology.paths.push_back(std::move(paths));
-  lines.push_back(line);
+  topology.lines.push_back(line);
   return llvm::Error::success();
 }
 
 llvm::Error TopologyReader::checkSymmetry() const {
-  const auto nameOf = [](Path path) {
-    return pathKinds()[path.kind].name +
-           (path.kind == 0 ? std::to_string(path.links) : std::string());
-  };
   const size_t count = topology.devices.size();
   for (size_t a = 0; a < count; ++a)
     for (size_t b = 0; b < a; ++b) {
       const Path there = topology.paths[a][b], back = topology.paths[b][a];
       if (there.kind != back.kind || there.links != back.links)
-        return fault(lines[a], "row " + topology.devices[a] + " has " +
-                                   nameOf(there) + " in column " +
-                                   topology.devices[b] + ", but row " +
-                                   topology.devices[b] + " in line " +
-                                   Twine(lines[b]) + " has " + nameOf(back) +
-                                   " in column " + topology.devices[a] +
-                                   ": a path is the same both ways");
+        return fault(topology.lines[a],
+                     "row " + topology.devices[a] + " has " + nameOf(there) +
+                         " in column " + topology.devices[b] + ", but row " +
+                         topology.devices[b] + " in line " +
+                         Twine(topology.lines[b]) + " has " + nameOf(back) +
+                         " in column " + topology.devices[a] +
+                         ": a path is the same both ways");
     }
   return llvm::Error::success();
 }
 
+/// A line that is not blank. What precedes the heading, such as a prompt, and
+/// what follows the last row without a cell is no part of the table.
+llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
+  if (readHeading(words))
+    return llvm::Error::success();
+  if (!prefix.empty() && words.front().text == prefix)
+    words = words.drop_front();
+  if (words.empty())
+    return llvm::Error::success();
+  const Word &first = words.front();
+  const bool isRow = isDevice(first.text) && hasCell(words.drop_front());
+  if (columns.empty() && isRow)
+    return fault(line, first,
+                 "row " + first.text +
+                     " has no heading above it; a heading with GPU0 is "
+                     "expected, as `nvidia-smi topo -m` prints it");
+  if (hasSecondHeading) {
+    // Other tables have such a heading too, of `nvidia-smi topo -p2p` for one.
+    if (isRow && llvm::any_of(words, [](const Word &word) {
+          return pathOf(word.text).has_value();
+        }))
+      return fault(line, first,
+                   "a second topology begins above this row; a file has that "
+                   "of one node, and --nodes N repeats it");
+    return llvm::Error::success();
+  }
+  if (columns.empty() || isInLegend)
+    return llvm::Error::success();
+  isInLegend = StringRef(first.text).starts_with("Legend");
+  if (isInLegend)
+    return checkComplete();
+  if (isDevice(first.text))
+    return readRow(words);
+  const bool isCardRow = llvm::is_contained(columns, first.text);
+  const bool isRule = llvm::all_of(words, [](const Word &word) {
+    return StringRef(word.text).find_first_not_of("-=+:`~") == StringRef::npos;
+  });
+  if (isCardRow || isRule || (isComplete() && !hasCell(words)))
+    return llvm::Error::success();
+  if (isFused(first.text))
+    return fault(line, first,
+                 "'" + first.text + "' are cells without a blank between them");
+  return fault(line, first,
+               "'" + first.text +
+                   "' begins neither a row of a GPU or a network card nor the "
+                   "legend");
+}
+
+/// Where the rows end.
+llvm::Error TopologyReader::checkComplete() const {
+  if (isComplete())
+    return llvm::Error::success();
+  return fault(line, "the row of " + topology.devices[topology.lines.size()] +
+                         " is missing; the heading has " +
+                         Twine(topology.devices.size()) + " GPUs");
+}
+
+/// After the last line.
+llvm::Error TopologyReader::checkEnd() const {
+  const std::string expected = "a heading with GPU0 is expected, as "
+                               "`nvidia-smi topo -m` prints it";
+  if (firstLine == 0)
+    return fault(line, "the file is empty; " + expected);
+  if (columns.empty())
+    return fault(firstLine, expected);
+  if (llvm::Error error = checkComplete())
+    return error;
+  return checkSymmetry();
+}
+
 llvm::Error TopologyReader::read(StringRef text) {
+  if (text.contains('\0'))
+    return fault(1, "the file has bytes of 0, as UTF-16 does; a topology is "
+                    "text in UTF-8");
   SmallVector<StringRef> all;
   text.split(all, '\n');
   for (StringRef each : all) {
     ++line;
-    const std::string shown = plain(each);
-    const SmallVector<StringRef> words = wordsOf(shown);
+    const Words words = wordsOf(each);
     if (words.empty())
       continue;
-    if (words[0] == "Legend:")
-      break;
-    if (columns.empty()) {
-      for (StringRef word : words) {
-        if (!isDevice(word) && !isCard(word))
-          break;
-        columns.push_back(word.str());
-        (isDevice(word) ? topology.devices : topology.cards)
-            .push_back(word.str());
-      }
-      if (topology.devices.empty())
-        return fault(line, "a heading with GPU0 is expected, as `nvidia-smi "
-                           "topo -m` prints it");
-    } else if (isDevice(words[0])) {
-      if (llvm::Error error = readRow(words))
-        return error;
-    } else if (!isCard(words[0])) {
-      return fault(line, "'" + words[0] +
-                             "' begins neither a row of a GPU or a network "
-                             "card nor the legend");
-    }
+    if (firstLine == 0)
+      firstLine = line;
+    if (llvm::Error error = readLine(words))
+      return error;
   }
-  if (columns.empty())
-    return fault(line, "the file is empty; a heading with GPU0 is expected, as "
-                       "`nvidia-smi topo -m` prints it");
-  if (lines.size() != topology.devices.size())
-    return fault(line, "the row of " + topology.devices[lines.size()] +
-                           " is missing; the heading has " +
-                           Twine(topology.devices.size()) + " GPUs");
-  return checkSymmetry();
+  return checkEnd();
+}
+
+bool TopologyReader::recognizes(StringRef text) {
+  SmallVector<StringRef> all;
+  text.split(all, '\n');
+  for (StringRef each : all) {
+    // No device is missing in a line of a table.
+    if (!each.contains("GPU"))
+      continue;
+    Words words = wordsOf(each);
+    if (words.empty() || readHeading(words) || columns.empty())
+      continue;
+    if (words.front().text == prefix)
+      words.erase(words.begin());
+    if (words.size() > 1 && isDevice(words[0].text) &&
+        hasCell(ArrayRef(words).drop_front()))
+      return true;
+  }
+  return false;
 }
 
 } // namespace
+
+bool isTopology(StringRef text) { return TopologyReader().recognizes(text); }
+
+std::string nameOf(Path path) {
+  return pathKinds()[path.kind].name +
+         (path.kind == 0 ? std::to_string(path.links) : std::string());
+}
+
+Link linkOf(Path path, ArrayRef<PathKind> kinds) {
+  const PathKind &kind = kinds[path.kind];
+  Link link = kind.link;
+  // No rate is above 2^40 and no number of links above 1024.
+  link.bytesPerUs = link.bytesPerUs * path.links / kind.links;
+  return link;
+}
 
 llvm::Expected<Topology> readTopology(StringRef text) {
   TopologyReader reader;

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,14 @@ namespace rondo::formats {
 struct PathKind {
   const char *name;
   const char *meaning;
-  /// The default figures; those of NV are for each of its links.
+  /// `bytesPerUs` is that of `links` links side by side.
   Link link;
   /// Where `link.bytesPerUs` comes from.
   const char *source;
+  int64_t links = 1;
 };
-/// The first is NV.
+/// The first is NV. The rates are an assumption about a device that is not
+/// known: those of one NVLink 2 to 4, and of PCIe 4.0.
 llvm::ArrayRef<PathKind> pathKinds();
 
 struct Path {
@@ -33,6 +36,12 @@ struct Path {
   /// Links side by side; 1 for all kinds but NV.
   int64_t links = 1;
 };
+/// Reads `NV4`, `SYS`; nullopt if it is no kind of path.
+std::optional<Path> pathOf(llvm::StringRef cell);
+/// As nvidia-smi writes it: `NV4`, `SYS`.
+std::string nameOf(Path path);
+/// What a path passes; `kinds` are pathKinds(), perhaps with other figures.
+Link linkOf(Path path, llvm::ArrayRef<PathKind> kinds);
 
 /// The devices of one node.
 struct Topology {
@@ -41,11 +50,20 @@ struct Topology {
   std::vector<std::string> cards;
   /// By row and column, both devices.
   std::vector<std::vector<Path>> paths;
+  /// By device, the line of its row in the file.
+  std::vector<int64_t> lines;
 };
 
 /// Reads the table that `nvidia-smi topo -m` prints, with or without its
-/// legend. The error is one sentence with a line.
+/// legend, as people paste it: after a prompt or other lines, in a block of
+/// Markdown, quoted, indented, with a terminal's escapes, or with the tabs
+/// between cells lost (`NODENODE`). The error is one sentence that begins with
+/// the line, and the column of a word.
 llvm::Expected<Topology> readTopology(llvm::StringRef text);
+
+/// Whether the text has a heading as readTopology() takes it and the row of a
+/// device, however these go on.
+bool isTopology(llvm::StringRef text);
 
 } // namespace rondo::formats
 

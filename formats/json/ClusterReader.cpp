@@ -3,6 +3,8 @@
 
 #include "formats/json/ClusterCards.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <set>
 
 using llvm::StringRef;
@@ -75,9 +77,12 @@ private:
   std::optional<TextFault> readMatrices(Value value);
   std::optional<TextFault> checkLinks(const Value *between,
                                       const Value *matrix);
-  std::optional<TextFault> checkNames() const;
+  /// `list` has the nodes.
+  std::optional<TextFault> checkNames(Value list) const;
 
   struct Node {
+    /// In the text.
+    Value value;
     std::string where;
     int32_t numDevices = 0;
     std::optional<Link> link;
@@ -163,7 +168,7 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
     if (auto fault = readInteger(*given, at(*given, where + ".count"), 1,
                                  mostClusterDevices, count))
       return fault;
-  Node node{where, 0, std::nullopt};
+  Node node{value, where, 0, std::nullopt};
   if (const Value *link = fields.find("link"))
     if (auto fault = readLink(*link, where + ".link", node.link.emplace()))
       return fault;
@@ -275,29 +280,32 @@ std::optional<TextFault> ClusterReader::checkLinks(const Value *between,
            " is given beside \"matrix\", which has every pair; leave one out";
   for (const Node &node : nodes) {
     if (matrix && node.link)
-      return node.where + ".link is given beside \"matrix\", which has every "
-                          "pair; leave one out";
+      return at(node.value, node.where) + ".link is given beside \"matrix\", "
+                                          "which has every pair; leave one "
+                                          "out";
     if (!matrix && !node.link && node.numDevices > 1)
-      return "missing key \"link\" in " + node.where + ", which has " +
-             std::to_string(node.numDevices) +
+      return at(node.value, "missing key \"link\" in ") + node.where +
+             ", which has " + std::to_string(node.numDevices) +
              " devices: latency_ns and bytes_per_us between them, or a "
              "\"matrix\" of the cluster";
   }
   if (!matrix && !between && nodes.size() > 1)
-    return "missing key \"link\": latency_ns and bytes_per_us between the " +
+    return at(Value(text), "missing key \"link\": latency_ns and bytes_per_us "
+                           "between the ") +
            std::to_string(nodes.size()) + " nodes, or a \"matrix\"";
   return {};
 }
 
-std::optional<TextFault> ClusterReader::checkNames() const {
+std::optional<TextFault> ClusterReader::checkNames(Value list) const {
   std::set<StringRef> names;
-  for (const ClusterDevice &device : cluster.devices)
+  for (const auto &[device, node] : llvm::zip_equal(cluster.devices, nodeOf))
     if (!names.insert(device.name).second)
-      return "two devices are named " + quoted(device.name) +
+      return at(nodes[node].value, "two devices are named ") +
+             quoted(device.name) +
              "; give the nodes or the devices other names";
   for (const ClusterCard &card : cluster.cards)
     if (!names.insert(card.name).second)
-      return "a card and a device, or two cards, are named " +
+      return at(list, "a card and a device, or two cards, are named ") +
              quoted(card.name) + "; give the cards other names";
   return {};
 }
@@ -310,7 +318,8 @@ std::optional<TextFault> ClusterReader::read() {
                               {"format", "nodes"}, {"name", "link", "matrix"}))
     return fault;
   if (fields.get("format").string() != "rondo-cluster/1")
-    return "format is " + fields.get("format").excerpt() +
+    return at(fields.get("format"),
+              "format is " + fields.get("format").excerpt()) +
            ", not \"rondo-cluster/1\"";
   if (const Value *name = fields.find("name")) {
     if (!name->string() || name->string()->empty())
@@ -328,7 +337,7 @@ std::optional<TextFault> ClusterReader::read() {
   if (nodes.empty())
     return at(list, "nodes") + " is empty";
   const Value *between = fields.find("link"), *matrix = fields.find("matrix");
-  if (auto fault = checkNames())
+  if (auto fault = checkNames(list))
     return fault;
   if (auto fault = checkLinks(between, matrix))
     return fault;

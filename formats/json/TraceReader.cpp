@@ -120,7 +120,7 @@ llvm::Error StageTraces::add(StringRef text) {
   return llvm::Error::success();
 }
 
-std::vector<int64_t> StageTraces::timesOf(Action action) const {
+std::vector<int64_t> StageTraces::rangesOf(Action action) const {
   for (const Ranges *ranges : {&onStreams, &onHost}) {
     const auto found = ranges->find(action);
     if (found == ranges->end())
@@ -138,6 +138,12 @@ std::vector<int64_t> StageTraces::timesOf(Action action) const {
   return {};
 }
 
+std::vector<int64_t> StageTraces::timesOf(Action action) const {
+  std::vector<int64_t> times = rangesOf(action);
+  llvm::erase(times, 0);
+  return times;
+}
+
 int64_t StageTraces::numStages() const {
   int64_t count = 0;
   for (const Ranges *ranges : {&onStreams, &onHost})
@@ -146,8 +152,17 @@ int64_t StageTraces::numStages() const {
   return count;
 }
 
-/// Of an even number of times, the mean of the two in the middle.
+/// The first stage has no input whose gradient anyone needs: all ranges of its
+/// I may take no time.
+static bool mayBeEmpty(int64_t stage, char kind) {
+  return stage == 0 && kind == 'I';
+}
+
+/// Of an even number of times, the mean of the two in the middle; 0 if there
+/// are none.
 static int64_t medianOf(std::vector<int64_t> times) {
+  if (times.empty())
+    return 0;
   llvm::sort(times);
   const size_t half = times.size() / 2;
   return times.size() % 2 == 1
@@ -156,7 +171,11 @@ static int64_t medianOf(std::vector<int64_t> times) {
 }
 
 bool StageTraces::hasOnlyWhole(int64_t stage) const {
-  return timesOf({stage, 'I'}).empty() || timesOf({stage, 'W'}).empty();
+  return rangesOf({stage, 'I'}).empty() || rangesOf({stage, 'W'}).empty();
+}
+
+StringRef StageTraces::figuresOf(int64_t stage) const {
+  return hasOnlyWhole(stage) ? "FB" : "FIW";
 }
 
 llvm::Expected<Costs> StageTraces::medians() const {
@@ -176,19 +195,25 @@ llvm::Expected<Costs> StageTraces::medians() const {
   for (int64_t s = 0; s < stages; ++s) {
     StageTimes &stage = costs.stages.emplace_back();
     stage.name = "s" + std::to_string(s);
-    const std::vector<int64_t> forward = timesOf({s, 'F'});
-    const std::vector<int64_t> whole = timesOf({s, 'B'});
+    const bool hasForward = !rangesOf({s, 'F'}).empty();
     const bool isWhole = hasOnlyWhole(s);
-    if (forward.empty() || (isWhole && whole.empty()))
+    if (!hasForward || (isWhole && rangesOf({s, 'B'}).empty()))
       return fault("stage " + std::to_string(s) + " has no range of " +
-                   (forward.empty() ? "F" : "B, or of both I and W") +
+                   (hasForward ? "B, or of both I and W" : "F") +
                    (stages == 1 ? ", but there is 1 stage"
                                 : ", but there are " + std::to_string(stages) +
                                       " stages") +
                    ": give the traces of all ranks, of training");
-    stage.forwardNs = medianOf(forward);
+    for (char kind : figuresOf(s))
+      if (timesOf({s, kind}).empty() && !mayBeEmpty(s, kind))
+        return fault("all ranges of " + llvm::Twine(kind) + " of stage " +
+                     llvm::Twine(s) + ", " +
+                     llvm::Twine(rangesOf({s, kind}).size()) +
+                     ", take 0 us, so they measured nothing: trace more "
+                     "iterations, or larger micro-batches");
+    stage.forwardNs = medianOf(timesOf({s, 'F'}));
     if (isWhole) {
-      const int64_t ns = medianOf(whole);
+      const int64_t ns = medianOf(timesOf({s, 'B'}));
       stage.weightGradNs = ns / 2;
       stage.inputGradNs = ns - stage.weightGradNs;
     } else {
@@ -202,9 +227,20 @@ llvm::Expected<Costs> StageTraces::medians() const {
 int64_t StageTraces::samples() const {
   size_t fewest = std::numeric_limits<int64_t>::max();
   for (int64_t s = 0; s < numStages(); ++s)
-    for (char kind : StringRef(hasOnlyWhole(s) ? "FB" : "FIW"))
-      fewest = std::min(fewest, timesOf({s, kind}).size());
+    for (char kind : figuresOf(s))
+      if (const size_t count = timesOf({s, kind}).size();
+          count > 0 || !mayBeEmpty(s, kind))
+        fewest = std::min(fewest, count);
   return static_cast<int64_t>(fewest);
+}
+
+int64_t StageTraces::numEmpty() const {
+  int64_t count = 0;
+  for (int64_t s = 0; s < numStages(); ++s)
+    for (char kind : figuresOf(s))
+      if (!timesOf({s, kind}).empty())
+        count += llvm::count(rangesOf({s, kind}), 0);
+  return count;
 }
 
 int64_t StageTraces::numOnHost() const {

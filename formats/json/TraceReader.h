@@ -8,7 +8,8 @@
 // On a GPU a range of the host only contains the launches; the profiler then
 // has a second range of the same name for the kernels on each stream
 // (gpu_user_annotation). These are used wherever there are some; of several
-// streams that with the longest ranges in all.
+// streams that with the longest ranges in all. A range of 0 ns measured nothing
+// and does not count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +37,18 @@ public:
   llvm::Error add(llvm::StringRef text);
 
   /// The medians, of stages named `s0`, `s1` and so on. Fails if a stage lacks
-  /// F, or I and W or B.
+  /// F, or I and W or B, or if all ranges of one of these take no time; those
+  /// of I of the first stage may.
   llvm::Expected<Costs> medians() const;
 
-  /// The fewest ranges behind a figure.
+  /// The fewest ranges of a figure that take time.
   int64_t samples() const;
   /// Stages of which only whole backwards are known: I and W are halves of B.
   std::vector<int64_t> halved() const;
   /// Ranges that are times of no single action: overlapped pairs.
   int64_t overlapped() const { return numOverlapped; }
+  /// Ranges of the figures that take no time, which medians() leaves out.
+  int64_t numEmpty() const;
   /// How many stages have times of the host alone, none of kernels.
   int64_t numOnHost() const;
 
@@ -60,7 +64,11 @@ private:
   std::optional<TextFault> addRange(Value event, Action action,
                                     llvm::StringRef text, int64_t trace);
   /// Empty if there are none.
+  std::vector<int64_t> rangesOf(Action action) const;
+  /// Those of rangesOf() that take time.
   std::vector<int64_t> timesOf(Action action) const;
+  /// The actions of a stage that its figures come from: FIW or FB.
+  llvm::StringRef figuresOf(int64_t stage) const;
   bool hasOnlyWhole(int64_t stage) const;
   int64_t numStages() const;
 

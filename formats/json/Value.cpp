@@ -270,9 +270,29 @@ std::string placeIn(StringRef text, size_t offset) {
   size_t column =
       before.size() - (lineStart == StringRef::npos ? 0 : lineStart + 1) + 1;
   std::string where;
-  if (text.trim().contains('\n'))
+  if (text.trim().contains('\n') || before.contains('\n'))
     where = "line " + std::to_string(before.count('\n') + 1) + ", ";
   return where + "column " + std::to_string(column);
+}
+
+std::optional<TextPlace> takePlace(StringRef &message) {
+  StringRef rest = message;
+  TextPlace place;
+  const bool hasLine =
+      rest.consume_front("line ") && !rest.consumeInteger(10, place.line);
+  if (hasLine && !rest.consume_front(", ") && !rest.consume_front(": "))
+    return std::nullopt;
+  StringRef after = rest;
+  if (after.consume_front("column ") &&
+      !after.consumeInteger(10, place.column) && after.consume_front(": ")) {
+    message = after;
+    return place;
+  }
+  place.column = 1;
+  if (!hasLine || !message.drop_back(rest.size()).ends_with(": "))
+    return std::nullopt;
+  message = rest;
+  return place;
 }
 
 static TextFault faultAt(StringRef text, size_t offset, const char *message) {

@@ -45,6 +45,15 @@ std::optional<TextFault> checkSyntax(llvm::StringRef text);
 /// `line 3, column 4`; without the line where the text is one.
 std::string placeIn(llvm::StringRef text, size_t offset);
 
+/// Line and column of a text, from 1.
+struct TextPlace {
+  int64_t line = 1, column = 1;
+};
+
+/// Takes a place and the colon after it from the front of a message, as
+/// placeIn() and Document::where() write them; nothing if there is none.
+std::optional<TextPlace> takePlace(llvm::StringRef &message);
+
 /// One value of a text that passed checkSyntax(). The text must outlive it.
 class Value {
 public:

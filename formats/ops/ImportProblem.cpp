@@ -5,6 +5,7 @@
 #include "formats/PlannedCosts.h"
 #include "formats/StageEdges.h"
 #include "formats/json/ProblemReader.h"
+#include "formats/json/Value.h"
 #include "formats/ops/Translations.h"
 
 #include "mlir/IR/Builders.h"
@@ -243,6 +244,18 @@ static Error addSchedules(ModuleOp module, const json::ProblemFile &problems,
   return Error::success();
 }
 
+/// Reports what is wrong in a file, at the place that the message begins with.
+static void reportAt(MLIRContext *context, StringRef fileName,
+                     const std::string &message) {
+  StringRef what = message;
+  if (const std::optional<json::TextPlace> place = json::takePlace(what))
+    emitError(FileLineColLoc::get(context, fileName, unsigned(place->line),
+                                  unsigned(place->column)))
+        << what;
+  else
+    emitError(UnknownLoc::get(context)) << fileName << ": " << what;
+}
+
 OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
                                                      StringRef contents,
                                                      StringRef schedulesPath,
@@ -253,7 +266,7 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
   llvm::Expected<json::ProblemFile> file =
       json::readProblems(fileName, contents);
   if (!file) {
-    emitError(loc) << fileName << ": " << llvm::toString(file.takeError());
+    reportAt(context, fileName, llvm::toString(file.takeError()));
     return nullptr;
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
@@ -274,7 +287,7 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
   if (schedulesPath.empty())
     return module;
   if (Error error = addSchedules(*module, *file, schedulesPath)) {
-    emitError(loc) << schedulesPath << ": " << llvm::toString(std::move(error));
+    reportAt(context, schedulesPath, llvm::toString(std::move(error)));
     return nullptr;
   }
   return module;

@@ -265,7 +265,9 @@ int run(const Arguments &arguments) {
       return reportError(toString(buffer.takeError()));
     Expected<json::Failure> file = json::readFailure((*buffer)->getBuffer());
     if (!file)
-      return reportError(path + ": " + toString(file.takeError()));
+      return reportUnread(path, (*buffer)->getBuffer(),
+                          {formats::FileKind::Failure},
+                          toString(file.takeError()));
     if (std::string why = run.add(std::move(*file), path); !why.empty())
       return reportError(path + " " + why);
   }

@@ -153,7 +153,8 @@ bool Emission::chooseScheduleFile() {
   Expected<formats::ScheduleSource> found = formats::findSchedule(
       file.module(), request.scheduleFile, scheduleText->getBuffer());
   if (!found) {
-    reportError(request.scheduleFile + ": " + toString(found.takeError()));
+    reportUnread(request.scheduleFile, scheduleText->getBuffer(),
+                 {formats::FileKind::Schedule}, toString(found.takeError()));
     return false;
   }
   source = *found;
@@ -172,7 +173,7 @@ int Emission::importSchedule() {
     Error error = op.takeError();
     const bool noOrderFits =
         error.isA<formats::OverCapError>() && findShortfall(*problem);
-    reportError(request.scheduleFile + ": " + toString(std::move(error)));
+    reportFault(request.scheduleFile, toString(std::move(error)));
     return noOrderFits ? Infeasible : Failure;
   }
   name = op->getSymName().str();

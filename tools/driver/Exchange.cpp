@@ -90,16 +90,19 @@ int readScheduleFile(const std::string &path, int64_t line,
   if (!document)
     return reportError(path + ": has no schedule" +
                        (line > 0 ? " on line " + Twine(line) : Twine()));
-  const std::string where = path + ": " + document->where();
+  const auto report = [&](const Twine &message) {
+    return reportUnread(path, contents, {formats::FileKind::Schedule},
+                        document->where() + message);
+  };
   if (auto fault = json::checkSyntax(document->text))
-    return reportError(where + fault->message);
+    return report(fault->message);
   exchange::ImportOptions options;
   Problem problem;
   if (!problemPath.empty()) {
     const json::ScheduleText text{json::Value(document->text)};
     const std::optional<std::string> name = text.problemName();
     if (!name)
-      return reportError(where + "names no problem");
+      return report("names no problem");
     if (int code = readProblem(problemPath, *name, problem))
       return code;
     options.problem = &problem;
@@ -108,7 +111,7 @@ int readScheduleFile(const std::string &path, int64_t line,
   Expected<exchange::ExchangedSchedule> read =
       exchange::rondoScheduleImporter().read(document->text, options, notes);
   if (!read)
-    return reportError(where + toString(read.takeError()));
+    return report(toString(read.takeError()));
   schedule = std::move(*read);
   return Success;
 }

@@ -22,6 +22,10 @@ namespace rondo::driver {
 
 namespace {
 
+/// What `rondo import cluster` reads.
+constexpr formats::FileKind kindsOfClusters[] = {formats::FileKind::Cluster,
+                                                 formats::FileKind::Topology};
+
 /// A cluster, and what its file says about the figures.
 struct Source {
   json::Cluster cluster;
@@ -73,8 +77,10 @@ int readKinds(const Arguments &arguments, StringRef option, int64_t least,
                          " takes a whole number from " + Twine(least) + " to " +
                          Twine(json::mostClusterFigure));
     kind->link.*figure = number;
-    if (figure == &Link::bytesPerUs)
+    if (figure == &Link::bytesPerUs) {
       kind->source = "--rates";
+      kind->links = 1;
+    }
   }
   return Success;
 }
@@ -186,15 +192,16 @@ int readPreset(const Arguments &arguments, Source &source) {
   if (int code =
           addDevices(arguments, node.device, node.numDevices, device, source))
     return code;
-  source.say(Twine("link within a node, one direction: ") + node.linkSource);
+  source.say(Twine("link within a node, one direction: ") + node.linkSource());
   Link network = node.network;
   if (int code = readNetwork(arguments, node.networkSource, network, source))
     return code;
   if (int code = addCards(arguments, node.numDevices, node.numCards,
                           node.cardSource, network, source))
     return code;
+  const Link link = node.link();
   source.cluster.setLinks([&](int32_t from, int32_t to) {
-    return from / node.numDevices == to / node.numDevices ? node.link : network;
+    return from / node.numDevices == to / node.numDevices ? link : network;
   });
   return Success;
 }
@@ -209,25 +216,53 @@ bool uses(const formats::Topology &topology, unsigned kind) {
   return false;
 }
 
+/// Checks that the device, if it is known, has the NVLinks of the topology.
+int checkNvLinks(const formats::Topology &topology,
+                 const formats::DevicePreset *device, const std::string &path) {
+  const size_t count = topology.devices.size();
+  for (size_t from = 0; device && from < count; ++from)
+    for (size_t to = 0; to < count; ++to) {
+      const formats::Path way = topology.paths[from][to];
+      const int64_t own = device->nvLinks.count;
+      if (from == to || way.kind != 0 || way.links <= own)
+        continue;
+      return reportFault(
+          path, "line " + Twine(topology.lines[from]) + ": row " +
+                    topology.devices[from] + " has " + nameOf(way) +
+                    " in column " + topology.devices[to] + ", but --device " +
+                    device->name + " has " +
+                    (own == 0 ? Twine("no NVLinks")
+                              : Twine(own) + " NVLinks at most") +
+                    ": give another --device, or the bytes per microsecond "
+                    "of a link as --rates NV=N");
+    }
+  return Success;
+}
+
 int readTopology(const Arguments &arguments, StringRef text,
                  const std::string &path, Source &source) {
-  std::vector<formats::PathKind> kinds = formats::pathKinds().vec();
+  const formats::DevicePreset *preset =
+      formats::findDevicePreset(arguments.text("device"));
+  std::vector<formats::PathKind> kinds = formats::pathKindsOf(preset);
   if (int code = readKinds(arguments, "rates", 1, kinds, &Link::bytesPerUs))
     return code;
   if (int code = readKinds(arguments, "latencies", 0, kinds, &Link::latencyNs))
     return code;
   Expected<formats::Topology> topology = formats::readTopology(text);
   if (!topology)
-    return reportError(path + ": " + toString(topology.takeError()));
+    return reportUnread(path, text, kindsOfClusters,
+                        toString(topology.takeError()));
+  const bool hasNvRate = StringRef(kinds.front().source) == "--rates";
+  if (int code = hasNvRate ? Success : checkNvLinks(*topology, preset, path))
+    return code;
   const int64_t count = topology->devices.size();
   source.say(countOf(arguments.number("nodes", 1), "node") +
              " by nvidia-smi topo -m, of " + countOf(count, "GPU"));
   json::ClusterDevice device;
   std::string prefix = "gpu";
-  if (arguments.has("device")) {
-    prefix = arguments.text("device");
-    if (int code = describe(arguments, *formats::findDevicePreset(prefix),
-                            device, source))
+  if (preset) {
+    prefix = preset->name;
+    if (int code = describe(arguments, *preset, device, source))
       return code;
   } else if (arguments.has("efficiency")) {
     return reportUsage("--efficiency is a share of a data sheet's peak: give "
@@ -241,6 +276,12 @@ int readTopology(const Arguments &arguments, StringRef text,
   for (auto [k, kind] : enumerate(kinds))
     if (uses(*topology, k))
       source.say(Twine(kind.name) + ", " + kind.meaning + ": " + kind.source);
+  if (!preset && !hasNvRate && uses(*topology, 0))
+    reportNote(
+        "without --device, an NVLink is assumed to pass " +
+        Twine(kinds.front().link.bytesPerUs) +
+        " bytes/us in one direction, as in V100, A100 and H100; --device "
+        "or --rates NV=N states another rate");
   if (!topology->cards.empty())
     source.say("network cards, which carry nothing between the devices of a "
                "node: " +
@@ -253,10 +294,8 @@ int readTopology(const Arguments &arguments, StringRef text,
   source.cluster.setLinks([&](int32_t from, int32_t to) {
     if (from / count != to / count)
       return network;
-    const formats::Path way = topology->paths[from % count][to % count];
-    Link link = kinds[way.kind].link;
-    link.bytesPerUs =
-        std::min(link.bytesPerUs * way.links, json::mostClusterFigure);
+    Link link = linkOf(topology->paths[from % count][to % count], kinds);
+    link.bytesPerUs = std::min(link.bytesPerUs, json::mostClusterFigure);
     return link;
   });
   return Success;
@@ -278,7 +317,8 @@ int readSource(const Arguments &arguments, const std::string &path,
                          ": a rondo-cluster states all figures itself");
   Expected<json::Cluster> cluster = json::readCluster(text);
   if (!cluster)
-    return reportError(path + ": " + toString(cluster.takeError()));
+    return reportUnread(path, text, kindsOfClusters,
+                        toString(cluster.takeError()));
   source.cluster = std::move(*cluster);
   return Success;
 }
@@ -331,7 +371,7 @@ int run(const Arguments &arguments) {
 void printPresets(raw_ostream &os) {
   for (const formats::NodePreset &preset : formats::nodePresets())
     os << "  " << left_justify(preset.name, 24) << preset.numDevices << " "
-       << preset.device << ", " << preset.link.bytesPerUs
+       << preset.device << ", " << preset.link().bytesPerUs
        << " bytes/us between two of them\n";
 }
 

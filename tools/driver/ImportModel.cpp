@@ -164,18 +164,20 @@ void printJson(const ModelReport &report) {
 }
 
 /// Reads the configuration; reports what it says that Rondo does otherwise.
-Expected<json::ModelConfig> readConfig(StringRef path, int64_t sequence) {
+int readConfig(StringRef path, int64_t sequence, json::ModelConfig &read) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
   if (!buffer)
-    return buffer.takeError();
+    return reportError(toString(buffer.takeError()));
   Expected<json::ModelConfig> config = json::readModelConfig(
       json::splitDocuments("", (*buffer)->getBuffer()).front().text, sequence);
   if (!config)
-    return createStringError(inconvertibleErrorCode(),
-                             path + ": " + toString(config.takeError()));
+    return reportUnread(path, (*buffer)->getBuffer(),
+                        {formats::FileKind::ModelConfig},
+                        toString(config.takeError()));
   for (const std::string &warning : config->warnings)
     reportNote(path + ": " + warning);
-  return config;
+  read = std::move(*config);
+  return Success;
 }
 
 int run(const Arguments &arguments) {
@@ -197,11 +199,9 @@ int run(const Arguments &arguments) {
                      .value_or(usualDType(report.target));
   if (int code = checkDType(report.target, report.dtype))
     return code;
-  Expected<json::ModelConfig> config =
-      readConfig(path, arguments.number("sequence", 0));
-  if (!config)
-    return reportError(toString(config.takeError()));
-  report.config = std::move(*config);
+  if (int code =
+          readConfig(path, arguments.number("sequence", 0), report.config))
+    return code;
   report.name = arguments.text("name", report.config.type);
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -22,6 +22,11 @@ namespace rondo::driver {
 
 namespace {
 
+/// What `rondo import profile` reads.
+constexpr formats::FileKind kindsOfProfiles[] = {
+    formats::FileKind::GraphProfile, formats::FileKind::Problem,
+    formats::FileKind::TorchTrace};
+
 /// A text of the file for a comment, which a control character could end.
 std::string inOneLine(StringRef text) {
   std::string line = text.str();
@@ -66,7 +71,8 @@ int importGraph(const Arguments &arguments, const std::string &path,
   const std::string output = arguments.text("output", "-");
   Expected<formats::GraphProfile> profile = formats::readGraphProfile(text);
   if (!profile)
-    return reportError(path + ": " + toString(profile.takeError()));
+    return reportUnread(path, text, kindsOfProfiles,
+                        toString(profile.takeError()));
   const std::vector<formats::ProfileLayer> layers = formats::chainOf(*profile);
   const std::string name = arguments.text("name", "profile");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -99,7 +105,7 @@ int importMeasured(const Arguments &arguments, const std::string &path,
   const std::string output = arguments.text("output", "-");
   Expected<Problem> problem = json::readProblem(text);
   if (!problem)
-    return reportError(path + ": " + toString(problem.takeError()));
+    return reportFault(path, toString(problem.takeError()));
   const std::string name = arguments.text("name", "profile");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
@@ -163,6 +169,10 @@ void reportTraces(const json::StageTraces &traces) {
                (halved.size() == 1 ? " has" : " have") +
                " no I and W apart, from s" + Twine(halved.front()) +
                " on; each is taken to be half of B, an assumption");
+  if (const int64_t count = traces.numEmpty(); count > 0)
+    reportNote(countOf(count, "range") +
+               " of 0 us left out of the medians, as " +
+               (count == 1 ? "it" : "they") + " measured nothing");
   if (traces.overlapped() > 0)
     reportNote(countOf(traces.overlapped(), "range") +
                " of two overlapped actions left out");
@@ -178,16 +188,22 @@ int importTraces(const Arguments &arguments,
   json::StageTraces traces;
   for (const auto &[path, text] : zip_equal(paths, texts)) {
     if (!isTrace(text->getBuffer()))
-      return reportError(path + ": not a trace, which is JSON; of a graph.txt "
-                                "give one alone");
+      return reportUnread(path, text->getBuffer(), kindsOfProfiles,
+                          "not a trace, which is JSON; of a graph.txt give one "
+                          "alone");
     if (Error error = traces.add(text->getBuffer()))
-      return reportError(path + ": " + toString(std::move(error)));
+      return reportUnread(path, text->getBuffer(), kindsOfProfiles,
+                          toString(std::move(error)));
   }
   Expected<json::Costs> costs = traces.medians();
-  if (!costs)
-    return reportError((paths.size() == 1 ? paths.front() + ": "
-                                          : std::string("the traces: ")) +
-                       toString(costs.takeError()));
+  if (!costs) {
+    const std::string fault = toString(costs.takeError());
+    for (const auto &[path, text] : zip_equal(paths, texts))
+      if (int code = checkFileKind(path, text->getBuffer(), kindsOfProfiles))
+        return code;
+    return reportError((paths.size() == 1 ? paths.front() : "the traces") +
+                       ": " + fault);
+  }
   costs->microbatchSamples = arguments.number("batch", 0);
   const std::string output = arguments.text("output", "-");
   if (Error error = writeFile(output, [&](raw_ostream &os) {
@@ -219,9 +235,6 @@ int run(const Arguments &arguments) {
     Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
     if (!buffer)
       return reportError(toString(buffer.takeError()));
-    if ((*buffer)->getBuffer().starts_with("\x1f\x8b"))
-      return reportError(path + ": the file is compressed; run `gunzip` on a "
-                                "copy and give that");
     texts.push_back(std::move(*buffer));
   }
   const StringRef first = texts.front()->getBuffer();

@@ -96,6 +96,15 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   return Success;
 }
 
+/// What an importer reads, other than a rondo-schedule.
+formats::FileKind kindOf(const exchange::Importer &importer) {
+  for (auto [name, kind] : {std::pair("torch-csv", formats::FileKind::TorchCsv),
+                            {"torch-csv-comms", formats::FileKind::TorchComms}})
+    if (StringRef(importer.name) == name)
+      return kind;
+  return formats::FileKind::MegatronLayout;
+}
+
 int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
                  const std::string &path,
                  exchange::ExchangedSchedule &schedule) {
@@ -131,7 +140,8 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
   Expected<exchange::ExchangedSchedule> read =
       importer.read((*buffer)->getBuffer(), options, notes);
   if (!read)
-    return reportError(path + ": " + toString(read.takeError()));
+    return reportUnread(path, (*buffer)->getBuffer(), {kindOf(importer)},
+                        toString(read.takeError()));
   schedule = std::move(*read);
   for (const std::string &note : notes)
     reportNote(note);

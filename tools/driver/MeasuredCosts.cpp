@@ -43,7 +43,8 @@ std::optional<json::Costs> readCosts(StringRef path) {
   }
   Expected<json::Costs> costs = json::readCosts((*text)->getBuffer());
   if (!costs) {
-    reportError(path + ": " + toString(costs.takeError()));
+    reportUnread(path, (*text)->getBuffer(), {formats::FileKind::Costs},
+                 toString(costs.takeError()));
     return {};
   }
   return std::move(*costs);

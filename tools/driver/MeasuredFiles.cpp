@@ -30,9 +30,6 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
       return reportError(toString(buffer.takeError()));
     texts.push_back((*buffer)->getBuffer());
     buffers.push_back(std::move(*buffer));
-    if (texts.back().starts_with("\x1f\x8b"))
-      return reportError(path + ": the file is compressed; run `gunzip` on a "
-                                "copy and give that");
     if (json::isTimelineTrace(texts.back()))
       return reportError(path + ": it is a prediction, of rondo show; give it "
                                 "first, and behind it what was measured");
@@ -45,8 +42,18 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
                                     ? json::readProgramTrace(texts.front())
                                     : json::readTorchTraces(paths, texts);
   if (!found) {
-    int code = reportError((isProgram ? name + ": " : std::string()) +
-                           toString(found.takeError()));
+    const std::string fault = toString(found.takeError());
+    for (const auto &[path, text] : zip_equal(paths, texts))
+      if (int code = checkFileKind(
+              path, text,
+              {formats::FileKind::ProgramTrace, formats::FileKind::TorchTrace}))
+        return code;
+    // The fault of one of PyTorch's traces begins with its name.
+    StringRef what = fault;
+    const auto *of = find_if(paths, [&](const std::string &path) {
+      return isProgram || what.consume_front(path + ": ");
+    });
+    int code = of == paths.end() ? reportError(fault) : reportFault(*of, what);
     if (!texts.front().ltrim().starts_with("{"))
       reportNote("what was measured is a trace: of a program, by --trace, or "
                  "of PyTorch's profiler");

@@ -89,6 +89,10 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
     reportError(path + ": the file is empty");
     return nullptr;
   }
+  // Problems and schedules in JSON have an error of their own below.
+  if (checkFileKind(path, text, {formats::FileKind::Plans},
+                    {formats::FileKind::Problem, formats::FileKind::Schedule}))
+    return nullptr;
   if (text.contains('\0') || !llvm::json::isUTF8(text)) {
     reportError(path + ": not a text file");
     return nullptr;
@@ -102,8 +106,8 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
     return nullptr;
   }
   if (int64_t line = pipe::findTooDeep(text)) {
-    reportError(path + ": line " + Twine(line) + ": more than " +
-                Twine(pipe::mostOpenBrackets) + " open brackets");
+    reportFault(path, "line " + Twine(line) + ": more than " +
+                          Twine(pipe::mostOpenBrackets) + " open brackets");
     return nullptr;
   }
   Source &source = *sources.emplace_back(std::make_unique<Source>());

@@ -84,7 +84,9 @@ int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
   Expected<std::vector<ChainProblem>> read =
       json::readPlanningProblems(path, (*contents)->getBuffer());
   if (!read) {
-    const int code = reportError(path + ": " + toString(read.takeError()));
+    const int code =
+        reportUnread(path, (*contents)->getBuffer(),
+                     {formats::FileKind::Planning}, toString(read.takeError()));
     if (const StringRef name = path;
         !name.ends_with(".json") && !name.ends_with(".jsonl"))
       reportNote("plan reads rondo-planning objects (.json, or .jsonl with one "

@@ -91,12 +91,24 @@ int readRequest(const Arguments &arguments, Request &request) {
   if (files.empty())
     return reportUsage("plan needs a model and a cluster (.mlir), or "
                        "--problems FILE");
-  for (const std::string &file : files)
+  for (const std::string &file : files) {
+    // What comes from a pipe can be read once, and what cannot be read is
+    // reported later.
+    if (file != "-" && !isSpecialFile(file)) {
+      Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(file);
+      if (!buffer)
+        consumeError(buffer.takeError());
+      else if (int code = checkFileKind(
+                   file, (*buffer)->getBuffer(), {formats::FileKind::Plans},
+                   {formats::FileKind::Planning, formats::FileKind::Problem}))
+        return code;
+    }
     if (StringRef name = file;
         name.ends_with(".json") || name.ends_with(".jsonl"))
       return reportUsage(file +
                          " is JSON, but a model and a cluster are .mlir; "
                          "problems are read by --problems FILE");
+  }
   for (const char *option :
        {"evaluator", "threads", "schedules", "schedule-problems"})
     if (arguments.has(option))

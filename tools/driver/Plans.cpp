@@ -49,7 +49,11 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
   llvm::Expected<json::ProblemFile> file =
       json::readProblems(path, (*contents)->getBuffer());
   if (!file) {
-    int code = reportError(path + ": " + llvm::toString(file.takeError()));
+    const std::string fault = llvm::toString(file.takeError());
+    if (int code = checkFileKind(path, (*contents)->getBuffer(),
+                                 {formats::FileKind::Problem}))
+      return code;
+    int code = reportFault(path, fault);
     llvm::StringRef name = path;
     if (!name.ends_with(".json") && !name.ends_with(".jsonl"))
       reportNote("a file has either plans (.mlir) or problems (.json, or "

@@ -55,7 +55,7 @@ int Prediction::readTrace(const std::string &path, StringRef text,
   if (json::isTimelineTrace(text)) {
     Expected<json::TimelineTrace> trace = json::readTimelineTrace(text);
     if (!trace)
-      return reportError(path + ": " + toString(trace.takeError()));
+      return reportFault(path, toString(trace.takeError()));
     run = std::move(trace->run);
     chosen = &run.iterations.front();
     title = trace->title;
@@ -63,7 +63,7 @@ int Prediction::readTrace(const std::string &path, StringRef text,
   } else {
     Expected<MeasuredRun> other = json::readProgramTrace(text);
     if (!other)
-      return reportError(path + ": " + toString(other.takeError()));
+      return reportFault(path, toString(other.takeError()));
     run = std::move(*other);
     isOtherRun = true;
     // Of the schedule that the other trace names, if it is one and both have

@@ -3,6 +3,7 @@
 
 #include "tools/driver/Report.h"
 
+#include "formats/json/Value.h"
 #include "schedule/Problem.h"
 #include "tools/driver/Commands.h"
 
@@ -45,6 +46,44 @@ int reportError(const Twine &message) {
 int reportUsage(const Twine &message) {
   reportError(message);
   return Usage;
+}
+
+int reportFault(StringRef path, const Twine &message) {
+  const std::string whole = message.str();
+  StringRef what = whole;
+  const std::optional<json::TextPlace> place = json::takePlace(what);
+  if (!place)
+    return reportError(path + ": " + what);
+  outs().flush();
+  // As MLIR names it.
+  WithColor::error(errs(), ((path == "-" ? "<stdin>" : path) + ":" +
+                            Twine(place->line) + ":" + Twine(place->column))
+                               .str())
+      << what << "\n";
+  return Failure;
+}
+
+int checkFileKind(StringRef path, StringRef text,
+                  ArrayRef<formats::FileKind> taken,
+                  ArrayRef<formats::FileKind> others) {
+  const std::optional<formats::FileKind> kind = formats::fileKindOf(text);
+  if (!kind || is_contained(taken, *kind) || is_contained(others, *kind))
+    return Success;
+  if (*kind == formats::FileKind::Gzip)
+    return reportError(path + ": the file is compressed; " +
+                       formats::nextStep(*kind, path, text));
+  std::string wanted;
+  for (formats::FileKind each : taken)
+    wanted += (wanted.empty() ? "" : " or ") + formats::describe(each).str();
+  return reportError(path + ": it is " + formats::describe(*kind) + ", not " +
+                     wanted + ": " + formats::nextStep(*kind, path, text));
+}
+
+int reportUnread(StringRef path, StringRef text,
+                 ArrayRef<formats::FileKind> taken, const Twine &message) {
+  if (int code = checkFileKind(path, text, taken))
+    return code;
+  return reportFault(path, message);
 }
 
 void reportNote(const Twine &message) {

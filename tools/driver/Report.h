@@ -4,6 +4,8 @@
 #ifndef RONDO_TOOLS_DRIVER_REPORT_H
 #define RONDO_TOOLS_DRIVER_REPORT_H
 
+#include "formats/FileKind.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
 
@@ -16,6 +18,22 @@ namespace rondo::driver {
 int reportError(const llvm::Twine &message);
 /// The same for an invalid command line.
 int reportUsage(const llvm::Twine &message);
+/// The same for what is wrong in a file: `path:3:4: error: message` if the
+/// message begins with a place, as json::placeIn() writes it, else with the
+/// path alone.
+int reportFault(llvm::StringRef path, const llvm::Twine &message);
+/// The same for a text that a command cannot read as a file of `taken`, one or
+/// several kinds. A file that is recognized as another kind is named instead,
+/// with the command that reads it.
+int reportUnread(llvm::StringRef path, llvm::StringRef text,
+                 llvm::ArrayRef<formats::FileKind> taken,
+                 const llvm::Twine &message);
+/// Reports a file that is recognized as a kind outside `taken`; Success, and
+/// nothing is printed, for other files and for `others`, kinds that have an
+/// error of their own.
+int checkFileKind(llvm::StringRef path, llvm::StringRef text,
+                  llvm::ArrayRef<formats::FileKind> taken,
+                  llvm::ArrayRef<formats::FileKind> others = {});
 void reportNote(const llvm::Twine &message);
 
 /// `1 rank`, `2 ranks`.

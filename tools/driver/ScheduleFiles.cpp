@@ -26,8 +26,13 @@ int readSchedulesFor(const Problem &problem, const std::string &path,
   for (const json::Document &document :
        json::splitDocuments(path, (*buffer)->getBuffer())) {
     const std::string where = path + ": " + document.where();
+    const auto report = [&](const std::string &message) {
+      return reportUnread(path, (*buffer)->getBuffer(),
+                          {formats::FileKind::Schedule},
+                          document.where() + message);
+    };
     if (auto fault = json::checkSyntax(document.text))
-      return reportError(where + fault->message);
+      return report(fault->message);
     const json::ScheduleText text{json::Value(document.text)};
     if (text.problemName() != problem.name)
       continue;
@@ -35,7 +40,7 @@ int readSchedulesFor(const Problem &problem, const std::string &path,
     Expected<exchange::ExchangedSchedule> read =
         importer.read(document.text, options, notes);
     if (!read)
-      return reportError(where + toString(read.takeError()));
+      return report(toString(read.takeError()));
     const std::string name =
         read->family.empty()
             ? "schedule " + std::to_string(schedules.size() - before)
@@ -44,8 +49,9 @@ int readSchedulesFor(const Problem &problem, const std::string &path,
         {name, where, std::move(read->schedule), read->clipsByNorm});
   }
   if (schedules.size() == before)
-    return reportError(path + ": no schedule is for problem '" + problem.name +
-                       "'");
+    return reportUnread(path, (*buffer)->getBuffer(),
+                        {formats::FileKind::Schedule},
+                        "no schedule is for problem '" + problem.name + "'");
   return Success;
 }
 

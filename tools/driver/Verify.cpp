@@ -68,12 +68,18 @@ int verifySchedules(const std::string &problemsPath,
   Expected<json::ProblemFile> problems =
       json::readProblems(problemsPath, (*problemText)->getBuffer());
   if (!problems)
-    return reportError(problemsPath + ": " + toString(problems.takeError()));
+    return reportUnread(problemsPath, (*problemText)->getBuffer(),
+                        {formats::FileKind::Problem},
+                        toString(problems.takeError()));
   std::vector<json::Document> documents =
       json::splitDocuments(schedulesPath, (*scheduleText)->getBuffer());
   if (documents.empty() || documents.front().text.trim().empty())
     return reportError(schedulesPath +
                        ": contains no schedule; expected rondo-schedule");
+  // A schedule that is not one of Rondo has no rule to break.
+  if (int code = checkFileKind(schedulesPath, (*scheduleText)->getBuffer(),
+                               {formats::FileKind::Schedule}))
+    return code;
   bool allLegal = true;
   for (const json::Document &document : documents) {
     json::Verdict verdict = json::judge(document.text, *problems);

@@ -3,7 +3,7 @@
 
     broken-clusters.py SOUND SCRATCH
 
-A line is `name: status message`; the place of the file is left out.
+A line is `name: status message`; the path of the file is left out.
 """
 
 import pathlib
@@ -61,6 +61,11 @@ CASES = [
     ("topo-short", "topo-pairs.txt", "GPU3    SYS     SYS     NODE     X      SYS     16-31           1", "GPU3    SYS     SYS"),
     ("topo-text", "topo-pairs.txt", "mlx5_0  PXB", "Driver  PXB"),
     ("topo-empty", "topo-pairs.txt", None, "\n"),
+    ("topo-prose", "topo-pairs.txt", None, "GPU0 and GPU1 have four NVLinks.\n"),
+    ("topo-zeros", "topo-pairs.txt", None, "G\0P\0U\0" "0\0"),
+    ("topo-fused", "topo-pairs.txt", None, "\tGPU0\tGPU1\tCPU Affinity\nGPU0     X      NV40-15\n"),
+    ("topo-fused-row", "topo-pairs.txt", None, "\tGPU0\tGPU1\tCPU Affinity\nGPU0 X NV4 0-15\nGPU1NV40-15\n"),
+    ("topo-second", "topo-pairs.txt", "\nLegend", "\n\tGPU0\tGPU1\nGPU0\tX\tNV4\nLegend"),
 ]
 
 
@@ -79,7 +84,7 @@ def main():
         errors = done.stderr.splitlines()
         if len(errors) != 1 or done.stdout or output.exists():
             sys.exit(f"{name}: not one error alone:\n{done.stdout}{done.stderr}")
-        print(f"{name}: {done.returncode} " + errors[0].replace(f"rondo: error: {path}: ", ""))
+        print(f"{name}: {done.returncode} " + errors[0].replace(f"rondo: error: {path}: ", "").removeprefix(f"{path}:"))
 
 
 main()

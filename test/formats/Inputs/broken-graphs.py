@@ -55,7 +55,7 @@ def main():
             ["rondo", "import", "profile", path, "-o", output],
             capture_output=True, text=True, check=False,
         )
-        message = done.stderr.strip().removeprefix(f"rondo: error: {path}: ")
+        message = done.stderr.strip().removeprefix(f"rondo: error: {path}: ").removeprefix(f"{path}:")
         print(f"{name}: {done.returncode} {message}")
         if output.exists():
             sys.exit(f"{name}: {output} was written")

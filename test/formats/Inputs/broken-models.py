@@ -8,6 +8,7 @@ A line is `name: status message`; the place of the file is left out.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -109,7 +110,9 @@ def main():
         errors = [line for line in done.stderr.splitlines() if "error:" in line]
         if len(errors) != 1 or done.stdout:
             sys.exit(f"{name}: not one error alone:\n{done.stdout}{done.stderr}")
-        print(f"{name}: {done.returncode} " + errors[0].replace(f"rondo: error: {path}: ", ""))
+        message = errors[0].removeprefix(f"rondo: error: {path}: ")
+        message = re.sub(rf"^{re.escape(str(path))}:(\d+):(\d+): error: ", r"line \1, column \2: ", message)
+        print(f"{name}: {done.returncode} {message}")
 
 
 main()
