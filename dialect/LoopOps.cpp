@@ -1,6 +1,7 @@
 //===- LoopOps.cpp - The text of loops ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/NextWord.h"
 #include "dialect/Pipe.h"
 
 #include "mlir/IR/Builders.h"
@@ -15,8 +16,10 @@ static ParseResult parseBody(OpAsmParser &parser, OperationState &result,
       parser.parseInteger(step))
     return failure();
   Region *body = result.addRegion();
-  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*body, variable))
+  if (parseNext(parser, WORDS(step, {...}), WORDS()) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable) ||
+      parseNext(parser, WORDS(step, {...}), WORDS()))
     return failure();
   if (body->empty())
     body->emplaceBlock().addArgument(variable.type, result.location);

@@ -4,6 +4,7 @@
 #include "dialect/FamilySyntax.h"
 #include "dialect/HomeSyntax.h"
 #include "dialect/Nearest.h"
+#include "dialect/NextWord.h"
 #include "dialect/Pipe.h"
 #include "dialect/VersionSyntax.h"
 
@@ -69,6 +70,8 @@ static ParseResult parseNames(OpAsmParser &parser, ArrayAttr &names) {
   if (succeeded(parser.parseOptionalSymbolName(name)))
     return parser.emitError(loc)
            << "expected a list of names: write [@" << name.getValue() << "]";
+  if (*loc.getPointer() != '[')
+    return parser.emitError(loc) << "expected a list of names: write [@a, @b]";
   SmallVector<Attribute> list;
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         if (parser.parseSymbolName(name))

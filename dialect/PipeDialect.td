@@ -35,4 +35,20 @@ def PipeDialect : Dialect {
 class Pipe_Op<string mnemonic, list<Trait> traits = []>
     : Op<PipeDialect, mnemonic, traits>;
 
+/// The directive that checks the next word of an op's text, see parseNext().
+class Pipe_Next<string words, string due> {
+  string check = "`` custom<Next>(\"WORDS(" # words # ")\", \"WORDS(" # due # ")\") ";
+}
+
+/// The assembly format `text` with a check in front of each of the `required`
+/// words, after the last optional word and after the body. `words` are the words
+/// of the op in their order, for the error about one that is not in its place.
+class Pipe_InOrder<string words, string text, list<string> required = []> {
+  defvar checked = !foldl(text, required, all, word,
+      !subst("`" # word # "`", Pipe_Next<words, word>.check # "`" # word # "`", all));
+  defvar last = Pipe_Next<words, "">.check;
+  string format = !subst("attr-dict", last # "attr-dict", checked)
+      # !if(!lt(!find(text, "$body"), 0), "", " " # last);
+}
+
 #endif // RONDO_DIALECT_PIPEDIALECT_TD

@@ -33,12 +33,12 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
       OptionalAttr<I64Attr>:$samples, OptionalAttr<Pipe_TargetAttr>:$target,
       DefaultValuedProp<EnumProp<Pipe_Optimizer>, "Optimizer::AdamW">:$optimizer);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"of, on, microbatches, samples, target, optimizer, {...}", [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
     (`samples` `(` $samples^ `)`)?
     (`target` `` $target^)? (`optimizer` `(` custom<Word>($optimizer)^ `)`)?
     attr-dict-with-keyword $body
-  }];
+  }], ["of", "on", "microbatches"]>.format;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -121,11 +121,12 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
                                       "buffers by home">>:$buffers);
-  let assemblyFormat = [{
+  // A stage that deals is not sharded.
+  let assemblyFormat = Pipe_InOrder<"on, deal or sharded, recompute, from, costs, buffers", [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
     (`deal` $deals^)? (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
-  }];
+  }], ["on"]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Where each home is, and its samples of a micro-batch of so many that it

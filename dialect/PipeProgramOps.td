@@ -43,10 +43,10 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$schedule,
       EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"of, arena, {...}", [{
     $sym_name `of` $schedule custom<Word>($kind) (`arena` $arena^)? attr-dict-with-keyword
     $body
-  }];
+  }], ["of"]>.format;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -85,9 +85,9 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of schedules">:$schedules,
       OptionalAttr<Pipe_AdaptiveAttr>:$adaptive);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"of, adaptive", [{
     $sym_name `of` $schedules (`adaptive` `` $adaptive^)? attr-dict
-  }];
+  }], ["of"]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// In the order in which it names them. Null where there is none of that
@@ -141,10 +141,10 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
       OptionalAttr<DenseI64ArrayAttr>:$elements,
       DefaultValuedProp<I64Prop, "0">:$ns,
       DefaultValuedProp<I64Prop, "0">:$later);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"homes, elements, ns, later", [{
     $number custom<Word>($kind) ($tensor^)? $stages (`homes` $homes^)?
     (`elements` $elements^)? (`ns` `=` $ns^)? (`later` `=` $later^)? attr-dict
-  }];
+  }]>.format;
   let hasVerifier = 1;
 }
 
@@ -158,7 +158,8 @@ def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins I64Prop:$number, I64Prop:$rank, Pipe_PoolAttr:$layout);
-  let assemblyFormat = "$number `on` $rank $layout attr-dict";
+  let assemblyFormat =
+      Pipe_InOrder<"", "$number `on` $rank $layout attr-dict">.format;
   let hasVerifier = 1;
 }
 
@@ -175,7 +176,7 @@ def Pipe_StagingOp : Pipe_Op<"staging", [HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins I64Prop:$pool);
-  let assemblyFormat = "`in` $pool attr-dict";
+  let assemblyFormat = Pipe_InOrder<"", "`in` $pool attr-dict">.format;
 }
 
 def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
@@ -196,9 +197,9 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
   let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$peer,
       I64Prop:$pool, DenseI32ArrayAttr:$slots);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"with, in", [{
     custom<Word>($buffer) custom<Home>($stage, $replica) (`with` $peer^)? `in` $pool $slots attr-dict
-  }];
+  }], ["in"]>.format;
   let hasVerifier = 1;
 }
 
@@ -208,10 +209,10 @@ class Pipe_MessageOp<string mnemonic, string kind>
       AffineMapAttr:$map, Variadic<Index>:$indices,
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$receiver,
       OptionalAttr<I64Attr>:$receiver_replica);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"to", [{
     custom<Word>($message) custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
     (`to` custom<Home>($receiver, $receiver_replica)^)? attr-dict
-  }];
+  }]>.format;
 }
 
 def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
@@ -249,9 +250,9 @@ class Pipe_CollectiveUserOp<string mnemonic, string kind>
     : Pipe_StepActionOp<mnemonic, kind, []> {
   let arguments = (ins I64Prop:$collective, AffineMapAttr:$map,
       Variadic<Index>:$indices);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"", [{
     $collective `` custom<StepNumber>($map, $indices) attr-dict
-  }];
+  }]>.format;
 }
 
 def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {

@@ -72,7 +72,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm,
       DefaultValuedProp<EnumProp<Pipe_Clip>, "Clip::Stage">:$clip);
   let regions = (region MaxSizedRegion<1>:$body);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<
+      "of, family, search, found, versions, gathers, accumulate, norm, clip, claims, {...}", [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`gathers` `` $gathers^)?
@@ -80,7 +81,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     (`norm` `(` custom<Word>($norm)^ `)`)?
     (`clip` `(` custom<Word>($clip)^ `)`)? (`claims` `` $claims^)?
     attr-dict-with-keyword ($body^)?
-  }];
+  }], ["of"]>.format;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Null if there is none of that name; the verifier has then reported it.
@@ -120,7 +121,8 @@ def Pipe_RankOp : Pipe_Op<"rank", [NoTerminator, SingleBlock,
   }];
   let arguments = (ins I64Prop:$rank);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$rank attr-dict-with-keyword $body";
+  let assemblyFormat =
+      Pipe_InOrder<"{...}", "$rank attr-dict-with-keyword $body">.format;
   let hasVerifier = 1;
 }
 
@@ -139,7 +141,8 @@ def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
   }];
   let arguments = (ins I64Prop:$from, I64Prop:$to);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$from `->` $to attr-dict-with-keyword $body";
+  let assemblyFormat =
+      Pipe_InOrder<"{...}", "$from `->` $to attr-dict-with-keyword $body">.format;
   let hasVerifier = 1;
 }
 
@@ -234,9 +237,9 @@ class Pipe_TaskOp<string mnemonic, string kind>
           [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp", "RepeatOp"]>]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"", [{
     custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
-  }];
+  }]>.format;
 }
 
 def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
@@ -297,10 +300,10 @@ def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica,
       DefaultValuedProp<I64Prop, "1">:$count);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"count", [{
     custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
     (`count` `(` $count^ `)`)? attr-dict
-  }];
+  }]>.format;
   let hasVerifier = 1;
 }
 
@@ -349,9 +352,9 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
   }];
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"", [{
     custom<Home>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
-  }];
+  }]>.format;
   let hasVerifier = 1;
   let extraClassDefinition = actionKind # [{
     ::llvm::LogicalResult

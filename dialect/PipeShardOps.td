@@ -14,9 +14,9 @@ class Pipe_MoveOp<string mnemonic, string kind>
            Pipe_HomeOpInterface]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"", [{
     custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
-  }];
+  }]>.format;
   let extraClassDefinition = actionKind # [{
     ::llvm::LogicalResult
     $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {

@@ -34,10 +34,10 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
       OptionalAttr<Pipe_ChannelsAttr>:$channels,
       OptionalAttr<Pipe_LinkAttr>:$link);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"channels, link, {...}", [{
     $sym_name (`channels` `` $channels^)? (`link` `` $link^)?
     attr-dict-with-keyword $body
-  }];
+  }]>.format;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The devices by rank.
@@ -62,8 +62,8 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<Pipe_DeviceAttr>:$figures);
-  let assemblyFormat =
-      "$sym_name `` custom<DeviceFigures>($figures) attr-dict";
+  let assemblyFormat = Pipe_InOrder<"",
+      "$sym_name `` custom<DeviceFigures>($figures) attr-dict">.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// noMemoryCap if unlimited.
@@ -88,7 +88,8 @@ def Pipe_LinkOp : Pipe_Op<"link", [HasParent<"ClusterOp">,
   }];
   let arguments = (ins FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to,
       Pipe_LinkAttr:$figures);
-  let assemblyFormat = "$from `->` $to $figures attr-dict";
+  let assemblyFormat =
+      Pipe_InOrder<"", "$from `->` $to $figures attr-dict">.format;
   let hasVerifier = 1;
 }
 
@@ -110,7 +111,8 @@ def Pipe_CardOp : Pipe_Op<"card", [Symbol, HasParent<"ClusterOp">,
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of devices">:$devices,
       Pipe_CardAttr:$figures);
-  let assemblyFormat = "$sym_name $devices $figures attr-dict";
+  let assemblyFormat =
+      Pipe_InOrder<"", "$sym_name $devices $figures attr-dict">.format;
   let hasVerifier = 1;
 }
 
@@ -143,10 +145,10 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<Pipe_GptAttr>:$gpt, OptionalAttr<Pipe_LlamaAttr>:$llama);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"gpt or llama, {...}", [{
     $sym_name (`gpt` `` $gpt^)? (`llama` `` $llama^)?
     attr-dict-with-keyword $body
-  }];
+  }]>.format;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -154,6 +156,10 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     ::llvm::SmallVector<LayerOp, 0> getLayers();
     /// Those of a GPT or a Llama; none if its layers state their own.
     std::optional<ModelSizes> getSizes();
+    /// The first layer that states its sizes for the model's batch, so that no
+    /// micro-batch has another number of samples; null if there is none. Timed
+    /// layers alone state what all samples take, however many these are.
+    LayerOp findLayerOfOneSize();
   }];
 }
 
@@ -178,10 +184,10 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
       OptionalAttr<Pipe_SyntheticAttr>:$synthetic,
       OptionalAttr<Pipe_CustomAttr>:$custom,
       OptionalAttr<Pipe_LayerCostsAttr>:$costs);
-  let assemblyFormat = [{
+  let assemblyFormat = Pipe_InOrder<"costs", [{
     $sym_name custom<Word>($kind) `` custom<LayerFigures>(ref($kind), $synthetic, $custom)
     (`costs` `` $costs^)? attr-dict
-  }];
+  }]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// What the layer reads from the data set.

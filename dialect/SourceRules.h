@@ -51,6 +51,8 @@ template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
   return llvm::to_vector<0>(region.getOps<Op>());
 }
 
+/// A plan of a model with layers of one size does not state samples.
+mlir::LogicalResult verifySamples(PlanOp plan, ModelOp model);
 /// What a stage says of its homes, by itself: its ranks, shares and buffers.
 mlir::LogicalResult verifyHomes(StageOp stage);
 /// The same in its plan, which must be of that model: the homes take all

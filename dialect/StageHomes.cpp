@@ -123,17 +123,20 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
     if (stage.getDeals())
       return stage.emitError()
              << "stage @" << stage.getSymName()
-             << " is sharded, but deals whole micro-batches to its homes; "
-                "those of a group gather together, so leave out `deal`";
+             << " is sharded, but deals whole micro-batches to its replicas; "
+                "those of a group gather together, so leave out `deal` or "
+                "`sharded`";
     const int64_t pieces = stage.getPieces();
     if (pieces < 2 || homes % pieces != 0)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " has its state in "
-             << pieces << (pieces == 1 ? " piece" : " pieces") << ", but "
-             << homes << (homes == 1 ? " home" : " homes")
-             << ": groups of 2 or more must divide them"
-             << (homes == 1 ? "; list 2 ranks or more, or leave `sharded` out"
-                            : "");
+             << pieces << (pieces == 1 ? " shard" : " shards") << ", but "
+             << homes << (homes == 1 ? " replica" : " replicas")
+             << ": groups of 2 or more must divide them; "
+             << (homes == 1
+                     ? "list 2 ranks or more, or leave out `sharded`"
+                     : "leave out `pieces` for one shard on each rank, or "
+                       "write a number that divides them");
   }
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != homes)
@@ -154,29 +157,70 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
   return text + "]";
 }
 
+/// Advice to take whole micro-batches: `deal`, if there is one for each
+/// replica, and one rank.
+static std::string adviceForWholeOnes(StageOp stage, PlanOp plan) {
+  const std::string start =
+      stage.getSharded() ? "leave out `sharded` and " : "";
+  if (static_cast<uint64_t>(plan.getMicrobatches()) < stage.getRanks().size())
+    return start + "put the stage on one rank";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << start << "write `on [";
+  llvm::interleaveComma(stage.getRanks(), os);
+  os << "] deal`, or put the stage on one rank";
+  return text;
+}
+
 /// A body from outside takes whole micro-batches.
-static LogicalResult verifyBodies(StageOp stage, ModelOp model) {
+static LogicalResult verifyBodies(StageOp stage, PlanOp plan, ModelOp model) {
   const size_t homes = stage.getRanks().size();
   if (homes == 1 || stage.getDeals())
     return success();
   for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
     auto layer = cast_or_null<LayerOp>(
         SymbolTable::lookupSymbolIn(model, name.getAttr()));
-    if (layer && layer.getCustomAttr())
-      return stage.emitError()
-                 .append("stage @", stage.getSymName(), " has ", homes,
-                         " homes, but the body of layer ", name,
-                         " takes whole micro-batches only: write `deal` behind "
-                         "its ranks")
-                 .attachNote(layer.getLoc())
-             << "layer " << name << " is here";
+    if (!layer || !layer.getCustomAttr())
+      continue;
+    InFlightDiagnostic error = stage.emitError()
+                               << "stage @" << stage.getSymName() << " has "
+                               << homes << " replicas";
+    if (stage.getSharded())
+      error << " that divide the samples of each micro-batch, since it is "
+               "sharded";
+    error << ", but the body of layer " << name
+          << " takes whole micro-batches only: ";
+    if (stage.getLayers().size() > 1)
+      error << "put the layer in a stage of its own on one rank, or ";
+    error << adviceForWholeOnes(stage, plan);
+    error.attachNote(layer.getLoc()) << "layer " << name << " is here";
+    return error;
   }
   return success();
 }
 
+/// What to do about a stage with more replicas than a micro-batch has samples.
+static std::string adviceForFewSamples(StageOp stage, PlanOp plan,
+                                       ModelOp model, int64_t samples) {
+  const int64_t homes = stage.getRanks().size();
+  const std::string advice =
+      model.findLayerOfOneSize()
+          ? "use a model with batch = " + std::to_string(homes) + " or more"
+          : "write samples(" + std::to_string(homes) + ") or more";
+  if (!stage.getSharded())
+    return advice + ", or " + adviceForWholeOnes(stage, plan);
+  // Groups of shards stay as large as they are, if their size is given.
+  const int64_t group = stage.getSharded()->getPieces();
+  const int64_t most = group > 0 ? samples / group * group : samples;
+  if (most < 2)
+    return advice + ", or " + adviceForWholeOnes(stage, plan);
+  return advice + ", or list " + std::to_string(most) + " ranks" +
+         (group > 0 ? "" : " or fewer");
+}
+
 LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                                         ModelOp model) {
-  if (failed(verifyBodies(stage, model)))
+  if (failed(verifyBodies(stage, plan, model)))
     return failure();
   if (stage.getDeals())
     return success();
@@ -192,30 +236,42 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
-  if (samples > 0 && stage.getShares() && sum != samples)
-    return refuse(
-        "the homes of stage @" + stage.getSymName() + " take " + Twine(sum) +
-        " samples of a micro-batch together, which has " + Twine(samples));
+  if (samples >= homes && stage.getShares() && sum != samples)
+    return refuse("the replicas of stage @" + stage.getSymName() + " take " +
+                  Twine(sum) +
+                  " samples of a micro-batch together, which has " +
+                  Twine(samples) + ": write numbers with that sum, as in `on " +
+                  nearlyEqual(stage.getRanks(), samples) + "`");
   if (homes == 1 && !stage.getShares())
     return success();
+  if (samples == 0 && model.findLayerOfOneSize())
+    return refuse(
+        "stage @" + stage.getSymName() +
+        " divides the samples of a micro-batch, but layers of model @" +
+        model.getSymName() + " state their sizes for whole micro-batches: " +
+        adviceForWholeOnes(stage, plan));
   if (samples == 0)
     return refuse(
         "stage @" + stage.getSymName() +
         " divides the samples of a micro-batch, but plan @" +
         plan.getSymName() + " does not say how many these are: write samples(" +
-        Twine(std::max(sum, homes)) + ") behind its number of micro-batches");
-  if (samples > rondo::maxSamples || samples < homes)
+        Twine(std::max(sum, homes)) + ") after its number of micro-batches");
+  if (samples > rondo::maxSamples)
     return refuse("stage @" + stage.getSymName() + " has " + Twine(homes) +
-                  " homes, which cannot share a micro-batch of " +
+                  " replicas, which share a micro-batch of " + Twine(samples) +
+                  " samples; the maximum is " + Twine(rondo::maxSamples) +
+                  ": give an iteration more micro-batches of fewer samples");
+  if (samples < homes)
+    return refuse("stage @" + stage.getSymName() + " has " + Twine(homes) +
+                  " replicas, which cannot share a micro-batch of " +
                   Twine(samples) + (samples == 1 ? " sample" : " samples") +
-                  ": each takes at least 1, and the most is " +
-                  Twine(rondo::maxSamples) +
-                  "; `deal` behind the ranks deals them whole micro-batches");
+                  ", because each takes at least 1: " +
+                  adviceForFewSamples(stage, plan, model, samples));
   if (!stage.getShares() && samples % homes != 0)
     return refuse("the " + Twine(samples) +
                   " samples of a micro-batch cannot be divided equally over "
                   "the " +
-                  Twine(homes) + " homes of stage @" + stage.getSymName() +
+                  Twine(homes) + " replicas of stage @" + stage.getSymName() +
                   ": write the samples of each, as in `on " +
                   nearlyEqual(stage.getRanks(), samples) + "`");
   return success();

@@ -41,27 +41,61 @@ namespace {
 /// Compares the plans of two schedules.
 class Comparer {
 public:
-  Comparer(ExecutableOp op, PlanOp first, PlanOp other)
-      : op(op), first(first), other(other) {}
+  Comparer(ExecutableOp op, ScheduleOp first, ScheduleOp other)
+      : op(op), schedule(first), otherSchedule(other),
+        first(first.lookupPlan()), other(other.lookupPlan()) {}
 
   LogicalResult run();
 
 private:
-  /// `what` ends the sentence that names both plans.
-  LogicalResult fail(Operation *mine, Operation *theirs, const Twine &what) {
-    InFlightDiagnostic error = op.emitError()
-                               << "executable @" << op.getSymName()
-                               << ": plans @" << first.getSymName() << " and @"
-                               << other.getSymName() << " " << what;
-    error.attachNote(mine->getLoc()) << "first seen here";
-    error.attachNote(theirs->getLoc()) << "differs here";
+  /// Fails at `theirs`, with a note at `mine`. `what` ends the clause that
+  /// names both plans; `advice` is how to make them agree, if there is a simple
+  /// way.
+  LogicalResult fail(Operation *mine, Operation *theirs, const Twine &what,
+                     const Twine &advice = "") {
+    InFlightDiagnostic error =
+        theirs->emitError()
+        << "executable @" << op.getSymName() << ": plans @"
+        << first.getSymName() << " and @" << other.getSymName() << " " << what
+        << "; plans of one executable share state and data: " << advice
+        << "compile them separately (--schedule " << schedule.getSymName()
+        << ", --schedule " << otherSchedule.getSymName() << ")";
+    error.attachNote(mine->getLoc())
+        << "plan @" << first.getSymName() << " has this";
     return error;
   }
   LogicalResult compareStages();
+  LogicalResult compareState(StageOp mine, StageOp theirs);
 
   ExecutableOp op;
+  ScheduleOp schedule, otherSchedule;
   PlanOp first, other;
 };
+
+/// `sharded<weights, pieces = 2>`, or `no sharded`.
+std::string wordsForState(StageOp stage) {
+  auto sharded = stage.getSharded();
+  if (!sharded)
+    return "no `sharded`";
+  return ("`sharded<" + stringifyEnum(sharded->getState()) +
+          ", pieces = " + Twine(stage.getPieces()) + ">`")
+      .str();
+}
+
+/// `stage @s0`, or both if their names differ.
+std::string namesOf(StageOp mine, StageOp theirs) {
+  if (mine.getSymName() == theirs.getSymName())
+    return ("stage @" + mine.getSymName()).str();
+  return ("stages @" + mine.getSymName() + " and @" + theirs.getSymName())
+      .str();
+}
+
+/// How a stage takes its micro-batches.
+const char *wordsForTaking(StageOp stage) {
+  return stage.getDeals()
+             ? " gives each replica whole micro-batches, round-robin"
+             : " divides the samples of each micro-batch";
+}
 
 std::string iterationOf(PlanOp plan) {
   return (Twine(plan.getMicrobatches()) + " micro-batches of " +
@@ -80,6 +114,12 @@ LogicalResult Comparer::run() {
       first.getDType() != other.getDType() ||
       first.getResident() != other.getResident())
     return fail(first, other, "are for different targets");
+  if (first.getOptimizer() != other.getOptimizer())
+    return fail(first, other,
+                "use different optimizers, " +
+                    stringifyEnum(first.getOptimizer()) + " and " +
+                    stringifyEnum(other.getOptimizer()),
+                "write one optimizer(...) in both, or ");
   const int64_t mine = first.getSamplesOfMicrobatch(),
                 theirs = other.getSamplesOfMicrobatch();
   // Micro-batches of timed layers have no size.
@@ -97,32 +137,44 @@ LogicalResult Comparer::run() {
   return compareStages();
 }
 
+/// Whether both keep the state of a stage whole, or in the same shards.
+LogicalResult Comparer::compareState(StageOp mine, StageOp theirs) {
+  auto here = mine.getSharded(), there = theirs.getSharded();
+  if (bool(here) == bool(there) &&
+      (!here || (here->getState() == there->getState() &&
+                 mine.getPieces() == theirs.getPieces())))
+    return success();
+  return fail(mine, theirs,
+              "keep the state of " + namesOf(mine, theirs) +
+                  " differently, with " + wordsForState(mine) + " and " +
+                  wordsForState(theirs),
+              "write the same `sharded` in both, or ");
+}
+
 LogicalResult Comparer::compareStages() {
   SmallVector<StageOp, 0> mine = first.getStages(), theirs = other.getStages();
   for (auto [a, b] : llvm::zip(mine, theirs)) {
     if (a.getLayers() != b.getLayers())
-      return fail(a, b,
-                  "have different layers in stages @" + a.getSymName() +
-                      " and @" + b.getSymName());
+      return fail(a, b, "have different layers in " + namesOf(a, b));
     if (a.getRanks() != b.getRanks())
       return fail(a, b,
-                  "have stages @" + a.getSymName() + " and @" + b.getSymName() +
-                      " on different ranks: " + a.describeRanks() + ", and " +
-                      b.describeRanks());
+                  "have " + namesOf(a, b) + " on different ranks: " +
+                      a.describeRanks() + ", and " + b.describeRanks());
     if (a.getDeals() != b.getDeals())
       return fail(a, b,
-                  "deal micro-batches to the homes of stage @" +
-                      (a.getDeals() ? a : b).getSymName() +
-                      ", and divide the samples of each over those of @" +
-                      (a.getDeals() ? b : a).getSymName());
+                  "run the replicas of " + namesOf(a, b) + " differently: @" +
+                      first.getSymName() + wordsForTaking(a) + ", @" +
+                      other.getSymName() + wordsForTaking(b),
+                  "write `deal` in both or in neither, or ");
+    if (failed(compareState(a, b)))
+      return failure();
     for (auto [mine, theirs] :
          llvm::zip(a.sharesOf(first.getSamplesOfMicrobatch()),
                    b.sharesOf(other.getSamplesOfMicrobatch())))
       if (mine.samples * other.getSamplesOfMicrobatch() !=
           theirs.samples * first.getSamplesOfMicrobatch())
         return fail(a, b,
-                    "divide the samples of a micro-batch in stages @" +
-                        a.getSymName() + " and @" + b.getSymName() +
+                    "divide the samples of a micro-batch in " + namesOf(a, b) +
                         " differently over ranks: rank " + Twine(mine.rank) +
                         " has " + Twine(mine.samples) + " of " +
                         Twine(first.getSamplesOfMicrobatch()) + " and " +
@@ -133,13 +185,21 @@ LogicalResult Comparer::compareStages() {
     return fail(first, other,
                 "have different stages, " + Twine(mine.size()) + " and " +
                     Twine(theirs.size()));
+  const std::vector<std::vector<int32_t>> here = first.getInputs(),
+                                          there = other.getInputs();
+  for (size_t stage = 0; stage < here.size(); ++stage)
+    if (here[stage] != there[stage])
+      return fail(mine[stage], theirs[stage],
+                  "feed " + namesOf(mine[stage], theirs[stage]) +
+                      " from different stages",
+                  "write the same `from` in both, or ");
   return success();
 }
 
 } // namespace
 
 LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
-  PlanOp first;
+  ScheduleOp first;
   for (auto name : getSchedules().getAsRange<FlatSymbolRefAttr>()) {
     auto schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
         (*this)->getParentOp(), name);
@@ -158,8 +218,8 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
     if (!plan || !plan.lookupModel())
       return success();
     if (!first)
-      first = plan;
-    if (failed(Comparer(*this, first, plan).run()))
+      first = schedule;
+    if (failed(Comparer(*this, first, schedule).run()))
       return failure();
   }
   return success();

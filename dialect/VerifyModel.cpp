@@ -25,6 +25,39 @@ std::optional<ModelSizes> ModelOp::getSizes() {
   return std::nullopt;
 }
 
+LayerOp ModelOp::findLayerOfOneSize() {
+  const bool hasSizes = getSizes().has_value();
+  for (LayerOp layer : getLayers())
+    if (layer.getCustomAttr() || (hasSizes && layer.getSyntheticAttr()))
+      return layer;
+  return nullptr;
+}
+
+LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
+  LayerOp layer = model.findLayerOfOneSize();
+  if (!plan.getSamplesAttr() || !layer)
+    return success();
+  const int64_t samples = plan.getSamplesAttr().getInt();
+  const std::optional<ModelSizes> sizes = model.getSizes();
+  InFlightDiagnostic error = plan.emitError()
+                             << "plan @" << plan.getSymName()
+                             << " says how many samples a micro-batch has, but "
+                                "layers of model @"
+                             << model.getSymName() << " state their sizes for ";
+  if (sizes)
+    error << "the model's own batch of " << sizes->batch
+          << (sizes->batch == 1 ? " sample" : " samples");
+  else
+    error << "a micro-batch of the model's own";
+  error << ": leave out `samples(" << samples << ")`";
+  if (sizes && sizes->batch != samples)
+    error << ", or use a model with batch = " << samples
+          << " whose layers state their sizes for it";
+  error.attachNote(layer.getLoc())
+      << "layer @" << layer.getSymName() << " states its sizes";
+  return error;
+}
+
 /// A number of a Llama that is no size.
 static LogicalResult verifyReal(ModelOp op, StringRef name,
                                 const llvm::APFloat &value, double above,

@@ -317,20 +317,8 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
     return emitUnknown<ModelOp>(*this, "model", getModel());
-  // Timed layers alone state what all samples take, however many these are.
-  const bool hasSizes = model.getSizes().has_value();
-  auto statesSizes = [hasSizes](LayerOp layer) {
-    return (hasSizes && layer.getSyntheticAttr()) || layer.getCustomAttr();
-  };
-  if (getSamplesAttr() && llvm::any_of(model.getLayers(), statesSizes))
-    return emitError()
-               .append("plan @", getSymName(),
-                       " says how many samples a micro-batch has, but layers "
-                       "of model @",
-                       model.getSymName(),
-                       " state their sizes for the model's own")
-               .attachNote(model.getLoc())
-           << "model @" << model.getSymName() << " is here";
+  if (failed(verifySamples(*this, model)))
+    return failure();
   auto cluster =
       tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr());
   if (!cluster)

@@ -108,16 +108,23 @@ FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
     return executable.emitError()
                .append("iterations of schedule @", written.getSymName(),
                        " overlap; an adaptive executable changes its schedule "
-                       "between iterations, so its schedules end each of them")
+                       "between iterations, so its schedules end each of them: "
+                       "use one that drains, such as family<\"1f1b\">, or "
+                       "compile it without --adaptive")
                .attachNote(written.getLoc())
            << "this is the schedule";
   PlanOp plan = written.lookupPlan();
-  if (plan.getHomes().areSharded())
-    return executable.emitError()
-               .append("stages of plan ", written.getPlanAttr(),
-                       " are sharded; an adaptive executable takes whole state")
-               .attachNote(plan.getLoc())
-           << "this is the plan";
+  for (StageOp stage : plan.getStages())
+    if (stage.getSharded())
+      return stage.emitError()
+                 .append("stage @", stage.getSymName(),
+                         " is sharded; an adaptive executable keeps state "
+                         "whole on each rank: leave out `sharded`, or compile "
+                         "schedule @",
+                         written.getSymName(), " without --adaptive")
+                 .attachNote(executable.getLoc())
+             << "executable @" << executable.getSymName()
+             << " chooses among candidates";
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();

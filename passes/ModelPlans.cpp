@@ -188,8 +188,11 @@ PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
   plan.setSymName(
       (base.getSymName() + "_" + std::to_string(made.size())).str());
   plan.setMicrobatches(samples / microbatchSamples);
-  // A model of timed layers alone has no samples.
-  if (base.lookupModel().getSizes() || microbatchSamples > 1)
+  // A model of timed layers alone has no samples, and one with layers of one
+  // size has its own.
+  ModelOp model = base.lookupModel();
+  if (!model.findLayerOfOneSize() &&
+      (model.getSizes() || microbatchSamples > 1))
     plan.setSamplesAttr(builder.getI64IntegerAttr(microbatchSamples));
   plan.getBody().front().clear();
   return plan;
@@ -213,12 +216,9 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   ChainProblem chain;
   chain.name = base.getSymName().str();
   chain.microbatches = static_cast<int32_t>(plan.getMicrobatches());
-  // A custom layer takes whole micro-batches.
+  // A layer of one size takes whole micro-batches.
   chain.samples =
-      llvm::any_of(layers,
-                   [](LayerOp layer) { return bool(layer.getCustomAttr()); })
-          ? 1
-          : microbatchSamples;
+      plan.lookupModel().findLayerOfOneSize() ? 1 : microbatchSamples;
   takeCluster(plan, *problem, chain);
   const std::vector<int64_t> speeds = flopsPerUsOf(plan);
   const int64_t slowest =
@@ -291,7 +291,10 @@ Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
         plan, s,
         ArrayRef<LayerOp>(layers).slice(stage.first, stage.end - stage.first),
         stage.first, stage.ranks, wanted.samples, wanted.recomputes);
-  if (failed(verify(plan)) || failed(checkLayerSizes(plan.lookupModel(), plan)))
+  // The verifier of the plan leaves out what it uses outside of it.
+  SymbolTableCollection tables;
+  if (failed(verify(plan)) || failed(plan.verifySymbolUses(tables)) ||
+      failed(checkLayerSizes(plan.lookupModel(), plan)))
     return *refusals.fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {

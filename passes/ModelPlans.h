@@ -14,7 +14,9 @@ namespace rondo::pipe {
 /// The plans of a plan's model on its cluster, for planModel(). The plan has
 /// all layers in one stage. The others are written behind it in the module,
 /// with costs and buffers; where there is none, no error is emitted. `samples`
-/// are those of an iteration.
+/// are those of an iteration. If the model has layers of one size, see
+/// ModelOp::findLayerOfOneSize(), micro-batches have as many samples as its
+/// batch, whatever a plan of the space says, and each stage is on one rank.
 class ModelPlans {
 public:
   ModelPlans(PlanOp base, int64_t samples) : base(base), samples(samples) {}

@@ -40,7 +40,8 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
       return schedule.emitError()
                  .append("iterations of @", schedule.getSymName(),
                          " overlap; programs on GPUs run one iteration at a "
-                         "time")
+                         "time: compile for target cpu, or use a schedule "
+                         "that drains, such as family<\"1f1b\">")
                  .attachNote(plan.getLoc())
              << "this is the plan, whose target is cuda";
     FailureOr<Problem> problem = buildProblem(schedule);

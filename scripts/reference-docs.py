@@ -10,6 +10,7 @@ BUILD is the build folder, by default build/.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -30,8 +31,11 @@ def generate(source, options):
     )
     if done.returncode != 0:
         sys.exit(f"mlir-tblgen cannot read {source}:\n{done.stderr}")
-    # Each output repeats the note that it must not be edited.
-    return done.stdout.partition("\n")[2].lstrip()
+    # Each output repeats the note that it must not be edited. The check of the
+    # next word is no part of the syntax.
+    check = r'`` custom<Next>\("[^"]*", "[^"]*"\)'
+    text = re.sub(rf"\s+{check}$|{check} ", "", done.stdout, flags=re.MULTILINE)
+    return text.partition("\n")[2].lstrip()
 
 
 def written(build, name):

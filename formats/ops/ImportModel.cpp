@@ -96,7 +96,8 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
                                                 pipe::TargetAttr target,
                                                 StringRef planName) {
   OpBuilder builder = OpBuilder::atBlockEnd(model->getBlock());
-  Location loc = builder.getUnknownLoc();
+  // Errors about the plan are about the model.
+  Location loc = model.getLoc();
   auto name = [&](const Twine &text) { return builder.getStringAttr(text); };
   auto reference = [&](StringAttr text) {
     return FlatSymbolRefAttr::get(text);

@@ -26,8 +26,8 @@ tryBaseline(const ModelSpace &space, const Baseline &baseline, int64_t samples,
   const BaselinePlan found = baseline.plan(*problem, PlanEvaluator::OneFOneB);
   if (!found.plan)
     return {};
-  Result<LaidPlan> laid =
-      space.make(modelPlanOf(*found.plan, samples, recomputes));
+  Result<LaidPlan> laid = space.make(
+      modelPlanOf(*found.plan, samples, problem->samples, recomputes));
   if (!std::holds_alternative<LaidPlan>(laid))
     return {};
   return tryPlan(std::move(std::get<LaidPlan>(laid)),

@@ -94,7 +94,7 @@ ModelPlan Planner::givenPlan(const ChainProblem &chain,
   const auto stages = static_cast<int32_t>(options.begins.size()),
              groups = stages / options.givenChunks;
   const auto ranks = static_cast<int32_t>(
-      std::min<int64_t>(space.ranks / groups, proposal.samples));
+      std::min<int64_t>(space.ranks / groups, chain.samples));
   const std::vector<int32_t> order = deviceOrders(chain).front();
   ModelPlan plan;
   plan.samples = proposal.samples;
@@ -171,8 +171,8 @@ bool Planner::propose(const Proposal &proposal) {
         result.refused.emplace_back(proposal.samples, describe(*found.fault));
       return false;
     }
-    const ModelPlan plan =
-        modelPlanOf(*found.plan, proposal.samples, proposal.recomputes);
+    const ModelPlan plan = modelPlanOf(*found.plan, proposal.samples,
+                                       chain.samples, proposal.recomputes);
     const bool wasSeen = isSeen(plan);
     const PlanTrial *trial = offer(plan);
     if (trial && trial->fits())
@@ -311,7 +311,7 @@ void Planner::offerFastest() {
   for (int64_t samples : microbatchSizes(space, options))
     if (!isOver())
       offer(modelPlanOf({{0, space.layers, {space.fastestRank}}}, samples,
-                        std::vector<bool>(space.layers)));
+                        /*maxReplicas=*/1, std::vector<bool>(space.layers)));
 }
 
 ModelPlannerResult Planner::run() {

@@ -69,9 +69,11 @@ ModelPlannerResult planModel(const ModelSpace &space,
 std::vector<int64_t> microbatchSizes(const ModelSpace &space,
                                      const ModelPlannerOptions &options);
 
-/// The plan of a chain planner. Ranks beyond a micro-batch's samples stay idle.
+/// The plan of a chain planner for micro-batches of `microbatchSamples`. A
+/// stage has at most `maxReplicas` ranks, 1 to `microbatchSamples`; further
+/// ranks stay idle.
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
-                      std::vector<bool> recomputes);
+                      int64_t maxReplicas, std::vector<bool> recomputes);
 
 /// The same groups with `chunks` stages each, cut so that the busiest rank has
 /// the least work; nothing if there are too few layers or the layers do not

@@ -19,6 +19,7 @@ int32_t ModelPlan::numRanks() const {
 }
 
 ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
+                             int64_t maxReplicas,
                              std::vector<bool> recomputes) {
   ModelPlan plan;
   plan.samples = microbatchSamples;
@@ -29,8 +30,8 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
     added.end = stage.end;
     added.ranks = stage.devices;
     std::sort(added.ranks.begin(), added.ranks.end());
-    if (static_cast<int64_t>(added.ranks.size()) > microbatchSamples)
-      added.ranks.resize(microbatchSamples);
+    if (static_cast<int64_t>(added.ranks.size()) > maxReplicas)
+      added.ranks.resize(maxReplicas);
   }
   return plan;
 }

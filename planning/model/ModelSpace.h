@@ -71,7 +71,8 @@ struct ModelSpace {
   /// By layer: whether recomputation is worth a thought.
   std::vector<bool> mayRecompute;
   /// What the chain planner is given for micro-batches of so many samples.
-  /// `microbatchSamples` divides `samples`.
+  /// `microbatchSamples` divides `samples`. ChainProblem::samples is the
+  /// maximum number of replicas of a stage.
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
                                      const std::vector<bool> &recomputes)>
       chain;

@@ -178,7 +178,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{the homes of stage @s0 take 5 samples of a micro-batch together, which has 4}}
+  // expected-error @+1 {{the replicas of stage @s0 take 5 samples of a micro-batch together, which has 4: write numbers with that sum, as in `on [0: 2, 2: 2]`}}
   pipe.stage @s0 [@l0] on [0: 3, 2: 2]
   pipe.stage @s1 [@l1] on 1
 }
@@ -192,7 +192,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{the homes of stage @s0 take 3 samples of a micro-batch together, which has 4}}
+  // expected-error @+1 {{the replicas of stage @s0 take 3 samples of a micro-batch together, which has 4: write numbers with that sum, as in `on [0: 4]`}}
   pipe.stage @s0 [@l0] on [0: 3]
   pipe.stage @s1 [@l1] on 1
 }
@@ -206,7 +206,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{stage @s0 divides the samples of a micro-batch, but plan @step does not say how many these are: write samples(2) behind its number of micro-batches}}
+  // expected-error @+1 {{stage @s0 divides the samples of a micro-batch, but plan @step does not say how many these are: write samples(2) after its number of micro-batches}}
   pipe.stage @s0 [@l0] on [0, 2]
   pipe.stage @s1 [@l1] on 1
 }
@@ -220,7 +220,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{stage @s0 divides the samples of a micro-batch, but plan @step does not say how many these are: write samples(4) behind its number of micro-batches}}
+  // expected-error @+1 {{stage @s0 divides the samples of a micro-batch, but plan @step does not say how many these are: write samples(4) after its number of micro-batches}}
   pipe.stage @s0 [@l0] on [0: 3, 2: 1]
   pipe.stage @s1 [@l1] on 1
 }
@@ -234,7 +234,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{the 4 samples of a micro-batch cannot be divided equally over the 3 homes of stage @s0: write the samples of each, as in `on [0: 2, 2: 1, 3: 1]`}}
+  // expected-error @+1 {{the 4 samples of a micro-batch cannot be divided equally over the 3 replicas of stage @s0: write the samples of each, as in `on [0: 2, 2: 1, 3: 1]`}}
   pipe.stage @s0 [@l0] on [0, 2, 3]
   pipe.stage @s1 [@l1] on 1
 }
@@ -248,7 +248,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @step is here}}
 pipe.plan @step of @timed on @lab microbatches(8) samples(1) {
-  // expected-error @+1 {{stage @s0 has 2 homes, which cannot share a micro-batch of 1 sample: each takes at least 1, and the most is 1048576}}
+  // expected-error @+1 {{stage @s0 has 2 replicas, which cannot share a micro-batch of 1 sample, because each takes at least 1: write samples(2) or more, or write `on [0, 2] deal`, or put the stage on one rank}}
   pipe.stage @s0 [@l0] on [0, 2]
   pipe.stage @s1 [@l1] on 1
 }
@@ -264,6 +264,129 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 }
 pipe.plan @step of @gpt on @lab microbatches(8) {
   pipe.stage @s0 [@wte] on [0, 1]
-  // expected-error @+1 {{stage @s1 has 2 homes, but the body of layer @own takes whole micro-batches only}}
+  // expected-error @+1 {{stage @s1 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] deal`, or put the stage on one rank}}
   pipe.stage @s1 [@own, @lm_head] on [0, 1]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @own is here}}
+  pipe.layer @own custom<body = "own">
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 2 replicas that divide the samples of each micro-batch, since it is sharded, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or leave out `sharded` and write `on [0, 1] deal`, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @own, @lm_head] on [0, 1] sharded<weights>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @own is here}}
+  pipe.layer @own custom<body = "own">
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] deal`, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @own, @lm_head] on [0: 3, 1: 1]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @own is here}}
+  pipe.layer @own custom<body = "own">
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has 3 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @own, @lm_head] on [0, 1, 2]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 2 replicas, which cannot share a micro-batch of 1 sample, because each takes at least 1: write samples(2) or more, or leave out `sharded` and write `on [0, 1] deal`, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1] sharded<weights>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 2> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 4 replicas, which cannot share a micro-batch of 2 samples, because each takes at least 1: write samples(4) or more, or list 2 ranks or fewer}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 3> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 4 replicas, which cannot share a micro-batch of 3 samples, because each takes at least 1: write samples(4) or more, or list 2 ranks}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights, pieces = 2>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 2> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has 3 replicas, which cannot share a micro-batch of 2 samples, because each takes at least 1: write samples(3) or more, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @own custom<body = "own">
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has 2 replicas, which cannot share a micro-batch of 1 sample, because each takes at least 1: use a model with batch = 2 or more, or write `on [0, 1] deal`, or put the stage on one rank}}
+  pipe.stage @s0 [@wte] on [0, 1]
+  pipe.stage @s1 [@own, @lm_head] on 2
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @m {
+  pipe.layer @own custom<body = "own">
+  pipe.layer @timed synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @m on @lab microbatches(8) {
+  pipe.stage @s0 [@own] on 0
+  // expected-error @+1 {{stage @s1 divides the samples of a micro-batch, but layers of model @m state their sizes for whole micro-batches: write `on [0, 1] deal`, or put the stage on one rank}}
+  pipe.stage @s1 [@timed] on [0, 1]
 }

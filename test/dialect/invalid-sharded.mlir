@@ -3,7 +3,7 @@
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) {
-  // expected-error@+1 {{stage @s0 has its state in 1 piece, but 1 home: groups of 2 or more must divide them; list 2 ranks or more, or leave `sharded` out}}
+  // expected-error@+1 {{stage @s0 has its state in 1 shard, but 1 replica: groups of 2 or more must divide them; list 2 ranks or more, or leave out `sharded`}}
   pipe.stage @s0 [@l0] on 0 sharded<weights>
 }
 
@@ -12,7 +12,7 @@ pipe.plan @step of @toy on @two microbatches(2) {
 pipe.cluster @three { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @three microbatches(2) samples(3) {
-  // expected-error@+1 {{stage @s0 has its state in 2 pieces, but 3 homes: groups of 2 or more must divide them}}
+  // expected-error@+1 {{stage @s0 has its state in 2 shards, but 3 replicas: groups of 2 or more must divide them; leave out `pieces` for one shard on each rank, or write a number that divides them}}
   pipe.stage @s0 [@l0] on [0, 1, 2] sharded<gradients, pieces = 2>
 }
 
@@ -21,7 +21,7 @@ pipe.plan @step of @toy on @three microbatches(2) samples(3) {
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) {
-  // expected-error@+1 {{stage @s0 is sharded, but deals whole micro-batches to its homes; those of a group gather together, so leave out `deal`}}
+  // expected-error@+1 {{stage @s0 is sharded, but deals whole micro-batches to its replicas; those of a group gather together, so leave out `deal` or `sharded`}}
   pipe.stage @s0 [@l0] on [0, 1] deal sharded<weights>
 }
 

@@ -31,3 +31,146 @@ pipe.clutser @lab { pipe.device @d0 }
 
 // expected-error @+1 {{unknown op}}
 pipe.orchestra @lab { pipe.device @d0 }
+
+// -----
+
+// Words of an op that are out of order or appear twice.
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute, from, costs, buffers}}
+  pipe.stage @s1 [@l1] on 1 from [@s0] recompute
+}
+
+// -----
+
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{'deal' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute}}
+  pipe.stage @s1 [@l1] on [1, 2] sharded<weights> deal
+}
+
+// -----
+
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute}}
+  pipe.stage @s1 [@l1] recompute on 1
+}
+
+// -----
+
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order}}
+  pipe.stage @s1 [@l1] on 1 recompute recompute [@l1]
+}
+
+// -----
+
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{expected a list of names: write [@a, @b]}}
+  pipe.stage @s1 on 1 [@l1]
+}
+
+// -----
+
+// expected-error @+1 {{'samples' of pipe.plan appears twice or out of order; expected order: of, on, microbatches, samples, target, optimizer, {...}}}
+pipe.plan @p of @m on @c microbatches(2) optimizer(sgd) samples(4) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+// expected-error @+1 {{'on' of pipe.plan appears twice or out of order; expected order: of, on, microbatches}}
+pipe.plan @p on @c of @m microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+// expected-error @+1 {{'optimizer' of pipe.plan appears twice or out of order}}
+pipe.plan @p of @m on @c microbatches(2) { pipe.stage @s0 [@l0] on 0 } optimizer(sgd)
+
+// -----
+
+// expected-error @+1 {{'channels' of pipe.cluster appears twice or out of order; expected order: channels, link, {...}}}
+pipe.cluster @c link<latency_ns = 1> channels<rendezvous> { pipe.device @d0 }
+
+// -----
+
+// expected-error @+1 {{'gpt' of pipe.model appears twice or out of order; expected order: gpt or llama, {...}}}
+pipe.model @m { pipe.layer @l0 custom<body = "l"> } gpt<vocab = 1>
+
+// -----
+
+// expected-error @+1 {{'family' of pipe.schedule appears twice or out of order; expected order: of, family, search, found, versions, gathers, accumulate, norm, clip, claims, {...}}}
+pipe.schedule @a of @p norm(none) family<"1f1b">
+
+// -----
+
+// expected-error @+1 {{'of' of pipe.executable appears twice or out of order; expected order: of, adaptive}}
+pipe.executable @e of [@a] adaptive<candidates = 2> of [@b]
+
+// -----
+
+pipe.schedule @a of @p {
+  pipe.rank 0 {
+    // expected-error @+1 {{'count' of pipe.backward appears twice}}
+    pipe.backward @s0[0] count(2) count(2)
+  }
+}
+
+// -----
+
+pipe.schedule @a of @p {
+  pipe.rank 0 {
+    // expected-error @+1 {{unknown word 'twice' in pipe.forward, which takes no further words}}
+    pipe.forward @s0[0] twice
+  }
+}
+
+// -----
+
+// A misspelt word of an op, and one that is none.
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{unknown word 'recompte' in pipe.stage; did you mean recompute?}}
+  pipe.stage @s1 [@l1] on 1 recompte
+}
+
+// -----
+
+// expected-error @+1 {{unknown word 'optimiser' in pipe.plan; did you mean optimizer?}}
+pipe.plan @p of @m on @c microbatches(2) optimiser(sgd) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.plan @p of @m on @c microbatches(2) {
+  // expected-error @+1 {{unknown word 'quickly' in pipe.stage; expected order of its words: on, deal or sharded}}
+  pipe.stage @s1 [@l1] on 1 quickly
+}
+
+// -----
+
+// expected-error @+1 {{unknown word 'memory_bytes' in pipe.device; figures are written in <...>, as in <memory_bytes = 1>}}
+pipe.cluster @c { pipe.device @d0 memory_bytes = 8 }
+
+// -----
+
+pipe.schedule @a of @p {
+  pipe.rank 0 {
+    // expected-error @+1 {{unknown word 'steps' in pipe.for; did you mean step?}}
+    pipe.for %i = 0 to 4 steps 2 { pipe.forward @s0[%i] }
+  }
+}
+
+// -----
+
+// An op without its dialect.
+pipe.plan @p of @m on @c microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+  // expected-error @+1 {{unknown op 'stage'; did you mean pipe.stage?}}
+  stage @s1 [@l1] on 1
+}
+
+// -----
+
+// expected-error @+1 {{unknown op 'device'; did you mean pipe.device?}}
+pipe.cluster @c { device @d0 }
+
+// -----
+
+// What may follow an op.
+pipe.cluster @c { pipe.device @d0 loc("here") } loc("there")
+module @after { }

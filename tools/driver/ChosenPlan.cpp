@@ -3,7 +3,12 @@
 
 #include "tools/driver/ChosenPlan.h"
 
+#include "passes/Pipelines.h"
+
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace llvm;
 
@@ -32,6 +37,27 @@ ChosenPlan moduleOfPlan(pipe::PlanOp chosen, StringRef planName,
     stage.removeBuffersAttr();
   }
   return result;
+}
+
+Error checkChosen(mlir::ModuleOp module) {
+  std::string fault;
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        if (fault.empty() &&
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          fault = diagnostic.str();
+        return mlir::success();
+      });
+  // The passes add costs, which are not written.
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  mlir::PassManager passes(module.getContext());
+  pipe::buildVerifyPipeline(passes);
+  if (succeeded(mlir::verify(*copy)) && succeeded(passes.run(*copy)))
+    return Error::success();
+  return createStringError(inconvertibleErrorCode(),
+                           "internal error: the plan that was found is not "
+                           "legal: " +
+                               Twine(fault) + "; nothing was written");
 }
 
 } // namespace rondo::driver

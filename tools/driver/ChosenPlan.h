@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
 
 namespace rondo::driver {
 
@@ -22,6 +23,11 @@ struct ChosenPlan {
 /// layers.
 ChosenPlan moduleOfPlan(pipe::PlanOp chosen, llvm::StringRef planName,
                         llvm::StringRef modelName);
+
+/// Checks a module that is about to be written as `rondo compile` checks it, up
+/// to and without its programs. The error is about Rondo, which made the
+/// module.
+llvm::Error checkChosen(mlir::ModuleOp module);
 
 } // namespace rondo::driver
 

@@ -197,15 +197,19 @@ int checkDType(pipe::Target target, pipe::DType dtype) {
                      ": leave out --dtype, or add --target=cuda");
 }
 
+int Emission::chooseOptimizer() {
+  if (!request.optimizer)
+    return Success;
+  pipe::SetOptimizerOptions options;
+  options.optimizer = *request.optimizer;
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createSetOptimizer(options));
+      })))
+    return file.exitCode();
+  return Success;
+}
+
 int Emission::chooseTarget() {
-  if (request.optimizer) {
-    pipe::SetOptimizerOptions options;
-    options.optimizer = *request.optimizer;
-    if (failed(file.run([&](mlir::OpPassManager &passes) {
-          passes.addPass(pipe::createSetOptimizer(options));
-        })))
-      return file.exitCode();
-  }
   if (!request.target && !request.dtype)
     return Success;
   if (request.target) {
@@ -232,8 +236,12 @@ int Emission::read() {
   if (!request.scheduleName.empty() && hasEmptyName(request.scheduleName))
     return reportUsage("--schedule is '" + request.scheduleName +
                        "', which has an empty name; it takes NAME[,NAME...]");
-  if (failed(file.read(request.input)) ||
-      !(request.scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
+  if (failed(file.read(request.input)))
+    return Failure;
+  // Before the plans of several schedules are compared.
+  if (int code = chooseOptimizer())
+    return code;
+  if (!(request.scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;
   if (int code = chooseTarget())
     return code;

@@ -103,6 +103,7 @@ private:
   void keepOnly(llvm::ArrayRef<pipe::ScheduleOp> chosen);
   mlir::LogicalResult shareState(llvm::ArrayRef<pipe::ScheduleOp> chosen,
                                  pipe::AdaptiveAttr adaptive);
+  int chooseOptimizer();
   int chooseTarget();
 
   const EmissionRequest request;

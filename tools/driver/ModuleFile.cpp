@@ -21,32 +21,25 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-/// If a part of an op is misspelt or comes late, it is read as the next op.
-static void noteMistypedWord(StringRef fault) {
-  if (fault == "constant too large for index") {
-    reportNote("a number in brackets is at most " + Twine(pipe::maxLoopBound));
-    return;
-  }
-  if (!fault.consume_front("custom op '"))
-    return;
-  auto [word, rest] = fault.split("'");
-  if (word.contains('.') || !rest.starts_with(" is unknown"))
-    return;
-  const StringRef parts[] = {"accumulate", "arena",  "buffers", "channels",
-                             "costs",      "family", "found",   "gpt",
-                             "link",       "llama",  "search",  "target"};
-  const StringRef inOrder[] = {"family",   "search",  "found",
-                               "versions", "gathers", "accumulate",
-                               "norm",     "clip",    "claims"};
-  if (is_contained(inOrder, word)) {
-    reportNote("'" + word +
-               "' stands once, and not behind what comes after it in this "
-               "order of the parts of a pipe.schedule: " +
-               join(ArrayRef<StringRef>(inOrder), ", "));
-    return;
-  }
-  if (std::string meant = didYouMean(word, parts); !meant.empty())
-    reportNote("'" + word + "' is not part of the op before it" + meant);
+/// What MLIR's parser reports of an op that no dialect has, in words of the
+/// language; empty for other faults.
+static std::string wordsForUnknownOp(StringRef fault,
+                                     mlir::MLIRContext &context) {
+  StringRef name;
+  if (fault.consume_front("custom op '") && fault.contains("' is unknown"))
+    name = fault.split("'").first;
+  else if (fault.consume_front("Dialect `"))
+    name = fault.split("custom op '").second.split("'").first;
+  if (name.empty())
+    return "";
+  SmallVector<StringRef> known;
+  for (mlir::RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("pipe"))
+    known.push_back(op.getStringRef());
+  const std::string withDialect = ("pipe." + name).str();
+  return ("unknown op '" + name + "'" +
+          didYouMean(name.contains('.') ? name : StringRef(withDialect), known))
+      .str();
 }
 
 ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
@@ -121,15 +114,21 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
       &context, [&](mlir::Diagnostic &diagnostic) {
         bool isError =
             diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-        bool isRepeated = isError && hasError;
-        if (isError && !hasError)
-          first = diagnostic.str();
-        hasError |= isError;
-        return mlir::success(isRepeated);
+        if (!isError || hasError)
+          return mlir::success(isError);
+        hasError = true;
+        first = diagnostic.str();
+        const std::string unknown = wordsForUnknownOp(first, context);
+        if (unknown.empty())
+          return mlir::failure();
+        // Without its note, which is about dialects.
+        source.handler->emitDiagnostic(diagnostic.getLocation(), unknown,
+                                       mlir::DiagnosticSeverity::Error);
+        return mlir::success();
       });
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(source.manager, &context);
-  if (!module)
-    noteMistypedWord(first);
+  if (!module && first == "constant too large for index")
+    reportNote("a number in brackets is at most " + Twine(pipe::maxLoopBound));
   if (!module && path != "-" && !path.ends_with(".mlir"))
     reportNote("plans are in .mlir files (docs/language.md), and this is '" +
                path + "'");

@@ -16,6 +16,7 @@
 #include "tools/driver/MeasuredCosts.h"
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/Outputs.h"
+#include "tools/driver/PlannedModel.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 
@@ -32,6 +33,8 @@ constexpr int64_t usualTimeLimitMs = 20000, usualRows = 8;
 struct Request {
   std::string model, cluster, output;
   int64_t samples = 0, rows = usualRows;
+  /// Layers of the model state their sizes for one size of micro-batches.
+  bool isOfOneSize = false;
   pipe::Target target = pipe::Target::Cpu;
   pipe::DType dtype = pipe::DType::Fp32;
   int64_t timeLimitMs = usualTimeLimitMs;
@@ -219,7 +222,7 @@ int findOnly(ModuleFile &file, const Request &request, StringRef what, Op &op) {
       Twine(all.size()) + " pipe." + what + "; plan needs one");
 }
 
-/// The module of the best plan, with its schedule.
+/// The module of the best plan, with its schedule. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
                                            const PlanTrial &best) {
   auto [module, plan] = moduleOfPlan(chosen, "plan", chosen.getModel());
@@ -249,8 +252,13 @@ int writeBest(const Request &request, pipe::PlanOp chosen,
               const PlanTrial &best) {
   if (request.output.empty())
     return Success;
+  mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(chosen, best);
+  if (!module)
+    return Failure;
+  if (Error error = checkChosen(*module))
+    return reportError(toString(std::move(error)));
   Error error = writeFile(request.output, [&](raw_ostream &os) {
-    formats::printOps(*moduleOf(chosen, best), os);
+    formats::printOps(*module, os);
     return Error::success();
   });
   if (error)
@@ -291,7 +299,7 @@ int reportNone(const Request &request, const ModelPlannerResult &result) {
       "devices of " + formatBytes(device + nearest.missingBytes) + " would do";
   if (request.options.recompute == RecomputeChoice::None)
     advice += "; so may --recompute auto";
-  if (!request.options.microbatchSamples.empty() &&
+  if (!request.isOfOneSize && !request.options.microbatchSamples.empty() &&
       !is_contained(request.options.microbatchSamples, 1))
     advice += "; so may smaller micro-batches (--microbatch-samples)";
   reportNote(advice + "; so may more devices");
@@ -343,17 +351,17 @@ int planModelFiles(const Arguments &arguments) {
     return code;
   if (int code = findOnly(file, request, "cluster", cluster))
     return code;
-  if (!model.getSizes() && request.options.microbatchSamples.size() != 1)
-    return reportUsage("the layers of @" + model.getSymName() +
-                       " state times of a micro-batch; --microbatch-samples N "
-                       "says how many samples that has, such as the batch of "
-                       "a profile");
+  request.isOfOneSize = bool(model.findLayerOfOneSize());
+  if (int code = keepModelBatch(model, request.samples,
+                                request.options.microbatchSamples))
+    return code;
+  noteGraphs(file, model);
   pipe::PlanOp base = formats::addPlanOfAllLayers(
       model, cluster,
       pipe::TargetAttr::get(model.getContext(), request.target, request.dtype,
                             /*resident=*/0),
       "plan_of_all");
-  if (failed(pipe::checkLayerSizes(model, base)))
+  if (failed(pipe::checkLayerSizes(model, base)) || failed(checkModel(base)))
     return Failure;
   if (const std::vector<std::string> paths = arguments.all("costs");
       !paths.empty() && !applyLayerCosts(base, paths))

@@ -59,7 +59,7 @@ private:
 } // namespace
 
 /// A module with only the candidate's model, cluster, plan and schedule, under
-/// their names in the file.
+/// their names in the file. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 PlanSearchRun::moduleOf(const PlanCandidate &best) {
   const StringRef planName = base.getSymName();
@@ -166,9 +166,17 @@ void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
 int PlanSearchRun::write(const PlanCandidate &best) {
   const Problem &problem = best.plan->problem;
   const std::string &problemOutput = request.problemOutput;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  if (isModule()) {
+    module = moduleOf(best);
+    if (!module)
+      return Failure;
+    if (Error error = checkChosen(*module))
+      return reportError(toString(std::move(error)));
+  }
   Error error = writeFile(request.output, [&](raw_ostream &os) -> Error {
-    if (isModule()) {
-      moduleOf(best)->print(os);
+    if (module) {
+      module->print(os);
       return Error::success();
     }
     json::SearchRecord record = request.search.recordOf(*best.found);

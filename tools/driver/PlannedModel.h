@@ -1,0 +1,33 @@
+//===- PlannedModel.h - Whether a model can be planned ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TOOLS_DRIVER_PLANNEDMODEL_H
+#define RONDO_TOOLS_DRIVER_PLANNEDMODEL_H
+
+#include "tools/driver/ModuleFile.h"
+
+#include "dialect/Pipe.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo::driver {
+
+/// Keeps to the model's own batch if layers state their sizes for that: then
+/// `microbatchSamples` becomes this size. Refuses sizes and an iteration's
+/// `samples` that do not agree with it. Returns the exit code.
+int keepModelBatch(pipe::ModelOp model, int64_t samples,
+                   std::vector<int64_t> &microbatchSamples);
+
+/// Reports what is wrong with every plan of the model on its target.
+/// `allLayers` has all layers in one stage; other plans of its module do not
+/// matter.
+mlir::LogicalResult checkModel(pipe::PlanOp allLayers);
+
+/// Prints a note for each plan of the model whose stages form a graph, which
+/// `rondo plan` does not keep.
+void noteGraphs(ModuleFile &file, pipe::ModelOp model);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_PLANNEDMODEL_H
