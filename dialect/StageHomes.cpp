@@ -3,6 +3,8 @@
 
 #include "dialect/SourceRules.h"
 
+#include "kinds/Counts.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -60,7 +62,7 @@ void StageOp::setBuffersByHome(ArrayRef<BuffersAttr> buffers) {
 }
 
 std::string StageOp::describeRanks() {
-  std::string text = getRanks().size() == 1 ? "rank" : "ranks";
+  std::string text = nounFor(getRanks().size(), "rank");
   for (auto [home, rank] : llvm::enumerate(getRanks())) {
     const bool isLast = home + 1 == getRanks().size();
     text += home == 0 ? " " : isLast ? " and " : ", ";
@@ -129,8 +131,7 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
     if (pieces < 2 || homes % pieces != 0)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " has its state in "
-             << pieces << (pieces == 1 ? " piece" : " pieces") << ", but "
-             << homes << (homes == 1 ? " home" : " homes")
+             << countOf(pieces, "piece") << ", but " << countOf(homes, "home")
              << ": groups of 2 or more must divide them"
              << (homes == 1 ? "; list 2 ranks or more, or leave `sharded` out"
                             : "");
@@ -139,8 +140,7 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
     if (buffers.size() != homes)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " lists buffers of "
-             << buffers.size() << (buffers.size() == 1 ? " home" : " homes")
-             << ", but it has " << homes;
+             << countOf(buffers.size(), "home") << ", but it has " << homes;
   return success();
 }
 
@@ -207,7 +207,7 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
   if (samples > rondo::maxSamples || samples < homes)
     return refuse("stage @" + stage.getSymName() + " has " + Twine(homes) +
                   " homes, which cannot share a micro-batch of " +
-                  Twine(samples) + (samples == 1 ? " sample" : " samples") +
+                  countOf(samples, "sample") +
                   ": each takes at least 1, and the most is " +
                   Twine(rondo::maxSamples) +
                   "; `deal` behind the ranks deals them whole micro-batches");

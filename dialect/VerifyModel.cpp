@@ -3,6 +3,8 @@
 
 #include "dialect/SourceRules.h"
 
+#include "kinds/Counts.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -239,10 +241,8 @@ static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
   for (auto [name, list] : lists) {
     if (list.size() != samples.size())
       return op.emitError()
-             << name << " has " << list.size()
-             << (list.size() == 1 ? " time" : " times") << " for "
-             << samples.size() << (samples.size() == 1 ? " number" : " numbers")
-             << " of samples (samples)";
+             << name << " has " << countOf(list.size(), "time") << " for "
+             << countOf(samples.size(), "number") << " of samples (samples)";
     for (int64_t ns : list)
       if (failed(verifyFigures(op, Figure{name, ns})))
         return failure();

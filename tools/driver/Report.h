@@ -4,6 +4,8 @@
 #ifndef RONDO_TOOLS_DRIVER_REPORT_H
 #define RONDO_TOOLS_DRIVER_REPORT_H
 
+#include "kinds/Counts.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
 
@@ -18,8 +20,6 @@ int reportError(const llvm::Twine &message);
 int reportUsage(const llvm::Twine &message);
 void reportNote(const llvm::Twine &message);
 
-/// `1 rank`, `2 ranks`.
-std::string countOf(int64_t count, const char *noun);
 /// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three decimals.
 std::string formatNs(int64_t ns);
 /// `12 FLOP`, `3.5 GFLOP`: up to three decimals.
