@@ -5,6 +5,7 @@
 
 #include "formats/json/LinkMessages.h"
 #include "formats/json/ScheduleMetadata.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -81,11 +82,10 @@ std::string laterElement(const Value &value, std::string &storage) {
 
 /// What a schedule may name, for messages.
 std::string knownActions(const Problem &problem, bool isStep) {
-  const std::string stages = std::to_string(problem.numStages()) + " stages";
-  return isStep ? stages + " with " + std::to_string(problem.iterations) +
-                      (problem.iterations == 1 ? " step each" : " steps each")
-                : stages + " and " + std::to_string(problem.microbatches) +
-                      " micro-batches";
+  const std::string stages = countOf(problem.numStages(), "stage");
+  return isStep
+             ? stages + " with " + countOf(problem.iterations, "step") + " each"
+             : stages + " and " + countOf(problem.microbatches, "micro-batch");
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -200,6 +200,47 @@ std::optional<TextFault> ScheduleText::checkClip(const Problem &problem) const {
              quoted(problem.name) +
              " has one; others clip by the norm of all gradients anyway";
   return {};
+}
+
+int64_t ScheduleText::iterationsOfWindow(const Problem &problem) const {
+  const Value *ranks = fields.find("ranks");
+  if (!isVersion2 || !ranks || !ranks->isArray())
+    return 1;
+  int64_t iterations = 1;
+  bool goesOn = false;
+  std::string storage;
+  Elements lists(*ranks);
+  while (std::optional<Value> list = lists.next()) {
+    if (!list->isArray())
+      continue;
+    Elements walk(*list);
+    while (std::optional<Value> value = walk.next()) {
+      StringRef rest = value->string(storage).value_or("");
+      int64_t stage, index;
+      const ActionTraits *kind =
+          takeNumber(rest, stage) ? takeKind(rest) : nullptr;
+      if (!kind || !takeNumber(rest, index))
+        continue;
+      if (kind->kind == ActionKind::Step)
+        iterations = std::max(iterations, index + 1);
+      goesOn |=
+          kind->kind == ActionKind::Forward && index >= problem.microbatches;
+    }
+  }
+  return goesOn ? iterations : 1;
+}
+
+std::optional<TextFault>
+ScheduleText::checkWindow(const Problem &problem) const {
+  if (problem.iterations > 1)
+    return {};
+  const int64_t spanned = iterationsOfWindow(problem);
+  if (spanned == 1)
+    return {};
+  return TextFault("completeness", "the orders are of a window of " +
+                                       countOf(spanned, "iteration") +
+                                       ", but problem " + quoted(problem.name) +
+                                       " has one");
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
