@@ -52,9 +52,6 @@ std::string whyNoPlan(const Problem &problem) {
            " --policy NAME -o OUT.mlir` writes such a schedule of a plan";
   if (!problem.hosts.empty())
     return "it states costs of the host, which a plan does not have";
-  if (problem.channels.queues == Queues::PerRank)
-    return "its ranks have one queue each (channels.queues), and those of a "
-           "plan one for each other rank";
   for (int32_t s = 0; s < problem.numStages(); ++s)
     if (std::string why = whyNoCosts(problem, s); !why.empty())
       return why;
@@ -82,6 +79,9 @@ std::string whyNoPlan(const Problem &problem) {
              "; in a plan, a task sends to the stages of a rank in the order "
              "of "
              "the stages";
+  if (problem.channels.queues == Queues::PerRank)
+    return "its ranks have one queue each (channels.queues), and those of a "
+           "plan one for each other rank";
   return "";
 }
 
