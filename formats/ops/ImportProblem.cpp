@@ -99,10 +99,10 @@ public:
     writeCluster();
     writeModel();
     writePlan();
-    if (problem.homes.areSharded() && !hasWeights())
-      return "stages are sharded, but none states parameter_bytes above 0";
     if (!hasWeights())
-      return "";
+      return problem.homes.areSharded()
+                 ? "stages are sharded, but none has parameter_bytes above 0"
+                 : "";
     if (failed(pipe::checkLayerSizes(plan.lookupModel())))
       return "its sizes are too large";
     return addState();
@@ -148,10 +148,10 @@ int64_t Importer::weightBytesOf(int32_t stage) const {
 }
 
 bool Importer::hasWeights() const {
+  int64_t bytes = 0;
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-    if (weightBytesOf(stage) > 0)
-      return true;
-  return false;
+    bytes = std::max(bytes, weightBytesOf(stage));
+  return bytes > 0;
 }
 
 void Importer::writeCluster() {
@@ -277,10 +277,8 @@ void Importer::writePlan() {
 std::string Importer::addState() {
   const pipe::StageFigures figures(plan);
   SmallVector<pipe::StageOp, 0> stages = plan.getStages();
-  SmallVector<bool> hasCosts;
   for (pipe::StageOp stage : stages) {
-    hasCosts.push_back(bool(stage.getCostsAttr()));
-    if (!hasCosts.back())
+    if (!stage.getCostsAttr())
       stage.setCostsAttr(figures.costs(stage));
     stage.setBuffersByHome(figures.buffers(stage));
   }
@@ -293,16 +291,15 @@ std::string Importer::addState() {
                                 /*peak_flops_per_us=*/0));
   FailureOr<Problem> planned = pipe::buildProblem(plan);
   // They follow from the layers.
-  for (auto [stage, keepsCosts] : llvm::zip_equal(stages, hasCosts)) {
-    if (!keepsCosts)
+  for (auto [number, stage] : llvm::enumerate(stages)) {
+    if (!ownCosts(static_cast<int32_t>(number)))
       stage.removeCostsAttr();
     stage.removeBuffersAttr();
   }
   return failed(planned) ? "its plan is not legal" : whyOtherShards(*planned);
 }
 
-/// In a plan, a stage's weights are in equal pieces and take as long as the
-/// links say.
+/// In a plan, pieces are equal and take as long as the links say.
 std::string Importer::whyOtherShards(const Problem &planned) const {
   for (int32_t home = 0; home < problem.numHomes(); ++home) {
     if (!problem.homes[home].isSharded())

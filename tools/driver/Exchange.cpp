@@ -220,6 +220,11 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   SmallVector<pipe::ScheduleOp, 0> chosen;
   if (int code = chooseSchedules(module, name, path, chosen))
     return code;
+  if (chosen.empty())
+    return reportError(path + ": contains no pipe.schedule; write " +
+                       "`pipe.schedule @x of @" +
+                       (*module.getOps<pipe::PlanOp>().begin()).getSymName() +
+                       " family<\"1f1b\">`");
   if (chosen.size() != 1) {
     std::string names;
     for (pipe::ScheduleOp each : chosen)
