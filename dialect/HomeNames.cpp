@@ -3,6 +3,8 @@
 
 #include "dialect/Loops.h"
 
+#include "kinds/Counts.h"
+
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -28,9 +30,8 @@ FailureOr<int32_t> HomeNames::home(Operation *op, FlatSymbolRefAttr name,
   const int64_t count = homes.of(number).size();
   if (replica.getInt() < 0 || replica.getInt() >= count)
     return op->emitError() << "stage " << name << " has no home "
-                           << replica.getInt() << "; it has " << count
-                           << (count == 1 ? " home" : " homes")
-                           << ", numbered from 0";
+                           << replica.getInt() << "; it has "
+                           << countOf(count, "home") << ", numbered from 0";
   return homes.numberOf(number, static_cast<int32_t>(replica.getInt()));
 }
 
@@ -82,8 +83,8 @@ rondo::pipe::ranksByNumber(ArrayRef<RankOp> ranks, int32_t numRanks,
       return rank.emitError()
                  .append("rank ", rank.getRank(), " does not exist")
                  .attachNote(owner->getLoc())
-             << "there " << (numRanks == 1 ? "is " : "are ") << numRanks
-             << (numRanks == 1 ? " rank" : " ranks") << ", numbered from 0";
+             << "there " << (numRanks == 1 ? "is " : "are ")
+             << countOf(numRanks, "rank") << ", numbered from 0";
     result[rank.getRank()] = rank;
   }
   return result;

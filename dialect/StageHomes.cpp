@@ -3,6 +3,8 @@
 
 #include "dialect/SourceRules.h"
 
+#include "kinds/Counts.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -60,7 +62,7 @@ void StageOp::setBuffersByHome(ArrayRef<BuffersAttr> buffers) {
 }
 
 std::string StageOp::describeRanks() {
-  std::string text = getRanks().size() == 1 ? "rank" : "ranks";
+  std::string text = nounFor(getRanks().size(), "rank");
   for (auto [home, rank] : llvm::enumerate(getRanks())) {
     const bool isLast = home + 1 == getRanks().size();
     text += home == 0 ? " " : isLast ? " and " : ", ";
@@ -130,8 +132,8 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
     if (pieces < 2 || homes % pieces != 0)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " has its state in "
-             << pieces << (pieces == 1 ? " shard" : " shards") << ", but "
-             << homes << (homes == 1 ? " replica" : " replicas")
+             << countOf(pieces, "shard") << ", but "
+             << countOf(homes, "replica")
              << ": groups of 2 or more must divide them; "
              << (homes == 1
                      ? "list 2 ranks or more, or leave out `sharded`"
@@ -142,8 +144,7 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
     if (buffers.size() != homes)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " lists buffers of "
-             << buffers.size() << (buffers.size() == 1 ? " home" : " homes")
-             << ", but it has " << homes;
+             << countOf(buffers.size(), "home") << ", but it has " << homes;
   return success();
 }
 
@@ -264,7 +265,7 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
   if (samples < homes)
     return refuse("stage @" + stage.getSymName() + " has " + Twine(homes) +
                   " replicas, which cannot share a micro-batch of " +
-                  Twine(samples) + (samples == 1 ? " sample" : " samples") +
+                  countOf(samples, "sample") +
                   ", because each takes at least 1: " +
                   adviceForFewSamples(stage, plan, model, samples));
   if (!stage.getShares() && samples % homes != 0)

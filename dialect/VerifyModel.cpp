@@ -3,6 +3,8 @@
 
 #include "dialect/SourceRules.h"
 
+#include "kinds/Counts.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -45,8 +47,8 @@ LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
                                 "layers of model @"
                              << model.getSymName() << " state their sizes for ";
   if (sizes)
-    error << "the model's own batch of " << sizes->batch
-          << (sizes->batch == 1 ? " sample" : " samples");
+    error << "the model's own batch of "
+          << rondo::countOf(sizes->batch, "sample");
   else
     error << "a micro-batch of the model's own";
   error << ": leave out `samples(" << samples << ")`";
@@ -272,10 +274,8 @@ static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
   for (auto [name, list] : lists) {
     if (list.size() != samples.size())
       return op.emitError()
-             << name << " has " << list.size()
-             << (list.size() == 1 ? " time" : " times") << " for "
-             << samples.size() << (samples.size() == 1 ? " number" : " numbers")
-             << " of samples (samples)";
+             << name << " has " << countOf(list.size(), "time") << " for "
+             << countOf(samples.size(), "number") << " of samples (samples)";
     for (int64_t ns : list)
       if (failed(verifyFigures(op, Figure{name, ns})))
         return failure();

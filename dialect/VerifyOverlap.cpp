@@ -3,6 +3,7 @@
 
 #include "dialect/OverlapRules.h"
 
+#include "kinds/Counts.h"
 #include "schedule/Family.h"
 
 using namespace mlir;
@@ -33,8 +34,8 @@ static LogicalResult verifySteps(ArrayRef<RankOp> ranks) {
         first = repeat;
       if (repeat.getStep() != first.getStep())
         return repeat.emitError()
-                   .append("each repetition adds ", repeat.getStep(),
-                           repeat.getStep() == 1 ? " iteration" : " iterations",
+                   .append("each repetition adds ",
+                           countOf(repeat.getStep(), "iteration"),
                            " here, but ", first.getStep(), " on rank ",
                            first->getParentOfType<RankOp>().getRank(),
                            "; all ranks repeat the same iterations")

@@ -3,6 +3,7 @@
 
 #include "dialect/SourceRules.h"
 #include "dialect/UnknownName.h"
+#include "kinds/Counts.h"
 #include "kinds/Residency.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -306,7 +307,7 @@ static LogicalResult verifyRanks(PlanOp plan, ClusterOp cluster) {
         return stage.emitError()
                    .append("stage @", stage.getSymName(), " is on rank ", rank,
                            ", but cluster @", cluster.getSymName(), " has ",
-                           numDevices, numDevices == 1 ? " device" : " devices")
+                           countOf(numDevices, "device"))
                    .attachNote(cluster.getLoc())
                << "cluster @" << cluster.getSymName() << " is here";
   return success();

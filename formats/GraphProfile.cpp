@@ -4,6 +4,7 @@
 #include "formats/GraphProfile.h"
 
 #include "formats/json/Value.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -139,8 +140,7 @@ llvm::Error ProfileReader::readNode(StringRef line) {
   if (parts.size() < 3)
     return fault(line,
                  "a node is ID -- OPERATION -- FIGURES, but this line has " +
-                     Twine(parts.size()) +
-                     (parts.size() == 1 ? " part" : " parts") +
+                     countOf(parts.size(), "part") +
                      "; an edge begins with a tab");
   if (node.id.empty())
     return fault(line, "the node has no name in front of its operation");

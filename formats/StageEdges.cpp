@@ -31,6 +31,15 @@ std::vector<std::vector<int32_t>> rondo::inputsOf(const Problem &problem) {
   return inputs;
 }
 
+int32_t rondo::firstOutsideChain(const Problem &problem) {
+  const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (inputs[s] !=
+        (s == 0 ? std::vector<int32_t>() : std::vector<int32_t>{s - 1}))
+      return s;
+  return -1;
+}
+
 std::vector<int64_t> rondo::outputBytesOf(const Problem &problem) {
   std::vector<int64_t> bytes(problem.numStages(), 0);
   for (const StageEdge &edge : stageEdgesOf(problem))

@@ -23,6 +23,9 @@ std::vector<StageEdge> stageEdgesOf(const Problem &problem);
 /// By stage, the stages that feed it, in the order of the edges.
 std::vector<std::vector<int32_t>> inputsOf(const Problem &problem);
 
+/// The first stage that is not fed by the one before it alone; -1 in a chain.
+int32_t firstOutsideChain(const Problem &problem);
+
 /// Bytes of each stage's output; 0 for a stage that feeds no other.
 std::vector<int64_t> outputBytesOf(const Problem &problem);
 

@@ -3,6 +3,7 @@
 
 #include "passes/Layers.h"
 
+#include "kinds/Counts.h"
 #include "runtime/model/attention_memory.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -261,7 +262,7 @@ static LogicalResult checkNumInputs(PlanOp plan) {
       continue;
     InFlightDiagnostic error = stage.emitError()
                                << "stage @" << stage.getSymName() << " has "
-                               << count << (count == 1 ? " input" : " inputs");
+                               << countOf(count, "input");
     for (auto [k, input] : llvm::enumerate(inputs))
       error << (k == 0 ? ", from @" : " and @")
             << StageOp(stages[input]).getSymName();

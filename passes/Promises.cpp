@@ -4,6 +4,7 @@
 #include "passes/Promises.h"
 
 #include "dialect/Bridge.h"
+#include "kinds/Counts.h"
 #include "passes/VersionedWindow.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,11 +15,6 @@ using namespace rondo::pipe;
 
 static constexpr const char *advice =
     "; claim what is, or change the order [S8]";
-
-/// `1 update`, `2 updates`.
-static std::string counted(int64_t number, const char *what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 namespace {
 
@@ -58,7 +54,7 @@ public:
     InFlightDiagnostic error =
         schedule.emitError()
         << "the schedule claims that the norm of all gradients is there "
-        << counted(claims.getNormDelay(), "iteration") << " later; ";
+        << countOf(claims.getNormDelay(), "iteration") << " later; ";
     if (window.normDelay)
       return error << "it is " << *window.normDelay << advice;
     return error << "it is more than those under way at once" << advice;
@@ -76,7 +72,7 @@ private:
     if (claimed.size() != stages.size())
       return schedule.emitError()
                  .append("the schedule claims ", key, " of ",
-                         counted(static_cast<int64_t>(claimed.size()), "stage"),
+                         countOf(static_cast<int64_t>(claimed.size()), "stage"),
                          "; its plan has ", stages.size())
                  .attachNote(schedule.lookupPlan().getLoc())
              << "this is the plan";
@@ -88,8 +84,8 @@ private:
                            stage.getSymName(), " ",
                            number == 0 && ifNone
                                ? std::string(ifNone)
-                               : does + counted(number, what) + end,
-                           "; it is ", counted(of(versions), what), advice)
+                               : does + countOf(number, what) + end,
+                           "; it is ", countOf(of(versions), what), advice)
                    .attachNote(stage.getLoc())
                << "this is the stage";
     return success();
@@ -116,7 +112,7 @@ LogicalResult rondo::pipe::verifyPromises(ScheduleOp schedule) {
   if (clips && !window->normDelay)
     return schedule.emitError()
            << "clip(global): the norm of all gradients is there more than "
-           << counted(window->underWay, "iteration")
+           << countOf(window->underWay, "iteration")
            << " later, and the order has no more under way at once; shorter "
               "latencies or clip(stage) help";
   return schedule.getClaims() ? Claims(schedule, *window).check() : success();

@@ -3,6 +3,8 @@
 
 #include "passes/StatedOrder.h"
 
+#include "kinds/Counts.h"
+
 using namespace mlir;
 
 namespace rondo::pipe {
@@ -83,8 +85,7 @@ private:
       return success();
     InFlightDiagnostic error =
         op->emitError() << "rank " << rank << " has " << stated.what << " of "
-                        << held << (held == 1 ? " chunk" : " chunks")
-                        << " whole here";
+                        << countOf(held, "chunk") << " whole here";
     if (held <= std::max<int64_t>(most, 1))
       error << " for more than one micro-batch";
     error << ", more than the " << most << " of gathers<" << stated.what

@@ -1,6 +1,7 @@
 //===- FaultText.cpp - Faults in words ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/Counts.h"
 #include "schedule/BufferNumbers.h"
 #include "schedule/Fault.h"
 
@@ -181,8 +182,7 @@ std::string Teller::say(int64_t number, const std::string &form) const {
     return text(number);
   if (const size_t bar = form.find('|'); bar != std::string::npos)
     return number == 1 ? form.substr(0, bar) : form.substr(bar + 1);
-  const char *plural = form.back() == 'h' ? "es" : "s";
-  return text(number) + " " + form + (number == 1 ? "" : plural);
+  return countOf(number, form);
 }
 
 std::string Teller::nameOf(Action action) const {

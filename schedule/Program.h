@@ -180,6 +180,12 @@ std::optional<Fault>
 checkWaitCycle(const Problem &, const Program &,
                const ProgramSimulation *withoutPlaces = nullptr,
                ProgramNames names = ProgramNames::Unknown);
+/// The same for a runtime whose sends end when they are received, with these
+/// queues and any number of receives posted, whatever channels the problem
+/// states.
+std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
+                                    Queues queues,
+                                    ProgramNames names = ProgramNames::Unknown);
 /// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
 /// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);

@@ -22,18 +22,38 @@ Error exchange::needChain(const Problem &problem, const char *who) {
   if (problem.iterations > 1)
     return fail("the schedule spans " + Twine(problem.iterations) +
                 " iterations that may overlap; " + who +
-                " drain the pipeline in each");
-  if (!problem.isChain())
-    return fail(Twine("the stages are no chain, in which each feeds the next "
-                      "alone; ") +
-                who + " have chains");
+                " drain the pipeline in each: export a schedule of one "
+                "iteration");
+  // Messages of R are edges as well, so this comes before the chain.
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     if (problem.recomputes(home))
       return fail("stage " + Twine(problem.homes[home].stage) +
                   " runs its forward again as a task of its own (R); " + who +
                   " have no such action: make the plan without recompute, and "
                   "let the modules checkpoint their activations");
+  if (!problem.isChain())
+    return fail(Twine("the stages are no chain, in which each feeds the next "
+                      "alone; ") +
+                who + " have chains");
   return Error::success();
+}
+
+void exchange::noteSharedWeight(const ExchangedSchedule &schedule,
+                                std::vector<std::string> &notes) {
+  if (!schedule.shared.has_value() || !*schedule.shared)
+    return;
+  const auto [embedding, head] = **schedule.shared;
+  if (embedding == head)
+    return;
+  const int32_t rank = schedule.problem.rankOf(head);
+  notes.push_back(
+      "the model is tied: the head in stage " + std::to_string(head) +
+      " has the weight of the embedding in stage " + std::to_string(embedding) +
+      (schedule.problem.rankOf(embedding) == rank
+           ? "; both are on rank " + std::to_string(rank) +
+                 ", where they can be one parameter"
+           : "; add the gradients of both copies before each optimizer step, "
+             "since the schedule does not"));
 }
 
 Error exchange::needSingleTasks(const Schedule &schedule, const char *who) {

@@ -18,6 +18,11 @@ llvm::Error needChain(const Problem &problem, const char *who);
 /// Fails where a task serves several micro-batches.
 llvm::Error needSingleTasks(const Schedule &schedule, const char *who);
 
+/// Appends a note if stages share a weight, whose gradients the other tool has
+/// to add.
+void noteSharedWeight(const ExchangedSchedule &schedule,
+                      std::vector<std::string> &notes);
+
 /// Optimizer steps are the caller's in other tools.
 void dropSteps(ExchangedSchedule &schedule, std::vector<std::string> &notes);
 

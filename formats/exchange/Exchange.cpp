@@ -54,7 +54,3 @@ std::string exchange::namesOf(llvm::ArrayRef<Part> parts) {
 llvm::Error exchange::fail(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
-
-std::string exchange::countOf(int64_t count, const char *noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}

@@ -10,6 +10,7 @@
 #ifndef RONDO_FORMATS_EXCHANGE_EXCHANGE_H
 #define RONDO_FORMATS_EXCHANGE_EXCHANGE_H
 
+#include "kinds/Counts.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
@@ -35,6 +36,11 @@ struct StageLayers {
   int64_t blocks = 0;
 };
 
+/// The stages of a tied model's embedding and head, which have one weight.
+struct SharedWeight {
+  int32_t embedding = 0, head = 0;
+};
+
 /// What formats are made of: the order of tasks on each rank, these with the
 /// messages between them, the costs of stages, what stages hold of a model.
 enum class Part { Schedule, Program, Times, Layers };
@@ -54,6 +60,9 @@ struct ExchangedSchedule {
   std::string family;
   /// By stage; empty where the stages are not those of a transformer.
   std::vector<StageLayers> layers;
+  /// Empty if it is not known whether the model is tied; with an empty inside,
+  /// it is not.
+  std::optional<std::optional<SharedWeight>> shared;
 };
 
 /// What the formats of a version of PyTorch have.
@@ -91,6 +100,8 @@ struct Exporter {
   llvm::Error (*write)(const ExchangedSchedule &schedule,
                        const ExportOptions &options, llvm::raw_ostream &os,
                        std::vector<std::string> &notes);
+  /// It has schedules whose iterations overlap.
+  bool hasWindows = false;
 };
 
 struct ImportOptions {
@@ -101,8 +112,14 @@ struct ImportOptions {
   const TorchVersion *torch = &newestTorch();
   /// PyTorch will scale the gradients: scale_grads=True.
   bool scalesGradients = false;
-  /// Of Megatron's layouts, which do not state them; 0 where not given.
+  /// Which messages of a program wait for one another. PyTorch gives a rank one
+  /// communicator, whose messages NCCL carries in the order of their calls.
+  Queues queues = Queues::PerRank;
+  /// Of Megatron's layouts, which do not state them; 0 if not given.
   int64_t ranks = 0, microbatches = 0;
+  /// Micro-batches that a rank runs of a chunk before the next chunk, of
+  /// Megatron's interleaved schedules; 0: as many as there are ranks.
+  int64_t group = 0;
 };
 
 /// A format that is read.
@@ -139,8 +156,6 @@ Importer rondoScheduleImporter();
 
 /// A failure of this folder.
 llvm::Error fail(const llvm::Twine &message);
-/// `1 rank`, `2 ranks`.
-std::string countOf(int64_t count, const char *noun);
 
 } // namespace rondo::exchange
 

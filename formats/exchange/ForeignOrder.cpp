@@ -100,8 +100,8 @@ Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
   if (shape.microbatches == 0)
     return fail("there is no forward");
   if (shape.microbatches > maxMicrobatches)
-    return fail("there are " + Twine(shape.microbatches) +
-                " micro-batches; there can be " + Twine(maxMicrobatches));
+    return fail("there are " + countOf(shape.microbatches, "micro-batch") +
+                "; there can be " + Twine(maxMicrobatches));
   for (const auto &tasks : order)
     for (const ForeignTask &task : tasks)
       if (task.microbatch >= shape.microbatches)
@@ -128,7 +128,7 @@ Error compare(const Problem &problem, const ForeignOrder &order,
   if (problem.microbatches != shape.microbatches)
     return fail("a stage runs " + countOf(shape.microbatches, "forward") +
                 ", not the " + countOf(problem.microbatches, "micro-batch") +
-                (problem.microbatches == 1 ? "" : "es") + of);
+                of);
   for (size_t stage = 0; stage < shape.rankOf.size(); ++stage)
     if (problem.rankOf(int32_t(stage)) != shape.rankOf[stage])
       return fail("stage " + Twine(stage) + " is on rank " +

@@ -53,6 +53,7 @@ Error write(const ExchangedSchedule &given, const ExportOptions &options,
   dropLinkOrders(schedule, notes);
   if (options.fuse)
     fuseBackwards(schedule, notes);
+  noteSharedWeight(schedule, notes);
   const Problem &problem = schedule.problem;
   bool isPartial = false;
   for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank)

@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "formats/StageEdges.h"
 #include "formats/exchange/Adapt.h"
 #include "formats/exchange/MegatronLayout.h"
 #include "formats/exchange/Placement.h"
+#include "schedule/Recomputed.h"
 
 #include "llvm/ADT/Twine.h"
 
@@ -90,14 +92,9 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
                 chunks = problem.numStages() / ranks,
                 microbatches = problem.microbatches;
   const int64_t groupSize = chunks == 1 ? microbatches : groupSizeOf(whole);
-  if (chunks > 1) {
-    const int64_t rest = microbatches % std::max<int64_t>(groupSize, 1);
-    if (groupSize < ranks || (rest != 0 && rest < ranks))
-      return fail("rank 0 runs groups of " + countOf(groupSize, "micro-batch") +
-                  (groupSize == 1 ? "" : "es") + ", but Megatron-LM needs " +
-                  Twine(ranks) + " or more, also in the last group of " +
-                  Twine(microbatches));
-  }
+  if (std::string why = whyNoGroups({ranks, chunks, microbatches, groupSize});
+      !why.empty())
+    return fail(why);
   const std::string what = chunks == 1
                                ? "its 1F1B"
                                : "its interleaved schedule in groups of " +
@@ -114,6 +111,11 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
   if (chunks > 1)
     os << "--microbatch-group-size-per-virtual-pipeline-stage " << groupSize
        << "\n";
+  if (!given.shared.has_value())
+    notes.push_back("whether the head has the embedding's weight is not known: "
+                    "add --untie-embeddings-and-output-weights if it does not");
+  else if (!*given.shared)
+    os << "--untie-embeddings-and-output-weights\n";
   if (problem.statesSamples)
     os << "--micro-batch-size " << problem.samples << "\n"
        << "--global-batch-size " << problem.samples * microbatches << "\n";
@@ -123,19 +125,39 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
   return Error::success();
 }
 
+/// A layout is of stages and what they hold: replicas, recompute and sharded
+/// state change nothing in it.
 Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
                   llvm::raw_ostream &os, std::vector<std::string> &notes) {
   const Problem &problem = schedule.problem;
-  if (Error error = needChain(problem, "Megatron-LM's layouts"))
-    return error;
-  const PlacementKind placement = placementOf(problem);
-  if (placement != PlacementKind::Linear && placement != PlacementKind::Loop)
-    return fail("a layout places stage s on rank s mod P; here " +
+  if (const int32_t stage = firstOutsideChain(problem); stage >= 0)
+    return fail("the stages are no chain, in which each feeds the next alone, "
+                "since stage " +
+                Twine(stage) +
+                (stage == 0
+                     ? " is fed by another"
+                     : " is not fed by stage " + Twine(stage - 1) + " alone") +
+                "; Megatron-LM's layouts have chains");
+  const int32_t groups = numGroupsInLoop(problem);
+  if (groups == 0)
+    return fail("a layout places stage s on rank s mod P, or on the s mod P-th "
+                "group of its replicas; here " +
                 describePlacement(problem));
   if (schedule.layers.empty())
     return fail("a layout says which layers a stage has, so it needs the plan "
                 "(.mlir) of a model with an embedding, blocks and a head");
   os << megatronLayout(schedule.layers) << "\n";
+  std::string without;
+  for (auto [isThere, what] :
+       {std::pair(problem.homes.hasReplicas(), "replicas"),
+        {problem.homes.areSharded(), "sharded state"},
+        {hasRecomputation(problem), "recompute"}})
+    if (isThere)
+      without += (without.empty() ? "" : ", ") + std::string(what);
+  if (!without.empty())
+    notes.push_back("a layout does not say " + without +
+                    "; its --pipeline-model-parallel-size is " +
+                    std::to_string(groups));
   return Error::success();
 }
 

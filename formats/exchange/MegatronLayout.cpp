@@ -45,6 +45,37 @@ std::string exchange::megatronLayout(llvm::ArrayRef<StageLayers> layers) {
   return layout;
 }
 
+std::string exchange::whyNoGroups(const MegatronGroups &groups) {
+  const auto [ranks, chunks, microbatches, size] = groups;
+  if (chunks == 1)
+    return "";
+  const std::string who = "Megatron-LM's interleaved schedule";
+  if (ranks == 1)
+    return countOf(chunks, "stage") + " are on 1 rank; " + who +
+           " needs 2 ranks or more";
+  if (microbatches < ranks)
+    return "an iteration has " + countOf(microbatches, "micro-batch") + "; " +
+           who + " needs at least as many as there are ranks, " +
+           std::to_string(ranks);
+  const std::string rule =
+      "; " + who + " needs " + std::to_string(ranks) +
+      " or more in each group, as many as there are ranks; one group of " +
+      std::to_string(microbatches) + " would do";
+  if (size > microbatches)
+    return "a group of " + countOf(size, "micro-batch") +
+           " is larger than the iteration, which has " +
+           std::to_string(microbatches) + rule;
+  const int64_t last = microbatches % size;
+  if (size >= ranks && (last == 0 || last >= ranks))
+    return "";
+  return "the groups have " + countOf(size, "micro-batch") +
+         (last == 0
+              ? std::string()
+              : ", and the last group of the " + std::to_string(microbatches) +
+                    " has " + std::to_string(last)) +
+         rule;
+}
+
 Schedule exchange::megatronSchedule(const Problem &problem, int64_t groupSize) {
   const int64_t ranks = problem.numRanks(),
                 chunks = problem.numStages() / ranks,

@@ -17,6 +17,20 @@ std::string megatronLayout(llvm::ArrayRef<StageLayers> layers);
 /// micro-batches. Backwards are whole.
 Schedule megatronSchedule(const Problem &problem, int64_t groupSize);
 
+/// The micro-batches of an iteration of Megatron-LM.
+struct MegatronGroups {
+  /// Of the pipeline, and stages on each.
+  int64_t ranks = 1, chunks = 1;
+  int64_t microbatches = 1;
+  /// Micro-batches that a rank runs of a chunk before the next chunk.
+  int64_t size = 1;
+};
+
+/// Why Megatron-LM does not run its interleaved schedule in these groups, with
+/// its rule, one sentence in lower case; empty if it does. It runs any number
+/// of micro-batches with one chunk.
+std::string whyNoGroups(const MegatronGroups &groups);
+
 } // namespace rondo::exchange
 
 #endif // RONDO_FORMATS_EXCHANGE_MEGATRONLAYOUT_H

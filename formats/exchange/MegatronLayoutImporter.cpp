@@ -64,6 +64,10 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
       expandLayout(layout.str(), /*mayPredict=*/true);
   if (!expanded.fault.empty())
     return fail(expanded.fault);
+  if (expanded.isLoose)
+    notes.push_back("Megatron-LM refuses blanks, line breaks and groups "
+                    "without a number; the same as it takes it: " +
+                    expanded.letters);
   llvm::SmallVector<StringRef> stages;
   StringRef(expanded.letters).split(stages, '|');
   const int64_t ranks = options.ranks > 0 ? options.ranks
@@ -107,6 +111,17 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
     notes.push_back("F, I and W take 1 ns for each t and m, and nothing for E "
                     "and L; --problem gives real costs");
   }
+  const MegatronGroups groups = {ranks, int64_t(stages.size()) / ranks,
+                                 result.problem.microbatches,
+                                 options.group > 0 ? options.group : ranks};
+  if (groups.chunks == 1 && options.group > 0)
+    return fail("each rank has one stage, and the 1F1B schedule of these has "
+                "no groups; leave out --group");
+  if (std::string why = whyNoGroups(groups); !why.empty())
+    return fail(
+        why + (groups.microbatches < ranks || ranks == 1
+                   ? ""
+                   : " (--group " + std::to_string(groups.microbatches) + ")"));
   bool hasPrediction = false;
   for (StringRef stage : stages) {
     result.layers.push_back(
@@ -116,8 +131,11 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   // Other tools have no name for them.
   if (hasPrediction)
     result.layers.clear();
-  result.family = int64_t(stages.size()) == ranks ? "1f1b" : "interleaved-1f1b";
-  result.schedule = megatronSchedule(result.problem, ranks);
+  result.family = groups.chunks == 1 ? "1f1b"
+                  : groups.size == ranks
+                      ? "interleaved-1f1b"
+                      : "interleaved-1f1b:group=" + std::to_string(groups.size);
+  result.schedule = megatronSchedule(result.problem, groups.size);
   if (auto fault = checkSchedule(result.problem, result.schedule))
     return fail(describe(*fault, result.problem));
   return result;
@@ -130,6 +148,6 @@ Importer exchange::megatronLayoutImporter() {
           "a value of --pipeline-model-parallel-layout, with the schedule "
           "that Megatron-LM runs",
           {Part::Layers},
-          {"ranks", "microbatches"},
+          {"ranks", "microbatches", "group"},
           read};
 }

@@ -3,6 +3,9 @@
 
 #include "formats/exchange/Placement.h"
 
+#include <algorithm>
+#include <set>
+
 using namespace rondo;
 using namespace rondo::exchange;
 
@@ -20,15 +23,38 @@ PlacementKind exchange::placementOf(const Problem &problem) {
   return isV ? PlacementKind::V : PlacementKind::Other;
 }
 
+int32_t exchange::numGroupsInLoop(const Problem &problem) {
+  const auto ranksOf = [&](int32_t stage) {
+    std::set<int32_t> ranks;
+    for (const Home &home : problem.homes.of(stage))
+      ranks.insert(home.rank);
+    return ranks;
+  };
+  std::set<int32_t> taken;
+  int32_t groups = 0;
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    const std::set<int32_t> ranks = ranksOf(stage);
+    const bool isNew =
+        std::none_of(ranks.begin(), ranks.end(),
+                     [&](int32_t rank) { return taken.count(rank) > 0; });
+    if (isNew && stage == groups)
+      ++groups;
+    else if (ranks != ranksOf(stage % groups))
+      return 0;
+    taken.insert(ranks.begin(), ranks.end());
+  }
+  return problem.numStages() % groups == 0 ? groups : 0;
+}
+
 std::string exchange::describePlacement(const Problem &problem) {
   constexpr int32_t mostRanks = 3;
   std::string text;
   for (int32_t rank = 0; rank < std::min(problem.numRanks(), mostRanks);
        ++rank) {
     std::string stages;
-    for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-      if (problem.rankOf(stage) == rank)
-        stages += (stages.empty() ? "" : " ") + std::to_string(stage);
+    for (const Home &home : problem.homes)
+      if (home.rank == rank)
+        stages += (stages.empty() ? "" : " ") + std::to_string(home.stage);
     text += (rank == 0 ? "" : ", ") + ("rank " + std::to_string(rank)) +
             " has stages " + (stages.empty() ? "none" : stages);
   }

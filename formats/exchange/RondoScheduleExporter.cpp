@@ -10,8 +10,10 @@ using namespace rondo::exchange;
 static llvm::Error write(const ExchangedSchedule &schedule,
                          const ExportOptions &, llvm::raw_ostream &os,
                          std::vector<std::string> &) {
+  // The versions of weights that a window claims need the times of tasks.
   json::writeSchedule(os, schedule.problem, schedule.schedule,
-                      simulate(schedule.problem, schedule.schedule),
+                      simulate(schedule.problem, schedule.schedule,
+                               /*keepTimes=*/schedule.problem.iterations > 1),
                       schedule.family, /*search=*/nullptr,
                       /*comparison=*/nullptr, schedule.overlap,
                       schedule.clipsByNorm);
@@ -25,5 +27,6 @@ Exporter exchange::rondoScheduleExporter() {
           "one line of Rondo's own format, with predicted times and memory",
           {Part::Schedule, Part::Times},
           {},
-          write};
+          write,
+          /*hasWindows=*/true};
 }

@@ -79,7 +79,12 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
       return assembled.takeError();
     result.problem = std::move(assembled->problem);
   }
-  auto fault = schedule.checkClip(result.problem);
+  auto fault = schedule.checkWindow(result.problem);
+  if (fault)
+    return fail(fault->message +
+                "; give the problem of the window, which --problem-output "
+                "writes with the schedule");
+  fault = schedule.checkClip(result.problem);
   if (!fault)
     fault = schedule.readRanks(result.problem, result.schedule);
   if (!fault)

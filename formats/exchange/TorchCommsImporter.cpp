@@ -135,7 +135,8 @@ Expected<ExchangedSchedule> read(llvm::StringRef text,
     return std::move(error);
   if (Error error = checkForTorch(*schedule, order))
     return std::move(error);
-  if (Error error = checkMessages(*rows, *schedule, *options.torch))
+  if (Error error =
+          checkMessages(*rows, *schedule, *options.torch, options.queues))
     return std::move(error);
   if (Error error = checkReductions(*rows, schedule->problem, options, notes))
     return std::move(error);
@@ -149,6 +150,6 @@ Importer exchange::torchCommsImporter() {
   return {"torch-csv-comms",
           "PyTorch's CSV with messages, reductions and waits (compute_comms)",
           {Part::Program},
-          {"torch", "scale-grads"},
+          {"torch", "scale-grads", "queues"},
           read};
 }

@@ -46,8 +46,8 @@ struct MessageState {
 class Checker {
 public:
   Checker(const TorchRows &rows, const ExchangedSchedule &schedule,
-          const TorchVersion &version)
-      : rows(rows), problem(schedule.problem), version(version),
+          const TorchVersion &version, Queues queues)
+      : rows(rows), problem(schedule.problem), version(version), queues(queues),
         forward(problem.numStages(), -1), backward(problem.numStages(), -1),
         states(problem.edges.size() * size_t(problem.microbatches)) {
     for (size_t e = 0; e < problem.edges.size(); ++e) {
@@ -62,9 +62,13 @@ public:
     for (const auto &cells : rows)
       if (Error error = checkRow(cells))
         return error;
+    writeProgram();
     if (Error error = checkEnds())
       return error;
-    return checkEnd();
+    if (Error error = checkQueues())
+      return error;
+    // All that a rank does after a wait is behind the send in its only queue.
+    return queues == Queues::PerRank ? Error::success() : checkWaits();
   }
 
 private:
@@ -92,14 +96,21 @@ private:
   }
 
   Error checkRow(const std::vector<TorchCell> &cells);
+  void writeProgram();
+  std::string placeIn(const Fault &fault) const;
   Error checkEnds() const;
-  Error checkEnd() const;
+  Error checkQueues() const;
+  Error checkWaits() const;
   bool canRun(const TorchCell &cell, const std::vector<bool> &sent,
               const std::vector<bool> &posted) const;
 
   const TorchRows &rows;
   const Problem &problem;
   const TorchVersion &version;
+  const Queues queues;
+  /// The tasks, sends and receives of the rows, and by rank their cells.
+  Program program;
+  std::vector<std::vector<const TorchCell *>> cellOf;
   /// By stage: the edge over which it sends to another rank; -1: none.
   std::vector<int64_t> forward, backward;
   /// By edge and micro-batch.
@@ -154,10 +165,7 @@ Error Checker::checkRow(const std::vector<TorchCell> &cells) {
   return Error::success();
 }
 
-/// Rule L1 of the program that the rows are.
-Error Checker::checkEnds() const {
-  Program program;
-  std::vector<std::vector<const TorchCell *>> cellOf;
+void Checker::writeProgram() {
   for (const auto &cells : rows) {
     auto &places = cellOf.emplace_back();
     for (const TorchCell &cell : cells) {
@@ -175,17 +183,39 @@ Error Checker::checkEnds() const {
     }
     program.order.endRank();
   }
+}
+
+std::string Checker::placeIn(const Fault &fault) const {
+  if (fault.rank < 0 || fault.position < 0 ||
+      size_t(fault.position) >= cellOf[fault.rank].size())
+    return {};
+  const TorchCell &cell = *cellOf[fault.rank][fault.position];
+  return placeOf(cell.row, cell.column);
+}
+
+/// Rule L1 of the program.
+Error Checker::checkEnds() const {
   const std::optional<Fault> fault = checkChannels(problem, program);
   if (!fault)
     return Error::success();
-  std::string place;
-  if (fault->rank >= 0 && fault->position >= 0) {
-    const TorchCell &cell = *cellOf[fault->rank][fault->position];
-    place = placeOf(cell.row, cell.column);
-  }
-  return fail(place + describe(*fault, problem) +
+  return fail(placeIn(*fault) + describe(*fault, problem) +
               "; PyTorch's messages have no tag, so the data would be taken "
               "for those of another micro-batch");
+}
+
+/// Rule L2 of the program.
+Error Checker::checkQueues() const {
+  const std::optional<Fault> fault =
+      checkWaitCycle(problem, program, queues, ProgramNames::Checked);
+  if (!fault)
+    return Error::success();
+  return fail(placeIn(*fault) + describe(*fault, problem) +
+              (queues == Queues::PerPair
+                   ? ""
+                   : "; a rank sends and receives in one in-order queue, as "
+                     "PyTorch does with NCCL: give both ends of all its "
+                     "messages one order, or say --queues pair if each "
+                     "directed pair of ranks has a communicator of its own"));
 }
 
 bool Checker::canRun(const TorchCell &cell, const std::vector<bool> &sent,
@@ -196,9 +226,9 @@ bool Checker::canRun(const TorchCell &cell, const std::vector<bool> &sent,
   return input < 0 || sent[input];
 }
 
-/// Rule L2: sends and receives are posted and go on; a task waits for its
-/// message, and a wait for the receiver to post.
-Error Checker::checkEnd() const {
+/// Rule L2 of the waits for sends, which programs do not have, with a queue for
+/// each pair: a wait ends when the receiver has posted.
+Error Checker::checkWaits() const {
   std::vector<bool> sent(states.size(), false), posted(states.size(), false);
   std::vector<size_t> next(rows.size(), 0);
   for (bool hasMoved = true; hasMoved;) {
@@ -235,8 +265,8 @@ Error Checker::checkEnd() const {
 
 Error exchange::checkMessages(const TorchRows &rows,
                               const ExchangedSchedule &schedule,
-                              const TorchVersion &version) {
-  return Checker(rows, schedule, version).run();
+                              const TorchVersion &version, Queues queues) {
+  return Checker(rows, schedule, version, queues).run();
 }
 
 void exchange::takeLinkOrders(const TorchRows &rows,

@@ -24,6 +24,7 @@ exchange::prepareForTorch(const ExchangedSchedule &schedule,
   if (options.fuse)
     fuseBackwards(prepared, notes);
   renameToAscend(prepared, notes);
+  noteSharedWeight(prepared, notes);
   if (!prepared.overlap.empty() && !options.torch->hasOverlap) {
     notes.push_back("PyTorch " + std::string(options.torch->name) +
                     " has no OVERLAP_F_B, so " +

@@ -100,6 +100,7 @@ Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
        << " times pipeline_parallel_microbatch_size\n";
   notes.push_back("the CSV itself: `rondo export torch-csv`, to " +
                   options.csvPath);
+  noteSharedWeight(schedule, notes);
   if (schedule.layers.empty())
     notes.push_back("the layers of the stages are not known; set "
                     "module_fqns_per_model_part to " +

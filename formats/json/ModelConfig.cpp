@@ -5,6 +5,7 @@
 
 #include "formats/json/Fields.h"
 #include "formats/json/ModelTypes.h"
+#include "kinds/Counts.h"
 #include "schedule/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -243,8 +244,7 @@ std::optional<TextFault> ConfigReader::checkLayerTypes() const {
     return {};
   if (static_cast<int64_t>(hasWindow.size()) != config.layers)
     return types->placeIn(text) + ": \"layer_types\" has " +
-           std::to_string(hasWindow.size()) +
-           (hasWindow.size() == 1 ? " element" : " elements") + ", but " +
+           countOf(int64_t(hasWindow.size()), "element") + ", but " +
            quoted("num_hidden_layers") + " is " + std::to_string(config.layers);
   const auto first = llvm::find(hasWindow, true);
   if (first == hasWindow.end() || (config.usesWindow && config.window > 0))

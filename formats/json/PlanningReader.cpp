@@ -5,6 +5,7 @@
 
 #include "formats/json/Documents.h"
 #include "formats/json/Fields.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -120,8 +121,7 @@ std::optional<TextFault> readCards(const Value &list, ChainProblem &problem) {
             : numbers.insert({card, int32_t(numbers.size())}).first->second);
   }
   if (problem.cardOf.size() != problem.nodeOf.size())
-    return "devices.card has " + std::to_string(problem.cardOf.size()) +
-           (problem.cardOf.size() == 1 ? " entry" : " entries") +
+    return "devices.card has " + countOf(problem.cardOf.size(), "entry") +
            ", devices.node has " + std::to_string(problem.nodeOf.size()) +
            "; each device has a card or null";
   std::map<int32_t, int32_t> nodes;
@@ -153,8 +153,7 @@ std::optional<TextFault> readEach(const Value &list, const std::string &where,
       return fault;
   }
   if (figures.size() != problem.nodeOf.size())
-    return where + " has " + std::to_string(figures.size()) +
-           (figures.size() == 1 ? " entry" : " entries") +
+    return where + " has " + countOf(figures.size(), "entry") +
            ", devices.node has " + std::to_string(problem.nodeOf.size()) +
            "; each device has one";
   return {};
@@ -227,9 +226,8 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
 std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
   const auto G = static_cast<size_t>(problem.numDevices());
   auto wrongSize = [&](const std::string &where, size_t found) {
-    return where + " has " + std::to_string(found) +
-           (found == 1 ? " entry for " : " entries for ") + std::to_string(G) +
-           (G == 1 ? " device" : " devices");
+    return where + " has " + countOf(found, "entry") + " for " +
+           countOf(G, "device");
   };
   if (!value.isArray())
     return "bytes_per_us is " + value.excerpt() + ", not a list of rows";

@@ -5,11 +5,10 @@
 
 #include "formats/json/LinkMessages.h"
 #include "formats/json/ScheduleMetadata.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <set>
 
 using llvm::StringRef;
 
@@ -81,11 +80,10 @@ std::string laterElement(const Value &value, std::string &storage) {
 
 /// What a schedule may name, for messages.
 std::string knownActions(const Problem &problem, bool isStep) {
-  const std::string stages = std::to_string(problem.numStages()) + " stages";
-  return isStep ? stages + " with " + std::to_string(problem.iterations) +
-                      (problem.iterations == 1 ? " step each" : " steps each")
-                : stages + " and " + std::to_string(problem.microbatches) +
-                      " micro-batches";
+  const std::string stages = countOf(problem.numStages(), "stage");
+  return isStep
+             ? stages + " with " + countOf(problem.iterations, "step") + " each"
+             : stages + " and " + countOf(problem.microbatches, "micro-batch");
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -202,6 +200,47 @@ std::optional<TextFault> ScheduleText::checkClip(const Problem &problem) const {
   return {};
 }
 
+int64_t ScheduleText::iterationsOfWindow(const Problem &problem) const {
+  const Value *ranks = fields.find("ranks");
+  if (!isVersion2 || !ranks || !ranks->isArray())
+    return 1;
+  int64_t iterations = 1;
+  bool goesOn = false;
+  std::string storage;
+  Elements lists(*ranks);
+  while (std::optional<Value> list = lists.next()) {
+    if (!list->isArray())
+      continue;
+    Elements walk(*list);
+    while (std::optional<Value> value = walk.next()) {
+      StringRef rest = value->string(storage).value_or("");
+      int64_t stage, index;
+      const ActionTraits *kind =
+          takeNumber(rest, stage) ? takeKind(rest) : nullptr;
+      if (!kind || !takeNumber(rest, index))
+        continue;
+      if (kind->kind == ActionKind::Step)
+        iterations = std::max(iterations, index + 1);
+      goesOn |=
+          kind->kind == ActionKind::Forward && index >= problem.microbatches;
+    }
+  }
+  return goesOn ? iterations : 1;
+}
+
+std::optional<TextFault>
+ScheduleText::checkWindow(const Problem &problem) const {
+  if (problem.iterations > 1)
+    return {};
+  const int64_t spanned = iterationsOfWindow(problem);
+  if (spanned == 1)
+    return {};
+  return TextFault("completeness", "the orders are of a window of " +
+                                       countOf(spanned, "iteration") +
+                                       ", but problem " + quoted(problem.name) +
+                                       " has one");
+}
+
 std::optional<std::string> ScheduleText::problemName() const {
   std::optional<Value> value = findMember(object, "problem");
   return value ? value->string() : std::nullopt;
@@ -316,57 +355,6 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     if (std::optional<TextFault> fault = order.finish())
       return fault;
     schedule.linkOrders[*pair] = std::move(order.tasks);
-  }
-  return std::nullopt;
-}
-
-std::optional<TextFault>
-ScheduleText::readOverlap(const Problem &problem, const Schedule &schedule,
-                          std::vector<std::pair<Action, Action>> *pairs) const {
-  const Value *overlap = fields.find("overlap");
-  if (!overlap)
-    return std::nullopt;
-  if (!overlap->isArray())
-    return "overlap is not a list";
-  // Tasks that follow each other on a rank, by name: all homes of a stage have
-  // the same.
-  using Name = std::pair<ActionKind, int64_t>;
-  std::set<std::pair<Name, Name>> following;
-  const auto nameOf = [&](Action action) {
-    return Name(action.kind(), int64_t(problem.homes[action.subject].stage) *
-                                       problem.microbatches +
-                                   int64_t(action.index));
-  };
-  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    auto order = schedule.rank(rank);
-    for (int64_t i = 0; i + 1 < order.size(); ++i)
-      following.insert({nameOf(order[i]), nameOf(order[i + 1])});
-  }
-  std::set<Name> named;
-  std::string storage;
-  Elements walk(*overlap);
-  for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
-    const std::string where = "overlap[" + std::to_string(index) + "]";
-    std::vector<Action> pair;
-    if (value->isArray()) {
-      Elements both(*value);
-      for (std::optional<Value> task; (task = both.next());) {
-        Action action;
-        if (std::optional<TextFault> fault =
-                readAction(*task, problem, 0, storage, action))
-          return fault->message + ", in " + where;
-        pair.push_back(action);
-      }
-    }
-    if (pair.size() != 2)
-      return where + " is not a pair of tasks";
-    if (!following.count({nameOf(pair[0]), nameOf(pair[1])}))
-      return where + " names " + value->excerpt() +
-             ", which do not follow each other on a rank";
-    if (!named.insert(nameOf(pair[0])).second && isVersion2)
-      return where + " names " + value->excerpt() + " for the second time";
-    if (pairs)
-      pairs->emplace_back(pair[0], pair[1]);
   }
   return std::nullopt;
 }

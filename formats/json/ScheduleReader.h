@@ -42,6 +42,13 @@ public:
   /// problem has one.
   std::optional<TextFault> checkClip(const Problem &problem) const;
 
+  /// A fault if the orders are those of a window, but the problem has one
+  /// iteration.
+  std::optional<TextFault> checkWindow(const Problem &problem) const;
+  /// Iterations of the window whose orders these are: they have steps of
+  /// several, and forwards beyond the problem's micro-batches. 1 if not.
+  int64_t iterationsOfWindow(const Problem &problem) const;
+
   /// Why there is no schedule, if the object says so.
   std::optional<std::string> infeasible() const;
 

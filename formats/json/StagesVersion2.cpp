@@ -4,6 +4,7 @@
 #include "formats/json/ProblemParts.h"
 #include "formats/json/ShardedStages.h"
 #include "formats/json/Version2.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -86,9 +87,7 @@ std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
   if (problem.samples % number != 0)
     return where + " are " + std::to_string(number) +
            " homes with equal shares, but a micro-batch has " +
-           std::to_string(problem.samples) +
-           (problem.samples == 1 ? " sample" : " samples") +
-           "; state the samples of each";
+           countOf(problem.samples, "sample") + "; state the samples of each";
   for (HomeText &home : result)
     home.share.samples = problem.samples / number;
   return {};

@@ -151,6 +151,8 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
                                      const Problem &problem,
                                      Simulation &simulation) {
   Schedule schedule;
+  if (std::optional<TextFault> fault = text.checkWindow(problem))
+    return fault;
   if (std::optional<TextFault> fault = text.checkClip(problem))
     return fault;
   if (std::optional<TextFault> fault = judgeRanks(text, problem, schedule))

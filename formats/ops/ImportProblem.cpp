@@ -1,12 +1,14 @@
 //===- ImportProblem.cpp - rondo-problem to the language ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Pipe.h"
+#include "dialect/Bridge.h"
 #include "formats/PlannedCosts.h"
 #include "formats/StageEdges.h"
 #include "formats/json/ProblemReader.h"
 #include "formats/json/Value.h"
 #include "formats/ops/Translations.h"
+#include "kinds/Counts.h"
+#include "passes/Layers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -45,7 +47,10 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
 /// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
   if (problem.iterations > 1 || !problem.versions.empty())
-    return "it spans iterations that may overlap, which a plan does not";
+    return "it spans iterations that may overlap, which a plan does not; "
+           "`rondo search PLAN.mlir --iterations " +
+           std::to_string(problem.iterations) +
+           " --policy NAME -o OUT.mlir` writes such a schedule of a plan";
   if (!problem.hosts.empty())
     return "it states costs of the host, which a plan does not have";
   for (int32_t s = 0; s < problem.numStages(); ++s)
@@ -75,6 +80,9 @@ std::string whyNoPlan(const Problem &problem) {
              "; in a plan, a task sends to the stages of a rank in the order "
              "of "
              "the stages";
+  if (problem.channels.queues == Queues::PerRank)
+    return "its ranks have one queue each (channels.queues), and those of a "
+           "plan one for each other rank";
   return "";
 }
 
@@ -85,11 +93,20 @@ public:
       : builder(builder), context(builder.getContext()),
         loc(builder.getUnknownLoc()), problem(problem) {}
 
-  void write() {
+  /// Why no plan can express this problem, found only once the plan is there;
+  /// empty if the plan does.
+  std::string write() {
     OpBuilder::InsertionGuard guard(builder);
     writeCluster();
     writeModel();
     writePlan();
+    if (!hasWeights())
+      return problem.homes.areSharded()
+                 ? "stages are sharded, but none has parameter_bytes above 0"
+                 : "";
+    if (failed(pipe::checkLayerSizes(plan.lookupModel())))
+      return "its sizes are too large";
+    return addState();
   }
 
 private:
@@ -104,22 +121,52 @@ private:
   void enter(Region &body) {
     builder.setInsertionPointToEnd(&body.emplaceBlock());
   }
+  /// What the stage's layer states; 0 if the problem does not.
+  int64_t weightBytesOf(int32_t stage) const;
+  bool hasWeights() const;
   void writeCluster();
   void writeModel();
   pipe::StageCostsAttr ownCosts(int32_t stage) const;
+  pipe::ShardedAttr shardedAttr(int32_t stage) const;
   void writePlan();
+  std::string addState();
+  std::string whyOtherShards(const Problem &planned) const;
 
   OpBuilder &builder;
   MLIRContext *context;
   Location loc;
   const Problem &problem;
+  pipe::ClusterOp cluster;
+  pipe::PlanOp plan;
 };
+
+int64_t Importer::weightBytesOf(int32_t stage) const {
+  if (!problem.weightBytes.empty())
+    return problem.weightBytes[stage];
+  // Zero unless the stage is sharded.
+  return problem.cost(problem.homes.numberOf(stage), ActionKind::Unshard)
+      .acquireBytes;
+}
+
+bool Importer::hasWeights() const {
+  int64_t bytes = 0;
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+    bytes = std::max(bytes, weightBytesOf(stage));
+  return bytes > 0;
+}
 
 void Importer::writeCluster() {
   OpBuilder::InsertionGuard guard(builder);
   bool hasLink = problem.link.latencyNs != 0 || problem.link.bytesPerUs != 0;
-  auto cluster = pipe::ClusterOp::create(
-      builder, loc, name(problem.name + "_cluster"), pipe::ChannelsAttr(),
+  const ChannelModel &channels = problem.channels;
+  const bool hasChannels =
+      channels.protocol == Protocol::Eager || channels.receiveSlots > 0;
+  cluster = pipe::ClusterOp::create(
+      builder, loc, name(problem.name + "_cluster"),
+      hasChannels ? pipe::ChannelsAttr::get(
+                        context, static_cast<pipe::Protocol>(channels.protocol),
+                        channels.receiveSlots)
+                  : pipe::ChannelsAttr(),
       hasLink ? figures(problem.link) : pipe::LinkAttr());
   enter(cluster.getBody());
   for (auto [rank, cap] : llvm::enumerate(problem.memoryCaps))
@@ -161,7 +208,7 @@ void Importer::writeModel() {
         pipe::SyntheticAttr::get(context, costs.forwardNs, costs.inputGradNs,
                                  costs.weightGradNs, costs.activationBytes,
                                  costs.freedBytes, outputBytes[s],
-                                 /*weight_bytes=*/0),
+                                 weightBytesOf(s)),
         pipe::CustomAttr(), pipe::LayerCostsAttr());
   }
 }
@@ -179,8 +226,20 @@ pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
       costs.checkpointBytes);
 }
 
+/// Null if each of the stage's ranks keeps its whole state.
+pipe::ShardedAttr Importer::shardedAttr(int32_t stage) const {
+  const HomeRange homes = problem.homes.of(stage);
+  const int32_t pieces = homes.begin()->pieces;
+  if (pieces == 1)
+    return {};
+  // All homes together are the default.
+  return pipe::ShardedAttr::get(
+      context, static_cast<pipe::ShardedState>(problem.sharded[stage]),
+      pieces == homes.size() ? 0 : pieces);
+}
+
 void Importer::writePlan() {
-  auto plan = pipe::PlanOp::create(
+  plan = pipe::PlanOp::create(
       builder, loc, name(problem.name), reference(problem.name + "_model"),
       reference(problem.name + "_cluster"), problem.microbatches,
       problem.statesSamples ? builder.getI64IntegerAttr(problem.samples)
@@ -205,13 +264,68 @@ void Importer::writePlan() {
         builder.getDenseI64ArrayAttr(ranks),
         llvm::all_equal(shares) ? mlir::DenseI64ArrayAttr()
                                 : builder.getDenseI64ArrayAttr(shares),
-        problem.homes.of(s).begin()->isDealt(), pipe::ShardedAttr(),
+        problem.homes.of(s).begin()->isDealt(), shardedAttr(s),
         problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
                                                       : mlir::ArrayAttr(),
         problem.recomputesAcross(problem.homes.numberOf(s)),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }
+}
+
+/// Adds to the memory of each device what the plan's state takes of it, since
+/// the problem's caps are for activations alone.
+std::string Importer::addState() {
+  const pipe::StageFigures figures(plan);
+  SmallVector<pipe::StageOp, 0> stages = plan.getStages();
+  for (pipe::StageOp stage : stages) {
+    if (!stage.getCostsAttr())
+      stage.setCostsAttr(figures.costs(stage));
+    stage.setBuffersByHome(figures.buffers(stage));
+  }
+  for (auto [device, cap, state] : llvm::zip_equal(
+           cluster.getDevices(), problem.memoryCaps, pipe::stateBytes(plan)))
+    // The sum of a larger cap does not fit, and no memory is that large.
+    if (cap < noMemoryCap - state)
+      pipe::DeviceOp(device).setFiguresAttr(
+          pipe::DeviceAttr::get(context, cap + state, /*flops_per_us=*/0,
+                                /*peak_flops_per_us=*/0));
+  FailureOr<Problem> planned = pipe::buildProblem(plan);
+  // They follow from the layers.
+  for (auto [number, stage] : llvm::enumerate(stages)) {
+    if (!ownCosts(static_cast<int32_t>(number)))
+      stage.removeCostsAttr();
+    stage.removeBuffersAttr();
+  }
+  return failed(planned) ? "its plan is not legal" : whyOtherShards(*planned);
+}
+
+/// In a plan, pieces are equal and take as long as the links say.
+std::string Importer::whyOtherShards(const Problem &planned) const {
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    if (!problem.homes[home].isSharded())
+      continue;
+    const std::string stage = std::to_string(problem.homes[home].stage);
+    for (ActionKind kind : {ActionKind::Unshard, ActionKind::ReduceGrad}) {
+      const Cost &own = problem.cost(home, kind),
+                 &made = planned.cost(home, kind);
+      const int64_t bytes = own.acquireBytes + own.releaseBytes,
+                    madeBytes = made.acquireBytes + made.releaseBytes;
+      if (bytes != madeBytes)
+        return "stage " + stage + " has parameter_bytes of " +
+               std::to_string(bytes) + ", in " +
+               countOf(problem.homes[home].pieces, "piece") +
+               "; in a plan, pieces are equal and of whole " +
+               std::to_string(shardAlignment * int64_t(sizeof(float))) +
+               " bytes, " + std::to_string(madeBytes) + " together";
+      if (own.ns != made.ns)
+        return std::string(traitsOf(kind).code) + " of stage " + stage +
+               " takes " + std::to_string(own.ns) +
+               " ns; in a plan it takes what the links need for its bytes, " +
+               std::to_string(made.ns) + " ns";
+    }
+  }
+  return "";
 }
 
 } // namespace
@@ -282,7 +396,12 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
                      << "\" cannot be written as a plan: " << why;
       return nullptr;
     }
-    Importer(builder, problem).write();
+    if (const std::string why = Importer(builder, problem).write();
+        !why.empty()) {
+      emitError(loc) << fileName << ": problem \"" << problem.name
+                     << "\" cannot be written as a plan: " << why;
+      return nullptr;
+    }
   }
   if (schedulesPath.empty())
     return module;

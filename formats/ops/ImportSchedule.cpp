@@ -38,6 +38,13 @@ Expected<Schedule> readOrders(const json::Document &document,
     return faultIn(document, fault->message);
   if (std::optional<std::string> why = text.infeasible())
     return faultIn(document, "it says that there is no schedule: " + *why);
+  if (auto fault = text.checkWindow(problem))
+    return faultIn(document,
+                   fault->message +
+                       "; the language writes a window as a schedule that "
+                       "repeats: `rondo search FILE.mlir --iterations " +
+                       llvm::Twine(text.iterationsOfWindow(problem)) +
+                       " --policy NAME -o OUT.mlir` writes one that compiles");
   Schedule schedule;
   std::optional<json::TextFault> fault = text.checkClip(problem);
   if (!fault)

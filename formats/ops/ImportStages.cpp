@@ -12,16 +12,6 @@
 using namespace mlir;
 using namespace rondo;
 
-/// A stage that is not fed by the one in front of it alone; -1 in a chain.
-static int32_t notInChain(const Problem &problem) {
-  const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    if (inputs[s] !=
-        (s == 0 ? std::vector<int32_t>() : std::vector<int32_t>{s - 1}))
-      return s;
-  return -1;
-}
-
 /// Of all samples, as the stage's first home has its share of them.
 static int64_t timeOf(const Problem &problem, int32_t stage, ActionKind kind) {
   const int32_t home = problem.homes.numberOf(stage);
@@ -46,7 +36,7 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
   context->loadDialect<pipe::PipeDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
-  if (const int32_t stage = notInChain(problem); stage >= 0) {
+  if (const int32_t stage = firstOutsideChain(problem); stage >= 0) {
     emitError(loc) << "the stages are no chain: stage " << stage
                    << (stage == 0 ? " is fed by others"
                                   : " is not fed by stage " +

@@ -3,6 +3,7 @@
 
 #include "formats/timeline/Measured.h"
 
+#include "kinds/Counts.h"
 #include "schedule/EdgeTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -73,8 +74,7 @@ llvm::Error Layout::checkShape() {
                   " iterations that overlap; only a single one can be laid "
                   "beside a trace");
   if (static_cast<int32_t>(iteration.ranks.size()) != problem.numRanks())
-    return misfit("the trace has ", std::to_string(iteration.ranks.size()),
-                  iteration.ranks.size() == 1 ? " rank" : " ranks",
+    return misfit("the trace has ", countOf(iteration.ranks.size(), "rank"),
                   ", the plan ", std::to_string(problem.numRanks()),
                   iteration.hasWaits ? "" : "; give a trace of each rank");
   for (const TimelineTask &task : predicted.tasks)

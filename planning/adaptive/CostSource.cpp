@@ -3,11 +3,11 @@
 
 #include "planning/adaptive/CostSource.h"
 
+#include "kinds/Counts.h"
+
 using namespace rondo;
 
-static std::string samplesOf(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " sample" : " samples");
-}
+static std::string samplesOf(int64_t count) { return countOf(count, "sample"); }
 
 std::string CostSource::text() const {
   const std::string two = std::to_string(low) + " and " + samplesOf(high);

@@ -3,17 +3,14 @@
 
 #include "planning/model/GivenCuts.h"
 
+#include "kinds/Counts.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <numeric>
 
 using namespace rondo;
-
-/// `1 layer`, `3 layers`.
-static std::string countOf(int64_t count, const std::string &noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 GivenCut rondo::cutByCounts(const std::vector<int64_t> &counts,
                             int32_t layers) {
@@ -76,6 +73,7 @@ public:
   }
 
   std::string expanded, fault;
+  bool isLoose = false;
 
 private:
   /// Of the expanded text.
@@ -89,7 +87,7 @@ private:
     while (place < text.size() &&
            (text[place] == ',' ||
             std::isspace(static_cast<unsigned char>(text[place]))))
-      ++place;
+      isLoose |= text[place++] != ',';
   }
 
   /// A letter or a group, with how often it comes.
@@ -99,7 +97,8 @@ private:
       return true;
     std::string part(1, text[place]);
     const size_t begin = place++;
-    if (part == "(") {
+    const bool isGroup = part == "(";
+    if (isGroup) {
       if (isNested)
         return fail("a group within a group at character " +
                     std::to_string(begin + 1));
@@ -111,6 +110,7 @@ private:
         return fail("the group at character " + std::to_string(begin + 1) +
                     " has no end");
       ++place;
+      isLoose |= part.empty();
     } else if (part == "m" && !mayPredict) {
       return fail("m at character " + std::to_string(begin + 1) +
                   " is a multi-token prediction layer, which the model does "
@@ -134,6 +134,8 @@ private:
       if (place == number || times == 0)
         return fail("* at character " + std::to_string(number) +
                     " needs a number of 1 or more");
+    } else {
+      isLoose |= isGroup;
     }
     if (to.size() + part.size() * static_cast<size_t>(times) > mostLetters)
       return fail("there are more than " + std::to_string(mostLetters) +
@@ -153,11 +155,12 @@ private:
 LayoutLetters rondo::expandLayout(const std::string &layout, bool mayPredict) {
   Expander expander(layout, mayPredict);
   const bool isWhole = expander.run();
-  return {expander.expanded, isWhole ? "" : expander.fault};
+  return {expander.expanded, isWhole ? "" : expander.fault, expander.isLoose};
 }
 
 GivenCut rondo::cutByLayout(const std::string &layout, int32_t blocks) {
-  const auto [letters, fault] = expandLayout(layout, /*mayPredict=*/false);
+  const auto [letters, fault, isLoose] =
+      expandLayout(layout, /*mayPredict=*/false);
   if (!fault.empty())
     return fault;
   auto count = [&letters = letters](char letter) {

@@ -28,6 +28,9 @@ GivenCut cutByWeights(const std::vector<int64_t> &weights,
 /// is what is wrong with its form, in one sentence, else empty.
 struct LayoutLetters {
   std::string letters, fault;
+  /// Its form is one that Megatron-LM refuses: blanks or line breaks, an empty
+  /// group, or a group without a number.
+  bool isLoose = false;
 };
 /// `mayPredict`: whether there may be m, layers of multi-token prediction.
 LayoutLetters expandLayout(const std::string &layout, bool mayPredict);

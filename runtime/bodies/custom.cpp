@@ -3,6 +3,7 @@
 
 #include "runtime/bodies/custom.h"
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
 
@@ -146,8 +147,7 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
   std::string takes = std::to_string(body.min_inputs);
   if (body.max_inputs != body.min_inputs)
     takes += " to " + std::to_string(body.max_inputs);
-  fail(layer, "it has " + std::to_string(layer.numInputs) +
-                  (layer.numInputs == 1 ? " input, but " : " inputs, but ") +
+  fail(layer, "it has " + rondo::countOf(layer.numInputs, "input") + ", but " +
                   nameOfBody(layer) + " takes " + takes);
 }
 

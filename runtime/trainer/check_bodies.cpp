@@ -1,6 +1,7 @@
 //===- check_bodies.cpp - Checks custom layers against their contract -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/gradient_check.h"
@@ -8,11 +9,8 @@
 
 #include <cstdio>
 
+using rondo::countOf;
 using namespace rondo::runtime;
-
-static std::string countOf(int32_t count, const char *noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 int rondo::runtime::checkBodies(const Executable &executable,
                                 const Options &options) {

@@ -1,6 +1,7 @@
 //===- choose_optimizer.cpp - What a program has memory for ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/Counts.h"
 #include "kinds/Optimizers.h"
 #include "runtime/base/error.h"
 #include "runtime/trainer/options.h"
@@ -30,9 +31,7 @@ void rondo::runtime::chooseOptimizer(const Executable &executable,
   const PlannedOptimizer needed = neededBy(options);
   if (traitsOf(needed).moments <= executable.moments)
     return;
-  auto counted = [](int32_t moments) {
-    return std::to_string(moments) + (moments == 1 ? " moment" : " moments");
-  };
+  auto counted = [](int32_t moments) { return countOf(moments, "moment"); };
   const bool isPlain = planned == PlannedOptimizer::PlainSgd;
   throw Error(
       "the program's memory is planned for " +

@@ -3,6 +3,7 @@
 
 #include "runtime/trainer/data.h"
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
 #include "runtime/trainer/lfs_pointer.h"
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 Data::~Data() = default;
@@ -79,10 +81,8 @@ public:
   bool hasHeldOut() const override { return trained < total; }
   uint64_t hash() const override { return contentHash; }
   std::string describe() const override {
-    return std::to_string(total) + " tokens in " +
-           std::to_string(files.size()) +
-           (files.size() == 1 ? " file, " : " files, ") +
-           std::to_string(total - trained) + " held out";
+    return countOf(total, "token") + " in " + countOf(files.size(), "file") +
+           ", " + std::to_string(total - trained) + " held out";
   }
 
 private:

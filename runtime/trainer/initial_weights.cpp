@@ -3,6 +3,7 @@
 
 #include "runtime/trainer/initial_weights.h"
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/tensors.h"
@@ -16,6 +17,7 @@
 #include <set>
 #include <string_view>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 //===----------------------------------------------------------------------===//
@@ -249,13 +251,12 @@ static void checkSurplus(const std::set<std::string> &taken, bool isTied,
                 "': it has the tensor '" + first + "', " + entry.dtype + " " +
                 describeShape(entry.shape) + ", which the model does not have" +
                 (surplus > 1
-                     ? ", and " + std::to_string(surplus - 1) +
-                           " more such tensor" + (surplus > 2 ? "s" : "")
+                     ? ", and " + countOf(surplus - 1, "more such tensor")
                      : ""));
   }
   for (const auto &[reason, count] : left)
-    lines.push_back("weights: left out " + std::to_string(count) +
-                    (count == 1 ? " tensor: " : " tensors: ") + reason);
+    lines.push_back("weights: left out " + countOf(count, "tensor") + ": " +
+                    reason);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "runtime/trainer/progress.h"
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
 #include "runtime/trainer/safetensors.h"
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <unistd.h>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 std::string rondo::runtime::duration(int64_t ns) {
@@ -27,9 +29,7 @@ std::string rondo::runtime::duration(int64_t ns) {
   return text;
 }
 
-static std::string cores(int count) {
-  return std::to_string(count) + (count == 1 ? " core" : " cores");
-}
+static std::string cores(int count) { return countOf(count, "core"); }
 
 static std::string prediction(Trainer &trainer, const ProgramDesc &program) {
   std::string text =

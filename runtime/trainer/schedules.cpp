@@ -3,6 +3,7 @@
 
 #include "runtime/trainer/schedules.h"
 
+#include "kinds/Counts.h"
 #include "runtime/trainer/nearest.h"
 
 #include "runtime/base/error.h"
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {
@@ -58,12 +60,10 @@ rondo::runtime::pipelinesOf(const Executable &executable) {
 }
 
 std::string rondo::runtime::describe(const ProgramDesc &program) {
-  std::string text =
-      std::string(program.name) + ": " + std::to_string(program.microbatches) +
-      (program.microbatches == 1 ? " micro-batch" : " micro-batches");
+  std::string text = std::string(program.name) + ": " +
+                     countOf(program.microbatches, "micro-batch");
   if (program.samples > 0)
-    text += " of " + std::to_string(program.samples) +
-            (program.samples == 1 ? " sample" : " samples");
+    text += " of " + countOf(program.samples, "sample");
   return text;
 }
 

@@ -3,11 +3,13 @@
 
 #include "runtime/trainer/session.h"
 
+#include "kinds/Counts.h"
 #include "runtime/backend/backend.h"
 #include "runtime/launch/secret.h"
 
 #include <cstdlib>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 /// Equal in processes that can work together.
@@ -55,11 +57,11 @@ static void checkSize(const Executable &exe, const Launch &launch,
                       const ProcessSupport *support) {
   std::string what;
   if (launch.size != exe.numRanks)
-    what =
-        "'" + std::string(exe.name) + "' has " + std::to_string(exe.numRanks) +
-        (exe.numRanks == 1 ? " rank" : " ranks") + ", but " + launch.source +
-        " started " + std::to_string(launch.size) + " processes: start " +
-        std::to_string(exe.numRanks) + ", or 1 that runs all ranks as threads";
+    what = "'" + std::string(exe.name) + "' has " +
+           countOf(exe.numRanks, "rank") + ", but " + launch.source +
+           " started " + std::to_string(launch.size) + " processes: start " +
+           std::to_string(exe.numRanks) +
+           ", or 1 that runs all ranks as threads";
   else if (!support)
     what = "the ranks of '" + std::string(exe.name) + "' are threads, but " +
            launch.source + " started " + std::to_string(launch.size) +

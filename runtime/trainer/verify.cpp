@@ -1,12 +1,14 @@
 //===- verify.cpp - The pipeline against the sequential reference ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/compare.h"
 
 #include <algorithm>
 
+using rondo::countOf;
 using namespace rondo::runtime;
 
 namespace {
@@ -170,8 +172,7 @@ bool Verification::run(const Case &each) {
     }
   std::string scope = std::to_string(elements) + " weights in " +
                       std::to_string(tensors) + " tensors";
-  std::string after = " after " + std::to_string(iterations) +
-                      (iterations == 1 ? " iteration" : " iterations");
+  std::string after = " after " + countOf(iterations, "iteration");
   const std::string verify =
       isOnly ? "verify" : "verify '" + each.turns.text() + "'";
 

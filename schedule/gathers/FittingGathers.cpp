@@ -1,6 +1,7 @@
 //===- FittingGathers.cpp - Gathers in an order that has none -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/Counts.h"
 #include "schedule/PlaceGathers.h"
 #include "schedule/Shards.h"
 
@@ -35,8 +36,7 @@ std::string rondo::describe(const FittingResidencies &chosen) {
     return text + "its programs wait for each other: few messages or launches "
                   "of a rank may be under way";
   return text + "rank " + std::to_string(lack.rank) + " lacks " +
-         std::to_string(lack.bytes) +
-         (lack.bytes == 1 ? " byte for it" : " bytes for it");
+         countOf(lack.bytes, "byte") + " for it";
 }
 
 Schedule rondo::withGathers(const Problem &problem, Schedule schedule,

@@ -119,3 +119,11 @@ rondo::checkWaitCycle(const Problem &problem, const Program &program,
   fault.cycle = std::move(simulation.cycle);
   return fault;
 }
+
+std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
+                                           const Program &program,
+                                           Queues queues, ProgramNames names) {
+  Problem queued = problem;
+  queued.channels = {Protocol::Rendezvous, /*receiveSlots=*/0, queues};
+  return checkWaitCycle(queued, program, /*withoutPlaces=*/nullptr, names);
+}

@@ -3,6 +3,7 @@
 
 #include "schedule/search/DepthOrder.h"
 
+#include "kinds/Counts.h"
 #include "schedule/Recomputed.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Replicas.h"
@@ -27,8 +28,7 @@ std::string DepthOrder::text() const {
   case BackwardStyle::LateWeights:
     text += ", W behind the next F";
     if (lateStages < int32_t(depths.size()))
-      text += " on " + std::to_string(lateStages) +
-              (lateStages == 1 ? " stage" : " stages") + ", behind I on " +
+      text += " on " + countOf(lateStages, "stage") + ", behind I on " +
               std::to_string(depths.size() - size_t(lateStages));
     return text;
   case BackwardStyle::Whole:

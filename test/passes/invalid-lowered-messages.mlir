@@ -98,7 +98,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.rank 1 {
     pipe.recv activation @s0[0]
     pipe.forward @s1[0]
-    // expected-error @below {{recv 0F1 from rank 0 at position 2 of rank 1 has no other end: channel 0>1 has 1 sends and 2 receives [L1]}}
+    // expected-error @below {{recv 0F1 from rank 0 at position 2 of rank 1 has no other end: channel 0>1 has 1 send and 2 receives [L1]}}
     pipe.recv activation @s0[1]
     pipe.backward @s1[0]
     pipe.send gradient @s1[0]

@@ -10,11 +10,13 @@
 #include "formats/json/ProblemWriter.h"
 #include "formats/json/ScheduleReader.h"
 #include "passes/Passes.h"
+#include "passes/PlanFigures.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/WindowModule.h"
 #include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -143,8 +145,74 @@ static std::vector<exchange::StageLayers> layersOf(pipe::PlanOp plan) {
   return layers;
 }
 
+/// The stages of the embedding and of the head that share a weight. Empty
+/// where the model does not say whether they do.
+static std::optional<std::optional<exchange::SharedWeight>>
+sharedWeightOf(pipe::PlanOp plan) {
+  pipe::ModelOp model = plan.lookupModel();
+  const std::optional<pipe::ModelSizes> sizes = model.getSizes();
+  if (!sizes)
+    return std::nullopt;
+  if (!sizes->tied)
+    return std::optional<exchange::SharedWeight>();
+  exchange::SharedWeight shared;
+  for (auto [number, stage] : enumerate(plan.getStages()))
+    for (auto name : stage.getLayers().getAsRange<mlir::FlatSymbolRefAttr>()) {
+      auto layer = model.lookupSymbol<pipe::LayerOp>(name.getAttr());
+      if (layer.getKind() == pipe::LayerKind::Embedding)
+        shared.embedding = int32_t(number);
+      if (layer.getKind() == pipe::LayerKind::Head)
+        shared.head = int32_t(number);
+    }
+  return shared;
+}
+
+/// The schedules that `name` lists, or all where it is empty.
+static int chooseSchedules(mlir::ModuleOp module, const std::string &name,
+                           const std::string &path,
+                           SmallVector<pipe::ScheduleOp, 0> &chosen) {
+  if (hasEmptyName(name) && !name.empty())
+    return reportUsage("--schedule has an empty name");
+  if (name.empty())
+    append_range(chosen, module.getOps<pipe::ScheduleOp>());
+  else if (chosen = findSchedules(module, name, path); chosen.empty())
+    return Failure;
+  return Success;
+}
+
+int readLayersOfModule(const std::string &path, const std::string &name,
+                       const std::string &costsPath,
+                       exchange::ExchangedSchedule &schedule) {
+  ModuleFile file;
+  std::vector<Problem> problems;
+  std::vector<PlanFigures> figures;
+  if (int code = readPlans(file, path, costsPath, problems, figures))
+    return code;
+  mlir::ModuleOp module = file.module();
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+  if (int code = chooseSchedules(module, name, path, chosen))
+    return code;
+  SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
+  if (!name.empty())
+    plans.assign(1, chosen.front().lookupPlan());
+  if (plans.size() != 1) {
+    std::string names;
+    for (pipe::PlanOp each : plans)
+      names += (names.empty() ? ": @" : ", @") + each.getSymName().str();
+    return reportError(path + ": has " + countOf(plans.size(), "plan") + names +
+                       "; name a schedule of one with --schedule");
+  }
+  pipe::PlanOp plan = plans.front();
+  for (auto [number, each] : enumerate(module.getOps<pipe::PlanOp>()))
+    if (each == plan)
+      schedule.problem = problems[number];
+  schedule.layers = layersOf(plan);
+  schedule.shared = sharedWeightOf(plan);
+  return Success;
+}
+
 int readScheduleOfModule(const std::string &path, const std::string &name,
-                         const std::string &costsPath,
+                         const std::string &costsPath, bool takesWindows,
                          exchange::ExchangedSchedule &schedule) {
   ModuleFile file;
   std::vector<Problem> problems;
@@ -152,13 +220,14 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   if (int code = readPlans(file, path, costsPath, problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
-  if (hasEmptyName(name) && !name.empty())
-    return reportUsage("--schedule has an empty name");
   SmallVector<pipe::ScheduleOp, 0> chosen;
-  if (name.empty())
-    append_range(chosen, module.getOps<pipe::ScheduleOp>());
-  else if (chosen = findSchedules(module, name, path); chosen.empty())
-    return Failure;
+  if (int code = chooseSchedules(module, name, path, chosen))
+    return code;
+  if (chosen.empty())
+    return reportError(path + ": contains no pipe.schedule; write " +
+                       "`pipe.schedule @x of @" +
+                       (*module.getOps<pipe::PlanOp>().begin()).getSymName() +
+                       " family<\"1f1b\">`");
   if (chosen.size() != 1) {
     std::string names;
     for (pipe::ScheduleOp each : chosen)
@@ -169,11 +238,13 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
                        "; name one with --schedule" + names);
   }
   pipe::ScheduleOp op = chosen.front();
-  if (op.overlaps())
+  if (op.overlaps() && !takesWindows)
     return reportError(Twine(path) + ": iterations of schedule @" +
                        op.getSymName() +
                        " overlap; other tools end each iteration with a step "
-                       "of all stages");
+                       "of all stages: export a schedule whose iterations "
+                       "drain, such as one of family<\"1f1b\">, or "
+                       "rondo-schedule, which has windows");
   // Others may take long to search, or not exist.
   for (pipe::ScheduleOp other : to_vector(module.getOps<pipe::ScheduleOp>()))
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
@@ -189,6 +260,14 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   for (auto [number, each] : enumerate(module.getOps<pipe::PlanOp>()))
     if (each == plan)
       schedule.problem = problems[number];
+  if (op.overlaps()) {
+    mlir::FailureOr<Problem> window = pipe::buildProblem(op);
+    if (failed(window))
+      return Failure;
+    schedule.problem = std::move(*window);
+    countWeights(pipe::figuresOf(op), schedule.problem);
+    schedule.clipsByNorm = op.computesNorm();
+  }
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, schedule.problem);
   mlir::FailureOr<std::string> family = pipe::familyText(op);
@@ -202,6 +281,7 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   schedule.family = *family;
   schedule.hasTimes = true;
   schedule.layers = layersOf(plan);
+  schedule.shared = sharedWeightOf(plan);
   return Success;
 }
 

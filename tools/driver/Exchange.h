@@ -51,10 +51,18 @@ int readScheduleFile(const std::string &path, int64_t line,
                      exchange::ExchangedSchedule &schedule);
 
 /// One schedule of a .mlir file: that of `name`, or the only one where it is
-/// empty. Generates and searches it if it has no body yet.
+/// empty. Generates and searches it if it has no body yet. If its iterations
+/// overlap, which is an error unless `takesWindows`, the problem is the window
+/// in which its order is proved.
 int readScheduleOfModule(const std::string &path, const std::string &name,
-                         const std::string &costsPath,
+                         const std::string &costsPath, bool takesWindows,
                          exchange::ExchangedSchedule &schedule);
+
+/// What the stages of a plan of a .mlir file hold: the plan of schedule `name`,
+/// or the only one where it is empty. The schedule stays empty.
+int readLayersOfModule(const std::string &path, const std::string &name,
+                       const std::string &costsPath,
+                       exchange::ExchangedSchedule &schedule);
 
 /// Writes a problem on one line; `path` may be empty.
 int writeProblemFile(const std::string &path, const Problem &problem);

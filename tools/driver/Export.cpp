@@ -37,8 +37,8 @@ const exchange::Exporter *exporterOf(const std::string &kind) {
 }
 
 /// Reads the schedule, and what may and may not be asked for with it.
-int readInput(const Arguments &arguments, const std::string &path,
-              exchange::ExchangedSchedule &schedule) {
+int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
+              const std::string &path, exchange::ExchangedSchedule &schedule) {
   const bool isModule = StringRef(path).ends_with(".mlir");
   for (const char *option : {"schedule", "costs"})
     if (!isModule && arguments.has(option))
@@ -47,10 +47,15 @@ int readInput(const Arguments &arguments, const std::string &path,
     if (isModule && arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for a rondo-schedule; a .mlir file has its plan");
-  return isModule ? readScheduleOfModule(path, arguments.text("schedule"),
-                                         arguments.text("costs"), schedule)
-                  : readScheduleFile(path, arguments.number("line", 0),
-                                     arguments.text("problem"), schedule);
+  if (!isModule)
+    return readScheduleFile(path, arguments.number("line", 0),
+                            arguments.text("problem"), schedule);
+  const std::string name = arguments.text("schedule"),
+                    costs = arguments.text("costs");
+  return is_contained(exporter.needs, exchange::Part::Schedule)
+             ? readScheduleOfModule(path, name, costs, exporter.hasWindows,
+                                    schedule)
+             : readLayersOfModule(path, name, costs, schedule);
 }
 
 int run(const Arguments &arguments) {
@@ -81,7 +86,7 @@ int run(const Arguments &arguments) {
   options.fuse = arguments.has("fuse");
   options.csvPath = arguments.text("csv", options.csvPath);
   exchange::ExchangedSchedule schedule;
-  if (int code = readInput(arguments, path, schedule))
+  if (int code = readInput(arguments, *exporter, path, schedule))
     return code;
   std::vector<std::string> notes;
   std::string text;
@@ -97,6 +102,11 @@ int run(const Arguments &arguments) {
     return reportError(toString(std::move(error)));
   for (const std::string &note : notes)
     reportNote(note);
+  if (schedule.problem.iterations > 1 && problemOutput.empty() &&
+      StringRef(path).ends_with(".mlir"))
+    reportNote("iterations overlap, so the orders are of a window of " +
+               Twine(schedule.problem.iterations) +
+               "; --problem-output FILE writes its problem");
   if (!schedule.hasTimes &&
       (options.fuse || is_contained(exporter->needs, exchange::Part::Times)))
     reportNote("times are those of F, I and W of 1 ns each; --problem FILE "

@@ -89,6 +89,9 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
         return Error::success();
       }))
     return reportError(toString(std::move(error)));
+  if (schedule.problem.objective == Objective::Span)
+    reportNote("the objective span is left out, since plans have none; "
+               "search<objective = span> of a schedule states it");
   if (!schedule.overlap.empty())
     reportNote(countOf(schedule.overlap.size(), "pair") +
                " of overlapped tasks left out, which the language does not "
@@ -122,6 +125,10 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
   options.scalesGradients = arguments.has("scale-grads");
   options.ranks = arguments.number("ranks", 0);
   options.microbatches = arguments.number("microbatches", 0);
+  options.group = arguments.number("group", 0);
+  // The table accepts no other words.
+  if (arguments.text("queues") == "pair")
+    options.queues = Queues::PerPair;
   Problem problem;
   if (!problemPath.empty()) {
     if (options.microbatches > 0)

@@ -91,11 +91,6 @@ void reportNote(const Twine &message) {
   WithColor::note(errs(), "rondo") << message << "\n";
 }
 
-std::string countOf(int64_t count, const char *noun) {
-  const char *ending = StringRef(noun).ends_with("ch") ? "es" : "s";
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : ending);
-}
-
 std::string formatNs(int64_t ns) {
   return inUnits(ns, {{1, "ns"},
                       {1000, "us"},

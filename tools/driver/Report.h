@@ -5,6 +5,7 @@
 #define RONDO_TOOLS_DRIVER_REPORT_H
 
 #include "formats/FileKind.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
@@ -36,8 +37,6 @@ int checkFileKind(llvm::StringRef path, llvm::StringRef text,
                   llvm::ArrayRef<formats::FileKind> others = {});
 void reportNote(const llvm::Twine &message);
 
-/// `1 rank`, `2 ranks`.
-std::string countOf(int64_t count, const char *noun);
 /// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three decimals.
 std::string formatNs(int64_t ns);
 /// `12 FLOP`, `3.5 GFLOP`: up to three decimals.

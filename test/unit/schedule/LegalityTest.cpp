@@ -61,7 +61,7 @@ TEST(Legality, RankCount) {
   Fault f = onlyBroken(problem, schedule, Rule::Completeness);
   EXPECT_EQ(f.kind, FaultKind::RankCount);
   EXPECT_EQ(describe(f, problem),
-            "the schedule orders 1 ranks, the problem has 2 [S1]");
+            "the schedule orders 1 rank, the problem has 2 [S1]");
 }
 
 TEST(Legality, UnknownTask) {

@@ -75,7 +75,7 @@ TEST(Problem, Costs) {
   expectFault(problem, "F of stage 0 takes -2 bytes");
   problem = linearProblem(2, 1);
   problem.cost(1, ActionKind::Backward).releaseBytes = 2;
-  expectFault(problem, "B of stage 1 releases 2 bytes, but only 1 bytes");
+  expectFault(problem, "B of stage 1 releases 2 bytes, but only 1 byte");
   problem = linearProblem(2, 1);
   problem.cost(1, ActionKind::Backward).lane = Lane::Copy;
   expectFault(problem, "B of stage 1 is not on the compute lane");
@@ -99,11 +99,11 @@ TEST(Problem, Cards) {
   problem.cards = {{5, 6}, {0, -1}};
   EXPECT_FALSE(problem.check());
   problem.cards.ofRank.pop_back();
-  expectFault(problem, "cards are stated for 1 ranks; there are 2");
+  expectFault(problem, "cards are stated for 1 rank; there are 2");
   problem.cards.ofRank = {1, 2};
   expectFault(problem, "rank 1 is on card 2; the cards are 0 to 1");
   problem.cards = {{5, 6}, {0, 1}, {0}};
-  expectFault(problem, "servers are stated for 1 cards; there are 2");
+  expectFault(problem, "servers are stated for 1 card; there are 2");
   problem.cards = {{5, 0}, {0, 0}};
   expectFault(problem,
               "card 1 carries 0 bytes a microsecond; it must be 1 or more");

@@ -48,7 +48,7 @@ TEST(ProgramRules, SendWithoutReceive) {
   EXPECT_EQ(
       message({legalOrder[0], "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
       "send 0F1 to rank 1 at position 3 of rank 0 has no other end: "
-      "channel 0>1 has 2 sends and 1 receives [L1]");
+      "channel 0>1 has 2 sends and 1 receive [L1]");
   EXPECT_EQ(message({"0F0 >0F0 0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
                      "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
             "1F1 at position 5 of rank 1 needs 0F1, which rank 0 does not send "

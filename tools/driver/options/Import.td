@@ -22,9 +22,17 @@ defm torch : Value<"torch", "VERSION",
 def scale_grads : Switch<"scale-grads",
   "the schedule will run with scale_grads=True, which needs REDUCE_GRAD "
   "(torch-csv-comms)">;
+defm queues : Choice<"queues", "rank,pair",
+  "which messages wait for one another: all of a rank, as with PyTorch's one "
+  "NCCL communicator, or those of a directed pair of ranks (torch-csv-comms; "
+  "default rank)">;
 defm ranks : Value<"ranks", "N",
   "ranks of the pipeline (megatron-layout; default: those of --problem)",
   [Positive]>;
 defm microbatches : Value<"microbatches", "N",
   "micro-batches of an iteration (megatron-layout; default: those of "
   "--problem)", [Positive]>;
+defm group : Value<"group", "N",
+  "micro-batches of a group of the interleaved schedule, Megatron-LM's "
+  "--microbatch-group-size-per-virtual-pipeline-stage (megatron-layout; "
+  "default: the ranks)", [Positive]>;
