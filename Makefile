@@ -91,7 +91,7 @@ fuzz:
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
 
-test-torch: build
+test-torch: wheel
 	@sh scripts/test-torch.sh build $(TORCH)
 
 bench-gpu:
