@@ -68,7 +68,6 @@ install: build
 	cmake --install build --prefix '$(PREFIX)'
 
 wheel:
-	@sh scripts/setup.sh
 	@sh scripts/setup.sh wheel
 	@$(MAKE) build TARGETS='rondo rondo-wheel RondoRuntime RondoSearch'
 	@python3 scripts/make-wheel.py build build/wheels

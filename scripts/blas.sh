@@ -3,8 +3,8 @@
 # blas.sh [--cached]
 #
 # Prints the path of librondo_blas.a, the part of OpenBLAS that a wheel brings:
-# sgemm and dgemm for three kinds of x86-64 processors, in 5 MB instead of 58. It is
-# built from Debian's source package, in some 4 minutes of processor time, and kept
+# sgemm and dgemm for three kinds of x86-64 processors, in 5 MB instead of 58. (On
+# aarch64 for ARMv8, which was not tried.) It is built from Debian's source package, in some 4 minutes of processor time, and kept
 # in ~/.cache/rondo (XDG_CACHE_HOME) under a name that this script and the compiler
 # determine. --cached: status 3 instead of building it.
 set -u
@@ -62,27 +62,31 @@ dpkg-source -x "${package}_$version.dsc" source >>log 2>&1 || give_up "dpkg-sour
 # then, so it goes on after errors, and no core's kernels may be missing from the
 # archive. The last core's follow by a call of their own. SMALL_MATRIX_OPT is what
 # the first call finds out: with another value the tables of the cores differ.
-set -- NO_SHARED=1 TARGET=PRESCOTT DYNAMIC_ARCH=1 "DYNAMIC_LIST=HASWELL SKYLAKEX" \
-  NO_LAPACK=1 NO_LAPACKE=1 ONLY_CBLAS=1 NOFORTRAN=1 \
+case $(uname -m) in
+x86_64) set -- TARGET=PRESCOTT DYNAMIC_ARCH=1 "DYNAMIC_LIST=HASWELL SKYLAKEX" ;;
+aarch64) set -- TARGET=ARMV8 ;;
+*) fail "no kernels are chosen for $(uname -m): give make-wheel.py an archive by --blas" ;;
+esac
+set -- "$@" NO_SHARED=1 NO_LAPACK=1 NO_LAPACKE=1 ONLY_CBLAS=1 NOFORTRAN=1 \
   BUILD_SINGLE=1 BUILD_DOUBLE=1 BUILD_COMPLEX=0 BUILD_COMPLEX16=0 \
   USE_THREAD=1 USE_OPENMP=0 NUM_THREADS=128 NO_AFFINITY=1 NO_WARMUP=1 \
   "COMMON_OPT=-O2 -fPIC -ffunction-sections"
 jobs=$(nproc)
 make -j"$jobs" -k -C source libs "$@" >>log 2>&1
-make -j"$jobs" -k -C source/kernel kernel TARGET_CORE=SKYLAKEX SMALL_MATRIX_OPT=1 GOTOBLAS_MAKEFILE= "$@" >>log 2>&1
+[ "$1" = TARGET=ARMV8 ] ||
+  make -j"$jobs" -k -C source/kernel kernel TARGET_CORE=SKYLAKEX SMALL_MATRIX_OPT=1 GOTOBLAS_MAKEFILE= "$@" >>log 2>&1
 grep '\*\*\*.* Error' log | grep -v -e 'ctrsm_kernel_' -e ': libs\] ' >&2 && give_up "OpenBLAS does not build"
 cp source/libopenblas*-r*.a librondo_blas.a && ar rs librondo_blas.a source/kernel/*.o 2>>log ||
   give_up "OpenBLAS does not build"
 
 # Each core that this processor can run.
 c++ -O2 "$here/blas-check.cpp" librondo_blas.a -lpthread -o check 2>>log || give_up "the archive does not link"
-OPENBLAS_CORETYPE=Prescott ./check >&2 || fail "wrong products by Prescott's kernels"
-if grep -q '^flags.* avx2' /proc/cpuinfo; then
-  OPENBLAS_CORETYPE=Haswell ./check >&2 || fail "wrong products by Haswell's kernels"
-fi
-if grep -q '^flags.* avx512f' /proc/cpuinfo; then
-  OPENBLAS_CORETYPE=SkylakeX ./check >&2 || fail "wrong products by SkylakeX's kernels"
-fi
+cores=Prescott
+grep -q '^flags.* avx2' /proc/cpuinfo && cores="$cores Haswell"
+grep -q '^flags.* avx512f' /proc/cpuinfo && cores="$cores SkylakeX"
+for core in $cores; do
+  OPENBLAS_CORETYPE=$core ./check >&2 || fail "wrong products by the kernels for $core"
+done
 
 # Whole or not at all; another process may have been faster.
 mkdir ready && mv librondo_blas.a ready && cp source/LICENSE ready/LICENSE || exit 1

@@ -6,6 +6,7 @@
 #
 #   - the wheel, with its own BLAS, is smaller than 12 MB;
 #   - it is installed by pipx and by uv;
+#   - where nvcc is, it compiles for CUDA;
 #   - on clean Debian 12 and 13, which have g++ and no LLVM, commands print what the
 #     build's print, and programs that `rondo compile` makes are right.
 #
@@ -65,6 +66,13 @@ by_uv() {
   ! ls "$work/bin/rondo"
 }
 
+# Builds the CUDA runtime of sources in the wheel.
+for_cuda() {
+  "$work/installers/bin/pip" install -q --no-index "$wheel" &&
+    XDG_CACHE_HOME=$work/cache "$work/installers/bin/rondo" compile examples/gpt-small.mlir --target=cuda -o "$work/gpu" &&
+    "$work/gpu" --help
+}
+
 # The address of this system's mirror, which also has the next Debian.
 mirror() {
   . /etc/os-release
@@ -112,6 +120,11 @@ if python3 -m venv "$work/installers" && "$work/installers/bin/pip" install -q p
   check "uv" by_uv
 else
   skip "pipx and uv: they cannot be installed"
+fi
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+  check "CUDA" for_cuda
+else
+  skip "CUDA: there is no nvcc"
 fi
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
   clean_debian bookworm
