@@ -5,7 +5,7 @@
 #   static-tools  build/static/{rondo,rondo-opt,rondo-translate}, for tests
 #   rondo-wheel   build/wheel/rondo, for the wheel: it has no paths of this build
 #
-# The default tools stay dynamic: they take plugins, and are linked in no time.
+# The default tools stay dynamic: they take plugins and link faster.
 # The archives are files here and not targets, whose interfaces would bring
 # libLLVM.so.
 file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
