@@ -27,7 +27,9 @@ help:
 	@echo 'make setup    install the missing packages of packages.txt'
 	@echo 'make build    configure and build into build/'
 	@echo 'make install  build, and install the tools and the runtime (PREFIX=/usr/local)'
+	@echo 'make wheel    build the Python wheels of rondo-schedules, in build/wheels'
 	@echo 'make check    run all tests, without set-up'
+	@echo 'make nightly  check the wheel on clean systems: needs root'
 	@echo 'make doc      regenerate docs/reference/'
 	@echo 'make docs     build the documentation as a site, in build/site'
 	@echo 'make format   clang-format all sources'
@@ -65,6 +67,15 @@ build: build/build.ninja
 install: build
 	cmake --install build --prefix '$(PREFIX)'
 
+wheel:
+	@sh scripts/setup.sh wheel
+	@$(MAKE) build TARGETS='rondo rondo-wheel RondoRuntime RondoSearch'
+	@python3 scripts/make-wheel.py build build/wheels
+
+nightly: wheel
+	@sh scripts/setup.sh nightly
+	@sh scripts/nightly.sh build
+
 check: build
 	@python3 scripts/run-tests.py build
 
@@ -79,7 +90,7 @@ fuzz:
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
 
-test-torch: build
+test-torch: wheel
 	@sh scripts/test-torch.sh build $(TORCH)
 
 bench-gpu:
@@ -112,4 +123,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch
+.PHONY: help setup demo test build install wheel nightly check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch

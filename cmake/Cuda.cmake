@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Finds what is needed to build the CUDA runtime library. Sets RONDO_HAS_CUDA,
-# and with it RONDO_NCCL and RONDO_NCCL_INCLUDE_DIR, and enables the language
-# CUDA.
+# and with it RONDO_NCCL, RONDO_NCCL_INCLUDE_DIR and RONDO_CUDA_LINK_ARGUMENTS,
+# and enables the language CUDA.
 
 # A project that requires CUDA has set this.
 if(NOT DEFINED RONDO_CUDA)
@@ -96,8 +96,19 @@ else()
   endif()
 endif()
 
+# For programs that link librondo_cuda.a, separated by |. The driver's library is
+# left out, so that without a driver the program still starts and says what is
+# missing.
+set(RONDO_CUDA_LINK_ARGUMENTS)
 if(NOT missing)
   set(RONDO_HAS_CUDA ON)
+  get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
+  get_target_property(cublaslt CUDA::cublasLt IMPORTED_LOCATION)
+  set(RONDO_CUDA_LINK_ARGUMENTS "${cudart}|${cublaslt}|${RONDO_NCCL}|-ldl|-lrt|-Wl,--enable-new-dtags")
+  foreach(library IN ITEMS ${cublaslt} ${RONDO_NCCL})
+    get_filename_component(folder ${library} DIRECTORY)
+    string(APPEND RONDO_CUDA_LINK_ARGUMENTS "|-Wl,-rpath,${folder}")
+  endforeach()
   message(STATUS "CUDA ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}, NCCL ${RONDO_NCCL}")
 else()
   list(JOIN missing "; " missing)

@@ -24,6 +24,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # needs. Named here, since dpkg-shlibdeps sometimes misses libllvm22: the tools
 # find it by a link of llvm-22-dev.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libgcc-s1, \
-libllvm22 (>= 1:22.1), libmlir-22 (>= 1:22.1), g++, libopenblas-dev, libssl-dev")
+libllvm22 (>= 1:22.1), libmlir-22 (>= 1:22.1), g++, libopenblas-dev, libsodium-dev")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libopenmpi-dev, openmpi-bin, cmake, python3")
 include(CPack)

@@ -52,10 +52,10 @@ if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
                 "training is many times slower\")\n"
                 "  set(RONDO_PLAIN_BLAS ON)\n";
   text += "endif()\n";
-  text += R"(find_library(RONDO_CRYPTO crypto)
-find_path(RONDO_CRYPTO_INCLUDE_DIR openssl/hmac.h)
-if(NOT RONDO_CRYPTO OR NOT RONDO_CRYPTO_INCLUDE_DIR)
-  message(STATUS "without libcrypto (libssl-dev) runs have no secrets")
+  text += R"(find_library(RONDO_SODIUM NAMES libsodium.a sodium)
+find_path(RONDO_SODIUM_INCLUDE_DIR sodium.h)
+if(NOT RONDO_SODIUM OR NOT RONDO_SODIUM_INCLUDE_DIR)
+  message(STATUS "without libsodium (libsodium-dev) runs have no secrets")
   set(RONDO_WITHOUT_SECRETS ON)
 endif()
 )";

@@ -3,7 +3,9 @@
 
 #include "codegen/HostCompiler.h"
 
+#include "codegen/BuildPaths.h"
 #include "codegen/ChildProcess.h"
+#include "codegen/CudaRuntime.h"
 #include "codegen/TemporaryName.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,7 +13,9 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -34,7 +38,7 @@ struct Part {
   StringRef file, target;
   /// For the linker, separated by |. Of a part that some tools are built
   /// without, empty in these.
-  StringRef arguments;
+  const char *BuildPaths::*arguments;
   /// What to do there; empty: every tool has the part.
   StringRef whereWithout;
 };
@@ -42,17 +46,38 @@ struct Part {
 } // namespace
 
 static constexpr Part parts[] = {
-    {"cuda", "librondo_cuda.a", "RondoCuda", RONDO_CUDA_LINK_ARGUMENTS,
+    {"cuda", "librondo_cuda.a", "RondoCuda", &BuildPaths::cudaLinkArguments,
      "this rondo was built without CUDA: install the CUDA toolkit 12.8 or "
      "later "
      "with NCCL and build it again, or write sources for another machine with "
      "'rondo "
      "bundle'"},
-    {"search", "librondo_search.a", "RondoSearch", "", ""},
-    {"mpi", "librondo_mpi.a", "RondoMpi", RONDO_MPI_LINK_ARGUMENTS,
-     "this rondo was built without MPI: install libopenmpi-dev and build it "
-     "again, or leave out --transport=mpi"},
+    {"search", "librondo_search.a", "RondoSearch", nullptr, ""},
+    {"mpi", "librondo_mpi.a", "RondoMpi", &BuildPaths::mpiLinkArguments,
+     "this rondo was built without MPI: write sources that link the machine's "
+     "MPI with 'rondo bundle', install libopenmpi-dev and build rondo again, "
+     "or leave out --transport=mpi"},
 };
+
+namespace {
+
+/// A library that every program needs. An installation that runs on other
+/// machines has it beside the runtime; others use that of the build.
+struct Needed {
+  StringRef file;
+  const char *BuildPaths::*ofBuild;
+};
+
+} // namespace
+
+static constexpr Needed needed[] = {
+    {"librondo_blas.a", &BuildPaths::openBlas},
+    {"libsodium.a", &BuildPaths::sodium},
+};
+
+/// Of the compilers whose standard library the runtime's archives can be linked
+/// with.
+static constexpr int oldestGcc = 11;
 
 static void appendArguments(StringRef text, std::vector<std::string> &list) {
   llvm::SmallVector<StringRef> arguments;
@@ -61,17 +86,26 @@ static void appendArguments(StringRef text, std::vector<std::string> &list) {
     list.push_back(argument.str());
 }
 
-/// The runtime next to the running tool if that is installed, otherwise empty.
-/// This lets an installation be moved.
-static std::string installedRuntime() {
+/// A folder relative to that of the running tool.
+static std::string besideThisTool(StringRef path) {
   // An address in this executable, which some systems need to find its path.
   static int here;
   SmallString<256> dir(
       llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(
           /*argv0=*/nullptr, &here)));
-  llvm::sys::path::append(dir, RONDO_INSTALLED_RUNTIME);
+  llvm::sys::path::append(dir, path);
   llvm::sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
-  return llvm::sys::fs::is_directory(dir) ? dir.str().str() : std::string();
+  return dir.str().str();
+}
+
+static bool isOfWheel() { return StringRef(buildPaths.includeDir).empty(); }
+
+/// The runtime next to the running tool if that is installed, otherwise empty.
+/// This lets an installation be moved. The tool of a wheel has no other one.
+static std::string installedRuntime() {
+  std::string dir = besideThisTool(isOfWheel() ? RONDO_WHEEL_RUNTIME
+                                               : RONDO_INSTALLED_RUNTIME);
+  return isOfWheel() || llvm::sys::fs::is_directory(dir) ? dir : std::string();
 }
 
 /// Of the environment; empty if it is not set.
@@ -86,20 +120,76 @@ HostCompiler HostCompiler::forThisTool() {
   host.compiler = own.empty() ? "c++" : own.str();
   const StringRef wanted = variable("RONDO_RUNTIME_DIR");
   std::string dir = wanted.empty() ? installedRuntime() : wanted.str();
-  host.includeDir = dir.empty() ? RONDO_INCLUDE_DIR : dir + "/include";
-  host.libraryDir = dir.empty() ? RONDO_LIBRARY_DIR : dir + "/lib";
+  host.includeDir = dir.empty() ? buildPaths.includeDir : dir + "/include";
+  host.libraryDir = dir.empty() ? buildPaths.libraryDir : dir + "/lib";
   // Half of the time that building a program takes is the default linker's. A
   // compiler of the user's own may not know another one.
-  if (const std::string lld = RONDO_LLVM_TOOLS_DIR "/ld.lld";
-      own.empty() && llvm::sys::fs::can_execute(lld))
-    appendArguments("-fuse-ld=lld|-B" RONDO_LLVM_TOOLS_DIR, host.linkArguments);
-  appendArguments(RONDO_LINK_ARGUMENTS, host.linkArguments);
+  const std::string tools = buildPaths.llvmToolsDir;
+  if (own.empty() && !tools.empty() &&
+      llvm::sys::fs::can_execute(tools + "/ld.lld"))
+    appendArguments("-fuse-ld=lld|-B" + tools, host.linkArguments);
+  for (const Needed &library : needed) {
+    const std::string file = host.libraryDir + "/" + library.file.str();
+    if (llvm::sys::fs::exists(file))
+      host.linkArguments.push_back(file);
+    else
+      appendArguments(buildPaths.*library.ofBuild, host.linkArguments);
+  }
+  host.linkArguments.push_back("-lpthread");
+  appendArguments(buildPaths.linkArguments, host.linkArguments);
   return host;
+}
+
+/// Whether the CUDA runtime is built where it is used: by an installation that
+/// has sources for it and no archive that this tool can link.
+static bool buildsCuda(const HostCompiler &host) {
+  const bool hasArchive =
+      *buildPaths.cudaLinkArguments &&
+      llvm::sys::fs::exists(host.libraryDir + "/librondo_cuda.a");
+  return !hasArchive && host.includeDir != buildPaths.includeDir &&
+         !CudaRuntime::of(host.includeDir).project.empty();
+}
+
+std::string HostCompiler::cudaToBuild() const {
+  if (!buildsCuda(*this))
+    return "";
+  const CudaRuntime runtime = CudaRuntime::of(includeDir);
+  return runtime.isBuilt() ? "" : runtime.folder;
 }
 
 static std::string contents(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
+}
+
+/// The version of a compiler whose standard library is that of a g++ before
+/// `oldestGcc`, such as "10.2". Empty if it is not, or cannot be told.
+static std::string versionIfTooOld(StringRef compiler) {
+  SmallString<128> file;
+  if (llvm::sys::fs::createTemporaryFile("rondo", "log", file))
+    return "";
+  llvm::FileRemover remover(file);
+  // All macros that are defined once <new> is included.
+  const StringRef words[] = {compiler, "-x",       "c++", "-E",
+                             "-dM",    "-include", "new", "/dev/null"};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(file),
+                                          StringRef("")};
+  std::string message;
+  if (runChild(compiler, words, redirects, message) != 0)
+    return "";
+  const std::string text = contents(file);
+  auto value = [&](StringRef macro) {
+    const std::string define = "#define " + macro.str() + " ";
+    const StringRef after = StringRef(text).split(define).second;
+    return after.split('\n').first.trim();
+  };
+  const StringRef library = value("_GLIBCXX_RELEASE");
+  int release = 0;
+  if (library.getAsInteger(10, release) || release >= oldestGcc)
+    return "";
+  return value("__clang__").empty()
+             ? (value("__GNUC__") + "." + value("__GNUC_MINOR__")).str()
+             : "a clang++ with the library of g++ " + library.str();
 }
 
 llvm::Error
@@ -112,14 +202,21 @@ HostCompiler::build(StringRef source, StringRef output,
                                    "' on PATH: install g++ or set CXX");
   auto missing = [](const llvm::Twine &path, StringRef target) {
     return llvm::createStringError(
-        "'" + path + "' is missing: build the target " + target +
-        " (make build does), or set RONDO_RUNTIME_DIR to an installation");
+        "'" + path + "' is missing: " +
+        (isOfWheel()
+             ? "install rondo-schedules again"
+             : "build the target " + target.str() + " (make build does)") +
+        ", or set RONDO_RUNTIME_DIR to an installation");
   };
   std::string header = includeDir + "/runtime/rondo_runtime.h";
   std::string runtime = libraryDir + "/librondo_runtime.a";
-  for (const std::string &needed : {header, runtime})
-    if (!llvm::sys::fs::exists(needed))
-      return missing(needed, "RondoRuntime");
+  for (const std::string &file : {header, runtime})
+    if (!llvm::sys::fs::exists(file))
+      return missing(file, "RondoRuntime");
+  for (const Needed &library : needed)
+    if (const std::string file = libraryDir + "/" + library.file.str();
+        isOfWheel() && !llvm::sys::fs::exists(file))
+      return missing(file, "");
   // Parts refer to the runtime, so they come before it.
   std::vector<std::string> inputs, arguments;
   for (const std::string &library : bodyLibraries) {
@@ -134,12 +231,22 @@ HostCompiler::build(StringRef source, StringRef output,
   for (const Part &part : parts) {
     if (!llvm::is_contained(wantedParts, part.name))
       continue;
-    if (part.arguments.empty() && !part.whereWithout.empty())
+    if (part.name == "cuda" && buildsCuda(*this)) {
+      const CudaRuntime runtime = CudaRuntime::of(includeDir);
+      if (!runtime.isBuilt())
+        if (llvm::Error error = runtime.build())
+          return error;
+      inputs.push_back(runtime.archive());
+      appendArguments(runtime.linkArguments(), arguments);
+      continue;
+    }
+    const StringRef extra = part.arguments ? buildPaths.*part.arguments : "";
+    if (extra.empty() && !part.whereWithout.empty())
       return llvm::createStringError(part.whereWithout);
     inputs.push_back(libraryDir + "/" + part.file.str());
     if (!llvm::sys::fs::exists(inputs.back()))
       return missing(inputs.back(), part.target);
-    appendArguments(part.arguments, arguments);
+    appendArguments(extra, arguments);
   }
   inputs.push_back(runtime);
   llvm::append_range(arguments, linkArguments);
@@ -181,11 +288,17 @@ HostCompiler::build(StringRef source, StringRef output,
                                           StringRef(log)};
   std::string message;
   int status = runChild(*found, words, redirects, message);
-  if (status != 0)
+  if (status != 0) {
+    if (const std::string version = versionIfTooOld(*found); !version.empty())
+      return llvm::createStringError(
+          "'" + compiler + "' is too old: rondo compile needs g++ " +
+          llvm::Twine(oldestGcc) + " or later; found " + version +
+          "; install it, or set CXX to another compiler");
     return llvm::createStringError("the C++ compiler failed with status " +
                                    llvm::Twine(status) +
                                    "\ncommand: " + llvm::join(command, " ") +
                                    "\n" + contents(log) + message);
+  }
   // Some linkers keep the permissions of the file that was there.
   if (std::error_code ec = llvm::sys::fs::setPermissions(
           program, static_cast<llvm::sys::fs::perms>(

@@ -30,11 +30,16 @@ struct HostCompiler {
   /// build recorded.
   static HostCompiler forThisTool();
 
+  /// Where an installation without librondo_cuda.a builds its own; empty if
+  /// there is one, or if it has no sources for it.
+  std::string cudaToBuild() const;
+
   /// Compiles `source` and links it into `output`, with the runtime, the parts
-  /// of it that `parts` names ("cuda", "mpi"), and files with bodies of custom
-  /// layers, as checkBodies() takes them. The executable is written next to
-  /// `output` and renamed, so that a failure leaves an existing file as it was.
-  /// The error has the command and the compiler's output.
+  /// of it that `parts` names ("cuda", "mpi", "search"), and files with bodies
+  /// of custom layers, as checkBodies() takes them. The executable is written
+  /// next to `output` and renamed, so that a failure leaves an existing file as
+  /// it was. The error has the command and the compiler's output. The part
+  /// "cuda" is built first where cudaToBuild() is not empty.
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,
                     llvm::ArrayRef<std::string> parts,
                     llvm::ArrayRef<std::string> bodyLibraries = {}) const;

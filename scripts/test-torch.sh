@@ -4,7 +4,8 @@
 #
 # Runs schedules in PyTorch, which it installs into an environment of its own under
 # BUILD: 3 GB, which later runs use again. VERSION is as in 2.10.0; by default the
-# newest up to 2.15. BUILD/bin/rondo is used, or the command that RONDO names.
+# newest up to 2.15. The package is the wheel in BUILD/wheels, and its command is used
+# unless RONDO names another.
 #
 # The last line is `N passed, N failed, N skipped`. Status 0; 1 after a failure.
 set -u
@@ -16,8 +17,6 @@ version=${2:-}
 wanted=${version:+==$version}
 wanted=${wanted:-<2.16}
 folder=$build/torch/${version:-newest}
-RONDO=${RONDO:-$build/bin/rondo}
-export RONDO
 python=$folder/bin/python
 
 fail() {
@@ -26,20 +25,22 @@ fail() {
   exit 1
 }
 
-"$RONDO" --version || fail "no rondo at $RONDO: make build"
+wheel=$(ls "$build"/wheels/rondo_schedules-*linux*.whl) || fail "no wheel in $build/wheels: make wheel"
 if ! [ -e "$folder/installed" ]; then
   echo "installing PyTorch ${version:-up to 2.15} into $folder"
   rm -rf "$folder"
   python3 -m venv "$folder" || fail "the environment: python3-venv is needed"
-  "$python" -m pip install -q "torch$wanted" numpy \
+  "$python" -m pip install -q "torch$wanted" numpy "${wheel}[torch]" \
     >"$folder/install.log" 2>&1 || fail "PyTorch: see $folder/install.log"
   touch "$folder/installed"
 fi
-# A copy, since the build leaves files beside the sources.
-rm -rf "$folder/package" "$folder/run"
-cp -r python "$folder/package"
-"$python" -m pip install -q --force-reinstall --no-deps "$folder/package" \
+rm -rf "$folder/run"
+"$python" -m pip install -q --force-reinstall --no-deps "$wheel" \
   >"$folder/package.log" 2>&1 || fail "the package: see $folder/package.log"
+# Without installing anything: what the extra asks for is there.
+"$python" -m pip install -q --no-index "${wheel}[torch]" >>"$folder/package.log" 2>&1 ||
+  fail "the extra torch: see $folder/package.log"
+"$python" -m rondo --version || fail "the package has no command"
 
 # Files outside the repository, if they are there.
 files=${RONDO_SHARED:-../shared}/oracles/torch

@@ -22,8 +22,18 @@ if any(c.isspace() for c in config.rondo_src_root + config.rondo_build_root):
         f"{config.rondo_src_root}, {config.rondo_build_root}"
     )
 
+# Static tools start in a twentieth of the time. An older one may be of other code
+# than the tool that was just built.
+static = []
+static_dir = os.path.join(config.rondo_build_root, "static")
+if config.rondo_static_tools:
+    for name in ("rondo", "rondo-opt", "rondo-translate"):
+        tools = [os.path.join(d, name) for d in (static_dir, config.rondo_tools_dir)]
+        if all(map(os.path.exists, tools)):
+            static.append(os.path.getmtime(tools[0]) >= os.path.getmtime(tools[1]))
 config.environment["PATH"] = os.pathsep.join(
-    [config.rondo_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
+    [static_dir] * (len(static) == 3 and all(static))
+    + [config.rondo_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
 )
 # OpenBLAS would start a thread per core in every test.
 config.environment["OPENBLAS_NUM_THREADS"] = "1"
@@ -42,7 +52,7 @@ config.substitutions.append(
         f"{config.rondo_library_dir}/libRondoCudaEmulated.a "
         f"{config.rondo_library_dir}/librondo_search.a "
         f"{config.rondo_library_dir}/librondo_runtime.a "
-        f"{config.rondo_openblas} {config.rondo_crypto} -lpthread",
+        f"{config.rondo_openblas} {config.rondo_sodium} -lpthread",
     )
 )
 
@@ -131,6 +141,19 @@ if config.rondo_containers:
 config.substitutions.append(
     ("%container", "unshare --map-root-user --net --uts --kill-child --fork")
 )
+
+# Python wheels can be made and installed, by Debian's Python, and files hidden.
+config.substitutions.append(
+    (
+        "%hidden",
+        "unshare --map-root-user --mount sh "
+        + os.path.join(config.test_source_root, "driver", "Inputs", "wheel", "hidden.sh"),
+    )
+)
+if config.rondo_static_tools and config.rondo_containers:
+    needs = ["/usr/bin/python3", "-c", "import setuptools, pip, venv, wheel"]
+    if subprocess.run(needs, capture_output=True, check=False).returncode == 0:
+        config.available_features.add("wheel")
 
 if config.rondo_sanitize:
     config.available_features.add("asan")

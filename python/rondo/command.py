@@ -36,7 +36,8 @@ class NoCommand(RondoError):
 
 def find_rondo() -> str:
     """The path of the rondo command: the environment variable RONDO, the
-    installation that this package is part of, or PATH. Raises NoCommand."""
+    wheel or installation that this package is part of, or PATH. Raises
+    NoCommand."""
     stated = os.environ.get("RONDO")
     if stated:
         path = shutil.which(stated)
@@ -44,9 +45,11 @@ def find_rondo() -> str:
             # Commands run in another folder.
             return os.path.abspath(path)
         raise NoCommand(f"RONDO is {stated!r}, which is no program")
-    # PREFIX/lib/rondo/python/rondo/command.py, as installed by CMake.
-    installed = pathlib.Path(__file__).resolve().parents[4:5]
-    for prefix in installed:
+    # PREFIX/lib/python3.X/site-packages/rondo/command.py is a wheel's place, and
+    # PREFIX/lib/rondo/python/rondo/command.py that of CMake. `pip install --target
+    # PREFIX` makes PREFIX/rondo/command.py.
+    folders = pathlib.Path(__file__).resolve().parents
+    for prefix in [*folders[1:2], *folders[4:5]]:
         path = shutil.which(os.fspath(prefix / "bin" / "rondo"))
         if path:
             return path
@@ -54,7 +57,8 @@ def find_rondo() -> str:
     if path:
         return os.path.abspath(path)
     raise NoCommand(
-        "there is no rondo command: set RONDO to its path, or add its folder to PATH"
+        "there is no rondo command: install the wheel of rondo-schedules for this "
+        "platform, set RONDO to its path, or add its folder to PATH"
     )
 
 

@@ -1,7 +1,7 @@
 //===- hmac.h - Proofs that somebody knows a secret -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By libcrypto. A runtime that is built without it has no secrets.
+// By libsodium. A runtime that is built without it has no secrets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using Nonce = std::array<unsigned char, 32>;
 /// What HMAC-SHA256 makes of a secret and a text.
 using Proof = std::array<unsigned char, 32>;
 
-/// Whether this runtime was built with libcrypto. Without it the functions
+/// Whether this runtime was built with libsodium. Without it the functions
 /// below throw Error with Exit::Usage, which says so.
 bool hasSecrets();
 

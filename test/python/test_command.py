@@ -3,6 +3,8 @@
 
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -112,6 +114,37 @@ class Commands(unittest.TestCase):
         with mock.patch.dict(os.environ, nowhere, clear=True):
             with self.assertRaisesRegex(rondo.NoCommand, "set RONDO to its path"):
                 rondo.search(problem())
+
+    def test_beside_the_package(self):
+        # Of wheels in an environment and in a folder of --target, and of CMake.
+        for place in (
+            "lib/python3.11/site-packages/rondo",
+            "lib/rondo/python/rondo",
+            "rondo",
+        ):
+            with self.subTest(place):
+                prefix = pathlib.Path(self.folder.name, place.replace("/", "-"))
+                command = prefix / "bin" / "rondo"
+                command.parent.mkdir(parents=True)
+                command.write_text("#!/bin/sh\n")
+                command.chmod(0o755)
+                there = str(prefix / place / "command.py")
+                nowhere = {"PATH": self.folder.name}
+                with mock.patch.dict(os.environ, nowhere, clear=True):
+                    with mock.patch("rondo.command.__file__", there):
+                        self.assertEqual(find_rondo(), str(command.resolve()))
+
+    def test_as_a_module(self):
+        environment = {**os.environ, "RONDO": self.fake('echo "$@"; exit 3\n')}
+        words = [sys.executable, "-m", "rondo", "simulate", "a b"]
+        done = subprocess.run(
+            words,
+            env={**environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual((done.stdout, done.returncode), ("simulate a b\n", 3))
 
     def test_a_wrong_name(self):
         with mock.patch.dict(os.environ, {"RONDO": "/no/such/program"}):

@@ -94,6 +94,10 @@ int writeExecutable(Emission &emission, StringRef output,
     libraries.push_back("search");
   if (emission.needsMpi())
     libraries.push_back("mpi");
+  if (const std::string folder = host.cudaToBuild();
+      emission.target() == pipe::Target::Cuda && !folder.empty())
+    reportNote("building the CUDA runtime of this machine into " + folder +
+               ": once, some minutes");
   if (Error error = host.build(source, output, libraries, bodyLibraries))
     return reportError(toString(std::move(error)));
   emission.reportWritten(output);

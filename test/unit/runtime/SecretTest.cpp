@@ -35,17 +35,32 @@ bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(Secret, HmacIsThatOfRfc4231) {
-  // Test case 2.
-  const Proof proof = proofOf("Jefe", "what do ya want for nothing?");
+std::string digitsOf(const Proof &proof) {
   std::string digits;
   for (unsigned char byte : proof) {
     char text[3];
     std::snprintf(text, sizeof text, "%02x", byte);
     digits += text;
   }
-  EXPECT_EQ(digits,
+  return digits;
+}
+
+TEST(Secret, HmacIsThatOfRfc4231) {
+  // Test cases 2 and 6. The latter's key is longer than a block of SHA-256.
+  EXPECT_EQ(digitsOf(proofOf("Jefe", "what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(digitsOf(proofOf(
+                std::string(131, '\xaa'),
+                "Test Using Larger Than Block-Size Key - Hash Key First")),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(Secret, ProofsAreComparedToTheLastByte) {
+  const Proof proof = proofOf("key", "text");
+  Proof other = proof;
+  EXPECT_TRUE(areEqual(proof, other));
+  other.back() ^= 1;
+  EXPECT_FALSE(areEqual(proof, other));
 }
 
 TEST(Secret, IsReadFromAFileOfOnesOwn) {
