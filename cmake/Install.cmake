@@ -17,7 +17,8 @@ install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
 install(DIRECTORY schedule lowering DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
 install(FILES planning/FittingSearch.h planning/FittingSearch.cpp planning/ShardedSearch.h
-  planning/ShardedSearch.cpp planning/PlanArenas.h planning/Deadline.h
+  planning/ShardedSearch.cpp planning/Tightening.h planning/Tightening.cpp
+  planning/PlanArenas.h planning/Deadline.h
   DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/planning)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
