@@ -27,11 +27,14 @@ ChosenPlan moduleOfPlan(pipe::PlanOp chosen, StringRef planName,
     }
   result.plan.setModel(modelName);
   result.plan.setSymName(planName);
-  for (pipe::StageOp stage : result.plan.getStages()) {
+  return result;
+}
+
+void dropStageFigures(pipe::PlanOp plan) {
+  for (pipe::StageOp stage : plan.getStages()) {
     stage.removeCostsAttr();
     stage.removeBuffersAttr();
   }
-  return result;
 }
 
 } // namespace rondo::driver
