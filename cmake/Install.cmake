@@ -21,7 +21,8 @@ install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include COMPONE
 install(DIRECTORY schedule lowering DESTINATION ${RONDO_INSTALLED_RUNTIME}/include COMPONENT runtime
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
 install(FILES planning/FittingSearch.h planning/FittingSearch.cpp planning/ShardedSearch.h
-  planning/ShardedSearch.cpp planning/PlanArenas.h planning/Deadline.h
+  planning/ShardedSearch.cpp planning/Tightening.h planning/Tightening.cpp
+  planning/PlanArenas.h planning/Deadline.h
   DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/planning COMPONENT runtime)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)

@@ -170,7 +170,8 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
         return std::move(error);
     for (const char *file :
          {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp", "PlanArenas.h",
-          "ShardedSearch.h", "ShardedSearch.cpp"})
+          "ShardedSearch.h", "ShardedSearch.cpp", "Tightening.h",
+          "Tightening.cpp"})
       files.push_back("planning/" + std::string(file));
   }
   std::string runtime = in(root, "runtime");

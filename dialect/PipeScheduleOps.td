@@ -25,7 +25,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     `pipe.step` of each. The steps of a model with weights wait for the norm of
     all gradients, so they come after the last weight gradient of their rank.
     `norm(none)` leaves it out: such a program runs with `--clip 0`, and does not
-    skip a step if a gradient is not finite.
+    skip a step if a gradient is not finite. Where iterations overlap there is no
+    such norm to leave out.
 
     With `versions`, iterations overlap: tasks may read weights that are some
     updates old, by a policy for all stages or by a list with one for each. A

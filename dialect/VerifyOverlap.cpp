@@ -66,6 +66,14 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
   if (overlaps && op.getNorm() == Norm::None && op.getClip() == Clip::Global)
     return op.emitError() << "norm(none) leaves out the norm that clip(global) "
                              "asks for; leave out one of them";
+  if (overlaps && op.getNorm() == Norm::None)
+    return op.emitError()
+           << "norm(none) leaves out the norm of all gradients, but iterations "
+              "of @"
+           << op.getSymName()
+           << " overlap, so each stage clips by the norm of its own gradients; "
+              "leave out norm(none), and run the program with --clip 0 to clip "
+              "nothing";
   if (overlaps && op.getSearch())
     return op.emitError() << "a search orders one iteration; leave out the "
                              "versions, or write a family or a body";

@@ -5,6 +5,7 @@
 
 #include "planning/Deadline.h"
 #include "planning/ShardedSearch.h"
+#include "planning/Tightening.h"
 #include "schedule/Bounds.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
@@ -73,17 +74,6 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// Lowers the caps so that a schedule holds fewer micro-batches than one that
-/// reached these peaks: half as many beyond the least.
-void holdFewer(const Problem &problem, const std::vector<int64_t> &peaks,
-               std::vector<int64_t> &caps) {
-  const std::vector<int64_t> least =
-      simulate(problem, oneByOne(problem)).peakBytes;
-  for (size_t rank = 0; rank < caps.size(); ++rank)
-    caps[rank] =
-        std::min(caps[rank], least[rank] + (peaks[rank] - least[rank]) / 2);
-}
-
 /// Whether programs of some schedule may not run on the plan's devices.
 bool mayFail(const PlanFigures &plan, const Problem &problem,
              bool limitsArenas) {
@@ -91,48 +81,8 @@ bool mayFail(const PlanFigures &plan, const Problem &problem,
          (limitsArenas && mayOverflow(plan, problem));
 }
 
-/// Why a schedule's programs do not run: they wait for each other, or an arena
-/// is larger than its device, of the rank where that is most. Nothing if they
-/// run. Lowers the caps: in the second case by `times` what is missing.
-std::optional<Fault> tighten(const FittingSearch &search,
-                             const Schedule &schedule,
-                             const Simulation &simulation, int64_t times,
-                             std::vector<int64_t> &caps) {
-  const PlanFigures &plan = search.plan;
-  const Problem &problem = search.problem;
-  if (mayBlock(plan, problem))
-    if (auto blocked = findBlocked(plan, problem, schedule)) {
-      holdFewer(problem, simulation.peakBytes, caps);
-      return blocked->rule == Rule::Residency
-                 ? makeFault<FaultKind::NoProgramInFlight>(plan.resident)
-                 : makeFault<FaultKind::NoProgramRuns>(
-                       problem.channels.receiveSlots);
-    }
-  if (!search.limitsArenas)
-    return std::nullopt;
-  std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
-  if (!arena)
-    return makeFault<FaultKind::NoMemoryPlan>();
-  std::optional<Fault> worst;
-  int64_t most = 0;
-  for (size_t rank = 0; rank < arena->size(); ++rank) {
-    const int64_t bytes = (*arena)[rank];
-    const int64_t excess = bytes - plan.devices[rank];
-    if (plan.devices[rank] == noMemoryCap || excess <= 0)
-      continue;
-    caps[rank] = std::max<int64_t>(0, caps[rank] - times * excess);
-    if (excess <= most)
-      continue;
-    most = excess;
-    worst = makeFault<FaultKind::NoProgramFits>();
-    worst->rank = static_cast<int32_t>(rank);
-    worst->found = bytes;
-    worst->allowed = plan.devices[rank];
-  }
-  return worst;
-}
-
-/// Orders that follow from rules alone; their programs are tried.
+/// The orders that a search starts from and those that follow from rules alone;
+/// their programs are tried.
 class FixedOrders {
 public:
   FixedOrders(const FittingSearch &search, const SearchOptions &options,
@@ -141,6 +91,10 @@ public:
 
   /// The best that fits; nothing where none does, or where the caller gives up.
   std::optional<SearchResult> run() {
+    for (const Schedule &start : options.starts)
+      if (Simulation simulation; isLegal(start, simulation))
+        orders.push_back(
+            {&start, FamilyChoice(), objectiveOf(search.problem, simulation)});
     judgeFamilies();
     std::stable_sort(orders.begin(), orders.end(),
                      [](const Order &a, const Order &b) {
@@ -149,6 +103,11 @@ public:
     for (const Order &order : orders) {
       if (mayStop())
         return std::nullopt;
+      if (order.start) {
+        if (auto fitting = fit(*order.start, "start"))
+          return fitting;
+        continue;
+      }
       FamilyResult made = generate(order.choice, search.problem);
       if (auto fitting =
               fit(std::get<Schedule>(std::move(made)), order.choice.text()))
@@ -159,6 +118,8 @@ public:
 
 private:
   struct Order {
+    /// Of the options; null: what the family writes.
+    const Schedule *start;
     FamilyChoice choice;
     int64_t objective;
   };
@@ -182,7 +143,8 @@ private:
       Simulation simulation;
       if (auto *schedule = std::get_if<Schedule>(&made);
           schedule && isLegal(*schedule, simulation))
-        orders.push_back({choice, objectiveOf(search.problem, simulation)});
+        orders.push_back(
+            {nullptr, choice, objectiveOf(search.problem, simulation)});
     }
   }
 
@@ -194,9 +156,7 @@ private:
 
   std::optional<SearchResult> fit(Schedule schedule, std::string origin) const {
     SearchResult result;
-    std::vector<int64_t> caps = search.problem.memoryCaps;
-    if (!isLegal(schedule, result.simulation) ||
-        tighten(search, schedule, result.simulation, 1, caps))
+    if (!isLegal(schedule, result.simulation) || findLack(search, schedule))
       return std::nullopt;
     result.bound = search.bound;
     result.provenOptimal =
@@ -224,6 +184,8 @@ SearchResult searchFitting(const FittingSearch &search,
     return none;
   // Lowered caps are not what the state leaves of a device.
   tightened.devices.clear();
+  if (search.limitsArenas)
+    countKeptInputs(search);
   const Deadline limit(options.timeLimitMs, options.clock);
   const int64_t attempts = attemptsOf(options, tightened);
   // Until something has fitted, each of the last attempts takes half of what is
@@ -273,8 +235,12 @@ SearchResult searchFitting(const FittingSearch &search,
     } else if (result.bound.ns > bound.ns) {
       bound = result.bound;
     }
-    missing = tighten(search, *result.schedule, result.simulation,
-                      1 + attempt / 2, tightened.memoryCaps);
+    const std::optional<Lack> lack = findLack(search, *result.schedule);
+    missing = lack ? std::optional(lack->fault) : std::nullopt;
+    if (lack)
+      lowerCaps(search, *result.schedule, *lack, 1 + attempt / 2);
+    // By the plan's own costs.
+    checkSchedule(search.problem, *result.schedule, &result.simulation);
     if (!missing) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));
@@ -303,14 +269,19 @@ SearchResult searchFitting(const FittingSearch &search,
   }
   none.bound = bound;
   none.fault = missing ? missing : fault;
+  if (search.limitsArenas &&
+      (!missing || missing->kind == FaultKind::NoProgramFits))
+    if (std::optional<Fault> lack = lackOfOneByOne(search))
+      none.fault = std::move(lack);
   return none;
 }
 
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
-                        const SearchOptions &options, const RunSearch &run) {
+                        const SearchOptions &options, const RunSearch &run,
+                        bool limitsArenas) {
   if (problem.homes.areSharded())
     return searchSharded(plan, problem, options, run);
-  const bool limitsArenas = plan.declaresWeights;
+  limitsArenas |= plan.declaresWeights;
   if (!mayFail(plan, problem, limitsArenas))
     return run(problem, options);
   Problem tightened = problem;

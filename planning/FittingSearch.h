@@ -46,6 +46,10 @@ struct FittingSearch {
   /// Whether arenas must fit the devices. Not where a plan declares no weights:
   /// then only activations count as memory.
   bool limitsArenas = true;
+  /// The same problem with other links, or null: where an arena is too large
+  /// with messages that are placed for the problem's links, they may be placed
+  /// for these.
+  const Problem *alsoPlacedFor = nullptr;
 };
 
 /// The best schedule whose programs fit the devices and run to their end on the
@@ -60,9 +64,11 @@ SearchResult searchFitting(const FittingSearch &search,
                            const SearchOptions &options);
 
 /// The same for a single plan: a plain search if every program fits and runs.
-/// If the plan declares no weights, only activations count as memory.
+/// If the plan declares no weights, only activations count as memory, unless
+/// `limitsArenas`.
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
-                        const SearchOptions &options, const RunSearch &run);
+                        const SearchOptions &options, const RunSearch &run,
+                        bool limitsArenas = false);
 
 } // namespace rondo
 

@@ -4,7 +4,6 @@
 #include "planning/FittingWindows.h"
 
 #include "planning/Deadline.h"
-#include "schedule/Shortfall.h"
 #include "schedule/search/WindowJudge.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ public:
                  const ArenasOfOrder &arenasOf)
       : window(window), options(options), arenasOf(arenasOf),
         limit(options.search.timeLimitMs, options.search.clock),
-        effortLeft(options.search.effort), least(leastActivationBytes(window)) {
+        effortLeft(options.search.effort), least(leastWindow(window, options)) {
   }
 
   WindowSearchResult run() {
@@ -36,7 +35,6 @@ public:
       failed = heldUnder(caps, best);
       caps = lowered(failed);
       best.schedule.reset();
-      best.fault = std::move(missing);
     }
     for (int64_t i = 1; i < mostAttempts && caps != failed && !isInterrupted();
          ++i) {
@@ -59,11 +57,12 @@ public:
           break;
       } else if (found.schedule) {
         caps = lowered(failed);
-        best.fault = std::move(missing);
       } else {
         break;
       }
     }
+    if (!best.schedule)
+      tryLeast(best);
     return finish(std::move(best));
   }
 
@@ -91,6 +90,22 @@ private:
     return result;
   }
 
+  /// Caps may have been lowered below what fits. Otherwise this order says best
+  /// what is missing.
+  void tryLeast(WindowSearchResult &best) {
+    if (!least.schedule)
+      return;
+    arenas = arenasOf(least);
+    std::optional<Fault> missing = judge(least);
+    if (missing || least.fault) {
+      best.fault = missing ? missing : least.fault;
+      return;
+    }
+    const std::optional<Fault> onlyDrained = std::move(best.onlyDrained);
+    best = least;
+    best.onlyDrained = onlyDrained;
+  }
+
   bool isOver(size_t rank) const {
     const int64_t device = window.devices[rank].deviceBytes;
     return arenas && device != noMemoryCap && (*arenas)[rank] > device;
@@ -101,12 +116,14 @@ private:
   std::optional<Fault> judge(const WindowSearchResult &found) const {
     std::optional<Fault> worst;
     int64_t most = 0;
-    for (size_t rank = 0; found.schedule && rank < least.size(); ++rank) {
+    for (size_t rank = 0; found.schedule && rank < window.devices.size();
+         ++rank) {
       const int64_t device = window.devices[rank].deviceBytes;
       if (!isOver(rank) || (*arenas)[rank] - device <= most)
         continue;
       most = (*arenas)[rank] - device;
-      worst = makeFault<FaultKind::NoProgramFits>();
+      worst = makeFault<FaultKind::NoProgramFits>(
+          *std::max_element(arenas->begin(), arenas->end()));
       worst->rank = static_cast<int32_t>(rank);
       worst->found = (*arenas)[rank];
       worst->allowed = device;
@@ -123,10 +140,14 @@ private:
     return caps;
   }
 
-  /// Messages grow with what is held; what a micro-batch takes stays.
+  /// Messages grow with what is held; what one micro-batch at a time takes
+  /// stays.
   std::vector<int64_t> lowered(std::vector<int64_t> held) const {
+    if (!least.schedule)
+      return held;
+    const std::vector<int64_t> &floor = least.figures.heldBytes;
     for (size_t rank = 0; rank < held.size(); ++rank) {
-      if (!isOver(rank) || held[rank] <= least[rank])
+      if (!isOver(rank) || held[rank] <= floor[rank])
         continue;
       const DeviceMemory &device = window.devices[rank];
       const int64_t room =
@@ -134,7 +155,7 @@ private:
       const int64_t used = (*arenas)[rank] - device.stateBytes;
       const auto part = static_cast<int64_t>(__int128(held[rank]) * room /
                                              std::max<int64_t>(used, 1));
-      held[rank] = std::max(least[rank], std::min(part, held[rank] - 1));
+      held[rank] = std::max(floor[rank], std::min(part, held[rank] - 1));
     }
     return held;
   }
@@ -160,8 +181,8 @@ private:
   const Deadline limit;
   int64_t effortLeft, effort = 0;
   double seconds = 0;
-  /// By rank: activations of a micro-batch.
-  const std::vector<int64_t> least;
+  /// The order that takes least.
+  const WindowSearchResult least;
   /// Of the order at hand.
   std::optional<std::vector<int64_t>> arenas;
 };

@@ -28,10 +28,11 @@ using ArenasOfOrder = std::function<std::optional<std::vector<int64_t>>(
 /// While an arena is larger than its device, the cap of that rank is lowered in
 /// proportion, and the search runs again, in half of the effort and time that
 /// are left; once an order fits, with caps between those that fit and those
-/// that do not. A result without an order says which rank lacked most in the
-/// last one. The result's problem has the caps of `window`. Where it knows no
-/// state of devices or no limits, or arenas cannot be told, the result is that
-/// of searchWindow().
+/// that do not. If none fits, one micro-batch at a time is tried; a result
+/// without an order says which rank lacks most for that, and how much memory is
+/// enough for it. The result's problem has the caps of `window`. Where it knows
+/// no state of devices or no limits, or arenas cannot be told, the result is
+/// that of searchWindow().
 WindowSearchResult searchFittingWindow(const Problem &window,
                                        const WindowSearchOptions &options,
                                        const ArenasOfOrder &arenasOf);

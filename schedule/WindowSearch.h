@@ -37,6 +37,8 @@ struct WindowFigures {
   /// By rank: activations and all versions of the weights but the newest, and
   /// where a backward extrapolates, the mean of the changes.
   std::vector<int64_t> heldBytes;
+  /// By rank: the part of `heldBytes` that is no activations.
+  std::vector<int64_t> versionBytes;
   /// Of any task, in updates.
   int64_t delay = 0;
   /// Of any stage.
@@ -84,6 +86,13 @@ int64_t iterationBound(const Problem &window);
 /// passed check() and have several iterations.
 WindowSearchResult searchWindow(const Problem &window,
                                 const WindowSearchOptions &options);
+
+/// One micro-batch at a time in each iteration, under the policy that lacks
+/// least: no order that is known needs less memory. The schedule is there even
+/// if it exceeds the caps; `fault` then says by how much. `isOptimal` is not
+/// set.
+WindowSearchResult leastWindow(const Problem &window,
+                               const WindowSearchOptions &options);
 
 } // namespace rondo
 

@@ -103,7 +103,8 @@ std::optional<TextFault> Reader::readEvent(Value event) {
       return fault;
   if (findMember(*args, "microbatches"))
     return at(event, "the schedule has tasks that serve several micro-batches, "
-                     "which programs do not run");
+                     "which a program runs one after another; give the .mlir "
+                     "file of the schedule in place of this prediction");
   if (findMember(*args, "waited_for_rank"))
     if (auto fault = readNumber(event, *args, "waited_for_rank", ranks, on))
       return fault;

@@ -80,7 +80,7 @@ llvm::Error Layout::checkShape() {
   for (const TimelineTask &task : predicted.tasks)
     if (task.action.count != 1)
       return misfit("the schedule has tasks that serve several micro-batches, "
-                    "which programs do not run");
+                    "which a program runs one after another");
   return llvm::Error::success();
 }
 

@@ -51,6 +51,12 @@ void Estimator::take(const Measurements &measured) {
                         (static_cast<double>(ns) /
                          static_cast<double>(predicted[k])))));
     }
+    // A backward is measured as its two halves; found programs may have it.
+    Problem &problem = candidate.values.problem;
+    for (int32_t home = 0; home < problem.numHomes(); ++home)
+      problem.cost(home, ActionKind::Backward).ns =
+          problem.cost(home, ActionKind::InputGrad).ns +
+          problem.cost(home, ActionKind::WeightGrad).ns;
     for (const LinkEstimate &link : measured.links)
       if (isSound(link.medianNs))
         candidate.values.problem.links[{link.from, link.to}] = {

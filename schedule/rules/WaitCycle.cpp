@@ -86,6 +86,33 @@ static bool runsWithFirst(const Problem &problem, const Program &program) {
   return simulateProgram(ofFirst, shorter, /*resident=*/0).complete;
 }
 
+/// The least number of receive slots with which a program that stands still
+/// runs to its end; 0 where no number helps.
+static int32_t slotsThatRun(const Problem &problem, const Program &program) {
+  Problem with = problem;
+  auto runs = [&](int32_t slots) {
+    with.channels.receiveSlots = slots;
+    return simulateProgram(with, program, /*resident=*/0).complete;
+  };
+  const int32_t few = problem.channels.receiveSlots;
+  constexpr int32_t mostSlots = 1 << 20;
+  if (few == 0 || few > mostSlots || !runs(0))
+    return 0;
+  // More slots never make a rank wait.
+  int32_t low = few, high = few;
+  do {
+    low = high;
+    high *= 2;
+  } while (high <= mostSlots && !runs(high));
+  if (high > mostSlots)
+    return 0;
+  while (high - low > 1) {
+    const int32_t middle = low + (high - low) / 2;
+    (runs(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
 std::optional<Fault>
 rondo::checkWaitCycle(const Problem &problem, const Program &program,
                       const ProgramSimulation *withoutPlaces,
@@ -117,6 +144,11 @@ rondo::checkWaitCycle(const Problem &problem, const Program &program,
   if (other != others.end())
     fault.otherPosition = other - others.begin();
   fault.cycle = std::move(simulation.cycle);
+  if (const int32_t slots = slotsThatRun(problem, program)) {
+    fault.kind = FaultKind::ReceiveSlotsCycle;
+    fault.parts = {int64_t(slots)};
+    fault.allowed = problem.channels.receiveSlots;
+  }
   return fault;
 }
 

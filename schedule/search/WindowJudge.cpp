@@ -4,6 +4,8 @@
 #include "schedule/search/WindowJudge.h"
 
 #include "schedule/Iterations.h"
+#include "schedule/Legality.h"
+#include "schedule/search/OneByOne.h"
 
 #include <algorithm>
 #include <numeric>
@@ -31,20 +33,19 @@ WindowJudge::WindowJudge(const Problem &window, const PolicyChoice &policy,
 }
 
 std::vector<int64_t>
-WindowJudge::heldBytes(const Simulation &simulation,
-                       const VersionAnalysis &versions) const {
-  std::vector<int64_t> held = simulation.peakBytes;
+WindowJudge::versionBytes(const VersionAnalysis &versions) const {
+  std::vector<int64_t> bytes(stated.numRanks(), 0);
   for (int32_t home = 0; home < stated.numHomes(); ++home) {
     const int32_t stage = stated.homes[home].stage;
     if (stated.weightBytes.empty())
       break;
     const bool hasMean =
         stated.policyOf(stage).backward == BackwardWeights::Extrapolated;
-    held[stated.rankOf(home)] +=
+    bytes[stated.rankOf(home)] +=
         stated.weightBytes[stage] *
         (versions.homes[home].copies - 1 + (hasMean ? 1 : 0));
   }
-  return held;
+  return bytes;
 }
 
 std::optional<WindowFigures> WindowJudge::measure(const Write &write,
@@ -76,7 +77,10 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     const SettledTime least{iterationBound(stated), 1, false};
     if (!time.isExact && time < least)
       figures.time = least;
-    figures.heldBytes = heldBytes(simulation, *found);
+    figures.versionBytes = versionBytes(*found);
+    figures.heldBytes = simulation.peakBytes;
+    for (int32_t rank = 0; rank < stated.numRanks(); ++rank)
+      figures.heldBytes[rank] += figures.versionBytes[rank];
     for (const HomeVersions &home : found->homes) {
       figures.delay =
           std::max({figures.delay, home.forwardDelay.most,
@@ -106,6 +110,16 @@ int32_t WindowJudge::shortestRank(const WindowFigures &figures) const {
   return worst;
 }
 
+std::vector<int64_t>
+WindowJudge::capsOfActivations(const WindowFigures &figures) const {
+  std::vector<int64_t> caps = stated.memoryCaps;
+  for (int32_t rank = 0; rank < stated.numRanks(); ++rank)
+    if (caps[rank] != noMemoryCap)
+      caps[rank] =
+          std::max<int64_t>(0, caps[rank] - figures.versionBytes[rank]);
+  return caps;
+}
+
 bool WindowJudge::isBetter(const WindowFigures &a, const WindowFigures &b) {
   if (a.time < b.time || b.time < a.time)
     return a.time < b.time;
@@ -116,4 +130,66 @@ bool WindowJudge::isBetter(const WindowFigures &a, const WindowFigures &b) {
         of.delay);
   };
   return rest(a) < rest(b);
+}
+
+/// The rank that lacks the most for an order, if one does.
+static std::optional<Fault> lackOf(const Problem &window,
+                                   const WindowJudge &judge,
+                                   const WindowFigures &figures) {
+  const int32_t rank = judge.shortestRank(figures);
+  if (rank < 0)
+    return std::nullopt;
+  auto stateOf = [&](int32_t of) {
+    return window.devices.empty() ? 0 : window.devices[of].stateBytes;
+  };
+  int64_t enough = 0;
+  for (int32_t each = 0; each < window.numRanks(); ++each)
+    if (window.memoryCaps[each] != noMemoryCap)
+      enough = std::max(enough, figures.heldBytes[each] + stateOf(each));
+  Fault fault = makeFault<FaultKind::NoWindowFits>(
+      enough, stateOf(rank),
+      figures.heldBytes[rank] - figures.versionBytes[rank],
+      figures.versionBytes[rank]);
+  fault.rank = rank;
+  fault.found = figures.heldBytes[rank] + stateOf(rank);
+  fault.allowed = window.devices.empty() ? window.memoryCaps[rank]
+                                         : window.devices[rank].deviceBytes;
+  return fault;
+}
+
+WindowSearchResult rondo::leastWindow(const Problem &window,
+                                      const WindowSearchOptions &options) {
+  WindowSearchResult least;
+  least.boundNs = iterationBound(window);
+  least.origin = "one-by-one in each iteration";
+  Problem one = oneIteration(window);
+  one.versions.clear();
+  const Schedule order = oneByOne(one);
+  int64_t leastLack = 0;
+  for (const PolicyChoice &policy : options.policies) {
+    const WindowJudge judge(window, policy, options.mostDelay);
+    int64_t cost = 0;
+    const auto figures = judge.measure(
+        [&](const Problem &over) { return repeatOrder(over, order); }, cost);
+    if (!figures)
+      continue;
+    std::optional<Fault> lack = lackOf(window, judge, *figures);
+    const int64_t lacks = lack ? lack->found - lack->allowed : 0;
+    if (least.schedule && lacks >= leastLack)
+      continue;
+    Problem free = judge.window();
+    free.memoryCaps.assign(free.numRanks(), noMemoryCap);
+    Schedule schedule = repeatOrder(free, order);
+    Simulation simulation;
+    if (checkSchedule(free, schedule, &simulation, /*keepTimes=*/true))
+      continue;
+    leastLack = lacks;
+    least.schedule = std::move(schedule);
+    least.simulation = std::move(simulation);
+    least.problem = judge.window();
+    least.policy = policy.name;
+    least.figures = *figures;
+    least.fault = std::move(lack);
+  }
+  return least;
 }

@@ -27,14 +27,16 @@ public:
   static bool isBetter(const WindowFigures &a, const WindowFigures &b);
   /// The rank that lacks the most bytes; -1 if none does.
   int32_t shortestRank(const WindowFigures &figures) const;
+  /// By rank: what the versions of these figures leave of the caps.
+  std::vector<int64_t> capsOfActivations(const WindowFigures &figures) const;
 
   /// The problem's own window, with its policies and their limits.
   const Problem &window() const { return stated; }
   int64_t mostDelay() const { return limit; }
 
 private:
-  std::vector<int64_t> heldBytes(const Simulation &simulation,
-                                 const VersionAnalysis &versions) const;
+  /// By rank: see WindowFigures.
+  std::vector<int64_t> versionBytes(const VersionAnalysis &versions) const;
 
   Problem stated;
   /// Without limits, so that what exceeds them is measured as well.

@@ -112,6 +112,46 @@ private:
   /// The order of one iteration, over and over: no task is late, and no policy
   /// forbids it. Where several are allowed it is the first one's.
   void drain() {
+    for (const PolicyChoice &policy : options.policies)
+      drain(WindowJudge(window, policy, options.mostDelay), policy);
+  }
+
+  /// A search of one iteration knows activations alone. Where versions or the
+  /// mean of changes make its order exceed the caps, searches again under what
+  /// these leave.
+  void drain(const WindowJudge &judge, const PolicyChoice &policy) {
+    // What versions take of an order that drains hardly depends on the order.
+    constexpr int mostAttempts = 3;
+    std::vector<int64_t> caps = window.memoryCaps;
+    for (int i = 0; i < mostAttempts; ++i) {
+      const SearchResult &found = searchOneIteration(caps);
+      if (!found.schedule) {
+        if (caps == window.memoryCaps)
+          result.fault = found.fault;
+        return;
+      }
+      auto write = [&](const Problem &over) {
+        return repeatOrder(over, *found.schedule);
+      };
+      int64_t cost = 0;
+      const auto figures = judge.measure(write, cost);
+      budget.use(cost);
+      if (!figures)
+        return;
+      offer(judge, policy, *figures, write,
+            found.origin + " in each iteration");
+      std::vector<int64_t> left = judge.capsOfActivations(*figures);
+      if (judge.fits(*figures) || left == caps)
+        return;
+      caps = std::move(left);
+    }
+  }
+
+  /// By caps of activations; each is searched once.
+  const SearchResult &searchOneIteration(const std::vector<int64_t> &caps) {
+    const auto [at, isNew] = iterationsByCaps.try_emplace(caps);
+    if (!isNew)
+      return at->second;
     SearchOptions inner = options.search;
     inner.timeLimitMs = (inner.timeLimitMs + 2) / 3;
     inner.effort = (inner.effort + 2) / 3;
@@ -119,24 +159,14 @@ private:
     inner.observer = nullptr;
     Problem one = oneIteration(window);
     one.versions.clear();
-    SearchResult found = search(one, inner);
-    budget.use(found.effort * 1000);
-    if (!found.schedule) {
-      result.fault = found.fault;
-      return;
+    if (caps != window.memoryCaps) {
+      one.memoryCaps = caps;
+      // Lowered caps are not what the state leaves of a device.
+      one.devices.clear();
     }
-    for (const PolicyChoice &policy : options.policies) {
-      const WindowJudge judge(window, policy, options.mostDelay);
-      auto write = [&](const Problem &over) {
-        return repeatOrder(over, *found.schedule);
-      };
-      int64_t cost = 0;
-      const auto figures = judge.measure(write, cost);
-      budget.use(cost);
-      if (figures)
-        offer(judge, policy, *figures, write,
-              found.origin + " in each iteration");
-    }
+    at->second = search(one, inner);
+    budget.use(at->second.effort * 1000);
+    return at->second;
   }
 
   void searchPolicy(const PolicyChoice &policy, const Problem &chain) {
@@ -339,8 +369,10 @@ private:
         result.unlimited = unlimited;
         result.shortRank = shortRank;
       }
-    } else if (!result.fault) {
-      result.fault = makeFault<FaultKind::NothingFits>();
+    } else if (!result.fault || result.fault->kind == FaultKind::NothingFits) {
+      const WindowSearchResult least = leastWindow(window, options);
+      result.fault =
+          least.fault ? least.fault : makeFault<FaultKind::NothingFits>();
     }
     result.stop = result.isOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
@@ -352,6 +384,7 @@ private:
   Budget budget;
   Random random;
   WindowSearchResult result;
+  std::map<std::vector<int64_t>, SearchResult> iterationsByCaps;
   std::optional<WindowFigures> unlimited;
   int32_t shortRank = -1;
 };

@@ -138,6 +138,24 @@ pipe.schedule @s of @step family<"pipedream"> norm(none) clip(global)
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{norm(none) leaves out the norm of all gradients, but iterations of @s overlap, so each stage clips by the norm of its own gradients; leave out norm(none), and run the program with --clip 0 to clip nothing}}
+pipe.schedule @s of @step family<"pipedream"> norm(none)
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{norm(none) leaves out the norm of all gradients, but iterations of @s overlap}}
+pipe.schedule @s of @step versions<"2bw"> norm(none) {
+  pipe.rank 0 { pipe.repeat %t { pipe.for %i = 0 to 4 { pipe.forward @s0[%t * 4 + %i] pipe.backward @s0[%t * 4 + %i] } pipe.step @s0[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"pipedream">
 pipe.program @lowered of @s pipeline {
   // expected-error @+1 {{collective 0 adds gradients, which the step of the same iteration reads; only a gradient_norm may be later}}

@@ -313,7 +313,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   }
   pipe.rank 1 {
     pipe.recv activation @s0[0]
-    // expected-error @below {{rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, which comes before it [L2]}}
+    // expected-error @below {{rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, which comes before it; a channel has 1 receive slot: raise receive_slots in the cluster's channels<...>, with 2 the program runs to its end [L2]}}
     pipe.recv activation @s0[1]
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.forward @s1[0]

@@ -32,10 +32,6 @@ ChosenPlan moduleOfPlan(pipe::PlanOp chosen, StringRef planName,
     }
   result.plan.setModel(modelName);
   result.plan.setSymName(planName);
-  for (pipe::StageOp stage : result.plan.getStages()) {
-    stage.removeCostsAttr();
-    stage.removeBuffersAttr();
-  }
   return result;
 }
 
@@ -58,6 +54,13 @@ Error checkChosen(mlir::ModuleOp module) {
                            "internal error: the plan that was found is not "
                            "legal: " +
                                Twine(fault) + "; nothing was written");
+}
+
+void dropStageFigures(pipe::PlanOp plan) {
+  for (pipe::StageOp stage : plan.getStages()) {
+    stage.removeCostsAttr();
+    stage.removeBuffersAttr();
+  }
 }
 
 } // namespace rondo::driver

@@ -19,8 +19,7 @@ struct ChosenPlan {
 };
 
 /// A new module with the plan, its model and its cluster alone, in their order,
-/// under these names. What its stages cost is left out: it follows from the
-/// layers.
+/// under these names.
 ChosenPlan moduleOfPlan(pipe::PlanOp chosen, llvm::StringRef planName,
                         llvm::StringRef modelName);
 
@@ -28,6 +27,9 @@ ChosenPlan moduleOfPlan(pipe::PlanOp chosen, llvm::StringRef planName,
 /// to and without its programs. The error is about Rondo, which made the
 /// module.
 llvm::Error checkChosen(mlir::ModuleOp module);
+
+/// Leaves out the costs and buffers of stages, which follow from their layers.
+void dropStageFigures(pipe::PlanOp plan);
 
 } // namespace rondo::driver
 

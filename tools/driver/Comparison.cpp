@@ -172,6 +172,7 @@ void Comparison::add(const Candidate &candidate) {
       (candidate.isOverCap() ? "does not fit: " : "no schedule: ") +
       candidate.reason;
   missing.push_back({candidate.name, why});
+  outcome.refusals.push_back(refusalText(candidate.name, candidate.reason));
   if (!isLines())
     rows.push_back({candidate.name, why});
   else if (candidate.fault || !candidate.arenaBytes.empty())
@@ -322,15 +323,14 @@ void Comparison::writeCsv() const {
 
 /// With JSON lines, a single note lists the families that do not apply.
 void Comparison::noteOthers() const {
-  if (others.size() == 1) {
-    reportNote(problem.name + ": " + others[0].name + ": " + others[0].reason);
-    return;
-  }
+  if (others.size() == 1)
+    return reportNote(problem.name + ": " + others[0].name + ": " +
+                      others[0].reason);
   if (others.empty())
     return;
   auto names = map_range(others, [](const Other &other) { return other.name; });
-  reportNote(problem.name + ": " + std::to_string(others.size()) + " families" +
-             " do not apply: " + join(names, ", ") +
+  reportNote(problem.name + ": " + Twine(others.size()) +
+             " families do not apply: " + join(names, ", ") +
              "; for the reasons, leave out --json");
 }
 

@@ -37,6 +37,8 @@ struct Outcome {
   bool isOverCap = false;
   /// Proved: a device's memory is too small for every order.
   bool noOrderFits = false;
+  /// Of schedules that do not apply: the name and why.
+  std::vector<std::string> refusals;
 };
 
 /// Prints to standard output. Keeps no schedule, so that a caller can hold one

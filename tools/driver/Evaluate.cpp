@@ -62,4 +62,11 @@ void addArena(Candidate &candidate, const Problem &problem,
   candidate.isOverArena = proved.isOverCap();
 }
 
+std::string refusalText(llvm::StringRef name, const std::string &reason) {
+  const llvm::StringRef family = name.split(':').first;
+  return llvm::StringRef(reason).starts_with(family)
+             ? reason
+             : (name + ": " + reason).str();
+}
+
 } // namespace rondo::driver

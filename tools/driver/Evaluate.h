@@ -60,6 +60,10 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
                    bool keepTimes, const ArenaLimits &arenas = {});
 
+/// Why a schedule of some name does not apply, after its name unless the reason
+/// begins with it.
+std::string refusalText(llvm::StringRef name, const std::string &reason);
+
 } // namespace rondo::driver
 
 #endif // RONDO_TOOLS_DRIVER_EVALUATE_H

@@ -16,7 +16,7 @@
 #include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/WindowModule.h"
+#include "tools/driver/SearchedModule.h"
 #include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"

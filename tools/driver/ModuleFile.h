@@ -32,6 +32,8 @@ public:
   mlir::LogicalResult
   run(llvm::function_ref<void(mlir::OpPassManager &)> build);
 
+  /// Whether a module has been read.
+  bool isRead() const { return static_cast<bool>(root); }
   mlir::ModuleOp module() { return *root; }
   /// The exit code after a failed run(): Infeasible if no order at all fits
   /// the devices' memory, otherwise Failure.

@@ -5,6 +5,7 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "schedule/Repeating.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/Interrupt.h"
@@ -24,7 +25,14 @@ namespace rondo::driver {
 
 void Pictured::add(const std::string &title, const Schedule &schedule,
                    const Simulation &simulation) {
-  panels.push_back({title, problem, layOut(problem, schedule, simulation)});
+  if (!asProgram || !schedule.hasCounts()) {
+    panels.push_back({title, problem, layOut(problem, schedule, simulation)});
+    return;
+  }
+  const Schedule single = withSingleBackwards(schedule);
+  panels.push_back(
+      {title, problem,
+       layOut(problem, single, simulate(problem, single, /*keepTimes=*/true))});
 }
 
 Error Pictured::add(const std::string &title, const Schedule &schedule) {
@@ -86,14 +94,15 @@ int readProblem(const Arguments &arguments, const std::string &path,
   std::vector<Problem> problems;
   if (int code = readProblems(path, problems))
     return code;
-  if (int code = applyWindow(window, problems))
+  ModuleFile none;
+  if (int code = applyWindow(window, none, problems))
     return code;
   const std::string name = arguments.text("name");
   const std::optional<size_t> number = findNamed(
       problems, name, [](const Problem &problem) { return problem.name; });
   if (!number)
     return reportError(path + ": has no problem '" + name + "'");
-  pictured.emplace(problems[*number]);
+  pictured.emplace(problems[*number], window.asProgram);
   if (!arguments.has("schedules") && !arguments.has("family"))
     return reportUsage("a problem has no schedule; give --schedules FILE or "
                        "--family NAME");
@@ -126,7 +135,7 @@ int readModule(const Arguments &arguments, const std::string &path,
           readPlans(file, path, arguments.text("costs"), problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
-  if (int code = applyWindow(window, problems))
+  if (int code = applyWindow(window, file, problems))
     return code;
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
   const std::string named = arguments.text("name");
@@ -163,7 +172,7 @@ int readModule(const Arguments &arguments, const std::string &path,
         passes.addPass(pipe::createPlaceGathers());
       })))
     return file.exitCode();
-  pictured.emplace(problems[*number]);
+  pictured.emplace(problems[*number], window.asProgram);
   for (pipe::ScheduleOp op : chosen) {
     if (op.lookupPlan() != plan)
       continue;

@@ -17,7 +17,9 @@ namespace rondo::driver {
 /// Simulated schedules of one problem.
 class Pictured {
 public:
-  explicit Pictured(const Problem &problem) : problem(problem) {}
+  /// `asProgram`: see WindowRequest.
+  Pictured(const Problem &problem, bool asProgram)
+      : problem(problem), asProgram(asProgram) {}
 
   void add(const std::string &title, const Schedule &schedule,
            const Simulation &simulation);
@@ -27,6 +29,9 @@ public:
 
   const Problem problem;
   std::vector<timeline::Panel> panels;
+
+private:
+  const bool asProgram;
 };
 
 /// Reads the schedules that a command asks for, of a .mlir file or a

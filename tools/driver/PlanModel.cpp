@@ -226,6 +226,7 @@ int findOnly(ModuleFile &file, const Request &request, StringRef what, Op &op) {
 mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
                                            const PlanTrial &best) {
   auto [module, plan] = moduleOfPlan(chosen, "plan", chosen.getModel());
+  dropStageFigures(plan);
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
   pipe::FamilyAttr family;

@@ -65,6 +65,7 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   const StringRef planName = base.getSymName();
   auto [module, plan] =
       moduleOfPlan(plans.plan(*best.plan), planName, base.getModel());
+  dropStageFigures(plan);
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
   auto schedule = pipe::ScheduleOp::create(

@@ -8,12 +8,14 @@
 #include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/MeasuredCosts.h"
 #include "tools/driver/Report.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace rondo::driver {
 
@@ -62,6 +64,39 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
   }
   problems = std::move(file->problems);
   return Success;
+}
+
+int reportErrorOf(const Problem &problem, ModuleFile &file,
+                  const llvm::Twine &message,
+                  const std::optional<Fault> &fault) {
+  pipe::PlanOp plan;
+  if (file.isRead())
+    plan = file.module().lookupSymbol<pipe::PlanOp>(problem.name);
+  if (!plan)
+    return reportError(problem.name + ": " + message);
+  llvm::outs().flush();
+  mlir::InFlightDiagnostic error = plan.emitError() << message;
+  if (fault && isShortfall(*fault))
+    error.attachNote(plan.lookupCluster().getDevices()[fault->rank]->getLoc())
+        << "rank " << fault->rank << " is this device";
+  return Failure;
+}
+
+int reportNoSchedule(const Problem &problem, ModuleFile &file,
+                     llvm::ArrayRef<std::string> reasons) {
+  constexpr size_t mostShown = 4;
+  std::string text = "no schedule: ";
+  text += llvm::join(reasons.take_front(mostShown), "; ");
+  if (reasons.size() > mostShown)
+    text += "; " + std::to_string(reasons.size() - mostShown) + " more";
+  const std::string command = problem.iterations > 1
+                                  ? " --iterations " +
+                                        std::to_string(problem.iterations) +
+                                        " --policy pipedream"
+                                  : "";
+  return reportErrorOf(problem, file,
+                       text + "; `rondo search FILE" + command +
+                           "` looks for an order of any stages");
 }
 
 llvm::Error writeProblems(llvm::StringRef path,

@@ -8,6 +8,7 @@
 #include "schedule/Problem.h"
 #include "tools/driver/ModuleFile.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,17 @@ int readPlans(ModuleFile &file, const std::string &path,
 /// Reads the problems of a rondo-problem/1 file, in their order. Reports like
 /// readPlans().
 int readProblems(const std::string &path, std::vector<Problem> &problems);
+
+/// Reports an error of a problem: at its plan, with the device that `fault`
+/// lacks memory of, if there is one, where `file` has been read; otherwise
+/// after the name of the problem. Returns Failure.
+int reportErrorOf(const Problem &problem, ModuleFile &file,
+                  const llvm::Twine &message,
+                  const std::optional<Fault> &fault = std::nullopt);
+
+/// Reports that none of several schedules applies to the problem, and why.
+int reportNoSchedule(const Problem &problem, ModuleFile &file,
+                     llvm::ArrayRef<std::string> reasons);
 
 /// Writes a line of rondo-problem for each.
 llvm::Error writeProblems(llvm::StringRef path,

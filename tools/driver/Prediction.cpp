@@ -35,7 +35,7 @@ int Prediction::read(const Arguments &arguments, const std::string &path,
     }
   }
   WindowRequest window;
-  window.isSingle = true;
+  window.isSingle = window.asProgram = true;
   if (int code =
           readPictured(arguments, path, window, measured.schedule(), pictured))
     return code;

@@ -13,8 +13,8 @@
 #include "tools/driver/SearchCurve.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/SearchWindows.h"
+#include "tools/driver/SearchedModule.h"
 #include "tools/driver/Threads.h"
-#include "tools/driver/WindowModule.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -33,10 +33,10 @@ struct Request {
   CurveRequest curve;
   std::string input, problems, costs, output, problemOutput;
 
+  bool writesModule() const { return StringRef(output).ends_with(".mlir"); }
   /// Whether the plan may change its shape.
   bool isAmongPlans() const {
-    return !shapes.isEmpty() || !problemOutput.empty() ||
-           StringRef(output).ends_with(".mlir");
+    return !shapes.isEmpty() || !problemOutput.empty() || writesModule();
   }
 };
 
@@ -50,14 +50,16 @@ struct Line {
   std::string figures;
   /// What `rondo compile` would refuse of it; empty if nothing.
   std::string refusal;
-  /// Of a window, the problem that its schedule is for, and that.
+  /// Of a window, the problem that its schedule is for.
   std::optional<Problem> chosen;
   std::optional<Schedule> order;
+  std::optional<Fault> fault;
 };
 
 /// Writes that there is no schedule, and why.
 void setFault(Line &line, const Problem &problem, const Fault &fault) {
   line.reason = describe(fault);
+  line.fault = fault;
   line.noOrderFits = isShortfall(fault);
   raw_string_ostream os(line.text);
   json::writeInfeasible(os, problem, line.reason);
@@ -140,6 +142,7 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
   raw_string_ostream os(line.text);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
+  line.order = std::move(result.schedule);
   return line;
 }
 
@@ -173,6 +176,9 @@ void reportWritten(const std::vector<Line> &lines,
     return;
   const size_t found =
       count_if(lines, [](const Line &line) { return line.reason.empty(); });
+  // A module without a schedule is not written.
+  if (found == 0 && StringRef(outputPath).ends_with(".mlir"))
+    return;
   outs() << "wrote " << outputPath << ": ";
   if (lines.size() == 1 && found == 1)
     outs() << lines.front().figures << "\n";
@@ -195,8 +201,7 @@ std::string problemFileBeside(StringRef output) {
 int searchAmongPlans(const Request &request) {
   if (request.search.options.robustness)
     return reportUsage("--robust searches the plan as written; leave out "
-                       "--placement, --chunks, --microbatches, "
-                       "--problem-output and a .mlir output");
+                       "--placement, --chunks and --microbatches");
   if (!StringRef(request.input).ends_with(".mlir"))
     return reportUsage("--placement, --chunks, --microbatches, "
                        "--problem-output and a .mlir output need a .mlir "
@@ -206,6 +211,25 @@ int searchAmongPlans(const Request &request) {
                        "need times of the layers");
   return searchPlans({request.input, request.shapes, request.search,
                       request.output, request.problemOutput});
+}
+
+/// Whether no other shape is asked for, and none could be searched: then the
+/// plans are searched as they are written. Returns the exit code.
+int chooseAsWritten(const Request &request, bool &asWritten) {
+  if (!StringRef(request.input).ends_with(".mlir") || !request.shapes.isEmpty())
+    return Success;
+  ModuleFile file;
+  if (failed(file.read(request.input)))
+    return Failure;
+  asWritten = request.search.options.robustness || !request.costs.empty() ||
+              !mayChangeShape(file);
+  const auto plans = file.module().getOps<pipe::PlanOp>();
+  const auto count = std::distance(plans.begin(), plans.end());
+  if (asWritten && request.writesModule() && count > 1)
+    return reportUsage(request.output +
+                       " takes the schedule of one plan; the file has " +
+                       Twine(count));
+  return Success;
 }
 
 /// Reads the command line; returns the exit code of an invalid one.
@@ -266,36 +290,45 @@ int run(const Arguments &arguments) {
   const bool mayBeWindows = !isModule || arguments.has("iterations") ||
                             arguments.has("policy") ||
                             arguments.has("most-delay");
+  ModuleFile file;
   std::vector<Problem> problems;
   std::vector<PlanFigures> plans;
   if (mayBeWindows) {
-    if (int code =
-            readProblemsOrPlans(request.input, request.costs, problems, plans))
+    if (int code = readProblemsOrPlans(file, request.input, request.costs,
+                                       problems, plans))
       return code;
     for (size_t i = 0; i < plans.size(); ++i)
       countWeights(plans[i], problems[i]);
-    if (int code = makeWindows(arguments, request.windows, problems))
+    if (int code = makeWindows(arguments, request.windows, file, problems))
       return code;
   }
   const bool hasWindows = any_of(
       problems, [](const Problem &problem) { return problem.iterations > 1; });
-  if (request.isAmongPlans() && !hasWindows)
-    return searchAmongPlans(request);
+  if (request.isAmongPlans() && !hasWindows) {
+    bool asWritten = false;
+    if (int code = chooseAsWritten(request, asWritten))
+      return code;
+    if (!asWritten)
+      return searchAmongPlans(request);
+  }
+  request.search.isCompiled = request.writesModule();
+  request.search.options.inIndexOrder = request.writesModule();
   if (!mayBeWindows)
-    if (int code =
-            readProblemsOrPlans(request.input, request.costs, problems, plans))
+    if (int code = readProblemsOrPlans(file, request.input, request.costs,
+                                       problems, plans))
       return code;
   request.search.applyObjective(problems);
   if (request.curve.isAsked)
-    return searchCurves(request.curve, request.search, problems, plans);
+    return searchCurves(request.curve, request.search, file, problems, plans);
   Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems, plans, request);
   Error error = Error::success();
   // Where there is no schedule, the end says why.
-  if (hasWindows && StringRef(request.output).ends_with(".mlir")) {
+  if (request.writesModule()) {
     if (lines[0].order)
-      if (int code = writeWindowModule(request.input, *lines[0].chosen,
-                                       *lines[0].order, request.output)) {
+      if (int code = writeSearchedModule(
+              request.input, lines[0].chosen ? *lines[0].chosen : problems[0],
+              *lines[0].order, request.output)) {
         consumeError(std::move(error));
         return code;
       }
@@ -324,9 +357,10 @@ int run(const Arguments &arguments) {
   if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
     // On a terminal, the line with the reason has just been shown.
     const bool isShown = request.output == "-" && outs().is_displayed();
-    reportError(
-        problems[0].name + ": " +
-        (isShown ? "no schedule; the line above says why" : lines[0].reason));
+    reportErrorOf(problems[0], file,
+                  isShown ? "no schedule; the line above says why"
+                          : lines[0].reason,
+                  lines[0].fault);
     return lines[0].noOrderFits ? Infeasible : Failure;
   }
   return Success;

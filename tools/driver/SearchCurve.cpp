@@ -9,6 +9,7 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Table.h"
 
@@ -91,7 +92,7 @@ static void appendLines(const Problem &problem, const SearchRequest &search,
 }
 
 int searchCurves(const CurveRequest &request, const SearchRequest &search,
-                 const std::vector<Problem> &problems,
+                 ModuleFile &file, const std::vector<Problem> &problems,
                  const std::vector<PlanFigures> &plans) {
   for (const Problem &problem : problems)
     if (problem.iterations > 1)
@@ -152,7 +153,7 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
   if (Interrupt::happened())
     return Interrupted;
   if (problems.size() == 1 && empty) {
-    reportError(problems[0].name + ": " + describe(*fault));
+    reportErrorOf(problems[0], file, describe(*fault), *fault);
     return isShortfall(*fault) ? Infeasible : Failure;
   }
   return Success;

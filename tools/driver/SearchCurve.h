@@ -24,9 +24,10 @@ struct CurveRequest {
 int readCurveRequest(const Arguments &arguments, CurveRequest &request);
 
 /// Searches the curve of every problem, prints tables or lines and writes the
-/// lines; `plans` are those of the problems, or empty. Returns the exit code.
+/// lines; `plans` are those of the problems in `file`, or empty. Returns the
+/// exit code.
 int searchCurves(const CurveRequest &request, const SearchRequest &search,
-                 const std::vector<Problem> &problems,
+                 ModuleFile &file, const std::vector<Problem> &problems,
                  const std::vector<PlanFigures> &plans);
 
 } // namespace rondo::driver

@@ -96,10 +96,10 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
   };
   // Orders of a problem whose state is sharded get gathers, with or without a
   // plan whose programs must fit.
-  SearchResult result =
-      plan || problem.homes.areSharded()
-          ? searchPlan(plan ? *plan : PlanFigures(), problem, options, search)
-          : search(problem, options);
+  SearchResult result = plan || problem.homes.areSharded()
+                            ? searchPlan(plan ? *plan : PlanFigures(), problem,
+                                         options, search, request.isCompiled)
+                            : search(problem, options);
   progress.step();
   return result;
 }
@@ -130,13 +130,12 @@ std::string figuresOf(const Problem &problem, const SearchResult &result) {
          ", the least found for this " + objectiveName(problem);
 }
 
-int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
+int readProblemsOrPlans(ModuleFile &file, const std::string &path,
+                        const std::string &costsPath,
                         std::vector<Problem> &problems,
                         std::vector<PlanFigures> &figures) {
-  if (StringRef(path).ends_with(".mlir")) {
-    ModuleFile file;
+  if (StringRef(path).ends_with(".mlir"))
     return readPlans(file, path, costsPath, problems, figures);
-  }
   if (!costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
   return readProblems(path, problems);

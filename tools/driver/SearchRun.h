@@ -8,6 +8,7 @@
 #include "planning/FittingSearch.h"
 #include "schedule/Search.h"
 #include "tools/driver/Arguments.h"
+#include "tools/driver/ModuleFile.h"
 #include "tools/driver/Progress.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -25,6 +26,9 @@ struct SearchRequest {
   /// `mean` or `p95`; empty if the nominal figure decides.
   std::string robust;
   int32_t jitterPercent = 10;
+  /// The schedule is written for `rondo compile`, so its programs must fit the
+  /// devices whether or not weights are declared.
+  bool isCompiled = false;
 
   /// The option that limits the search: `--effort` or `--time-limit-ms`.
   std::string limitOption() const;
@@ -55,10 +59,11 @@ std::string figuresOf(const Problem &problem, const SearchResult &result);
 /// The second half of that.
 std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs);
 
-/// Reads the problems of a rondo-problem/1 file, or the plans of a .mlir file
-/// with the costs of `costsPath` and their figures. Every failure has been
-/// printed; returns the exit code.
-int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
+/// Reads the problems of a rondo-problem/1 file, or into `file` the plans of a
+/// .mlir file with the costs of `costsPath` and their figures. Every failure
+/// has been printed; returns the exit code.
+int readProblemsOrPlans(ModuleFile &file, const std::string &path,
+                        const std::string &costsPath,
                         std::vector<Problem> &problems,
                         std::vector<PlanFigures> &figures);
 

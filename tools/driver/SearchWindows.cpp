@@ -8,6 +8,7 @@
 #include "schedule/search/CutAgain.h"
 #include "schedule/search/WindowJudge.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -70,12 +71,12 @@ static int readMicrobatches(const Arguments &arguments,
 }
 
 int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
-                std::vector<Problem> &problems) {
+                ModuleFile &file, std::vector<Problem> &problems) {
   if (request.iterations > 0)
     for (Problem &problem : problems) {
       Result<Problem> window = overIterations(problem, request.iterations);
       if (auto *fault = std::get_if<Fault>(&window))
-        return reportError(problem.name + ": " + describe(*fault, problem));
+        return reportErrorOf(problem, file, describe(*fault, problem));
       problem = std::get<Problem>(std::move(window));
     }
   const auto isWindow = [](const Problem &of) { return of.iterations > 1; };

@@ -6,6 +6,7 @@
 
 #include "planning/FittingWindows.h"
 #include "tools/driver/Arguments.h"
+#include "tools/driver/ModuleFile.h"
 #include "tools/driver/SearchRun.h"
 
 #include <string>
@@ -30,8 +31,9 @@ int readWindowRequest(const Arguments &arguments, WindowSearchRequest &request);
 /// Makes windows of problems as asked, and reads --microbatches of them.
 /// Reports what cannot be, also options that need a window where there is none,
 /// or that windows do not have; returns the exit code.
+/// `file` is that of the problems' plans, if they have any.
 int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
-                std::vector<Problem> &problems);
+                ModuleFile &file, std::vector<Problem> &problems);
 
 /// Searches one window: the best of its numbers of micro-batches. With
 /// `arenasOf`, of a plan, which has one number, as searchFittingWindow() does.

@@ -25,6 +25,25 @@ ShapeRequest shapeRequest(const Arguments &arguments) {
           arguments.text("microbatches")};
 }
 
+/// Reports a plan that cannot be laid out again.
+static mlir::LogicalResult checkShape(pipe::PlanOp plan) {
+  if (failed(pipe::shapeGroups(plan)))
+    return mlir::failure();
+  for (pipe::StageOp stage : plan.getStages())
+    if (stage.getRecomputeAttr())
+      return stage.emitError()
+             << "stage @" << stage.getSymName()
+             << " recomputes; a search over placements takes stages that keep "
+                "their activations"
+             << pipe::searchAsWritten;
+    else if (stage.getCostsAttr())
+      return stage.emitError()
+             << "stage @" << stage.getSymName()
+             << " states its own costs, which do not apply to other stages; "
+                "state the costs of its layers";
+  return mlir::success();
+}
+
 int readBasePlan(ModuleFile &file, const std::string &path,
                  pipe::PlanOp &base) {
   if (failed(file.read(path)))
@@ -36,27 +55,22 @@ int readBasePlan(ModuleFile &file, const std::string &path,
                        "pipe.plan, not " +
                        Twine(plans.size()));
   base = plans.front();
-  if (failed(pipe::shapeGroups(base)))
+  if (failed(checkShape(base)))
     return Failure;
-  for (pipe::StageOp stage : base.getStages())
-    if (stage.getRecomputeAttr()) {
-      stage.emitError() << "stage @" << stage.getSymName()
-                        << " recomputes; a search over placements takes stages "
-                           "that keep their activations"
-                        << pipe::searchAsWritten;
-      return Failure;
-    } else if (stage.getCostsAttr()) {
-      stage.emitError() << "stage @" << stage.getSymName()
-                        << " states its own costs, which do not apply to other "
-                           "stages; state the costs of its layers";
-      return Failure;
-    }
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createResolveStages());
         passes.addPass(pipe::createVerifyPartitioned());
       })))
     return file.exitCode();
   return Success;
+}
+
+bool mayChangeShape(ModuleFile &file) {
+  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+  mlir::ScopedDiagnosticHandler silent(
+      file.module().getContext(),
+      [](mlir::Diagnostic &) { return mlir::success(); });
+  return plans.size() == 1 && succeeded(checkShape(plans.front()));
 }
 
 /// Comma-separated whole numbers without duplicates. False if `text` is not

@@ -34,6 +34,9 @@ ShapeRequest shapeRequest(const Arguments &arguments);
 /// its stages. Returns the exit code; every failure has been printed.
 int readBasePlan(ModuleFile &file, const std::string &path, pipe::PlanOp &base);
 
+/// Whether readBasePlan() takes the plan of a file that has been read.
+bool mayChangeShape(ModuleFile &file);
+
 /// Finds the shapes for a plan. Returns the exit code after printing an error.
 int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
                  std::vector<PlanShape> &shapes);

@@ -101,8 +101,10 @@ int run(const Arguments &arguments) {
     if (int code = measured.read(ArrayRef(paths).drop_front()))
       return code;
   std::optional<Pictured> pictured;
-  if (int code = readPictured(arguments, paths.front(),
-                              {arguments.number("iterations", 0)},
+  WindowRequest window;
+  window.iterations = arguments.number("iterations", 0);
+  window.asProgram = paths.size() > 1;
+  if (int code = readPictured(arguments, paths.front(), window,
                               measured.schedule(), pictured))
     return code;
   if (paths.size() > 1)

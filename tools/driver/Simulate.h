@@ -49,6 +49,13 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &shapes);
 int simulatePlans(const SimulateRequest &request);
 int simulateProblems(const SimulateRequest &request);
 
+/// Whether no schedule applies, for other reasons than memory, and no search
+/// has looked for another.
+inline bool isRefused(const SimulateRequest &request, const Outcome &outcome) {
+  return !request.search && !outcome.hasSchedule && !outcome.isOverCap &&
+         !outcome.refusals.empty();
+}
+
 } // namespace rondo::driver
 
 #endif // RONDO_TOOLS_DRIVER_SIMULATE_H

@@ -155,7 +155,7 @@ int simulatePlans(const SimulateRequest &request) {
           readPlans(file, request.path, request.costsPath, problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
-  if (int code = applyWindow(request.window, problems))
+  if (int code = applyWindow(request.window, file, problems))
     return code;
   noteOverlaps(to_vector(module.getOps<pipe::ScheduleOp>()), problems);
   if (!request.problemOutput.empty())
@@ -181,12 +181,15 @@ int simulatePlans(const SimulateRequest &request) {
   if (request.style == Style::Csv)
     outs() << csvHead();
   std::vector<Outcome> outcomes;
+  std::optional<size_t> refused;
   for (auto [number, plan] : enumerate(module.getOps<pipe::PlanOp>())) {
     mlir::FailureOr<Outcome> outcome =
         comparePlan(plan, problems[number], figures[number], unfound, request);
     if (failed(outcome))
       return Failure;
     outcomes.push_back(*outcome);
+    if (isRefused(request, outcomes.back()))
+      refused = number;
     // A comparison has its own bound.
     if (!request.search && request.style != Style::Json &&
         request.style != Style::ExplainedJson)
@@ -197,7 +200,10 @@ int simulatePlans(const SimulateRequest &request) {
     if (Interrupt::happened())
       return Interrupt::exitCode(Success);
   }
-  return exitCodeOf(outcomes);
+  const int code = exitCodeOf(outcomes);
+  if (code != Success && refused)
+    reportNoSchedule(problems[*refused], file, outcomes[*refused].refusals);
+  return code;
 }
 
 } // namespace rondo::driver

@@ -17,7 +17,8 @@ int simulateProblems(const SimulateRequest &request) {
   std::vector<Problem> problems;
   if (int code = readProblems(request.path, problems))
     return code;
-  if (int code = applyWindow(request.window, problems))
+  ModuleFile none;
+  if (int code = applyWindow(request.window, none, problems))
     return code;
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
@@ -48,6 +49,8 @@ int simulateProblems(const SimulateRequest &request) {
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());
+    if (problems.size() == 1 && isRefused(request, outcomes.back()))
+      reportNoSchedule(problem, none, outcomes.back().refusals);
     if (request.curves)
       request.curves->push_back(comparison.curve());
     if (Interrupt::happened())

@@ -225,11 +225,16 @@ public:
     ++numAnalyzed;
   }
 
-  int exitCode() const { return numAnalyzed > 0 ? Success : Failure; }
+  /// Where nothing has been analyzed, reports that at the plan of `problem`.
+  int finish(const Problem &problem, ModuleFile &file) const {
+    return numAnalyzed > 0 ? int(Success)
+                           : reportNoSchedule(problem, file, refusals);
+  }
 
 private:
   void refuse(const std::string &name, const std::string &inFile,
               const std::string &why) {
+    refusals.push_back(refusalText(name, why));
     if (asJson)
       reportNote(inFile + why);
     else
@@ -238,6 +243,8 @@ private:
 
   const bool asJson, withTasks;
   size_t numAnalyzed = 0;
+  /// Names and reasons.
+  std::vector<std::string> refusals;
 };
 
 /// The schedules of a .mlir file whose iterations overlap, each in a window of
@@ -306,7 +313,7 @@ int run(const Arguments &arguments) {
   if (int code = readAny(arguments, path, file, problems))
     return code;
   const WindowRequest request = windowRequest(arguments);
-  if (int code = applyWindow(request, problems))
+  if (int code = applyWindow(request, file, problems))
     return code;
   Printer printer(arguments.has("json"), arguments.has("tasks"));
   if (choices.empty() && !arguments.has("schedules")) {
@@ -317,7 +324,7 @@ int run(const Arguments &arguments) {
                                     arguments.has("json"), printer, found))
         return code;
     if (found)
-      return printer.exitCode();
+      return printer.finish(problems.front(), file);
     choices = overlappedFamilies();
   }
   for (const Problem &problem : problems) {
@@ -345,7 +352,7 @@ int run(const Arguments &arguments) {
       printer.add(withPolicyOf(choice, problem),
                   evaluate(choice, problem, /*keepTimes=*/true));
   }
-  return printer.exitCode();
+  return printer.finish(problems.front(), file);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "schedule/Iterations.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 
 namespace rondo::driver {
@@ -14,12 +15,13 @@ WindowRequest windowRequest(const Arguments &arguments) {
           arguments.text("accounting") == "slots"};
 }
 
-int applyWindow(const WindowRequest &request, std::vector<Problem> &problems) {
+int applyWindow(const WindowRequest &request, ModuleFile &file,
+                std::vector<Problem> &problems) {
   for (Problem &problem : problems) {
     if (request.iterations > 0) {
       Result<Problem> window = overIterations(problem, request.iterations);
       if (auto *fault = std::get_if<Fault>(&window))
-        return reportError(problem.name + ": " + describe(*fault, problem));
+        return reportErrorOf(problem, file, describe(*fault, problem));
       problem = std::get<Problem>(std::move(window));
     }
     for (const NamedPolicy &named : namedPolicies)

@@ -7,6 +7,7 @@
 #include "dialect/Pipe.h"
 #include "schedule/Problem.h"
 #include "tools/driver/Arguments.h"
+#include "tools/driver/ModuleFile.h"
 
 #include <string>
 #include <vector>
@@ -24,15 +25,18 @@ struct WindowRequest {
 
   /// One iteration is meant, and nothing is said of others.
   bool isSingle = false;
+  /// As a program runs it: a backward of several micro-batches as one of each.
+  bool asProgram = false;
 
   bool isEmpty() const { return iterations == 0 && policy.empty() && !inSlots; }
 };
 
 WindowRequest windowRequest(const Arguments &arguments);
 
-/// Changes the problems as asked. Reports a fault of the first that cannot be;
-/// returns the exit code.
-int applyWindow(const WindowRequest &request, std::vector<Problem> &problems);
+/// Changes the problems as asked. Reports a fault of the first that cannot be,
+/// at its plan if they are those of `file`; returns the exit code.
+int applyWindow(const WindowRequest &request, ModuleFile &file,
+                std::vector<Problem> &problems);
 
 /// A note for each of the schedules whose iterations overlap, where only one is
 /// looked at.

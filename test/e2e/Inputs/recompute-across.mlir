@@ -28,6 +28,23 @@ pipe.plan @chunks of @gpt on @lab microbatches(4) {
   pipe.stage @c4 [@h3] on 2 recompute across
   pipe.stage @c5 [@head] on 2
 }
+pipe.plan @looped of @gpt on @lab microbatches(4) {
+  pipe.stage @l0 [@wte] on 0 recompute
+  pipe.stage @l1 [@h0, @h1] on 1 recompute across
+  pipe.stage @l2 [@h2] on 0 recompute across
+  pipe.stage @l3 [@h3, @head] on 1 recompute across
+}
+pipe.plan @folded of @gpt on @lab microbatches(4) {
+  pipe.stage @f0 [@wte] on 0 recompute
+  pipe.stage @f1 [@h0, @h1] on 1 recompute across
+  pipe.stage @f2 [@h2] on 1 recompute across
+  pipe.stage @f3 [@h3, @head] on 0 recompute across
+}
+pipe.schedule @interleaved of @looped family<"interleaved-1f1b">
+pipe.schedule @interleaved_zb of @looped family<"interleaved-zb">
+pipe.schedule @blockwise of @looped family<"blockwise">
+pipe.schedule @zbv of @folded family<"zbv">
+pipe.schedule @v_half of @folded family<"v-half">
 pipe.schedule @one_f_one_b of @step family<"1f1b">
 pipe.schedule @gpipe of @step family<"gpipe">
 pipe.schedule @zero_bubble of @step family<"zb-h1">

@@ -118,7 +118,11 @@ TEST(ProgramRules, MoreReceivesThanSlots) {
   p.problem.channels.receiveSlots = 1;
   EXPECT_EQ(p.only(Rule::WaitCycle),
             "rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, "
-            "which comes before it [L2]");
+            "which comes before it; a channel has 1 receive slot: raise "
+            "receive_slots in the cluster's channels<...>, with 2 the program "
+            "runs to its end [L2]");
+  p.problem.channels.receiveSlots = 2;
+  EXPECT_TRUE(p.broken().empty());
 }
 
 // 0F1 waits for the send of 0F0, whose slot it takes; rank 1 receives that only
@@ -158,7 +162,9 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for rank 1 to run 1F0, at 0F2 -> rank 1 waits for "
-            "rank 0 to issue all_reduce 0, at await 0 [L2]");
+            "rank 0 to issue all_reduce 0, at await 0; a channel has 1 receive "
+            "slot: raise receive_slots in the cluster's channels<...>, with 2 "
+            "the program runs to its end [L2]");
 }
 
 TEST(ProgramRules, CycleOfTasks) {

@@ -186,4 +186,34 @@ TEST(RecomputedAcross, IsSearchedOverFamilies) {
   EXPECT_GE(found.simulation.makespanNs, found.bound.ns);
 }
 
+// Stages of a segment share ranks: R of all of them comes where no rank waits
+// for one that waits for it.
+TEST(RecomputedAcross, RunsWithSeveralStagesARank) {
+  struct Case {
+    const char *family;
+    bool isFolded;
+  };
+  for (const Case &each :
+       std::initializer_list<Case>{{"interleaved-1f1b", false},
+                                   {"interleaved-zb", false},
+                                   {"blockwise", false},
+                                   {"looped-bfs", false},
+                                   {"zbv", true},
+                                   {"v-half", true},
+                                   {"v-min", true},
+                                   {"dualpipe-v", true},
+                                   {"wave", true}})
+    for (int64_t length : {2, 4, 8})
+      for (int32_t ranks : {2, 4}) {
+        Problem problem = problemOn(each.isFolded ? waveRanks(ranks, 2)
+                                                  : loopedRanks(ranks, 2),
+                                    ranks, 2 * ranks);
+        addSegments(problem, length);
+        const Schedule schedule = generateFamily(each.family, problem);
+        const auto fault = checkSchedule(problem, schedule);
+        EXPECT_FALSE(fault) << each.family << " " << length << " " << ranks
+                            << ": " << describe(*fault, problem);
+      }
+}
+
 } // namespace

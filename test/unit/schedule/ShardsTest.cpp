@@ -59,10 +59,10 @@ TEST(Shards, FaultsOfProblems) {
                               "groups of 3 must divide them");
   Problem window = onePair(2);
   window.iterations = 2;
-  EXPECT_EQ(faultOf(window),
-            "stage 0 shards its state, which a window of 2 iterations does not "
-            "take; keep the state whole on each home, or look at one "
-            "iteration");
+  EXPECT_EQ(
+      faultOf(window),
+      "2 iterations overlap, but stage 0 shards its state; keep the state "
+      "whole on each home, or take a single iteration");
 }
 
 TEST(Shards, OrdersThatKeepTheRules) {

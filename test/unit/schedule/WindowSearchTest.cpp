@@ -280,4 +280,55 @@ TEST(WindowSearch, IsTheSameAgain) {
   EXPECT_EQ(once.effort, again.effort);
 }
 
+/// Two stages on each of two ranks: a V, or a loop.
+Problem chunkedWindow(bool isV, int64_t cap) {
+  Problem problem =
+      problemOn(isV ? waveRanks(2, 2) : loopedRanks(2, 2), 2, 4 * 6);
+  problem.iterations = 6;
+  for (int32_t s = 0; s < 4; ++s)
+    problem.setStageCost(s, 2 + s % 2, 3, 2, 5 + s, 1);
+  problem.memoryCaps.assign(2, cap);
+  problem.weightBytes.assign(4, 20);
+  problem.link.latencyNs = 1;
+  EXPECT_FALSE(problem.check());
+  return problem;
+}
+
+// The mean of changes takes its part of a cap, whatever the order that is found
+// without it.
+TEST(WindowSearch, ALooserCapFindsWhatATighterOneDoes) {
+  for (bool isV : {true, false})
+    for (const char *policy : {"pipemare", "pipedream", "2bw", "timeprest"}) {
+      bool wasFound = false;
+      for (int64_t cap = 8; cap <= 120; cap += 4) {
+        const Problem window = chunkedWindow(isV, cap);
+        const WindowSearchResult found =
+            searchWindow(window, optionsFor(window, {policy}));
+        EXPECT_TRUE(found.schedule || !wasFound) << policy << " " << cap;
+        if (!found.schedule)
+          continue;
+        wasFound = true;
+        for (int32_t rank = 0; rank < 2; ++rank)
+          EXPECT_LE(found.figures.heldBytes[rank], cap);
+      }
+      EXPECT_TRUE(wasFound) << policy;
+    }
+}
+
+// What a refusal says is enough, is.
+TEST(WindowSearch, SaysHowMuchIsEnough) {
+  const Problem window = chunkedWindow(/*isV=*/true, 40);
+  const WindowSearchResult none =
+      searchWindow(window, optionsFor(window, {"pipemare"}));
+  ASSERT_FALSE(none.schedule);
+  ASSERT_EQ(none.fault->kind, FaultKind::NoWindowFits);
+  const auto enough = std::get<int64_t>(none.fault->parts[0]);
+  EXPECT_GT(enough, 40);
+  const Problem larger = chunkedWindow(true, enough),
+                smaller = chunkedWindow(true, enough - 1);
+  EXPECT_TRUE(searchWindow(larger, optionsFor(larger, {"pipemare"})).schedule);
+  EXPECT_FALSE(
+      searchWindow(smaller, optionsFor(smaller, {"pipemare"})).schedule);
+}
+
 } // namespace

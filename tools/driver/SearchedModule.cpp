@@ -1,7 +1,7 @@
-//===- WindowModule.cpp - A plan with a window's schedule -----------------===//
+//===- SearchedModule.cpp - A plan with a searched schedule ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/WindowModule.h"
+#include "tools/driver/SearchedModule.h"
 
 #include "dialect/Bridge.h"
 #include "passes/PlanFigures.h"
@@ -29,9 +29,12 @@ void countWeights(const PlanFigures &figures, Problem &problem) {
   }
 }
 
-/// One policy where all stages have the same, as families have.
+/// One policy where all stages have the same, as families have; none of a
+/// single iteration.
 static mlir::ArrayAttr versionsOf(mlir::Builder &builder,
                                   const Problem &window) {
+  if (window.iterations == 1)
+    return {};
   std::vector<VersionPolicy> policies = window.versions;
   if (policies.empty())
     policies.push_back(synchronousPolicy);
@@ -46,8 +49,9 @@ static mlir::ArrayAttr versionsOf(mlir::Builder &builder,
 }
 
 /// The order as a schedule behind its plan.
-static mlir::FailureOr<pipe::ScheduleOp>
-addWindow(pipe::PlanOp plan, const Problem &window, const Schedule &schedule) {
+static mlir::FailureOr<pipe::ScheduleOp> addSchedule(pipe::PlanOp plan,
+                                                     const Problem &window,
+                                                     const Schedule &schedule) {
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
   auto op = pipe::ScheduleOp::create(
@@ -74,7 +78,7 @@ std::optional<std::vector<int64_t>> arenasOfWindow(const std::string &input,
     return std::nullopt;
   mlir::ScopedDiagnosticHandler silent(
       plan.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  mlir::FailureOr<pipe::ScheduleOp> op = addWindow(plan, window, schedule);
+  mlir::FailureOr<pipe::ScheduleOp> op = addSchedule(plan, window, schedule);
   if (failed(op))
     return std::nullopt;
   mlir::FailureOr<Problem> proof = pipe::buildProblem(*op);
@@ -87,17 +91,17 @@ std::optional<std::vector<int64_t>> arenasOfWindow(const std::string &input,
   return arenaOf(pipe::figuresOf(*op), *proof, expanded->schedule);
 }
 
-int writeWindowModule(const std::string &input, const Problem &window,
-                      const Schedule &schedule, const std::string &output) {
+int writeSearchedModule(const std::string &input, const Problem &problem,
+                        const Schedule &schedule, const std::string &output) {
   ModuleFile file;
   if (failed(file.read(input)))
     return Failure;
-  auto chosen = file.module().lookupSymbol<pipe::PlanOp>(window.name);
+  auto chosen = file.module().lookupSymbol<pipe::PlanOp>(problem.name);
   if (!chosen)
-    return reportError(input + ": has no plan @" + window.name);
+    return reportError(input + ": has no plan @" + problem.name);
   auto [module, plan] =
       moduleOfPlan(chosen, chosen.getSymName(), chosen.getModel());
-  if (failed(addWindow(plan, window, schedule)))
+  if (failed(addSchedule(plan, problem, schedule)))
     return Failure;
   Error error = writeFile(output, [&](raw_ostream &os) -> Error {
     module->print(os);

@@ -1,8 +1,8 @@
-//===- WindowModule.h - A plan with a window's schedule ---------*- C++ -*-===//
+//===- SearchedModule.h - A plan with a searched schedule -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_TOOLS_DRIVER_WINDOWMODULE_H
-#define RONDO_TOOLS_DRIVER_WINDOWMODULE_H
+#ifndef RONDO_TOOLS_DRIVER_SEARCHEDMODULE_H
+#define RONDO_TOOLS_DRIVER_SEARCHEDMODULE_H
 
 #include "lowering/Lowering.h"
 #include "schedule/Problem.h"
@@ -28,12 +28,13 @@ std::optional<std::vector<int64_t>> arenasOfWindow(const std::string &input,
                                                    const Problem &window,
                                                    const Schedule &schedule);
 
-/// Writes a module with the plan of a file that the window is of, its model and
-/// cluster, and the schedule as what begins a run and what repeats. Every
-/// failure has been printed; returns the exit code.
-int writeWindowModule(const std::string &input, const Problem &window,
-                      const Schedule &schedule, const std::string &output);
+/// Writes a module with the plan of a file that the problem is of, as it is
+/// written there, its model and cluster, and the schedule: of a window as what
+/// begins a run and what repeats. Every failure has been printed; returns the
+/// exit code.
+int writeSearchedModule(const std::string &input, const Problem &problem,
+                        const Schedule &schedule, const std::string &output);
 
 } // namespace rondo::driver
 
-#endif // RONDO_TOOLS_DRIVER_WINDOWMODULE_H
+#endif // RONDO_TOOLS_DRIVER_SEARCHEDMODULE_H

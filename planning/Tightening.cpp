@@ -1,0 +1,135 @@
+//===- Tightening.cpp - Lower caps where programs do not fit --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/Tightening.h"
+
+#include "schedule/Legality.h"
+#include "schedule/search/OneByOne.h"
+
+#include <algorithm>
+
+namespace rondo {
+
+/// By rank: bytes by which an arena is larger than its device.
+static std::vector<int64_t> excessOf(const PlanFigures &plan,
+                                     const std::vector<int64_t> &arena) {
+  std::vector<int64_t> excess(arena.size(), 0);
+  for (size_t rank = 0; rank < arena.size(); ++rank)
+    if (plan.devices[rank] != noMemoryCap)
+      excess[rank] = std::max<int64_t>(0, arena[rank] - plan.devices[rank]);
+  return excess;
+}
+
+static int64_t largest(const std::vector<int64_t> &figures) {
+  return *std::max_element(figures.begin(), figures.end());
+}
+
+std::optional<Lack> findLack(const FittingSearch &search,
+                             const Schedule &schedule) {
+  const PlanFigures &plan = search.plan;
+  const Problem &problem = search.problem;
+  if (mayBlock(plan, problem))
+    if (auto blocked = findBlocked(plan, problem, schedule))
+      return Lack{blocked->rule == Rule::Residency
+                      ? makeFault<FaultKind::NoProgramInFlight>(plan.resident)
+                      : makeFault<FaultKind::NoProgramRuns>(
+                            problem.channels.receiveSlots),
+                  {}};
+  if (!search.limitsArenas)
+    return std::nullopt;
+  std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
+  if (!arena)
+    return Lack{makeFault<FaultKind::NoMemoryPlan>(), {}};
+  std::vector<int64_t> excess = excessOf(plan, *arena);
+  if (search.alsoPlacedFor && largest(excess) > 0)
+    if (auto other = arenaOf(plan, *search.alsoPlacedFor, schedule))
+      if (auto less = excessOf(plan, *other); largest(less) < largest(excess)) {
+        arena = std::move(other);
+        excess = std::move(less);
+      }
+  const auto worst = std::max_element(excess.begin(), excess.end());
+  if (*worst == 0)
+    return std::nullopt;
+  Fault fault = makeFault<FaultKind::NoProgramFits>(largest(*arena));
+  const auto rank = static_cast<int32_t>(worst - excess.begin());
+  fault.rank = rank;
+  fault.found = (*arena)[rank];
+  fault.allowed = plan.devices[rank];
+  return Lack{std::move(fault), std::move(excess)};
+}
+
+std::optional<Fault> lackOfOneByOne(const FittingSearch &search) {
+  const Schedule order = oneByOne(search.problem);
+  if (checkSchedule(search.problem, order))
+    return std::nullopt;
+  const std::optional<Lack> lack = findLack(search, order);
+  return lack ? std::optional(lack->fault) : std::nullopt;
+}
+
+void countKeptInputs(const FittingSearch &search) {
+  const Problem &problem = search.problem;
+  search.tightened.costs = problem.costs;
+  std::vector<int64_t> kept(problem.numHomes(), 0);
+  for (const Edge &edge : problem.edges) {
+    if (edge.producer != ActionKind::Forward || !problem.recomputes(edge.to) ||
+        problem.recomputation[edge.to] != Recomputation::FromInput)
+      continue;
+    // Of dealt micro-batches, each comes over one of the edges.
+    kept[edge.to] = problem.homes.areDealt()
+                        ? std::max(kept[edge.to], edge.bytes)
+                        : kept[edge.to] + edge.bytes;
+  }
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    if (kept[home] == 0)
+      continue;
+    auto cost = [&](ActionKind kind) -> Cost & {
+      return search.tightened.cost(home, kind);
+    };
+    cost(ActionKind::Forward).acquireBytes += kept[home];
+    cost(ActionKind::Recompute).releaseBytes += kept[home];
+  }
+}
+
+/// Lets every F take so much that all together reach the plan's caps; the same
+/// again changes nothing.
+static void chargeForwards(const Problem &problem, Problem &tightened,
+                           const std::vector<int64_t> &least) {
+  std::vector<int64_t> forwards(problem.numRanks(), 0);
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    forwards[problem.rankOf(home)] +=
+        problem.microbatches / std::max(1, problem.homes[home].turns);
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    const int32_t rank = problem.rankOf(home);
+    if (problem.memoryCaps[rank] == noMemoryCap || forwards[rank] == 0)
+      continue;
+    const int64_t room = problem.memoryCaps[rank] - least[rank];
+    Cost &forward = tightened.cost(home, ActionKind::Forward);
+    const int64_t extra = room / forwards[rank] - forward.acquireBytes;
+    if (extra <= 0)
+      continue;
+    forward.acquireBytes += extra;
+    for (ActionKind kind : {ActionKind::InputGrad, ActionKind::Backward})
+      tightened.cost(home, kind).releaseBytes += extra;
+  }
+}
+
+void lowerCaps(const FittingSearch &search, const Schedule &schedule,
+               const Lack &lack, int64_t times) {
+  Problem &tightened = search.tightened;
+  const Schedule one = oneByOne(tightened);
+  auto heldBy = [&](const Schedule &order) {
+    return simulate(tightened, order).peakBytes;
+  };
+  chargeForwards(search.problem, tightened, heldBy(one));
+  const std::vector<int64_t> least = heldBy(one), held = heldBy(schedule);
+  for (size_t rank = 0; rank < least.size(); ++rank) {
+    int64_t &cap = tightened.memoryCaps[rank];
+    const int64_t half = least[rank] + (held[rank] - least[rank]) / 2;
+    if (lack.excessBytes.empty())
+      cap = std::min(cap, half);
+    else if (lack.excessBytes[rank] > 0)
+      cap = std::min(cap, std::max(half, cap - times * lack.excessBytes[rank]));
+  }
+}
+
+} // namespace rondo
