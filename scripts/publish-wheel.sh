@@ -16,7 +16,8 @@ fail() {
 }
 
 [ $# -ge 1 ] || fail "usage: publish-wheel.sh BUILD [--upload]"
-version=$("$1/wheel/rondo" --version | cut -d' ' -f2) || fail "no $1/wheel/rondo: make wheel"
+[ -x "$1/wheel/rondo" ] || fail "there is no $1/wheel/rondo: make wheel"
+version=$("$1/wheel/rondo" --version | cut -d' ' -f2)
 set -- "$1" "${2:-}" "$1"/wheels/rondo_schedules-"$version"-*.whl
 [ $# = 4 ] || fail "$1/wheels must hold two wheels of version $version: make wheel"
 [ -z "$(git status --porcelain)" ] || fail "files differ from the last commit, of which wheels must be made"

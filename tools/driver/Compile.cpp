@@ -88,16 +88,16 @@ int writeExecutable(Emission &emission, StringRef output,
   }
   codegen::HostCompiler host = codegen::HostCompiler::forThisTool();
   std::vector<std::string> libraries;
-  if (emission.target() == pipe::Target::Cuda)
+  if (emission.target() == pipe::Target::Cuda) {
     libraries.push_back("cuda");
+    if (const std::string folder = host.cudaToBuild(); !folder.empty())
+      reportNote("building the CUDA runtime of this machine into " + folder +
+                 ": once, some minutes");
+  }
   if (emission.searches())
     libraries.push_back("search");
   if (emission.needsMpi())
     libraries.push_back("mpi");
-  if (const std::string folder = host.cudaToBuild();
-      emission.target() == pipe::Target::Cuda && !folder.empty())
-    reportNote("building the CUDA runtime of this machine into " + folder +
-               ": once, some minutes");
   if (Error error = host.build(source, output, libraries, bodyLibraries))
     return reportError(toString(std::move(error)));
   emission.reportWritten(output);
