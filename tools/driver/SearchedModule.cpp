@@ -103,6 +103,8 @@ int writeSearchedModule(const std::string &input, const Problem &problem,
       moduleOfPlan(chosen, chosen.getSymName(), chosen.getModel());
   if (failed(addSchedule(plan, problem, schedule)))
     return Failure;
+  if (Error error = checkChosen(*module))
+    return reportError(toString(std::move(error)));
   Error error = writeFile(output, [&](raw_ostream &os) -> Error {
     module->print(os);
     return Error::success();
