@@ -62,7 +62,7 @@ static constexpr Part parts[] = {
 namespace {
 
 /// A library that every program needs. An installation that runs on other
-/// machines has it beside the runtime; others use that of the build.
+/// machines has it next to the runtime; others use that of the build.
 struct Needed {
   StringRef file;
   const char *BuildPaths::*ofBuild;
@@ -75,7 +75,7 @@ static constexpr Needed needed[] = {
     {"libsodium.a", &BuildPaths::sodium},
 };
 
-/// Of the compilers whose standard library the runtime's archives can be linked
+/// The oldest g++ whose standard library the runtime's archives can be linked
 /// with.
 static constexpr int oldestGcc = 11;
 

@@ -30,8 +30,8 @@ struct HostCompiler {
   /// build recorded.
   static HostCompiler forThisTool();
 
-  /// Where an installation without librondo_cuda.a builds its own; empty if
-  /// there is one, or if it has no sources for it.
+  /// The folder in which an installation without librondo_cuda.a builds it;
+  /// empty if there is one, or if it has no sources for it.
   std::string cudaToBuild() const;
 
   /// Compiles `source` and links it into `output`, with the runtime, the parts

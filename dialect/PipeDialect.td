@@ -40,7 +40,7 @@ class Pipe_Next<string words, string due> {
   string check = "`` custom<Next>(\"WORDS(" # words # ")\", \"WORDS(" # due # ")\") ";
 }
 
-/// The assembly format `text` with a check in front of each of the `required`
+/// The assembly format `text` with a check before each of the `required`
 /// words, after the last optional word and after the body. `words` are the words
 /// of the op in their order, for the error about one that is not in its place.
 class Pipe_InOrder<string words, string text, list<string> required = []> {

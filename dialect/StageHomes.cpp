@@ -200,7 +200,7 @@ static LogicalResult verifyBodies(StageOp stage, PlanOp plan, ModelOp model) {
   return success();
 }
 
-/// What to do about a stage with more replicas than a micro-batch has samples.
+/// The next step if a stage has more replicas than a micro-batch has samples.
 static std::string adviceForFewSamples(StageOp stage, PlanOp plan,
                                        ModelOp model, int64_t samples) {
   const int64_t homes = stage.getRanks().size();

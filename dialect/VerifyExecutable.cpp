@@ -90,7 +90,7 @@ std::string namesOf(StageOp mine, StageOp theirs) {
       .str();
 }
 
-/// How a stage takes its micro-batches.
+/// The way in which a stage takes its micro-batches.
 const char *wordsForTaking(StageOp stage) {
   return stage.getDeals()
              ? " gives each replica whole micro-batches, round-robin"

@@ -12,13 +12,13 @@
 
 namespace rondo::formats {
 
-/// A device's links to other devices beside PCIe.
+/// A device's links to other devices, in addition to PCIe.
 struct NvLinks {
   /// 0 if it has none.
   int64_t count = 0;
-  /// Of all of them together, in one direction.
+  /// The sum over all links, in one direction.
   int64_t bytesPerUs = 0;
-  /// Where the figures come from.
+  /// The source of the figures.
   const char *source = "";
 };
 

@@ -282,7 +282,7 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
     llvm::SmallString<128> config = llvm::sys::path::parent_path(path);
     llvm::sys::path::append(config, "config.json");
     return ("`rondo import model " + config +
-            " -o model.mlir` reads the model's configuration beside it, and a "
+            " -o model.mlir` reads the model's configuration next to it, and a "
             "program takes the weights by --init")
         .str();
   };

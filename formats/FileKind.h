@@ -21,7 +21,7 @@ enum class FileKind : uint8_t {
   Planning,
   Cluster,
   Costs,
-  /// Of a program, by --trace.
+  /// The trace that a program writes for --trace.
   ProgramTrace,
   /// A prediction, of `rondo show`.
   Timeline,
@@ -37,7 +37,7 @@ enum class FileKind : uint8_t {
   Safetensors,
   LfsPointer,
   Topology,
-  /// Of PyTorch's profiler.
+  /// A trace of PyTorch's profiler.
   TorchTrace,
   /// The graph.txt of PipeDream's profiler.
   GraphProfile,
@@ -52,9 +52,9 @@ std::optional<FileKind> fileKindOf(llvm::StringRef text);
 /// A noun with its article: `a schedule of PyTorch in CSV`.
 llvm::StringRef describe(FileKind kind);
 
-/// What to do with such a file, a clause that begins with the command if there
-/// is one: "`rondo import model config.json -o model.mlir` reads it". `text` is
-/// the content of `path`.
+/// The next step for such a file, a clause that begins with the command if one
+/// reads it: "`rondo import model config.json -o model.mlir` reads it". `text`
+/// is the content of `path`.
 std::string nextStep(FileKind kind, llvm::StringRef path, llvm::StringRef text);
 
 } // namespace rondo::formats

@@ -36,7 +36,7 @@ ArrayRef<PathKind> pathKinds() {
 }
 
 std::optional<Path> pathOf(StringRef cell) {
-  // What old drivers call SYS and PIX.
+  // Old drivers print SOC for SYS and PSB for PIX.
   cell = cell == "SOC" ? "SYS" : cell == "PSB" ? "PIX" : cell;
   for (auto [k, kind] : llvm::enumerate(pathKinds())) {
     if (k > 0 && cell == kind.name)
@@ -256,7 +256,7 @@ llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
                    "legend");
 }
 
-/// Where the rows end.
+/// Called at the end of the rows.
 llvm::Error TopologyReader::checkComplete() const {
   if (isComplete())
     return llvm::Error::success();

@@ -40,7 +40,8 @@ struct Path {
 std::optional<Path> pathOf(llvm::StringRef cell);
 /// As nvidia-smi writes it: `NV4`, `SYS`.
 std::string nameOf(Path path);
-/// What a path passes; `kinds` are pathKinds(), perhaps with other figures.
+/// Latency and rate of a path; `kinds` are pathKinds(), perhaps with other
+/// figures.
 Link linkOf(Path path, llvm::ArrayRef<PathKind> kinds);
 
 /// The devices of one node.
@@ -50,7 +51,7 @@ struct Topology {
   std::vector<std::string> cards;
   /// By row and column, both devices.
   std::vector<std::vector<Path>> paths;
-  /// By device, the line of its row in the file.
+  /// The line of each device's row in the file.
   std::vector<int64_t> lines;
 };
 

@@ -19,7 +19,7 @@ namespace rondo::formats {
 /// A word of the table, without escapes.
 struct TopologyWord {
   std::string text;
-  /// Of its first byte in the line of the file, from 1.
+  /// Column of its first byte in the file, from 1.
   int64_t column = 0;
 };
 
@@ -27,8 +27,8 @@ struct TopologyWord {
 /// between them are split: `NODENODE`, `GPU0GPU1`.
 std::vector<TopologyWord> wordsOf(llvm::StringRef line);
 
-/// Whether a cell or a name has something after it that wordsOf() cannot tell
-/// from it: 18 links and an affinity from 0 on in `NV180-51`.
+/// Whether a cell or a name has something after it that wordsOf() cannot
+/// separate from it: 18 links and an affinity from 0 on in `NV180-51`.
 bool isFused(llvm::StringRef text);
 
 } // namespace rondo::formats

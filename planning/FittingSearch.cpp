@@ -118,7 +118,7 @@ public:
 
 private:
   struct Order {
-    /// Of the options; null: what the family writes.
+    /// A start of the options; null: the order that the family writes.
     const Schedule *start;
     FamilyChoice choice;
     int64_t objective;
@@ -239,7 +239,7 @@ SearchResult searchFitting(const FittingSearch &search,
     missing = lack ? std::optional(lack->fault) : std::nullopt;
     if (lack)
       lowerCaps(search, *result.schedule, *lack, 1 + attempt / 2);
-    // By the plan's own costs.
+    // The result has the plan's own costs.
     checkSchedule(search.problem, *result.schedule, &result.simulation);
     if (!missing) {
       fitting = caps;

@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// By rank: bytes by which an arena is larger than its device.
+/// For each rank, the bytes by which its arena exceeds its device.
 static std::vector<int64_t> excessOf(const PlanFigures &plan,
                                      const std::vector<int64_t> &arena) {
   std::vector<int64_t> excess(arena.size(), 0);
@@ -74,7 +74,7 @@ void countKeptInputs(const FittingSearch &search) {
     if (edge.producer != ActionKind::Forward || !problem.recomputes(edge.to) ||
         problem.recomputation[edge.to] != Recomputation::FromInput)
       continue;
-    // Of dealt micro-batches, each comes over one of the edges.
+    // With round-robin replicas, each micro-batch comes over one of the edges.
     kept[edge.to] = problem.homes.areDealt()
                         ? std::max(kept[edge.to], edge.bytes)
                         : kept[edge.to] + edge.bytes;

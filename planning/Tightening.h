@@ -20,7 +20,7 @@ namespace rondo {
 /// Why programs of a schedule do not run on the plan's devices.
 struct Lack {
   Fault fault;
-  /// By rank: bytes by which the arena is larger than the device; empty where
+  /// For each rank, the bytes by which its arena exceeds its device; empty if
   /// memory is not the reason.
   std::vector<int64_t> excessBytes;
 };
@@ -30,8 +30,8 @@ struct Lack {
 std::optional<Lack> findLack(const FittingSearch &search,
                              const Schedule &schedule);
 
-/// What one micro-batch at a time lacks, which needs least; nothing where that
-/// is not an order, or runs.
+/// The fault of one micro-batch at a time, the order that needs the least
+/// memory; nothing if that order is not legal, or runs.
 std::optional<Fault> lackOfOneByOne(const FittingSearch &search);
 
 /// Gives the tightened problem the costs of the plan's, and lets F of stages

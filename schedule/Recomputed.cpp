@@ -182,7 +182,7 @@ std::vector<Pending> pendingOf(const Problem &problem,
 class SegmentWriter {
 public:
   /// `plain` are the times of the schedule in withoutRecomputation(). R of a
-  /// segment comes in front of the first of its backwards, and `lead`
+  /// segment comes before the first of its backwards, and `lead`
   /// micro-batches earlier where their F have run.
   SegmentWriter(const Problem &problem, const Schedule &schedule,
                 const Simulation &plain, int32_t lead)
@@ -197,8 +197,8 @@ public:
   }
 
   Schedule run() {
-    // By start; where tasks take no time, F go down the stages before gradients
-    // come back.
+    // Ordered by start; if tasks take no time, F go down the stages before
+    // gradients come back.
     using Key = std::tuple<int64_t, bool, int64_t, int32_t>;
     std::priority_queue<Key, std::vector<Key>, std::greater<Key>> fronts;
     std::vector<int64_t> next(schedule.numRanks(), 0);
@@ -259,7 +259,7 @@ private:
     }
   }
 
-  /// R of a home, behind those that it begins with.
+  /// R of a replica, after those that make its input.
   void write(int32_t home, int64_t microbatch) {
     if (isWritten[numberOf(home, microbatch)])
       return;
@@ -276,7 +276,7 @@ private:
   const int32_t lead;
   const std::vector<int32_t> distances;
   std::vector<Pending> pending;
-  /// By home: whose R makes what its own begins with.
+  /// For each replica, those whose R makes the input of its own R.
   std::vector<std::vector<int32_t>> feeders;
   std::vector<std::vector<Action>> orders;
   std::vector<bool> isForwardDone, isWritten;

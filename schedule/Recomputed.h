@@ -37,9 +37,9 @@ Problem withoutRecomputation(const Problem &problem);
 /// the segment need what R makes, it stands in front of an earlier backward, so
 /// that they need not wait: as many micro-batches earlier as the stage lets in
 /// more than the segment's last one, and one for each stage between them at
-/// least, but behind F. Where ranks would then wait for each other, as with
-/// several stages of a segment on a rank, R of all its stages comes in front of
-/// the first backward of the segment, or some micro-batches earlier where caps
+/// least, but after F. If ranks would then wait for each other, as with several
+/// stages of a segment on a rank, R of all its stages comes before the first
+/// backward of the segment, or some micro-batches earlier where caps
 /// allow it and that is faster. Links then have no orders of their own.
 /// O(actions), and some simulations.
 Schedule withRecomputation(const Problem &problem, const Schedule &schedule);

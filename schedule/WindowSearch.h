@@ -37,7 +37,7 @@ struct WindowFigures {
   /// By rank: activations and all versions of the weights but the newest, and
   /// where a backward extrapolates, the mean of the changes.
   std::vector<int64_t> heldBytes;
-  /// By rank: the part of `heldBytes` that is no activations.
+  /// For each rank, the part of `heldBytes` that is not activations.
   std::vector<int64_t> versionBytes;
   /// Of any task, in updates.
   int64_t delay = 0;

@@ -1,4 +1,4 @@
-//===- blas-check.cpp - Products of a BLAS beside plain loops -------------===//
+//===- blas-check.cpp - Compare a BLAS with plain loops -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Status 0 if sgemm and dgemm agree with plain loops for matrices of many

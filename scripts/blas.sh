@@ -12,7 +12,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 package=openblas
 version=0.3.21+ds-4
-# Of the .dsc, which names the sums of the other files.
+# Checksum of the .dsc, which lists the checksums of the other files.
 sum=2faed37b360c6d2a31e82032f8278d29bbec19d99425de2ce501614dff4e5880
 
 fail() {

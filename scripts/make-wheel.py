@@ -53,7 +53,7 @@ def output_of(*command):
 
 def pure_files(scratch):
     """Content by name of the wheel that the build backend makes of python/."""
-    # A copy, since the build leaves files beside the sources.
+    # A copy, since the build leaves files next to the sources.
     package = scratch / "package"
     shutil.copytree(
         ROOT / "python", package, ignore=shutil.ignore_patterns("__pycache__")

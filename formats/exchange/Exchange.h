@@ -115,7 +115,7 @@ struct ImportOptions {
   /// Which messages of a program wait for one another. PyTorch gives a rank one
   /// communicator, whose messages NCCL carries in the order of their calls.
   Queues queues = Queues::PerRank;
-  /// Of Megatron's layouts, which do not state them; 0 if not given.
+  /// Megatron's layouts do not state these; 0 if not given.
   int64_t ranks = 0, microbatches = 0;
   /// Micro-batches that a rank runs of a chunk before the next chunk, of
   /// Megatron's interleaved schedules; 0: as many as there are ranks.

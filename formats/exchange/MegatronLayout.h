@@ -19,7 +19,7 @@ Schedule megatronSchedule(const Problem &problem, int64_t groupSize);
 
 /// The micro-batches of an iteration of Megatron-LM.
 struct MegatronGroups {
-  /// Of the pipeline, and stages on each.
+  /// Ranks of the pipeline, and stages on each rank.
   int64_t ranks = 1, chunks = 1;
   int64_t microbatches = 1;
   /// Micro-batches that a rank runs of a chunk before the next chunk.

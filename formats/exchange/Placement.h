@@ -23,8 +23,8 @@ PlacementKind placementOf(const Problem &problem);
 /// `rank 0 has the stages 0, 7`, and so on, for messages; of the first ranks.
 std::string describePlacement(const Problem &problem);
 
-/// How many groups of ranks there are, if each stage is on one of them and
-/// stage s on the s mod groups-th; 0 if not. A group is one rank, or those of a
+/// The number of groups of ranks, if each stage is on one group and stage s on
+/// group s mod groups; 0 otherwise. A group is one rank, or those of a
 /// stage's replicas.
 int32_t numGroupsInLoop(const Problem &problem);
 

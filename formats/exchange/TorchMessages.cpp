@@ -67,7 +67,8 @@ public:
       return error;
     if (Error error = checkQueues())
       return error;
-    // All that a rank does after a wait is behind the send in its only queue.
+    // In the only queue of a rank, all that follows a wait also follows the
+    // send.
     return queues == Queues::PerRank ? Error::success() : checkWaits();
   }
 

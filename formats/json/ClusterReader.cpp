@@ -280,9 +280,10 @@ std::optional<TextFault> ClusterReader::checkLinks(const Value *between,
            " is given beside \"matrix\", which has every pair; leave one out";
   for (const Node &node : nodes) {
     if (matrix && node.link)
-      return at(node.value, node.where) + ".link is given beside \"matrix\", "
-                                          "which has every pair; leave one "
-                                          "out";
+      return at(node.value, node.where) +
+             ".link is given together with \"matrix\", "
+             "which has every pair; leave one "
+             "out";
     if (!matrix && !node.link && node.numDevices > 1)
       return at(node.value, "missing key \"link\" in ") + node.where +
              ", which has " + std::to_string(node.numDevices) +

@@ -80,7 +80,7 @@ private:
   std::vector<const Member *> unknown;
   /// The numbers above 0, each as say() shows it.
   std::vector<std::string> dropouts;
-  /// By element of `layer_types`: whether the layer has the window.
+  /// For each element of `layer_types`, whether the layer has the window.
   std::vector<bool> hasWindow;
 };
 
@@ -316,7 +316,7 @@ std::optional<TextFault> ConfigReader::readMember(const ModelKey &key,
       config.window = 0;
     return {};
   }
-  // As many as num_attention_heads; without the key, a number of the type.
+  // Null means num_attention_heads; without the key, the default of the type.
   if (value.isNull() && key.size == &ModelConfig::keyHeads)
     return {};
   const std::string where = value.placeIn(text) + ": " + quoted(key.name);

@@ -39,8 +39,8 @@ struct ModelConfig {
   int64_t vocab = 0, hidden = 0, layers = 0, heads = 0, ffn = 0;
   /// The most positions that the model was made for.
   int64_t positions = 0;
-  /// How far back attention reaches; 0: to the first token. Once read, 0 also
-  /// if no layer has the window.
+  /// Tokens that attention reaches back; 0: to the first token. Once read, 0
+  /// also if no layer has the window.
   int64_t window = 0;
   bool usesWindow = true;
   /// The first layers, whose attention reaches to the first token.

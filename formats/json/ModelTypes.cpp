@@ -288,7 +288,7 @@ bool isHarmlessKey(StringRef key) {
       "experts_implementation", "gradient_checkpointing", "is_decoder",
       "output_past", "pretraining_tp", "reorder_and_upcast_attn",
       "tf_legacy_loss", "torchscript", "use_cache",
-      // What is returned besides the loss, and heads for other tasks. Without
+      // Outputs in addition to the loss, and heads for other tasks. Without
       // add_cross_attention nothing has the size of cross attention.
       "_num_labels", "_output_attentions", "cross_attention_hidden_size",
       "id2label", "keys_to_ignore_at_inference", "label2id", "num_labels",
@@ -296,7 +296,7 @@ bool isHarmlessKey(StringRef key) {
       "problem_type", "return_dict", "summary_activation",
       "summary_first_dropout", "summary_proj_to_labels", "summary_type",
       "summary_use_proj", "tie_last_hidden_states",
-      // How text is generated.
+      // Options of text generation.
       "assistant_confidence_threshold", "assistant_early_exit",
       "assistant_ensemble_weight", "assistant_lookbehind", "bad_words_ids",
       "begin_suppress_tokens", "cache_config", "cache_implementation",

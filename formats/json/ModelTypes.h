@@ -21,7 +21,7 @@ enum class KeyUse : uint8_t {
   Flag,
   /// Only some values are what Rondo computes.
   Fixed,
-  /// Rondo trains without dropout; a note says so.
+  /// Rondo trains without dropout; a note reports it.
   Dropout,
   RopeScaling,
   /// Scaling and base in one object, as newer files have them.
@@ -38,7 +38,7 @@ struct ModelKey {
   double ModelConfig::*real = nullptr;
   bool ModelConfig::*flag = nullptr;
   bool isRequired = false;
-  /// Of a Size.
+  /// Only if the use is Size.
   int64_t least = 1;
   /// Fixed: JSON texts of what it may be.
   llvm::ArrayRef<const char *> values = {};
@@ -49,7 +49,7 @@ struct ModelKey {
 /// One value of `model_type`.
 struct ModelType {
   const char *name;
-  /// Of all model types, of several, and of this one.
+  /// The keys of all model types, of several, and of this one.
   llvm::ArrayRef<ModelKey> commonKeys, sharedKeys, ownKeys;
   /// With the defaults of keys that a file may leave out.
   ModelConfig defaults;

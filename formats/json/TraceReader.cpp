@@ -158,8 +158,8 @@ static bool mayBeEmpty(int64_t stage, char kind) {
   return stage == 0 && kind == 'I';
 }
 
-/// Of an even number of times, the mean of the two in the middle; 0 if there
-/// are none.
+/// The median; for an even number of times, the mean of the two in the middle,
+/// and 0 for none.
 static int64_t medianOf(std::vector<int64_t> times) {
   if (times.empty())
     return 0;

@@ -121,7 +121,7 @@ private:
   void enter(Region &body) {
     builder.setInsertionPointToEnd(&body.emplaceBlock());
   }
-  /// What the stage's layer states; 0 if the problem does not.
+  /// The value that the stage's layer states; 0 if the problem does not.
   int64_t weightBytesOf(int32_t stage) const;
   bool hasWeights() const;
   void writeCluster();

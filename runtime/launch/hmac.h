@@ -1,7 +1,7 @@
 //===- hmac.h - Proofs that somebody knows a secret -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By libsodium. A runtime that is built without it has no secrets.
+// Uses libsodium. A runtime that is built without it has no secrets.
 //
 //===----------------------------------------------------------------------===//
 

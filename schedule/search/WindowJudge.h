@@ -27,7 +27,7 @@ public:
   static bool isBetter(const WindowFigures &a, const WindowFigures &b);
   /// The rank that lacks the most bytes; -1 if none does.
   int32_t shortestRank(const WindowFigures &figures) const;
-  /// By rank: what the versions of these figures leave of the caps.
+  /// For each rank, its cap less the versions of these figures.
   std::vector<int64_t> capsOfActivations(const WindowFigures &figures) const;
 
   /// The problem's own window, with its policies and their limits.
@@ -35,7 +35,7 @@ public:
   int64_t mostDelay() const { return limit; }
 
 private:
-  /// By rank: see WindowFigures.
+  /// For each rank, see WindowFigures.
   std::vector<int64_t> versionBytes(const VersionAnalysis &versions) const;
 
   Problem stated;

@@ -120,7 +120,7 @@ private:
   /// mean of changes make its order exceed the caps, searches again under what
   /// these leave.
   void drain(const WindowJudge &judge, const PolicyChoice &policy) {
-    // What versions take of an order that drains hardly depends on the order.
+    // The memory of versions hardly depends on the order if iterations drain.
     constexpr int mostAttempts = 3;
     std::vector<int64_t> caps = window.memoryCaps;
     for (int i = 0; i < mostAttempts; ++i) {
@@ -147,7 +147,7 @@ private:
     }
   }
 
-  /// By caps of activations; each is searched once.
+  /// The result for these caps of activations; each is searched once.
   const SearchResult &searchOneIteration(const std::vector<int64_t> &caps) {
     const auto [at, isNew] = iterationsByCaps.try_emplace(caps);
     if (!isNew)

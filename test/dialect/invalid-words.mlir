@@ -171,6 +171,6 @@ pipe.cluster @c { device @d0 }
 
 // -----
 
-// What may follow an op.
+// These words may follow an op.
 pipe.cluster @c { pipe.device @d0 loc("here") } loc("there")
 module @after { }

@@ -116,7 +116,7 @@ class Commands(unittest.TestCase):
                 rondo.search(problem())
 
     def test_beside_the_package(self):
-        # Of wheels in an environment and in a folder of --target, and of CMake.
+        # A wheel in an environment, a wheel in a folder of --target, and CMake's installation.
         for place in (
             "lib/python3.11/site-packages/rondo",
             "lib/rondo/python/rondo",

@@ -37,7 +37,7 @@ struct Outcome {
   bool isOverCap = false;
   /// Proved: a device's memory is too small for every order.
   bool noOrderFits = false;
-  /// Of schedules that do not apply: the name and why.
+  /// Name and reason of each schedule that does not apply.
   std::vector<std::string> refusals;
 };
 

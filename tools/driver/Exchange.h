@@ -58,8 +58,8 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
                          const std::string &costsPath, bool takesWindows,
                          exchange::ExchangedSchedule &schedule);
 
-/// What the stages of a plan of a .mlir file hold: the plan of schedule `name`,
-/// or the only one where it is empty. The schedule stays empty.
+/// The layers of the stages of a plan in a .mlir file: the plan of schedule
+/// `name`, or the only one where it is empty. The schedule stays empty.
 int readLayersOfModule(const std::string &path, const std::string &name,
                        const std::string &costsPath,
                        exchange::ExchangedSchedule &schedule);

@@ -22,7 +22,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// What `rondo import cluster` reads.
+/// Kinds of files that `rondo import cluster` reads.
 constexpr formats::FileKind kindsOfClusters[] = {formats::FileKind::Cluster,
                                                  formats::FileKind::Topology};
 

@@ -22,7 +22,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// What `rondo import profile` reads.
+/// Kinds of files that `rondo import profile` reads.
 constexpr formats::FileKind kindsOfProfiles[] = {
     formats::FileKind::GraphProfile, formats::FileKind::Problem,
     formats::FileKind::TorchTrace};

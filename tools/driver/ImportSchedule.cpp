@@ -99,7 +99,7 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   return Success;
 }
 
-/// What an importer reads, other than a rondo-schedule.
+/// The kind of files that an importer reads, other than a rondo-schedule.
 formats::FileKind kindOf(const exchange::Importer &importer) {
   for (auto [name, kind] : {std::pair("torch-csv", formats::FileKind::TorchCsv),
                             {"torch-csv-comms", formats::FileKind::TorchComms}})

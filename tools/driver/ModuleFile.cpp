@@ -21,7 +21,7 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-/// What MLIR's parser reports of an op that no dialect has, in words of the
+/// The fault of MLIR's parser about an op that no dialect has, in words of the
 /// language; empty for other faults.
 static std::string wordsForUnknownOp(StringRef fault,
                                      mlir::MLIRContext &context) {

@@ -95,7 +95,7 @@ int readRequest(const Arguments &arguments, Request &request) {
     return reportUsage("plan needs a model and a cluster (.mlir), or "
                        "--problems FILE");
   for (const std::string &file : files) {
-    // What comes from a pipe can be read once, and what cannot be read is
+    // A pipe can be read once, and a file that cannot be read is
     // reported later.
     if (file != "-" && !isSpecialFile(file)) {
       Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(file);

@@ -96,7 +96,7 @@ int reportNoSchedule(const Problem &problem, ModuleFile &file,
                                   : "";
   return reportErrorOf(problem, file,
                        text + "; `rondo search FILE" + command +
-                           "` looks for an order of any stages");
+                           "` searches for an order of any stages");
 }
 
 llvm::Error writeProblems(llvm::StringRef path,

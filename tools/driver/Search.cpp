@@ -50,7 +50,7 @@ struct Line {
   std::string figures;
   /// What `rondo compile` would refuse of it; empty if nothing.
   std::string refusal;
-  /// Of a window, the problem that its schedule is for.
+  /// The problem of a window's schedule.
   std::optional<Problem> chosen;
   std::optional<Schedule> order;
   std::optional<Fault> fault;

@@ -225,7 +225,7 @@ public:
     ++numAnalyzed;
   }
 
-  /// Where nothing has been analyzed, reports that at the plan of `problem`.
+  /// Reports at the plan of `problem` that nothing has been analyzed.
   int finish(const Problem &problem, ModuleFile &file) const {
     return numAnalyzed > 0 ? int(Success)
                            : reportNoSchedule(problem, file, refusals);

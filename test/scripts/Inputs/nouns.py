@@ -17,7 +17,7 @@ FORM = re.compile(r"\{(?:\d+|found|allowed):([a-z -]+)\}")
 
 
 def arguments(text, begin):
-    """The text between a call's parentheses; `begin` is behind the first."""
+    """The text between a call's parentheses; `begin` is after the first."""
     depth, end = 1, begin
     while depth > 0:
         depth += {"(": 1, ")": -1}.get(text[end], 0)

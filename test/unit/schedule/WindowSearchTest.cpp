@@ -315,7 +315,7 @@ TEST(WindowSearch, ALooserCapFindsWhatATighterOneDoes) {
     }
 }
 
-// What a refusal says is enough, is.
+// The memory that a refusal calls enough is enough.
 TEST(WindowSearch, SaysHowMuchIsEnough) {
   const Problem window = chunkedWindow(/*isV=*/true, 40);
   const WindowSearchResult none =

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 SCRATCH = pathlib.Path(sys.argv[1])
-# By name: the rank of each stage.
+# The rank of each stage, keyed by a name.
 SHAPES = {
     "linear-2": [0, 1],
     "linear-3": [0, 1, 2],

@@ -112,7 +112,7 @@ def move(rows, chance):
     row = chance.choice([row for row in rows if any(map(is_message, row))])
     place = chance.choice([i for i, cell in enumerate(row) if is_message(cell)])
     cell = row.pop(place)
-    # Behind the task that makes what it sends, or before the one that needs it.
+    # After the task that makes the data, or before the one that needs it.
     if cell[1].startswith("SEND"):
         row.insert(chance.randint(place, len(row)), cell)
     else:

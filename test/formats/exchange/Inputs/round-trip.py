@@ -16,7 +16,7 @@ SCRATCH = pathlib.Path(sys.argv[1])
 LAYERS = ["wte", *(f"h{i}" for i in range(6)), "head"]
 LAST = {"wte": "embedding", "head": "head"}
 
-# By name: stages as (layers, what follows), the family, and what the cluster says.
+# Keyed by name: stages as (layers, words after them), the family, the words of the cluster.
 TWO = [LAYERS[:4], LAYERS[4:]]
 FOUR = [LAYERS[:2], LAYERS[2:4], LAYERS[4:6], LAYERS[6:]]
 PLANS = {
