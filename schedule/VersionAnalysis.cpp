@@ -85,8 +85,27 @@ private:
     }
   }
 
-  /// By iteration: the newest version whose step had ended on all stages when
-  /// the first backward of the iteration began.
+  /// The start of the first backward of iteration `t` on the replica of a stage
+  /// where that is last; maxSum without backwards.
+  int64_t firstBackwardNs(int32_t stage, int32_t t) const {
+    int64_t lastNs = -1;
+    for (const Home &home : problem.homes.of(stage)) {
+      const HomeTasks &of = tasks[problem.homes.numberOf(stage, home.replica)];
+      int64_t firstNs = maxSum;
+      for (int64_t m = t * each; m < (t + 1) * each; ++m)
+        if (of.backwardAt[m] >= 0)
+          firstNs = std::min(firstNs, simulation.startNs[of.backwardAt[m]]);
+      if (firstNs < maxSum)
+        lastNs = std::max(lastNs, firstNs);
+    }
+    return lastNs < 0 ? maxSum : lastNs;
+  }
+
+  /// For each iteration, the newest version whose step had ended on all stages
+  /// when the first backward of the iteration began. Replicas of a stage step
+  /// together, since each step waits for the sum of their gradients, but the
+  /// simulation has no such waits: a replica with fewer samples would run ahead
+  /// without limit. So a stage begins with its last replica.
   void findCommitted() {
     std::vector<int64_t> committedNs;
     for (const HomeTasks &of : tasks) {
@@ -98,10 +117,8 @@ private:
     committed.assign(problem.iterations, 0);
     for (int32_t t = 0; t < problem.iterations; ++t) {
       int64_t beginNs = maxSum;
-      for (const HomeTasks &of : tasks)
-        for (int64_t m = t * each; m < (t + 1) * each; ++m)
-          if (of.backwardAt[m] >= 0)
-            beginNs = std::min(beginNs, simulation.startNs[of.backwardAt[m]]);
+      for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+        beginNs = std::min(beginNs, firstBackwardNs(stage, t));
       // Steps end in their order.
       committed[t] = static_cast<int32_t>(
           std::upper_bound(committedNs.begin(), committedNs.end(), beginNs) -
