@@ -20,6 +20,7 @@ struct SearchRequest {
   const ProgramDesc &like;
   /// Of `like`, with costs and links as last measured.
   const ProgramValues &values;
+  /// Limit of each attempt; two more follow if the first gains less than 1 %.
   int64_t timeLimitMs = 0;
   /// Set to end the search with the best so far.
   const std::atomic<bool> *interrupt = nullptr;
