@@ -194,8 +194,6 @@ std::optional<FileKind> fileKindOf(StringRef text) {
     return FileKind::Gzip;
   if (text.starts_with(StringRef("PK\x03\x04", 4)))
     return FileKind::Zip;
-  if (text.starts_with("version https://git-lfs."))
-    return FileKind::LfsPointer;
   if (isSafetensors(text))
     return FileKind::Safetensors;
   if (text.contains('\0'))
@@ -256,8 +254,6 @@ StringRef describe(FileKind kind) {
     return "the index of a checkpoint (model.safetensors.index.json)";
   case FileKind::Safetensors:
     return "a safetensors file, which has weights";
-  case FileKind::LfsPointer:
-    return "a Git LFS pointer";
   case FileKind::Topology:
     return "the output of nvidia-smi topo -m";
   case FileKind::TorchTrace:
@@ -339,8 +335,6 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
   case FileKind::CheckpointIndex:
   case FileKind::Safetensors:
     return configBeside();
-  case FileKind::LfsPointer:
-    return "`git lfs pull` in its repository puts the file in its place";
   case FileKind::Topology:
     return reads("cluster", "--device NAME -o cluster.mlir");
   case FileKind::TorchTrace:

@@ -35,7 +35,6 @@ enum class FileKind : uint8_t {
   ModelConfig,
   CheckpointIndex,
   Safetensors,
-  LfsPointer,
   Topology,
   /// A trace of PyTorch's profiler.
   TorchTrace,
