@@ -114,7 +114,7 @@ std::optional<FileKind> kindOfJson(StringRef text) {
 /// The kind of one cell of PyTorch's CSV, without its numbers: `SEND_F` of
 /// `0SEND_F3`; empty if it is no action.
 StringRef wordOfCell(StringRef cell) {
-  cell = cell.trim();
+  cell = cell.trim("\" \t\r");
   if (cell.consume_front("(")) {
     // A pair, `(0F1;1B0)OVERLAP_F_B`.
     const auto [first, second] = cell.split(';');
@@ -124,39 +124,43 @@ StringRef wordOfCell(StringRef cell) {
   if (word.size() == cell.size())
     return {};
   const StringRef name = word.rtrim("0123456789");
+  // The import says what is wrong with small letters.
   for (int kind = 0; kind <= int(exchange::TorchKind::WaitReduceGrad); ++kind)
-    if (name == exchange::wordOf(exchange::TorchKind(kind)))
+    if (name.equals_insensitive(exchange::wordOf(exchange::TorchKind(kind))))
       return name;
   return {};
 }
 
-/// Most cells of a CSV of PyTorch are actions, if not all.
+/// Most cells of a CSV of PyTorch are actions, if not all. Other separators
+/// than commas are mistakes of the file.
 std::optional<FileKind> kindOfCsv(llvm::ArrayRef<StringRef> lines) {
   size_t cells = 0, actions = 0;
-  bool hasSend = false, hasReceive = false;
+  bool hasOthers = false;
   for (StringRef line : lines) {
     SmallVector<StringRef> row;
-    line.split(row, ',');
+    if (line.contains(',') || line.contains('('))
+      line.split(row, ',');
+    else
+      llvm::SplitString(line, row, "; \t");
     for (StringRef cell : row) {
       cells += !cell.trim().empty();
       const StringRef word = wordOfCell(cell);
       actions += !word.empty();
-      hasSend |= word.starts_with("SEND_");
-      hasReceive |= word.starts_with("RECV_");
+      // Tasks are F, I, W and B.
+      hasOthers |= word.size() > 1;
     }
   }
   if (actions == 0 || 2 * actions <= cells)
     return std::nullopt;
-  return hasSend && hasReceive ? FileKind::TorchComms : FileKind::TorchCsv;
+  return hasOthers ? FileKind::TorchComms : FileKind::TorchCsv;
 }
 
 /// A value of --pipeline-model-parallel-layout, perhaps in quotes.
 bool isLayout(llvm::ArrayRef<StringRef> lines) {
-  if (lines.size() != 1)
-    return false;
-  const StringRef layout = lines.front().trim("\"' ");
+  const std::string all = llvm::join(lines, "");
+  const StringRef layout = StringRef(all).trim("\"' ");
   return layout.starts_with("E") && layout.contains('t') &&
-         layout.contains('|') &&
+         (layout.contains('|') || layout.ends_with("L")) &&
          layout.find_first_not_of("EtmL|*()0123456789, ") == StringRef::npos;
 }
 
@@ -209,6 +213,10 @@ std::optional<FileKind> fileKindOf(StringRef text) {
     if (lines.size() > 1 && !json::checkSyntax(lines.front()))
       return kindOfJson(lines.front());
   }
+  // A comment of a file of plans may have one of the others.
+  if (llvm::any_of(lines,
+                   [](StringRef line) { return line.starts_with("//"); }))
+    return std::nullopt;
   if (isTopology(text))
     return FileKind::Topology;
   if (isTorchtitan(lines))
@@ -268,16 +276,20 @@ StringRef describe(FileKind kind) {
   llvm_unreachable("unknown kind");
 }
 
-std::string nextStep(FileKind kind, StringRef path, StringRef text) {
+std::string nextStep(FileKind kind, StringRef file, StringRef text) {
+  const bool isQuoted = file.contains(' ');
+  const std::string shown = isQuoted ? ("'" + file + "'").str() : file.str();
+  const StringRef path = shown;
   const auto reads = [&](StringRef import, StringRef options) {
     return ("`rondo import " + import + " " + path + " " + options +
             "` reads it")
         .str();
   };
   const auto configBeside = [&] {
-    llvm::SmallString<128> config = llvm::sys::path::parent_path(path);
+    llvm::SmallString<128> config = llvm::sys::path::parent_path(file);
     llvm::sys::path::append(config, "config.json");
-    return ("`rondo import model " + config +
+    const StringRef quote = config.str().contains(' ') ? "'" : "";
+    return ("`rondo import model " + quote + config + quote +
             " -o model.mlir` reads the model's configuration next to it, and a "
             "program takes the weights by --init")
         .str();
@@ -323,8 +335,10 @@ std::string nextStep(FileKind kind, StringRef path, StringRef text) {
            "; -o plan.mlir writes plans of it";
   case FileKind::Torchtitan: {
     const StringRef csv = valueOf("pipeline_parallel_schedule_csv", text);
-    return ("`rondo import torch-csv " +
-            (csv.empty() ? StringRef("FILE") : csv) +
+    if (csv.empty())
+      return "no command reads it, and it names no schedule "
+             "(pipeline_parallel_schedule_csv)";
+    return ("`rondo import torch-csv " + csv +
             " -o schedule.json` reads the schedule that "
             "pipeline_parallel_schedule_csv names, and no command reads the "
             "rest")

@@ -53,8 +53,8 @@ llvm::StringRef describe(FileKind kind);
 
 /// The next step for such a file, a clause that begins with the command if one
 /// reads it: "`rondo import model config.json -o model.mlir` reads it". `text`
-/// is the content of `path`.
-std::string nextStep(FileKind kind, llvm::StringRef path, llvm::StringRef text);
+/// is the content of `file`.
+std::string nextStep(FileKind kind, llvm::StringRef file, llvm::StringRef text);
 
 } // namespace rondo::formats
 

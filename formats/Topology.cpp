@@ -4,6 +4,7 @@
 #include "formats/Topology.h"
 
 #include "formats/TopologyWords.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,8 +119,8 @@ private:
   int64_t line = 0;
   /// The first line that says something, for an error about a missing heading.
   int64_t firstLine = 0;
-  /// What a quotation or a tool that runs commands on nodes puts before each
-  /// line.
+  /// The word that a quotation or a tool that runs commands on nodes puts
+  /// before each line, of the last heading.
   std::string prefix;
   /// Devices and cards in the order of the heading.
   std::vector<std::string> columns;
@@ -140,11 +141,11 @@ bool TopologyReader::readHeading(ArrayRef<Word> words) {
   if (count < names.size() && names[count].text != "CPU" &&
       names[count].text != "NUMA" && names[count].text != "GPU")
     return false;
+  prefix = hasPrefix ? words.front().text : std::string();
   if (!columns.empty()) {
     hasSecondHeading = true;
     return true;
   }
-  prefix = hasPrefix ? words.front().text : std::string();
   for (const Word &name : names.take_front(count)) {
     columns.push_back(name.text);
     (isDevice(name.text) ? topology.devices : topology.cards)
@@ -165,10 +166,10 @@ llvm::Error TopologyReader::readRow(ArrayRef<Word> words) {
                      " is expected: rows and columns have one order");
   if (words.size() < columns.size() + 1)
     return fault(line, words[0],
-                 "row " + name + " has " + Twine(words.size() - 1) +
-                     " cells, fewer than the " + Twine(columns.size()) +
-                     " devices and cards of the heading; join the lines if a "
-                     "terminal wrapped them");
+                 "row " + name + " has " + countOf(words.size() - 1, "cell") +
+                     ", but the heading has " +
+                     countOf(columns.size(), "column") +
+                     "; join the lines if a terminal wrapped them");
   std::vector<Path> paths;
   for (auto [column, cell] :
        llvm::zip(columns, words.drop_front().take_front(columns.size()))) {
@@ -262,7 +263,7 @@ llvm::Error TopologyReader::checkComplete() const {
     return llvm::Error::success();
   return fault(line, "the row of " + topology.devices[topology.lines.size()] +
                          " is missing; the heading has " +
-                         Twine(topology.devices.size()) + " GPUs");
+                         countOf(topology.devices.size(), "GPU"));
 }
 
 /// After the last line.

@@ -60,7 +60,7 @@ Error write(const ExchangedSchedule &given, const ExportOptions &options,
     for (Action action : schedule.schedule.rank(rank))
       isPartial |= action.kind() == ActionKind::InputGrad;
   os << "# A schedule of " << countOf(problem.numStages(), "stage") << " and "
-     << problem.microbatches << " micro-batches on "
+     << countOf(problem.microbatches, "micro-batch") << " on "
      << countOf(problem.numRanks(), "rank") << ", for JaxPP.\n"
      << R"py(import dataclasses
 import re

@@ -103,11 +103,16 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
           compare(problem, whole, megatronSchedule(problem, groupSize), what))
     return error;
   os << "--pipeline-model-parallel-size " << ranks << "\n";
-  if (!given.layers.empty())
+  if (!given.layers.empty()) {
     os << "--pipeline-model-parallel-layout '" << megatronLayout(given.layers)
        << "'\n";
-  else if (chunks > 1)
-    os << "--num-virtual-stages-per-pipeline-rank " << chunks << "\n";
+  } else {
+    if (chunks > 1)
+      os << "--num-virtual-stages-per-pipeline-rank " << chunks << "\n";
+    notes.push_back("the layers of the stages are not known, and these flags "
+                    "cut a model evenly; for another cut add "
+                    "--pipeline-model-parallel-layout");
+  }
   if (chunks > 1)
     os << "--microbatch-group-size-per-virtual-pipeline-stage " << groupSize
        << "\n";
@@ -143,6 +148,8 @@ Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
     return fail("a layout places stage s on rank s mod P, or on the s mod P-th "
                 "group of its replicas; here " +
                 describePlacement(problem));
+  if (groups == 1 && problem.numStages() > 1)
+    return fail(whyNoGroups({1, problem.numStages(), problem.microbatches, 1}));
   if (schedule.layers.empty())
     return fail("a layout says which layers a stage has, so it needs the plan "
                 "(.mlir) of a model with an embedding, blocks and a head");

@@ -3,6 +3,8 @@
 
 #include "formats/exchange/Placement.h"
 
+#include "kinds/Counts.h"
+
 #include <algorithm>
 #include <set>
 
@@ -34,12 +36,14 @@ int32_t exchange::numGroupsInLoop(const Problem &problem) {
   int32_t groups = 0;
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     const std::set<int32_t> ranks = ranksOf(stage);
+    // Groups are numbered as their first ranks are.
     const bool isNew =
+        (stage == 0 || *ranks.begin() > *ranksOf(stage - 1).begin()) &&
         std::none_of(ranks.begin(), ranks.end(),
                      [&](int32_t rank) { return taken.count(rank) > 0; });
     if (isNew && stage == groups)
       ++groups;
-    else if (ranks != ranksOf(stage % groups))
+    else if (groups == 0 || ranks != ranksOf(stage % groups))
       return 0;
     taken.insert(ranks.begin(), ranks.end());
   }
@@ -52,11 +56,15 @@ std::string exchange::describePlacement(const Problem &problem) {
   for (int32_t rank = 0; rank < std::min(problem.numRanks(), mostRanks);
        ++rank) {
     std::string stages;
+    int64_t count = 0;
     for (const Home &home : problem.homes)
-      if (home.rank == rank)
-        stages += (stages.empty() ? "" : " ") + std::to_string(home.stage);
+      if (home.rank == rank) {
+        stages += " " + std::to_string(home.stage);
+        ++count;
+      }
     text += (rank == 0 ? "" : ", ") + ("rank " + std::to_string(rank)) +
-            " has stages " + (stages.empty() ? "none" : stages);
+            " has " + (count == 0 ? "no stage" : nounFor(count, "stage")) +
+            stages;
   }
   return text + (problem.numRanks() > mostRanks ? ", ..." : "");
 }

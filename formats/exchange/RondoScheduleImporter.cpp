@@ -76,7 +76,9 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
       named.name = *name;
     Expected<ExchangedSchedule> assembled = assemble(*order, named);
     if (!assembled)
-      return assembled.takeError();
+      return fail(toString(assembled.takeError()) +
+                  "; if the schedule is of another problem, such as one with "
+                  "replicas, --problem FILE gives it");
     result.problem = std::move(assembled->problem);
   }
   auto fault = schedule.checkWindow(result.problem);

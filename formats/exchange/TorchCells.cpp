@@ -169,6 +169,8 @@ Error Reader::readRow(StringRef line, std::vector<TorchCell> &cells) {
 
 Expected<TorchRows> Reader::run() {
   TorchRows rows;
+  if (rest.contains('\0'))
+    return fail("the file has bytes of 0, as UTF-16 does; PyTorch reads UTF-8");
   while (!rest.empty()) {
     auto [line, others] = rest.split('\n');
     rest = others;

@@ -276,6 +276,8 @@ bool isHarmlessKey(StringRef key) {
       // Notes of other programs: SmolLM2, Transformers.js, Unsloth.
       "is_llama_config", "transformers.js_config", "unsloth_fixed",
       "unsloth_version",
+      // Long contexts of inference engines; the model's class ignores it.
+      "dual_chunk_attention_config",
       // Token ids of data and of generated text.
       "bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id",
       "prefix", "sep_token_id", "unk_token_id",

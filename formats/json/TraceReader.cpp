@@ -4,6 +4,7 @@
 #include "formats/json/TraceReader.h"
 
 #include "formats/json/Fields.h"
+#include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -60,6 +61,7 @@ std::optional<TextFault> StageTraces::addRange(Value event, Action action,
                           keyOf(findMember(event, "pid")),
                       keyOf(findMember(event, "tid")));
   ranges[action][source].push_back(std::llround(*us * 1000));
+  ++numAdded;
   return {};
 }
 
@@ -140,7 +142,9 @@ std::vector<int64_t> StageTraces::rangesOf(Action action) const {
 
 std::vector<int64_t> StageTraces::timesOf(Action action) const {
   std::vector<int64_t> times = rangesOf(action);
-  llvm::erase(times, 0);
+  // The first stage has no input whose gradient anyone needs.
+  if (action != Action(0, 'I'))
+    llvm::erase(times, 0);
   return times;
 }
 
@@ -152,17 +156,8 @@ int64_t StageTraces::numStages() const {
   return count;
 }
 
-/// The first stage has no input whose gradient anyone needs: all ranges of its
-/// I may take no time.
-static bool mayBeEmpty(int64_t stage, char kind) {
-  return stage == 0 && kind == 'I';
-}
-
-/// The median; for an even number of times, the mean of the two in the middle,
-/// and 0 for none.
+/// The median; for an even number of times, the mean of the two in the middle.
 static int64_t medianOf(std::vector<int64_t> times) {
-  if (times.empty())
-    return 0;
   llvm::sort(times);
   const size_t half = times.size() / 2;
   return times.size() % 2 == 1
@@ -205,11 +200,11 @@ llvm::Expected<Costs> StageTraces::medians() const {
                                       " stages") +
                    ": give the traces of all ranks, of training");
     for (char kind : figuresOf(s))
-      if (timesOf({s, kind}).empty() && !mayBeEmpty(s, kind))
-        return fault("all ranges of " + llvm::Twine(kind) + " of stage " +
-                     llvm::Twine(s) + ", " +
-                     llvm::Twine(rangesOf({s, kind}).size()) +
-                     ", take 0 us, so they measured nothing: trace more "
+      if (timesOf({s, kind}).empty())
+        return fault("of stage " + llvm::Twine(s) + ", " +
+                     countOf(rangesOf({s, kind}).size(), "range") + " of " +
+                     llvm::Twine(kind) +
+                     " measured 0 us and no other was found: trace more "
                      "iterations, or larger micro-batches");
     stage.forwardNs = medianOf(timesOf({s, 'F'}));
     if (isWhole) {
@@ -228,9 +223,7 @@ int64_t StageTraces::samples() const {
   size_t fewest = std::numeric_limits<int64_t>::max();
   for (int64_t s = 0; s < numStages(); ++s)
     for (char kind : figuresOf(s))
-      if (const size_t count = timesOf({s, kind}).size();
-          count > 0 || !mayBeEmpty(s, kind))
-        fewest = std::min(fewest, count);
+      fewest = std::min(fewest, timesOf({s, kind}).size());
   return static_cast<int64_t>(fewest);
 }
 
@@ -238,8 +231,8 @@ int64_t StageTraces::numEmpty() const {
   int64_t count = 0;
   for (int64_t s = 0; s < numStages(); ++s)
     for (char kind : figuresOf(s))
-      if (!timesOf({s, kind}).empty())
-        count += llvm::count(rangesOf({s, kind}), 0);
+      count += static_cast<int64_t>(rangesOf({s, kind}).size() -
+                                    timesOf({s, kind}).size());
   return count;
 }
 

@@ -37,10 +37,12 @@ public:
   llvm::Error add(llvm::StringRef text);
 
   /// The medians, of stages named `s0`, `s1` and so on. Fails if a stage lacks
-  /// F, or I and W or B, or if all ranges of one of these take no time; those
-  /// of I of the first stage may.
+  /// F, or I and W or B, or if all ranges of one of these take no time,
+  /// other than I of the first stage.
   llvm::Expected<Costs> medians() const;
 
+  /// Ranges of F, I, W and B that were added.
+  int64_t numRanges() const { return numAdded; }
   /// The fewest ranges of a figure that take time.
   int64_t samples() const;
   /// Stages of which only whole backwards are known: I and W are halves of B.
@@ -65,7 +67,7 @@ private:
                                     llvm::StringRef text, int64_t trace);
   /// Empty if there are none.
   std::vector<int64_t> rangesOf(Action action) const;
-  /// Those of rangesOf() that take time.
+  /// Those of rangesOf() that take time; of I of the first stage all.
   std::vector<int64_t> timesOf(Action action) const;
   /// The actions of a stage that its figures come from: FIW or FB.
   llvm::StringRef figuresOf(int64_t stage) const;
@@ -73,7 +75,7 @@ private:
   int64_t numStages() const;
 
   Ranges onHost, onStreams;
-  int64_t numTraces = 0, numOverlapped = 0, numUnstaged = 0;
+  int64_t numTraces = 0, numAdded = 0, numOverlapped = 0, numUnstaged = 0;
 };
 
 /// Writes rondo-costs/1; `samples` are the measurements behind each figure.

@@ -3,6 +3,8 @@
 
 #include "tools/driver/FailedRun.h"
 
+#include "kinds/Counts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -27,7 +29,7 @@ std::string FailedRun::add(json::Failure file, const std::string &path) {
       return "is of run '" + file.run + "', but " + its + " is of run '" +
              other.run + "'; give the files of one run";
     if (file.ranks != other.ranks)
-      return "is of " + std::to_string(file.ranks) + " ranks, but " + its +
+      return "is of " + countOf(file.ranks, "rank") + ", but " + its +
              " is of " + std::to_string(other.ranks);
     if (byRank[file.rank])
       return "is of rank " + std::to_string(file.rank) + ", as is " +

@@ -191,9 +191,15 @@ int importTraces(const Arguments &arguments,
       return reportUnread(path, text->getBuffer(), kindsOfProfiles,
                           "not a trace, which is JSON; of a graph.txt give one "
                           "alone");
+    const int64_t before = traces.numRanges();
     if (Error error = traces.add(text->getBuffer()))
       return reportUnread(path, text->getBuffer(), kindsOfProfiles,
                           toString(std::move(error)));
+    // The medians of a single trace say more.
+    if (paths.size() > 1 && traces.numRanges() == before)
+      return reportUnread(path, text->getBuffer(), kindsOfProfiles,
+                          "no range has a name such as \"PP:0F3\", so that the "
+                          "stages of this rank would be missing");
   }
   Expected<json::Costs> costs = traces.medians();
   if (!costs) {

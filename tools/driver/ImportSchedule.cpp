@@ -51,9 +51,12 @@ const exchange::Importer *importerOf(const std::string &kind) {
   return nullptr;
 }
 
-/// Cluster, model, plan and schedule as ops. `path` is for messages.
+/// Cluster, model, plan and schedule as ops. `path` and `problemPath`, empty if
+/// there is none, are for messages.
 int writeModule(const exchange::ExchangedSchedule &schedule,
-                const std::string &path, const std::string &output) {
+                const std::string &path, const std::string &problemPath,
+                const std::string &output) {
+  const std::string &from = problemPath.empty() ? path : problemPath;
   std::string problemText, scheduleText;
   raw_string_ostream problemOs(problemText), scheduleOs(scheduleText);
   json::writeProblem(problemOs, schedule.problem);
@@ -69,11 +72,14 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   // Ops of this module have no place in a file.
   mlir::ScopedDiagnosticHandler handler(
       &context, [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          reportError(path + ": " + diagnostic.str());
+        if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+          return;
+        const std::string text = diagnostic.str();
+        const bool hasPath = StringRef(text).starts_with(from + ":");
+        reportError((hasPath ? "" : path + ": ") + text);
       });
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importProblems("problem.json", problemText, "", &context);
+      formats::importProblems(from, problemText, "", &context);
   if (!module)
     return Failure;
   Expected<formats::ScheduleSource> source =
@@ -146,13 +152,16 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
   std::vector<std::string> notes;
   Expected<exchange::ExchangedSchedule> read =
       importer.read((*buffer)->getBuffer(), options, notes);
-  if (!read)
-    return reportUnread(path, (*buffer)->getBuffer(), {kindOf(importer)},
-                        toString(read.takeError()));
-  schedule = std::move(*read);
+  const int code =
+      read ? int(Success)
+           : reportUnread(path, (*buffer)->getBuffer(), {kindOf(importer)},
+                          toString(read.takeError()));
+  // They may be the cause of an error, such as what is read in another way.
   for (const std::string &note : notes)
     reportNote(note);
-  return Success;
+  if (read)
+    schedule = std::move(*read);
+  return code;
 }
 
 int run(const Arguments &arguments) {
@@ -182,7 +191,8 @@ int run(const Arguments &arguments) {
   if (int code = writeProblemFile(problemOutput, schedule.problem))
     return code;
   if (StringRef(output).ends_with(".mlir")) {
-    if (int code = writeModule(schedule, path, output))
+    if (int code =
+            writeModule(schedule, path, arguments.text("problem"), output))
       return code;
   } else {
     std::vector<std::string> notes;
