@@ -165,7 +165,10 @@ LogicalResult Comparer::compareStages() {
                   "run the replicas of " + namesOf(a, b) + " differently: @" +
                       first.getSymName() + wordsForTaking(a) + ", @" +
                       other.getSymName() + wordsForTaking(b),
-                  "write `deal` in both or in neither, or ");
+                  a.getSharded() || b.getSharded()
+                      ? "leave out `deal` and write the same `sharded` in "
+                        "both, or "
+                      : "write `deal` in both or in neither, or ");
     if (failed(compareState(a, b)))
       return failure();
     for (auto [mine, theirs] :

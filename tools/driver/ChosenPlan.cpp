@@ -3,7 +3,10 @@
 
 #include "tools/driver/ChosenPlan.h"
 
+#include "dialect/Bridge.h"
+#include "lowering/Lowering.h"
 #include "passes/Pipelines.h"
+#include "passes/PlanFigures.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -48,12 +51,33 @@ Error checkChosen(mlir::ModuleOp module) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   mlir::PassManager passes(module.getContext());
   pipe::buildVerifyPipeline(passes);
-  if (succeeded(mlir::verify(*copy)) && succeeded(passes.run(*copy)))
-    return Error::success();
-  return createStringError(inconvertibleErrorCode(),
-                           "internal error: the plan that was found is not "
-                           "legal: " +
-                               Twine(fault) + "; nothing was written");
+  const auto fail = [&](StringRef what) {
+    return createStringError(inconvertibleErrorCode(),
+                             what + Twine(fault) + "; nothing was written");
+  };
+  const StringRef illegal =
+      "internal error: the plan that was found is not legal: ";
+  if (failed(mlir::verify(*copy)) || failed(passes.run(*copy)))
+    return fail(illegal);
+  for (auto schedule : copy->getOps<pipe::ScheduleOp>()) {
+    mlir::FailureOr<Problem> problem = pipe::buildProblem(schedule);
+    if (failed(problem))
+      return fail(illegal);
+    mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+        pipe::expandSchedule(schedule, *problem);
+    if (failed(expanded))
+      return fail(illegal);
+    if (expanded->schedule.numActions() > maxProvedTasks)
+      continue;
+    // Searches judge arenas themselves, and some know no limit of them.
+    const ProvedPrograms proved =
+        provePrograms(pipe::figuresOf(schedule), *problem, expanded->schedule);
+    if (!proved.fault || proved.isOverCap())
+      continue;
+    fault = describeFault(proved, *problem);
+    return fail("the schedule that was found does not run: ");
+  }
+  return Error::success();
 }
 
 void dropStageFigures(pipe::PlanOp plan) {

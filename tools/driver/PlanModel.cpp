@@ -296,14 +296,14 @@ int reportNone(const Request &request, const ModelPlannerResult &result) {
   const int64_t device = *min_element(nearest.laid.figures.devices);
   reportError("no plan fits; nearest is " + shape + ", where a device of " +
               Twine(device) + " bytes lacks " + Twine(nearest.missingBytes));
-  std::string advice =
-      "devices of " + formatBytes(device + nearest.missingBytes) + " would do";
+  std::string advice = "that plan needs devices of " +
+                       formatBytes(device + nearest.missingBytes) + " at least";
   if (request.options.recompute == RecomputeChoice::None)
-    advice += "; so may --recompute auto";
+    advice += "; --recompute auto may need less";
   if (!request.isOfOneSize && !request.options.microbatchSamples.empty() &&
       !is_contained(request.options.microbatchSamples, 1))
-    advice += "; so may smaller micro-batches (--microbatch-samples)";
-  reportNote(advice + "; so may more devices");
+    advice += "; smaller micro-batches (--microbatch-samples) may need less";
+  reportNote(advice + "; more devices may help");
   return Infeasible;
 }
 

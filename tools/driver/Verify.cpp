@@ -10,6 +10,7 @@
 #include "passes/Pipelines.h"
 #include "passes/PlanFigures.h"
 #include "schedule/Shortfall.h"
+#include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -90,9 +91,6 @@ int verifySchedules(const std::string &problemsPath,
   }
   return allLegal ? Success : Failure;
 }
-
-/// Schedules with more tasks are not lowered, at about 5 us a task.
-constexpr int64_t maxProvedTasks = 1000000;
 
 /// All arenas of few ranks, the fullest of many.
 std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {

@@ -157,7 +157,8 @@ TEST(Dealt, HomesThatTakeTheSameMicrobatchesHaveEdges) {
 TEST(Dealt, Faults) {
   EXPECT_EQ(fault(dealtOn(3, 2, {{0, 1, 2}})),
             "stage 0 deals micro-batches to 3 homes, but an iteration has 2: "
-            "each home needs one at least");
+            "each home needs one at least; give the plan "
+            "3 micro-batches or more, or the stage fewer ranks");
   EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {0}})),
             "on rank 0, stage 0 takes one in 2 micro-batches and stage 1 one "
             "in 1, not the same ones: rank 0 would need a message to itself; "
