@@ -276,8 +276,8 @@ std::optional<TextFault> ClusterReader::readMatrices(Value value) {
 std::optional<TextFault> ClusterReader::checkLinks(const Value *between,
                                                    const Value *matrix) {
   if (matrix && between)
-    return at(*between, "link") +
-           " is given beside \"matrix\", which has every pair; leave one out";
+    return at(*between, "link") + " is given together with \"matrix\", which "
+                                  "has every pair; leave one out";
   for (const Node &node : nodes) {
     if (matrix && node.link)
       return at(node.value, node.where) +

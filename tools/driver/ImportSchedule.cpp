@@ -105,13 +105,15 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   return Success;
 }
 
-/// The kind of files that an importer reads, other than a rondo-schedule.
-formats::FileKind kindOf(const exchange::Importer &importer) {
-  for (auto [name, kind] : {std::pair("torch-csv", formats::FileKind::TorchCsv),
-                            {"torch-csv-comms", formats::FileKind::TorchComms}})
-    if (StringRef(importer.name) == name)
-      return kind;
-  return formats::FileKind::MegatronLayout;
+/// The kinds of files that an importer reads or has an error of its own for,
+/// other than a rondo-schedule.
+SmallVector<formats::FileKind> kindsOf(const exchange::Importer &importer) {
+  // Its error says which cell is no task.
+  if (StringRef(importer.name) == "torch-csv")
+    return {formats::FileKind::TorchCsv, formats::FileKind::TorchComms};
+  if (StringRef(importer.name) == "torch-csv-comms")
+    return {formats::FileKind::TorchComms};
+  return {formats::FileKind::MegatronLayout};
 }
 
 int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
@@ -154,11 +156,12 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
       importer.read((*buffer)->getBuffer(), options, notes);
   const int code =
       read ? int(Success)
-           : reportUnread(path, (*buffer)->getBuffer(), {kindOf(importer)},
+           : reportUnread(path, (*buffer)->getBuffer(), kindsOf(importer),
                           toString(read.takeError()));
-  // They may be the cause of an error, such as what is read in another way.
+  // Those about cells may be the cause of an error.
   for (const std::string &note : notes)
-    reportNote(note);
+    if (read || StringRef(note).starts_with("row "))
+      reportNote(note);
   if (read)
     schedule = std::move(*read);
   return code;
