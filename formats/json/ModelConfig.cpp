@@ -3,9 +3,7 @@
 
 #include "formats/json/ModelConfig.h"
 
-#include "formats/json/Fields.h"
-#include "formats/json/ModelTypes.h"
-#include "kinds/Counts.h"
+#include "formats/json/ConfigReader.h"
 #include "schedule/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -40,49 +38,7 @@ std::string shortNumber(double number) {
   return text;
 }
 
-/// Reads one file.
-class ConfigReader {
-public:
-  ConfigReader(StringRef text, int64_t sequence)
-      : text(text), wanted(sequence) {}
-
-  std::optional<TextFault> read();
-  ModelConfig config;
-
-private:
-  /// `line 3, column 4: "n_head" is 12`, for what `value` of `key` is.
-  std::string say(StringRef key, Value value) const {
-    return value.placeIn(text) + ": " + quoted(key) + " is " + value.excerpt();
-  }
-  std::optional<TextFault> findType(Value root);
-  std::optional<TextFault> readMember(const ModelKey &key, Value value);
-  std::optional<TextFault> checkUnknown();
-  std::optional<TextFault> readFixed(const ModelKey &key, Value value);
-  std::optional<TextFault> readReal(StringRef key, Value value,
-                                    double &number) const;
-  std::optional<TextFault> readScaling(StringRef key, Value value,
-                                       bool withTheta);
-  std::optional<TextFault> readLayerTypes(Value value);
-  std::optional<TextFault> checkLayerTypes() const;
-  std::optional<TextFault> checkRequired() const;
-  std::optional<TextFault> checkHeads();
-  int64_t layersWithWindow() const;
-  std::optional<TextFault> chooseSequence();
-  /// Null if the file does not have it.
-  const Value *find(StringRef key) const;
-  /// The same where it is known to have it.
-  std::string sayKey(StringRef key) const { return say(key, *find(key)); }
-
-  StringRef text;
-  int64_t wanted;
-  const ModelType *type = nullptr;
-  std::vector<Member> members;
-  std::vector<const Member *> unknown;
-  /// The numbers above 0, each as say() shows it.
-  std::vector<std::string> dropouts;
-  /// For each element of `layer_types`, whether the layer has the window.
-  std::vector<bool> hasWindow;
-};
+} // namespace
 
 const Value *ConfigReader::find(StringRef key) const {
   for (const Member &member : members)
@@ -220,55 +176,6 @@ std::optional<TextFault> ConfigReader::readScaling(StringRef key, Value value,
   return {};
 }
 
-std::optional<TextFault> ConfigReader::readLayerTypes(Value value) {
-  if (!value.isArray())
-    return say("layer_types", value) + ", not a list";
-  Elements walk(value);
-  for (size_t k = 0; std::optional<Value> element = walk.next(); ++k) {
-    const std::optional<std::string> kind = element->string();
-    hasWindow.push_back(kind == "sliding_attention");
-    // transformers 4 wrote "attention" for some model types.
-    if (kind != "sliding_attention" && kind != "full_attention" &&
-        kind != "attention")
-      return element->placeIn(text) + ": layer_types[" + std::to_string(k) +
-             "] is " + element->excerpt() +
-             "; Rondo takes \"full_attention\", and \"sliding_attention\" "
-             "with a window of at least the sequence";
-  }
-  return {};
-}
-
-std::optional<TextFault> ConfigReader::checkLayerTypes() const {
-  const Value *types = find("layer_types");
-  if (!types || types->isNull() || !type->find("layer_types"))
-    return {};
-  if (static_cast<int64_t>(hasWindow.size()) != config.layers)
-    return types->placeIn(text) + ": \"layer_types\" has " +
-           countOf(int64_t(hasWindow.size()), "element") + ", but " +
-           quoted("num_hidden_layers") + " is " + std::to_string(config.layers);
-  const auto first = llvm::find(hasWindow, true);
-  if (first == hasWindow.end() || (config.usesWindow && config.window > 0))
-    return {};
-  const Value *flag = find("use_sliding_window");
-  return types->placeIn(text) + ": layer_types[" +
-         std::to_string(first - hasWindow.begin()) +
-         "] is \"sliding_attention\", but the model has no window: " +
-         (config.usesWindow ? "\"sliding_window\" is null or missing"
-          : flag            ? say("use_sliding_window", *flag)
-                            : "\"use_sliding_window\" of " + config.type +
-                                  " is false if the file has none");
-}
-
-/// Transformers 5.24.0: `layer_types` says which layers have the window;
-/// without it those from `max_window_layers` on.
-int64_t ConfigReader::layersWithWindow() const {
-  if (!config.usesWindow || config.window == 0)
-    return 0;
-  if (!hasWindow.empty())
-    return llvm::count(hasWindow, true);
-  return std::max<int64_t>(0, config.layers - config.fullLayers);
-}
-
 /// Null and false are what most keys are if a file does not have them.
 std::optional<TextFault> ConfigReader::checkUnknown() {
   std::vector<std::string> names;
@@ -401,46 +308,6 @@ std::optional<TextFault> ConfigReader::checkHeads() {
   return {};
 }
 
-std::optional<TextFault> ConfigReader::chooseSequence() {
-  const int64_t windowed = layersWithWindow();
-  if (windowed == 0)
-    config.window = 0;
-  const int64_t reach = config.window == 0
-                            ? config.positions
-                            : std::min(config.window, config.positions);
-  config.sequence = wanted > 0 ? wanted : std::min(reach, mostDefaultSequence);
-  if (config.sequence > config.positions)
-    return sayKey(type->positionsKey) + ", fewer than the sequence of " +
-           std::to_string(config.sequence) + ": give --sequence " +
-           std::to_string(reach) + " or less";
-  const Value *window = find("sliding_window");
-  const std::string inLayers =
-      windowed == config.layers ? ""
-                                : " in " + std::to_string(windowed) + " of " +
-                                      std::to_string(config.layers) + " layers";
-  const std::string windowIs =
-      window ? say("sliding_window", *window) + inLayers
-             : "\"sliding_window\" of " + config.type + " is " +
-                   std::to_string(config.window) + inLayers +
-                   " if the file has none";
-  if (config.sequence > reach)
-    return windowIs + ", shorter than the sequence of " +
-           std::to_string(config.sequence) + ": give --sequence " +
-           std::to_string(reach) + " or less; Rondo's attention has no window";
-  if (wanted <= 0 &&
-      config.sequence < std::min(config.positions, mostDefaultSequence))
-    config.warnings.push_back(windowIs +
-                              ": a sequence has at most as many tokens, as "
-                              "Rondo's attention has no window");
-  if (config.architecture == Architecture::Gpt &&
-      config.sequence < config.positions)
-    config.warnings.push_back(
-        sayKey(type->positionsKey) + ", but the position embedding has a row " +
-        "for each of the " + std::to_string(config.sequence) +
-        " tokens of a sequence, and no more");
-  return {};
-}
-
 std::optional<TextFault> ConfigReader::read() {
   if (auto fault = checkSyntax(text))
     return fault;
@@ -471,8 +338,6 @@ std::optional<TextFault> ConfigReader::read() {
     return fault;
   return chooseSequence();
 }
-
-} // namespace
 
 std::vector<StringRef> modelTypeNames() {
   std::vector<StringRef> names;

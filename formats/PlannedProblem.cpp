@@ -1,0 +1,75 @@
+//===- PlannedProblem.cpp - Whether a plan can express a problem ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/PlannedProblem.h"
+
+#include "formats/PlannedCosts.h"
+#include "formats/StageEdges.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <tuple>
+#include <vector>
+
+using namespace rondo;
+
+static std::string nameOf(const Problem &problem, int32_t from, int32_t to) {
+  return "from stage " + std::to_string(problem.homes[from].stage) +
+         " to stage " + std::to_string(problem.homes[to].stage);
+}
+
+/// Edges by task and receiving rank: only the order of what a task sends to
+/// another rank matters.
+static std::vector<Edge> inOrderOfSends(const Problem &problem,
+                                        std::vector<Edge> edges) {
+  auto key = [&](const Edge &edge) {
+    const int32_t rank = problem.rankOf(edge.to);
+    const bool isSent = rank != problem.rankOf(edge.from);
+    return std::tuple(edge.producer, edge.from, isSent ? rank : -1,
+                      isSent ? 0 : edge.to);
+  };
+  llvm::stable_sort(
+      edges, [&](const Edge &a, const Edge &b) { return key(a) < key(b); });
+  return edges;
+}
+
+std::string rondo::whyNoPlan(const Problem &problem) {
+  if (problem.iterations > 1 || !problem.versions.empty())
+    return "it spans iterations that may overlap, which a plan does not; "
+           "`rondo search PLAN.mlir --iterations " +
+           std::to_string(problem.iterations) +
+           " --policy NAME -o OUT.mlir` writes such a schedule of a plan";
+  if (!problem.hosts.empty())
+    return "it states costs of the host, which a plan does not have";
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (std::string why = whyNoCosts(problem, s); !why.empty())
+      return why;
+  const std::vector<int64_t> outputBytes = outputBytesOf(problem);
+  for (const StageEdge &edge : stageEdgesOf(problem)) {
+    const bool isForward = edge.producer != ActionKind::InputGrad;
+    const int64_t bytes = outputBytes[isForward ? edge.from : edge.to];
+    if (edge.bytes != bytes)
+      return (isForward ? "the activation from stage "
+                        : "the gradient from stage ") +
+             std::to_string(edge.from) + " to stage " +
+             std::to_string(edge.to) + " has " + std::to_string(edge.bytes) +
+             " bytes, another of the same output " + std::to_string(bytes) +
+             "; in a plan, all have the same size";
+  }
+  Problem planned = problem;
+  planned.makeGraph(inputsOf(problem), outputBytes);
+  planned.addRecomputedEdges();
+  const std::vector<Edge> given = inOrderOfSends(problem, problem.edges),
+                          made = inOrderOfSends(problem, planned.edges);
+  for (auto [a, b] : llvm::zip_equal(given, made))
+    if (a.from != b.from || a.to != b.to)
+      return "the edge " + nameOf(problem, a.from, a.to) +
+             " comes before the edge " + nameOf(problem, b.from, b.to) +
+             "; in a plan, a task sends to the stages of a rank in the order "
+             "of "
+             "the stages";
+  if (problem.channels.queues == Queues::PerRank)
+    return "its ranks have one queue each (channels.queues), and those of a "
+           "plan one for each other rank";
+  return "";
+}
