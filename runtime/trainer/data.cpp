@@ -4,9 +4,9 @@
 #include "runtime/trainer/data.h"
 
 #include "kinds/Counts.h"
+#include "kinds/LfsPointer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
-#include "runtime/trainer/lfs_pointer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -157,13 +157,12 @@ TokenFile::TokenFile(const std::string &path, int32_t vocab)
 
 /// A pointer of Git LFS would be trained on as text.
 void TokenFile::refuseTextOfPointer() const {
-  char text[lfsPointerBytes];
+  char text[rondo::lfsPointerBytes];
   const int64_t bytes = readAt(file, text, sizeof text, 0);
-  try {
-    refuseLfsPointer({text, static_cast<size_t>(std::max<int64_t>(bytes, 0))});
-  } catch (const Error &error) {
-    fail(std::string(": ") + error.what());
-  }
+  const std::string why = rondo::whyLfsPointer(
+      {text, static_cast<size_t>(std::max<int64_t>(bytes, 0))});
+  if (!why.empty())
+    fail(": " + why);
 }
 
 /// Looks for the header of llm.c: 256 int32, the first three of which are the

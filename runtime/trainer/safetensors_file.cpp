@@ -3,7 +3,7 @@
 
 #include "runtime/trainer/safetensors_file.h"
 
-#include "runtime/trainer/lfs_pointer.h"
+#include "kinds/LfsPointer.h"
 
 #include <cerrno>
 #include <cstring>
@@ -30,10 +30,11 @@ void SafetensorsFile::readHeader() {
   file.seekg(0, std::ios::end);
   const int64_t fileBytes = file.tellg();
   file.seekg(0);
-  if (fileBytes > 0 && fileBytes < lfsPointerBytes) {
+  if (fileBytes > 0 && fileBytes < rondo::lfsPointerBytes) {
     std::string text(fileBytes, '\0');
     readBytes(text.data(), fileBytes);
-    refuseLfsPointer(text);
+    if (const std::string why = rondo::whyLfsPointer(text); !why.empty())
+      throw Error(why);
     file.seekg(0);
   }
   uint64_t length = 0;

@@ -3,8 +3,8 @@
 
 #include "runtime/trainer/text_file.h"
 
+#include "kinds/LfsPointer.h"
 #include "runtime/base/error.h"
-#include "runtime/trainer/lfs_pointer.h"
 
 #include <cerrno>
 #include <cstring>
@@ -24,10 +24,7 @@ std::string rondo::runtime::readTextFile(const std::string &kind,
     throw Error("cannot read " + kind + " '" + path +
                 "': " + std::strerror(errno));
   std::string contents = text.str();
-  try {
-    refuseLfsPointer(contents);
-  } catch (const Error &error) {
-    throw Error(kind + " '" + path + "': " + error.what());
-  }
+  if (const std::string why = whyLfsPointer(contents); !why.empty())
+    throw Error(kind + " '" + path + "': " + why);
   return contents;
 }

@@ -4,9 +4,9 @@
 #include "tools/driver/Files.h"
 
 #include "codegen/TemporaryName.h"
+#include "kinds/LfsPointer.h"
 
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
@@ -16,21 +16,6 @@
 using namespace llvm;
 
 namespace rondo::driver {
-
-/// A clone without Git LFS has a text of three lines in place of each large
-/// file. What is wrong, with the next step; empty if `text` is no such pointer.
-static std::string findLfsPointer(StringRef text) {
-  constexpr size_t mostBytes = 1024;
-  if (text.size() >= mostBytes ||
-      !text.starts_with("version https://git-lfs.github.com/spec/") ||
-      !text.contains("\noid "))
-    return "";
-  const StringRef bytes = text.split("\nsize ").second.take_while(isDigit);
-  return ("it is a Git LFS pointer to a file" +
-          (bytes.empty() ? "" : " of " + bytes + " bytes") +
-          ", not the file; run `git lfs pull` in its repository")
-      .str();
-}
 
 Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
   auto fail = [&](const Twine &why) {
@@ -43,7 +28,7 @@ Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
       MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer)
     return fail(StringRef(buffer.getError().message()).lower());
-  if (std::string pointer = findLfsPointer((*buffer)->getBuffer());
+  if (std::string pointer = whyLfsPointer((*buffer)->getBuffer());
       !pointer.empty())
     return fail(pointer);
   return std::move(*buffer);

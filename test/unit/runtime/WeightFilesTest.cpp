@@ -1,8 +1,8 @@
 //===- WeightFilesTest.cpp - Indices, and numbers of 16 bits --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/LfsPointer.h"
 #include "runtime/base/error.h"
-#include "runtime/trainer/lfs_pointer.h"
 #include "runtime/trainer/safetensors.h"
 
 #include "gtest/gtest.h"
@@ -112,15 +112,6 @@ TEST(Index, Faults) {
   EXPECT_EQ(errorOf("{\"m\":" + deep), "byte 38: values are more than 32 deep");
 }
 
-std::string faultOf(const std::string &text) {
-  try {
-    refuseLfsPointer(text);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(LfsPointers, AreTextsOfThreeLines) {
   const std::string begin = "version https://git-lfs.github.com/spec/v1",
                     oid = "\noid sha256:4d7a",
@@ -128,20 +119,24 @@ TEST(LfsPointers, AreTextsOfThreeLines) {
                            "repository";
   const std::string ofBytes =
       "it is a Git LFS pointer to a file of 12345 bytes" + next;
-  EXPECT_EQ(faultOf(begin + oid + "\nsize 12345\n"), ofBytes);
-  EXPECT_EQ(faultOf(begin + "\r" + oid + "\r\nsize 12345\r\n"), ofBytes);
-  EXPECT_EQ(faultOf(begin + "\next-0-a sha256:1" + oid + "\nsize 12345"),
+  EXPECT_EQ(rondo::whyLfsPointer(begin + oid + "\nsize 12345\n"), ofBytes);
+  EXPECT_EQ(rondo::whyLfsPointer(begin + "\r" + oid + "\r\nsize 12345\r\n"),
             ofBytes);
+  EXPECT_EQ(
+      rondo::whyLfsPointer(begin + "\next-0-a sha256:1" + oid + "\nsize 12345"),
+      ofBytes);
   for (const char *end : {"", "\nsize", "\nsize many\n"})
-    EXPECT_EQ(faultOf(begin + oid + end),
+    EXPECT_EQ(rondo::whyLfsPointer(begin + oid + end),
               "it is a Git LFS pointer to a file" + next);
   // A page about pointers, and a text that is too long to be one.
-  EXPECT_EQ(faultOf(begin + "\n"), "");
-  EXPECT_EQ(faultOf(" " + begin + oid), "");
+  EXPECT_EQ(rondo::whyLfsPointer(begin + "\n"), "");
+  EXPECT_EQ(rondo::whyLfsPointer(" " + begin + oid), "");
   const std::string whole = begin + oid + "\nsize 12345\n";
-  EXPECT_NE(faultOf(whole + std::string(1023 - whole.size(), ' ')), "");
-  EXPECT_EQ(faultOf(whole + std::string(1024 - whole.size(), ' ')), "");
-  EXPECT_EQ(faultOf(""), "");
+  EXPECT_NE(rondo::whyLfsPointer(whole + std::string(1023 - whole.size(), ' ')),
+            "");
+  EXPECT_EQ(rondo::whyLfsPointer(whole + std::string(1024 - whole.size(), ' ')),
+            "");
+  EXPECT_EQ(rondo::whyLfsPointer(""), "");
 }
 
 } // namespace
