@@ -167,45 +167,65 @@ sharedWeightOf(pipe::PlanOp plan) {
   return shared;
 }
 
-/// The schedules that `name` lists, or all where it is empty.
-static int chooseSchedules(mlir::ModuleOp module, const std::string &name,
-                           const std::string &path,
-                           SmallVector<pipe::ScheduleOp, 0> &chosen) {
+namespace {
+
+/// A file of plans, and the schedules of it that a command names.
+struct ChosenSchedules {
+  ModuleFile file;
+  std::vector<Problem> problems;
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+
+  /// `name` lists schedules; all if it is empty. Every failure has been
+  /// printed; returns the exit code.
+  int read(const std::string &path, const std::string &name,
+           const std::string &costsPath);
+  const Problem &problemOf(pipe::PlanOp plan);
+};
+
+} // namespace
+
+int ChosenSchedules::read(const std::string &path, const std::string &name,
+                          const std::string &costsPath) {
+  std::vector<PlanFigures> figures;
+  if (int code = readPlans(file, path, costsPath, problems, figures))
+    return code;
   if (hasEmptyName(name) && !name.empty())
     return reportUsage("--schedule has an empty name");
   if (name.empty())
-    append_range(chosen, module.getOps<pipe::ScheduleOp>());
-  else if (chosen = findSchedules(module, name, path); chosen.empty())
+    append_range(chosen, file.module().getOps<pipe::ScheduleOp>());
+  else if (chosen = findSchedules(file.module(), name, path); chosen.empty())
     return Failure;
   return Success;
+}
+
+const Problem &ChosenSchedules::problemOf(pipe::PlanOp plan) {
+  const auto plans = file.module().getOps<pipe::PlanOp>();
+  return problems[std::distance(plans.begin(), find(plans, plan))];
+}
+
+/// `: @a, @b`.
+template <typename Ops> static std::string namesOf(const Ops &ops) {
+  std::string names;
+  for (auto each : ops)
+    names += (names.empty() ? ": @" : ", @") + each.getSymName().str();
+  return names;
 }
 
 int readLayersOfModule(const std::string &path, const std::string &name,
                        const std::string &costsPath,
                        exchange::ExchangedSchedule &schedule) {
-  ModuleFile file;
-  std::vector<Problem> problems;
-  std::vector<PlanFigures> figures;
-  if (int code = readPlans(file, path, costsPath, problems, figures))
+  ChosenSchedules source;
+  if (int code = source.read(path, name, costsPath))
     return code;
-  mlir::ModuleOp module = file.module();
-  SmallVector<pipe::ScheduleOp, 0> chosen;
-  if (int code = chooseSchedules(module, name, path, chosen))
-    return code;
-  SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
+  SmallVector<pipe::PlanOp> plans(source.file.module().getOps<pipe::PlanOp>());
   if (!name.empty())
-    plans.assign(1, chosen.front().lookupPlan());
-  if (plans.size() != 1) {
-    std::string names;
-    for (pipe::PlanOp each : plans)
-      names += (names.empty() ? ": @" : ", @") + each.getSymName().str();
-    return reportError(path + ": has " + countOf(plans.size(), "plan") + names +
+    plans.assign(1, source.chosen.front().lookupPlan());
+  if (plans.size() != 1)
+    return reportError(path + ": has " + countOf(plans.size(), "plan") +
+                       namesOf(plans) +
                        "; name a schedule of one with --schedule");
-  }
   pipe::PlanOp plan = plans.front();
-  for (auto [number, each] : enumerate(module.getOps<pipe::PlanOp>()))
-    if (each == plan)
-      schedule.problem = problems[number];
+  schedule.problem = source.problemOf(plan);
   schedule.layers = layersOf(plan);
   schedule.shared = sharedWeightOf(plan);
   return Success;
@@ -214,29 +234,22 @@ int readLayersOfModule(const std::string &path, const std::string &name,
 int readScheduleOfModule(const std::string &path, const std::string &name,
                          const std::string &costsPath, bool takesWindows,
                          exchange::ExchangedSchedule &schedule) {
-  ModuleFile file;
-  std::vector<Problem> problems;
-  std::vector<PlanFigures> figures;
-  if (int code = readPlans(file, path, costsPath, problems, figures))
+  ChosenSchedules source;
+  if (int code = source.read(path, name, costsPath))
     return code;
+  ModuleFile &file = source.file;
   mlir::ModuleOp module = file.module();
-  SmallVector<pipe::ScheduleOp, 0> chosen;
-  if (int code = chooseSchedules(module, name, path, chosen))
-    return code;
+  const auto &chosen = source.chosen;
   if (chosen.empty())
     return reportError(path + ": contains no pipe.schedule; write " +
                        "`pipe.schedule @x of @" +
                        (*module.getOps<pipe::PlanOp>().begin()).getSymName() +
                        " family<\"1f1b\">`");
-  if (chosen.size() != 1) {
-    std::string names;
-    for (pipe::ScheduleOp each : chosen)
-      names += (names.empty() ? ": @" : ", @") + each.getSymName().str();
+  if (chosen.size() != 1)
     return reportError(path + ": " +
                        (name.empty() ? "has " : "--schedule names ") +
                        countOf(chosen.size(), "schedule") +
-                       "; name one with --schedule" + names);
-  }
+                       "; name one with --schedule" + namesOf(chosen));
   pipe::ScheduleOp op = chosen.front();
   if (op.overlaps() && !takesWindows)
     return reportError(Twine(path) + ": iterations of schedule @" +
@@ -257,9 +270,7 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
       })))
     return file.exitCode();
   pipe::PlanOp plan = op.lookupPlan();
-  for (auto [number, each] : enumerate(module.getOps<pipe::PlanOp>()))
-    if (each == plan)
-      schedule.problem = problems[number];
+  schedule.problem = source.problemOf(plan);
   if (op.overlaps()) {
     mlir::FailureOr<Problem> window = pipe::buildProblem(op);
     if (failed(window))
