@@ -26,8 +26,8 @@
 #include "planning/adaptive/MemoryLimit.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/trainer/link_trace.h"
-#include "schedule/Family.h"
-#include "schedule/Simulator.h"
+#include "schedule/families/Family.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <cinttypes>

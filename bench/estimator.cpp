@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/Lowering.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <benchmark/benchmark.h>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Simulator.h"
-#include "schedule/Family.h"
+#include "schedule/simulate/Simulator.h"
+#include "schedule/families/Family.h"
 
 #include <benchmark/benchmark.h>
 

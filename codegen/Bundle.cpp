@@ -129,18 +129,16 @@ static std::string readme(const BundleContents &contents) {
                             : "");
 }
 
-/// The files of a room of the core, without some.
-template <typename Iterator>
-static llvm::Error addRoom(StringRef root, StringRef room,
-                           llvm::ArrayRef<StringRef> without,
-                           std::vector<std::string> &files) {
+/// Adds all files of a folder and its subfolders.
+static llvm::Error addFolder(StringRef root, StringRef folder,
+                             std::vector<std::string> &files) {
   std::error_code ec;
-  const std::string folder = in(root, room);
-  for (Iterator it(folder, ec), end; it != end && !ec; it.increment(ec))
-    if (it->type() == fs::file_type::regular_file &&
-        !llvm::is_contained(without, path::filename(it->path())))
+  const std::string path = in(root, folder);
+  for (fs::recursive_directory_iterator it(path, ec), end; it != end && !ec;
+       it.increment(ec))
+    if (it->type() == fs::file_type::regular_file)
       files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
-  return ec ? llvm::createStringError("cannot read '" + folder +
+  return ec ? llvm::createStringError("cannot read '" + path +
                                       "': " + ec.message())
             : llvm::Error::success();
 }
@@ -151,29 +149,26 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
   const bool needsCuda = contents.needsCuda;
   std::vector<std::string> files;
   std::error_code ec;
-  if (llvm::Error error =
-          addRoom<fs::directory_iterator>(root, "kinds", {}, files))
-    return std::move(error);
   // Of the core the simulator, as in schedule/CMakeLists.txt; all of it, with
   // lowering, for a program that searches.
-  if (!contents.needsSearch) {
-    if (llvm::Error error = addRoom<fs::directory_iterator>(
-            root, "schedule",
-            {"Legality.cpp", "Partition.cpp", "Partition.h", "Shortfall.cpp",
-             "Shortfall.h"},
-            files))
-      return std::move(error);
-  } else {
-    for (const char *room : {"schedule", "lowering"})
-      if (llvm::Error error =
-              addRoom<fs::recursive_directory_iterator>(root, room, {}, files))
-        return std::move(error);
+  std::vector<StringRef> folders = {"kinds"};
+  if (contents.needsSearch) {
+    folders.insert(folders.end(), {"schedule", "lowering"});
     for (const char *file :
          {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp", "PlanArenas.h",
           "ShardedSearch.h", "ShardedSearch.cpp", "Tightening.h",
           "Tightening.cpp"})
       files.push_back("planning/" + std::string(file));
+  } else {
+    folders.insert(folders.end(),
+                   {"schedule/model", "schedule/order", "schedule/simulate",
+                    "schedule/transforms", "schedule/program"});
+    for (const char *file : {"CMakeLists.txt", "rules/Legality.h"})
+      files.push_back("schedule/" + std::string(file));
   }
+  for (StringRef folder : folders)
+    if (llvm::Error error = addFolder(root, folder, files))
+      return std::move(error);
   std::string runtime = in(root, "runtime");
   for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
        it.increment(ec)) {

@@ -8,8 +8,8 @@
 #include "codegen/TableText.h"
 #include "kinds/Shares.h"
 #include "runtime/model/layer_sizes.h"
-#include "schedule/BufferNumbers.h"
-#include "schedule/Residency.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/order/Residency.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"

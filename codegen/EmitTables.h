@@ -12,8 +12,8 @@
 #include "codegen/RankCode.h"
 #include "lowering/ForEach.h"
 #include "runtime/model/executable.h"
-#include "schedule/DelayTable.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
+#include "schedule/simulate/DelayTable.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

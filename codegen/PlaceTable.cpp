@@ -5,7 +5,7 @@
 
 #include "codegen/TableText.h"
 #include "lowering/SlotParts.h"
-#include "schedule/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

@@ -4,8 +4,8 @@
 #include "codegen/Predict.h"
 
 #include "dialect/Bridge.h"
-#include "schedule/Iterations.h"
-#include "schedule/Residency.h"
+#include "schedule/order/Residency.h"
+#include "schedule/simulate/SettledTime.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #define RONDO_CODEGEN_RANKCODE_H
 
 #include "dialect/Pipe.h"
-#include "schedule/EdgeTable.h"
+#include "schedule/model/EdgeTable.h"
 
 #include <cstdint>
 #include <string>

@@ -10,11 +10,11 @@
 #define RONDO_DIALECT_BRIDGE_H
 
 #include "dialect/Pipe.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Problem.h"
-#include "schedule/Program.h"
-#include "schedule/Schedule.h"
+#include "schedule/families/Family.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
+#include "schedule/program/Program.h"
+#include "schedule/rules/Legality.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -36,8 +36,8 @@ mlir::FailureOr<Problem> buildProblem(PlanOp plan);
 
 /// The problem in which a schedule of the plan is judged. Where its iterations
 /// overlap it is a window with the schedule's policies: long enough to prove
-/// all runs of what it repeats (schedule/Repeating.h), or, without a body, for
-/// a family to write an order that repeats.
+/// all runs of what it repeats (schedule/order/Repeating.h), or, without a
+/// body, for a family to write an order that repeats.
 mlir::FailureOr<Problem> buildProblem(ScheduleOp op);
 /// A problem of its plan, with the schedule's policies where it has any.
 mlir::FailureOr<Problem> withPoliciesOf(ScheduleOp op, const Problem &problem);

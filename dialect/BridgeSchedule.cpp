@@ -3,7 +3,7 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
-#include "schedule/Iterations.h"
+#include "schedule/transforms/Iterations.h"
 
 using namespace mlir;
 using namespace rondo;

@@ -3,8 +3,8 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
-#include "schedule/Iterations.h"
-#include "schedule/WaitBlocks.h"
+#include "schedule/program/WaitBlocks.h"
+#include "schedule/transforms/Iterations.h"
 
 #include "llvm/ADT/STLExtras.h"
 

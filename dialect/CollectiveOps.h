@@ -9,7 +9,7 @@
 #define RONDO_DIALECT_COLLECTIVEOPS_H
 
 #include "dialect/Loops.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 namespace rondo::pipe {
 

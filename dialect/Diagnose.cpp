@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "dialect/Loops.h"
 #include "dialect/MessageWords.h"
 #include "dialect/OverlapRules.h"
-#include "schedule/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 
 #include <algorithm>
 #include <cassert>

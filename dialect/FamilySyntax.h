@@ -10,7 +10,7 @@
 #define RONDO_DIALECT_FAMILYSYNTAX_H
 
 #include "dialect/Pipe.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -9,8 +9,8 @@
 #define RONDO_DIALECT_LOOPS_H
 
 #include "dialect/Pipe.h"
-#include "schedule/Repeating.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Schedule.h"
+#include "schedule/order/Repeating.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -5,9 +5,9 @@
 #define RONDO_DIALECT_PIPE_H
 
 #include "kinds/Buffers.h"
-#include "schedule/Action.h"
-#include "schedule/Problem.h"
-#include "schedule/Program.h"
+#include "schedule/model/Action.h"
+#include "schedule/model/Problem.h"
+#include "schedule/program/Program.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -146,7 +146,7 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"UnreducedGradients", 19, "unreduced_gradients">
 ]>;
 
-/// The lists of schedule/VersionPolicy.h.
+/// The lists of schedule/model/VersionPolicy.h.
 def Pipe_ForwardWeights : Pipe_Enum<"ForwardWeights", "what F reads", [
   I32EnumAttrCase<"Live", 0, "live">,
   I32EnumAttrCase<"Vertical", 1, "vertical">,

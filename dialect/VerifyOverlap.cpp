@@ -4,7 +4,7 @@
 #include "dialect/OverlapRules.h"
 
 #include "kinds/Counts.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 using namespace mlir;
 using namespace rondo::pipe;

@@ -3,7 +3,7 @@
 
 #include "dialect/Pipe.h"
 
-#include "schedule/Schedule.h"
+#include "schedule/model/Schedule.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"

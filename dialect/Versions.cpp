@@ -18,7 +18,7 @@ static_assert(getMaxEnumValForForwardWeights() + 1 ==
                   getMaxEnumValForBackwardActivations() + 1 ==
                       rondo::numBackwardActivations,
               "PipeEnums.td lists other policies than "
-              "schedule/VersionPolicy.h");
+              "schedule/model/VersionPolicy.h");
 
 VersionsAttr VersionsAttr::get(MLIRContext *context,
                                const rondo::VersionPolicy &policy) {

@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_PLANNEDCOSTS_H
 #define RONDO_FORMATS_PLANNEDCOSTS_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <string>
 

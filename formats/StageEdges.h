@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_STAGEEDGES_H
 #define RONDO_FORMATS_STAGEEDGES_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <vector>
 

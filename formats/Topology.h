@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_TOPOLOGY_H
 #define RONDO_FORMATS_TOPOLOGY_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

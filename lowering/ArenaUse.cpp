@@ -3,7 +3,7 @@
 
 #include "lowering/Lowering.h"
 
-#include "schedule/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 
 namespace rondo {
 

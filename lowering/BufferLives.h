@@ -9,7 +9,7 @@
 #define RONDO_LOWERING_BUFFERLIVES_H
 
 #include "lowering/SlotAssignment.h"
-#include "schedule/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 
 #include <vector>
 

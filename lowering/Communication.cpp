@@ -5,8 +5,8 @@
 
 #include "lowering/RankCollectives.h"
 #include "lowering/RankMoves.h"
-#include "schedule/EdgeTable.h"
-#include "schedule/Simulator.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <tuple>

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/Communication.h"
-#include "schedule/EdgeTable.h"
-#include "schedule/Waits.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/model/Waits.h"
 
 using namespace rondo;
 

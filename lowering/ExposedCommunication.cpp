@@ -4,8 +4,8 @@
 #include "lowering/ExposedCommunication.h"
 
 #include "lowering/Communication.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/Shards.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/order/Shards.h"
 
 using namespace rondo;
 

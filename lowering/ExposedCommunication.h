@@ -4,8 +4,8 @@
 #ifndef RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
 #define RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
 
-#include "schedule/Schedule.h"
-#include "schedule/Simulator.h"
+#include "schedule/model/Schedule.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <optional>
 

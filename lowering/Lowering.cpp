@@ -5,8 +5,8 @@
 
 #include "lowering/Communication.h"
 #include "lowering/ReferenceOrders.h"
-#include "schedule/Iterations.h"
-#include "schedule/Repeating.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/transforms/Iterations.h"
 
 #include <algorithm>
 #include <numeric>

@@ -11,8 +11,8 @@
 #define RONDO_LOWERING_LOWERING_H
 
 #include "lowering/ForEach.h"
-#include "schedule/DelayTable.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
+#include "schedule/simulate/DelayTable.h"
 
 #include <optional>
 #include <string>

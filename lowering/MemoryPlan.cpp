@@ -5,7 +5,7 @@
 
 #include "lowering/BufferLives.h"
 #include "lowering/SlotTables.h"
-#include "schedule/EqualMicrobatches.h"
+#include "schedule/order/EqualMicrobatches.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #define RONDO_LOWERING_MEMORYPLAN_H
 
 #include "lowering/ForEach.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 #include <optional>
 

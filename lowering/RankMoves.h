@@ -4,8 +4,8 @@
 #ifndef RONDO_LOWERING_RANKMOVES_H
 #define RONDO_LOWERING_RANKMOVES_H
 
-#include "schedule/GroupCollectives.h"
-#include "schedule/Simulator.h"
+#include "schedule/program/GroupCollectives.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <vector>
 

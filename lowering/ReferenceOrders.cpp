@@ -3,9 +3,9 @@
 
 #include "lowering/ReferenceOrders.h"
 
-#include "schedule/EdgeTable.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/Simulator.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/simulate/Simulator.h"
 
 using namespace rondo;
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_LOWERING_REFERENCEORDERS_H
 #define RONDO_LOWERING_REFERENCEORDERS_H
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 namespace rondo {
 

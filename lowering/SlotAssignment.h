@@ -8,7 +8,7 @@
 #ifndef RONDO_LOWERING_SLOTASSIGNMENT_H
 #define RONDO_LOWERING_SLOTASSIGNMENT_H
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 #include <cstdint>
 #include <tuple>

@@ -3,7 +3,7 @@
 
 #include "lowering/SumWaits.h"
 
-#include "schedule/NormDelay.h"
+#include "schedule/simulate/NormDelay.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "lowering/TimeShares.h"
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,8 +5,8 @@
 #define RONDO_PASSES_CHECKEDSCHEDULES_H
 
 #include "dialect/Pipe.h"
-#include "schedule/Schedule.h"
-#include "schedule/Simulator.h"
+#include "schedule/model/Schedule.h"
+#include "schedule/simulate/Simulator.h"
 
 #include "llvm/ADT/DenseMap.h"
 

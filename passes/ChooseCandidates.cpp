@@ -6,7 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/SizedPlanOps.h"
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include "mlir/IR/Builders.h"
 

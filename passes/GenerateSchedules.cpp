@@ -5,8 +5,8 @@
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
 #include "planning/PlanArenas.h"
-#include "schedule/Iterations.h"
-#include "schedule/Repeating.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/transforms/Iterations.h"
 
 using namespace mlir;
 

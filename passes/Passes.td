@@ -206,7 +206,7 @@ def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
   let summary = "check the rules S1 to S8 of schedules";
   let description = [{
-    The boundary after scheduling. Calls the rules of schedule/Legality.h, the
+    The boundary after scheduling. Calls the rules of schedule/rules/Legality.h, the
     same ones that search and tools call: completeness (S1), placement (S2),
     dependence (S3), no wait cycle (S4), memory at every instant (S5), link
     orders (S6). Reports the first broken rule of each schedule, with a note at

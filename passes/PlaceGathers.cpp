@@ -1,14 +1,14 @@
 //===- PlaceGathers.cpp - Where sharded stages gather and reduce ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/PlaceGathers.h"
+#include "schedule/gathers/PlaceGathers.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
 #include "passes/StatedOrder.h"
 #include "planning/PlanArenas.h"
-#include "schedule/Legality.h"
-#include "schedule/Shards.h"
+#include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 
 using namespace mlir;
 

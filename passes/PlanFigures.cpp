@@ -8,8 +8,8 @@
 #include "passes/VersionedWindow.h"
 #include "runtime/model/layer_sizes.h"
 #include "runtime/model/layouts.h"
-#include "schedule/CollectiveTime.h"
-#include "schedule/NormDelay.h"
+#include "schedule/model/CollectiveTime.h"
+#include "schedule/simulate/NormDelay.h"
 
 #include <set>
 

@@ -6,8 +6,8 @@
 #include "dialect/Bridge.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
-#include "schedule/Partition.h"
 #include "schedule/families/Placement.h"
+#include "schedule/partition/Partition.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

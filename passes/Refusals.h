@@ -4,7 +4,7 @@
 #ifndef RONDO_PASSES_REFUSALS_H
 #define RONDO_PASSES_REFUSALS_H
 
-#include "schedule/Fault.h"
+#include "schedule/model/Fault.h"
 
 #include "mlir/IR/Diagnostics.h"
 

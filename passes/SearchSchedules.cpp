@@ -5,8 +5,8 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 #include "planning/FittingSearch.h"
-#include "schedule/Search.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/search/Search.h"
 
 using namespace mlir;
 

@@ -5,7 +5,7 @@
 #define RONDO_PASSES_STATEDORDER_H
 
 #include "dialect/Bridge.h"
-#include "schedule/PlaceGathers.h"
+#include "schedule/gathers/PlaceGathers.h"
 
 namespace rondo::pipe {
 

@@ -8,7 +8,7 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 #include "passes/Threads.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"

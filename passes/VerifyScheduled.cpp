@@ -6,7 +6,7 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 #include "passes/Promises.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 
 using namespace mlir;
 

@@ -4,9 +4,9 @@
 #include "passes/VersionedWindow.h"
 
 #include "dialect/Bridge.h"
-#include "schedule/Legality.h"
-#include "schedule/NormDelay.h"
-#include "schedule/Repeating.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/simulate/NormDelay.h"
 
 #include "llvm/ADT/STLExtras.h"
 

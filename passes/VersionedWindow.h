@@ -5,7 +5,7 @@
 #define RONDO_PASSES_VERSIONEDWINDOW_H
 
 #include "dialect/Pipe.h"
-#include "schedule/DelayTable.h"
+#include "schedule/simulate/DelayTable.h"
 
 namespace rondo::pipe {
 

@@ -6,12 +6,12 @@
 #include "planning/Deadline.h"
 #include "planning/ShardedSearch.h"
 #include "planning/Tightening.h"
-#include "schedule/Bounds.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

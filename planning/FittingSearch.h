@@ -11,7 +11,7 @@
 #define RONDO_PLANNING_FITTINGSEARCH_H
 
 #include "lowering/Lowering.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 
 #include <functional>
 #include <optional>

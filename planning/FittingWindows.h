@@ -10,7 +10,7 @@
 #ifndef RONDO_PLANNING_FITTINGWINDOWS_H
 #define RONDO_PLANNING_FITTINGWINDOWS_H
 
-#include "schedule/WindowSearch.h"
+#include "schedule/search/WindowSearch.h"
 
 #include <cstdint>
 #include <functional>

@@ -5,7 +5,7 @@
 #define RONDO_PLANNING_PLANARENAS_H
 
 #include "lowering/Lowering.h"
-#include "schedule/ArenaLimits.h"
+#include "schedule/gathers/ArenaLimits.h"
 
 namespace rondo {
 

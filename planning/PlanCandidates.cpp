@@ -3,8 +3,8 @@
 
 #include "planning/PlanCandidates.h"
 
-#include "schedule/PlaceGathers.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/gathers/PlaceGathers.h"
 
 #include <algorithm>
 

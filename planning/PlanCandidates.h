@@ -7,8 +7,8 @@
 #include "lowering/Lowering.h"
 #include "planning/Deadline.h"
 #include "planning/PlanShape.h"
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Objective.h"
 
 #include <functional>
 #include <limits>

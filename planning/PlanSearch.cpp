@@ -11,7 +11,7 @@
 
 #include "planning/FittingSearch.h"
 #include "planning/ShardedSearch.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 
 #include <algorithm>
 

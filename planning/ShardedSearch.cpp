@@ -5,15 +5,15 @@
 
 #include "planning/Deadline.h"
 #include "planning/PlanArenas.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/ShardedBound.h"
-#include "schedule/Shards.h"
-#include "schedule/Simulator.h"
-#include "schedule/Units.h"
+#include "schedule/bounds/ShardedBound.h"
+#include "schedule/families/Family.h"
+#include "schedule/families/Units.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/simulate/Objective.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <utility>

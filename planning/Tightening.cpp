@@ -3,7 +3,7 @@
 
 #include "planning/Tightening.h"
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #ifndef RONDO_BENCH_SEARCH_MEASURE_H
 #define RONDO_BENCH_SEARCH_MEASURE_H
 
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Objective.h"
 
 #include <string>
 

@@ -3,9 +3,9 @@
 
 #include "bench/search/ranks.h"
 #include "bench/search/table.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/families/Family.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/rules/Legality.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #ifndef RONDO_BENCH_SEARCH_ORACLES_H
 #define RONDO_BENCH_SEARCH_ORACLES_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/Support/JSON.h"
 

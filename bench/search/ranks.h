@@ -4,7 +4,7 @@
 #ifndef RONDO_BENCH_SEARCH_RANKS_H
 #define RONDO_BENCH_SEARCH_RANKS_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 /// Costs of one rank and micro-batch, which its stages share.
 struct Costs {

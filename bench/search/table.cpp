@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/table.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
 
 #include <algorithm>
 #include <cstdio>

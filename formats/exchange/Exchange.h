@@ -11,8 +11,8 @@
 #define RONDO_FORMATS_EXCHANGE_EXCHANGE_H
 
 #include "kinds/Counts.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

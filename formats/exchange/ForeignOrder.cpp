@@ -3,7 +3,7 @@
 
 #include "formats/exchange/ForeignOrder.h"
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include "llvm/ADT/Twine.h"
 

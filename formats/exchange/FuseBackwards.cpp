@@ -3,8 +3,8 @@
 
 #include "formats/exchange/Adapt.h"
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Simulator.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/simulate/Simulator.h"
 
 using namespace rondo;
 using namespace rondo::exchange;

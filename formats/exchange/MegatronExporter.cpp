@@ -10,7 +10,7 @@
 #include "formats/exchange/Adapt.h"
 #include "formats/exchange/MegatronLayout.h"
 #include "formats/exchange/Placement.h"
-#include "schedule/Recomputed.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include "llvm/ADT/Twine.h"
 

@@ -4,7 +4,7 @@
 #include "formats/exchange/ForeignOrder.h"
 #include "formats/exchange/MegatronLayout.h"
 #include "planning/model/GivenCuts.h"
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"

@@ -4,7 +4,7 @@
 #include "formats/exchange/ForeignOrder.h"
 #include "formats/json/Fields.h"
 #include "formats/json/ScheduleReader.h"
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"

@@ -3,7 +3,7 @@
 
 #include "formats/exchange/TorchMessages.h"
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 #include "llvm/ADT/Twine.h"
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_JSON_CLUSTER_H
 #define RONDO_FORMATS_JSON_CLUSTER_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"

@@ -4,7 +4,7 @@
 #include "formats/json/CostsReader.h"
 
 #include "formats/json/Fields.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/ADT/STLExtras.h"
 

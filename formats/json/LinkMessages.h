@@ -11,7 +11,7 @@
 #define RONDO_FORMATS_JSON_LINKMESSAGES_H
 
 #include "formats/json/Value.h"
-#include "schedule/EdgeTable.h"
+#include "schedule/model/EdgeTable.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -5,7 +5,7 @@
 #define RONDO_FORMATS_JSON_PROBLEMPARTS_H
 
 #include "formats/json/Fields.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <string>
 

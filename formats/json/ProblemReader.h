@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_JSON_PROBLEMREADER_H
 #define RONDO_FORMATS_JSON_PROBLEMREADER_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"

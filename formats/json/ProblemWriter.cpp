@@ -4,9 +4,9 @@
 #include "formats/json/ProblemWriter.h"
 
 #include "formats/json/ShardedStages.h"
-#include "schedule/EdgeTable.h"
-#include "schedule/Objective.h"
-#include "schedule/Recomputed.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/simulate/Objective.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_JSON_PROBLEMWRITER_H
 #define RONDO_FORMATS_JSON_PROBLEMWRITER_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/Support/raw_ostream.h"
 

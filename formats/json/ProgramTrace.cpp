@@ -4,7 +4,7 @@
 #include "formats/json/ProgramTrace.h"
 
 #include "formats/json/TraceFields.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/ADT/STLExtras.h"
 

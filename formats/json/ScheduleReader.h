@@ -11,8 +11,8 @@
 #define RONDO_FORMATS_JSON_SCHEDULEREADER_H
 
 #include "formats/json/Fields.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <optional>
 #include <string>

@@ -5,8 +5,8 @@
 
 #include "formats/json/LinkMessages.h"
 #include "formats/json/VersionClaims.h"
-#include "schedule/Objective.h"
-#include "schedule/Recomputed.h"
+#include "schedule/simulate/Objective.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

@@ -4,7 +4,7 @@
 #ifndef RONDO_FORMATS_JSON_SCHEDULEWRITER_H
 #define RONDO_FORMATS_JSON_SCHEDULEWRITER_H
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

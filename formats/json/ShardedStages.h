@@ -5,7 +5,7 @@
 #define RONDO_FORMATS_JSON_SHARDEDSTAGES_H
 
 #include "formats/json/ProblemParts.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include "llvm/Support/JSON.h"
 

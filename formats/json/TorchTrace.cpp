@@ -4,7 +4,7 @@
 #include "formats/json/TorchTrace.h"
 
 #include "formats/json/Fields.h"
-#include "schedule/Action.h"
+#include "schedule/model/Action.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -5,9 +5,9 @@
 
 #include "formats/json/ScheduleReader.h"
 #include "formats/json/VersionClaims.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
-#include "schedule/Shards.h"
+#include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/simulate/Objective.h"
 
 #include <limits>
 

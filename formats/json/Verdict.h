@@ -5,7 +5,7 @@
 #define RONDO_FORMATS_JSON_VERDICT_H
 
 #include "formats/json/ProblemReader.h"
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include "llvm/ADT/StringRef.h"
 

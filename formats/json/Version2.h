@@ -10,7 +10,7 @@
 #define RONDO_FORMATS_JSON_VERSION2_H
 
 #include "formats/json/Fields.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 namespace rondo::json {
 

@@ -3,9 +3,9 @@
 
 #include "formats/json/VersionClaims.h"
 
-#include "schedule/NormDelay.h"
-#include "schedule/Recomputed.h"
-#include "schedule/Repeating.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/simulate/NormDelay.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include <algorithm>
 

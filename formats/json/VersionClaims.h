@@ -5,7 +5,7 @@
 #define RONDO_FORMATS_JSON_VERSIONCLAIMS_H
 
 #include "formats/json/ScheduleReader.h"
-#include "schedule/VersionAnalysis.h"
+#include "schedule/simulate/VersionAnalysis.h"
 
 #include "llvm/Support/JSON.h"
 

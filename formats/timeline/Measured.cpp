@@ -4,7 +4,7 @@
 #include "formats/timeline/Measured.h"
 
 #include "kinds/Counts.h"
-#include "schedule/EdgeTable.h"
+#include "schedule/model/EdgeTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 

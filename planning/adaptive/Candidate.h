@@ -7,7 +7,7 @@
 #include "lowering/Lowering.h"
 #include "planning/adaptive/CostSource.h"
 #include "planning/adaptive/NetworkState.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 
 #include <cstdint>
 #include <functional>

@@ -5,9 +5,9 @@
 
 #include "planning/FittingSearch.h"
 #include "planning/adaptive/MemoryLimit.h"
-#include "schedule/Bounds.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
 
 #include <algorithm>
 

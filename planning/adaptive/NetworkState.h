@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_ADAPTIVE_NETWORKSTATE_H
 #define RONDO_PLANNING_ADAPTIVE_NETWORKSTATE_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <map>
 #include <string>

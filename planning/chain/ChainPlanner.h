@@ -5,7 +5,7 @@
 #define RONDO_PLANNING_CHAIN_CHAINPLANNER_H
 
 #include "planning/chain/PlanTimer.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 
 namespace rondo {
 

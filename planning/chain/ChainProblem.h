@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 #define RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 
-#include "schedule/Fault.h"
+#include "schedule/model/Fault.h"
 
 #include <cstdint>
 #include <optional>

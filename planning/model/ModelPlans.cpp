@@ -3,9 +3,9 @@
 
 #include "planning/chain/ChainCosts.h"
 #include "planning/model/ModelPlanner.h"
-#include "schedule/Partition.h"
-#include "schedule/Problem.h"
 #include "schedule/families/Placement.h"
+#include "schedule/model/Problem.h"
+#include "schedule/partition/Partition.h"
 
 #include <algorithm>
 

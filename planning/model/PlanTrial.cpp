@@ -4,8 +4,8 @@
 #include "planning/model/PlanTrial.h"
 
 #include "planning/PlanCandidates.h"
-#include "schedule/Simulator.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 

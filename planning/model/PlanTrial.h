@@ -5,7 +5,7 @@
 #define RONDO_PLANNING_MODEL_PLANTRIAL_H
 
 #include "planning/model/ModelSpace.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <algorithm>
 #include <utility>

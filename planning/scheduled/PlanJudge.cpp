@@ -4,8 +4,8 @@
 #include "planning/scheduled/PlanJudge.h"
 
 #include "planning/PlanCandidates.h"
-#include "schedule/Legality.h"
-#include "schedule/Simulator.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 

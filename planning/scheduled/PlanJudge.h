@@ -6,9 +6,9 @@
 
 #include "planning/chain/ChainCosts.h"
 #include "planning/scheduled/PlanProblem.h"
-#include "schedule/Family.h"
-#include "schedule/Search.h"
+#include "schedule/families/Family.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/search/Search.h"
 
 namespace rondo {
 

@@ -3,7 +3,7 @@
 
 #include "planning/scheduled/PlanProblem.h"
 
-#include "schedule/CollectiveTime.h"
+#include "schedule/model/CollectiveTime.h"
 
 #include <numeric>
 

@@ -23,8 +23,8 @@
 #define RONDO_PLANNING_SCHEDULED_PLANPROBLEM_H
 
 #include "planning/chain/ChainCosts.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 namespace rondo {
 

@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_ADAPTIVE_FOUND_PROGRAM_H
 
 #include "runtime/model/executable.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/execution/rank_actions.h"
-#include "schedule/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 
 #include <algorithm>
 

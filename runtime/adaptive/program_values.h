@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_ADAPTIVE_PROGRAM_VALUES_H
 
 #include "runtime/model/executable.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 namespace rondo::runtime {
 

@@ -7,7 +7,7 @@
 #include "lowering/MemoryPlan.h"
 #include "planning/Deadline.h"
 #include "planning/FittingSearch.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <algorithm>
 #include <limits>

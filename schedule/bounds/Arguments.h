@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H
 #define RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H
 
-#include "schedule/Bounds.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/partial/FlatProblem.h"
 
 namespace rondo {
 

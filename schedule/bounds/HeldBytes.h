@@ -13,7 +13,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
 #define RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 
 namespace rondo {
 

@@ -12,7 +12,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_IDLE_H
 #define RONDO_SCHEDULE_BOUNDS_IDLE_H
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 
 #include <vector>
 

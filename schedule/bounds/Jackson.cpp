@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 
 using namespace rondo;
 

@@ -13,7 +13,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_RANKCHAIN_H
 #define RONDO_SCHEDULE_BOUNDS_RANKCHAIN_H
 
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
 
 #include <algorithm>
 #include <limits>

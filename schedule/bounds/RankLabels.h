@@ -20,8 +20,8 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_RANKLABELS_H
 #define RONDO_SCHEDULE_BOUNDS_RANKLABELS_H
 
-#include "schedule/bounds/Propagation.h"
 #include "schedule/bounds/RankChain.h"
+#include "schedule/partial/Propagation.h"
 
 namespace rondo {
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_RANKPATH_H
 #define RONDO_SCHEDULE_BOUNDS_RANKPATH_H
 
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
 
 #include <vector>
 

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/EdgeTable.h"
 #include "schedule/bounds/Arguments.h"
+#include "schedule/model/EdgeTable.h"
 
 #include <algorithm>
 

@@ -20,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 
 #include <algorithm>
 

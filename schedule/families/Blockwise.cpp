@@ -28,9 +28,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Units.h"
 #include "schedule/families/ListScheduler.h"
 #include "schedule/families/Registry.h"
+#include "schedule/families/Units.h"
 
 #include <algorithm>
 

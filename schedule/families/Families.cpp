@@ -1,11 +1,11 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Iterations.h"
-#include "schedule/Nearest.h"
-#include "schedule/Recomputed.h"
+#include "schedule/model/Nearest.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/transforms/Iterations.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include <algorithm>
 #include <charconv>

@@ -18,7 +18,7 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_PLACEMENT_H
 #define RONDO_SCHEDULE_FAMILIES_PLACEMENT_H
 
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <optional>
 #include <variant>

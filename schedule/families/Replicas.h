@@ -18,9 +18,9 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_REPLICAS_H
 #define RONDO_SCHEDULE_FAMILIES_REPLICAS_H
 
-#include "schedule/Fault.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Fault.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <optional>
 #include <vector>

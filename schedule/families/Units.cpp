@@ -1,13 +1,13 @@
 //===- Units.cpp - How many micro-batches a unit has ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Units.h"
+#include "schedule/families/Units.h"
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/PlaceGathers.h"
+#include "schedule/families/Family.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/rules/Legality.h"
 
 #include <algorithm>
 #include <tuple>

@@ -22,9 +22,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Objective.h"
-#include "schedule/bounds/FlatProblem.h"
 #include "schedule/families/Registry.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 #include <set>

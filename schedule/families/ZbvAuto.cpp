@@ -28,10 +28,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Objective.h"
 #include "schedule/families/RankOrder.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/ZbvRounds.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

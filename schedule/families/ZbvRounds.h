@@ -8,8 +8,8 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
 #define RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
 
-#include "schedule/bounds/FlatProblem.h"
 #include "schedule/families/Placement.h"
+#include "schedule/partial/FlatProblem.h"
 
 namespace rondo::zbvRounds {
 

@@ -3,8 +3,8 @@
 
 #include "schedule/gathers/ResidencyTrial.h"
 
-#include "schedule/Shards.h"
-#include "schedule/Simulator.h"
+#include "schedule/order/Shards.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/Counts.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/Shards.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/order/Shards.h"
 
 #include <algorithm>
 

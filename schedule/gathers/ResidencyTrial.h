@@ -8,7 +8,7 @@
 #ifndef RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
 #define RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
 
-#include "schedule/PlaceGathers.h"
+#include "schedule/gathers/PlaceGathers.h"
 
 #include <optional>
 #include <tuple>

@@ -3,7 +3,7 @@
 
 #include "schedule/partition/Labels.h"
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <algorithm>
 #include <numeric>

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
 #define RONDO_SCHEDULE_PARTITION_LAYERS_H
 
-#include "schedule/Partition.h"
+#include "schedule/partition/Partition.h"
 
 #include <limits>
 

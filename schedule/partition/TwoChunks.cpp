@@ -3,7 +3,7 @@
 
 #include "schedule/partition/TwoChunks.h"
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 //===- Accumulation.cpp - S7: gradients in micro-batch order --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

@@ -1,7 +1,7 @@
 //===- Arena.cpp - L4: pools lie apart and fit ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 #include <algorithm>
 

@@ -9,9 +9,9 @@
 #ifndef RONDO_SCHEDULE_RULES_BUFFERREPLAY_H
 #define RONDO_SCHEDULE_RULES_BUFFERREPLAY_H
 
-#include "schedule/BufferNumbers.h"
-#include "schedule/Program.h"
-#include "schedule/Slots.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/program/Program.h"
+#include "schedule/program/Slots.h"
 
 namespace rondo::buffer_replay {
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/EqualMicrobatches.h"
+#include "schedule/order/EqualMicrobatches.h"
 #include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 //===- Channels.cpp - L1: both ends hold the same order ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Program.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/program/Program.h"
 
 #include <map>
 #include <vector>

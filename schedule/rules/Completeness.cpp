@@ -1,7 +1,7 @@
 //===- Completeness.cpp - S1: every task once -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 //===- Deadlock.cpp - S4: no wait cycle -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/EdgeTable.h"
-#include "schedule/LastGradients.h"
-#include "schedule/Legality.h"
-#include "schedule/Waits.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/model/Waits.h"
+#include "schedule/order/LastGradients.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

@@ -1,7 +1,7 @@
 //===- Gathers.cpp - S9: sharded state is there when it is read -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Shards.h"
+#include "schedule/order/Shards.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 //===- LinkOrder.cpp - S6: a link order names each message once -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Legality.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Legality.h"
-#include "schedule/Shards.h"
+#include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

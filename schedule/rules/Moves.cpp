@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/rules/Moves.h"
-#include "schedule/GroupCollectives.h"
+#include "schedule/program/GroupCollectives.h"
 
 using namespace rondo;
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_RULES_MOVES_H
 #define RONDO_SCHEDULE_RULES_MOVES_H
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 namespace rondo {
 

@@ -1,7 +1,7 @@
 //===- Placement.cpp - S2: every task on its home's rank --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 

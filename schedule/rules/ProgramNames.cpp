@@ -1,10 +1,10 @@
 //===- ProgramNames.cpp - What all rules of programs share ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
-#include "schedule/BufferNumbers.h"
-#include "schedule/GroupCollectives.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/program/GroupCollectives.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 //===- Residency.cpp - L6: it runs with few launches in flight --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Residency.h"
-#include "schedule/Program.h"
+#include "schedule/order/Residency.h"
+#include "schedule/program/Program.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 //===- Steps.cpp - What steps wait for ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/LastGradients.h"
-#include "schedule/Program.h"
+#include "schedule/order/LastGradients.h"
+#include "schedule/program/Program.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 //===- Tasks.cpp - L5: the program does what the schedule says --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/LastGradients.h"
+#include "schedule/order/LastGradients.h"
 #include "schedule/rules/Moves.h"
 
 #include <algorithm>

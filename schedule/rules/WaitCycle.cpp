@@ -1,10 +1,10 @@
 //===- WaitCycle.cpp - L2: the program runs to its end ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/BufferNumbers.h"
-#include "schedule/EqualMicrobatches.h"
-#include "schedule/Program.h"
-#include "schedule/Slots.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/order/EqualMicrobatches.h"
+#include "schedule/program/Program.h"
+#include "schedule/program/Slots.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 //===- WeightSlots.cpp - S8: versions of the weights and their slots ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/DelayTable.h"
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
+#include "schedule/simulate/DelayTable.h"
 
 using namespace rondo;
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_ACTIVECHOICES_H
 #define RONDO_SCHEDULE_SEARCH_ACTIVECHOICES_H
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 
 namespace rondo {
 

@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_BUDGET_H
 #define RONDO_SCHEDULE_SEARCH_BUDGET_H
 
-#include "schedule/Search.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/search/Search.h"
 
 namespace rondo {
 

@@ -4,9 +4,9 @@
 #include "schedule/search/DepthOrder.h"
 
 #include "kinds/Counts.h"
-#include "schedule/Recomputed.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,9 +14,9 @@
 #ifndef RONDO_SCHEDULE_SEARCH_DEPTHORDER_H
 #define RONDO_SCHEDULE_SEARCH_DEPTHORDER_H
 
-#include "schedule/Fault.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Fault.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <limits>
 #include <optional>

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_DISPATCH_H
 #define RONDO_SCHEDULE_SEARCH_DISPATCH_H
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 #include "schedule/search/Orders.h"
 
 namespace rondo {

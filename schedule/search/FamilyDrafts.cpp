@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/FamilyDrafts.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OrderSearch.h"
 #include "schedule/search/Thinned.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 #ifndef RONDO_SCHEDULE_SEARCH_FAMILYDRAFTS_H
 #define RONDO_SCHEDULE_SEARCH_FAMILYDRAFTS_H
 
-#include "schedule/Family.h"
-#include "schedule/Simulator.h"
+#include "schedule/families/Family.h"
 #include "schedule/search/Budget.h"
 #include "schedule/search/Workers.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <optional>
 

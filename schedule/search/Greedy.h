@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_GREEDY_H
 #define RONDO_SCHEDULE_SEARCH_GREEDY_H
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/model/Schedule.h"
 
 #include <array>
 #include <optional>

@@ -9,10 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/LessMemory.h"
-#include "schedule/Bounds.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/MemoryCurve.h"
-#include "schedule/Objective.h"
-#include "schedule/Shortfall.h"
+#include "schedule/search/MemoryCurve.h"
+#include "schedule/bounds/Shortfall.h"
 #include "schedule/search/Orders.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 #include <numeric>

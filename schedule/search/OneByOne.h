@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_ONEBYONE_H
 #define RONDO_SCHEDULE_SEARCH_ONEBYONE_H
 
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 namespace rondo {
 

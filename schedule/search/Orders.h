@@ -4,9 +4,9 @@
 #ifndef RONDO_SCHEDULE_SEARCH_ORDERS_H
 #define RONDO_SCHEDULE_SEARCH_ORDERS_H
 
-#include "schedule/Search.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
 #include "schedule/search/Budget.h"
+#include "schedule/search/Search.h"
 #include "schedule/search/Workers.h"
 
 #include <memory>

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Objective.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/Orders.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 //===- Scenarios.cpp - Problems with sampled times ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Objective.h"
-#include "schedule/Robust.h"
 #include "schedule/search/Orders.h"
+#include "schedule/search/Robust.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

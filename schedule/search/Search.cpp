@@ -1,15 +1,15 @@
 //===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Objective.h"
-#include "schedule/Recomputed.h"
-#include "schedule/Shortfall.h"
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/Shortfall.h"
 #include "schedule/search/DealtSearch.h"
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/OrderSearch.h"
+#include "schedule/simulate/Objective.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include <algorithm>
 

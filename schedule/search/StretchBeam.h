@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_STRETCHBEAM_H
 #define RONDO_SCHEDULE_SEARCH_STRETCHBEAM_H
 
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
 #include "schedule/search/Orders.h"
 
 #include <unordered_map>

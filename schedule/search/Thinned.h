@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_THINNED_H
 #define RONDO_SCHEDULE_SEARCH_THINNED_H
 
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 #include "schedule/search/Budget.h"
 
 namespace rondo {

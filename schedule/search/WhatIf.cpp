@@ -3,7 +3,7 @@
 
 #include "schedule/search/WhatIf.h"
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <set>

@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_WHATIF_H
 #define RONDO_SCHEDULE_SEARCH_WHATIF_H
 
-#include "schedule/Schedule.h"
-#include "schedule/Search.h"
+#include "schedule/model/Schedule.h"
+#include "schedule/search/Search.h"
 
 #include <cstdint>
 #include <vector>

@@ -3,9 +3,9 @@
 
 #include "schedule/search/WindowJudge.h"
 
-#include "schedule/Iterations.h"
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/transforms/Iterations.h"
 
 #include <algorithm>
 #include <numeric>

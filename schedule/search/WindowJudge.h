@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_WINDOWJUDGE_H
 #define RONDO_SCHEDULE_SEARCH_WINDOWJUDGE_H
 
-#include "schedule/WindowSearch.h"
+#include "schedule/search/WindowSearch.h"
 
 namespace rondo {
 

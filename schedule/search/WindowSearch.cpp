@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/WindowSearch.h"
+#include "schedule/search/WindowSearch.h"
 
-#include "schedule/Iterations.h"
-#include "schedule/Legality.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WindowJudge.h"
+#include "schedule/transforms/Iterations.h"
 
 #include <algorithm>
 #include <map>

@@ -3,8 +3,8 @@
 
 #include "schedule/timeline/Timeline.h"
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Shards.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/order/Shards.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #ifndef RONDO_SCHEDULE_TIMELINE_TIMELINE_H
 #define RONDO_SCHEDULE_TIMELINE_TIMELINE_H
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <cstdint>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "tools/driver/Manual.h"
 
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include "llvm/ADT/StringExtras.h"
 

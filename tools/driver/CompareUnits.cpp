@@ -5,7 +5,7 @@
 
 #include "passes/PlanShapes.h"
 #include "planning/PlanArenas.h"
-#include "schedule/Units.h"
+#include "schedule/families/Units.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"

@@ -4,7 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_COMPAREUNITS_H
 #define RONDO_TOOLS_DRIVER_COMPAREUNITS_H
 
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 #include "tools/driver/Shapes.h"
 #include "tools/driver/Simulate.h"
 

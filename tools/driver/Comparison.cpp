@@ -3,9 +3,9 @@
 
 #include "tools/driver/Comparison.h"
 
-#include "schedule/Objective.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/simulate/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Explanation.h"
 #include "tools/driver/Report.h"

@@ -7,7 +7,7 @@
 #include "formats/curves/Curve.h"
 #include "formats/json/ScheduleWriter.h"
 #include "lowering/ExposedCommunication.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/SearchRun.h"
 

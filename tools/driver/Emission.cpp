@@ -8,7 +8,7 @@
 #include "passes/AdaptiveSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ArenaFigures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

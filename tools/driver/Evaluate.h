@@ -5,9 +5,9 @@
 #define RONDO_TOOLS_DRIVER_EVALUATE_H
 
 #include "lowering/Lowering.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/PlaceGathers.h"
+#include "schedule/families/Family.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/rules/Legality.h"
 
 #include <optional>
 #include <string>

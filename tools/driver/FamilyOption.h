@@ -4,7 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_FAMILYOPTION_H
 #define RONDO_TOOLS_DRIVER_FAMILYOPTION_H
 
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <optional>
 #include <string>

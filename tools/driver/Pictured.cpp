@@ -5,7 +5,7 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
-#include "schedule/Repeating.h"
+#include "schedule/order/Repeating.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/Interrupt.h"

@@ -7,7 +7,7 @@
 #include "formats/json/ScheduleWriter.h"
 #include "planning/scheduled/ScheduledBaselines.h"
 #include "planning/scheduled/ScheduledPlanner.h"
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 #include "tools/driver/BaselineTables.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

@@ -8,7 +8,7 @@
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemWriter.h"
 #include "passes/PlanShapes.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

@@ -8,7 +8,7 @@
 #include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/MeasuredCosts.h"

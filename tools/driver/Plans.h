@@ -5,7 +5,7 @@
 #define RONDO_TOOLS_DRIVER_PLANS_H
 
 #include "lowering/Lowering.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 #include "tools/driver/ModuleFile.h"
 
 #include <optional>

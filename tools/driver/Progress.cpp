@@ -3,7 +3,7 @@
 
 #include "tools/driver/Progress.h"
 
-#include "schedule/Objective.h"
+#include "schedule/simulate/Objective.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Format.h"

@@ -4,7 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_PROGRESS_H
 #define RONDO_TOOLS_DRIVER_PROGRESS_H
 
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 
 #include <chrono>
 #include <condition_variable>

@@ -4,7 +4,7 @@
 #include "tools/driver/Report.h"
 
 #include "formats/json/Value.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 #include "tools/driver/Commands.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -4,8 +4,8 @@
 #ifndef RONDO_TOOLS_DRIVER_SCHEDULEFILES_H
 #define RONDO_TOOLS_DRIVER_SCHEDULEFILES_H
 
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 //===- Search.cpp - rondo search ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/Files.h"

@@ -3,9 +3,9 @@
 
 #include "tools/driver/SearchCurve.h"
 
-#include "schedule/MemoryCurve.h"
-#include "schedule/Objective.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/search/MemoryCurve.h"
+#include "schedule/simulate/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"

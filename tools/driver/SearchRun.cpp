@@ -3,7 +3,7 @@
 
 #include "tools/driver/SearchRun.h"
 
-#include "schedule/Objective.h"
+#include "schedule/simulate/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"

@@ -6,7 +6,7 @@
 
 #include "formats/json/ScheduleWriter.h"
 #include "planning/FittingSearch.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 #include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/Progress.h"

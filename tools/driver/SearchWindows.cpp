@@ -4,9 +4,9 @@
 #include "tools/driver/SearchWindows.h"
 
 #include "dialect/Nearest.h"
-#include "schedule/Iterations.h"
-#include "schedule/search/CutAgain.h"
 #include "schedule/search/WindowJudge.h"
+#include "schedule/transforms/CutAgain.h"
+#include "schedule/transforms/Iterations.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"

@@ -5,8 +5,8 @@
 #define RONDO_TOOLS_DRIVER_SEARCHEDMODULE_H
 
 #include "lowering/Lowering.h"
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <optional>
 #include <string>

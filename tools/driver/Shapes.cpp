@@ -6,7 +6,7 @@
 #include "dialect/Nearest.h"
 #include "passes/Passes.h"
 #include "passes/PlanShapes.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"

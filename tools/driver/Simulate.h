@@ -5,7 +5,7 @@
 #define RONDO_TOOLS_DRIVER_SIMULATE_H
 
 #include "formats/curves/Curve.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 #include "tools/driver/Comparison.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Shapes.h"

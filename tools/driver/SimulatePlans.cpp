@@ -6,7 +6,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "planning/PlanArenas.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"

@@ -1,7 +1,7 @@
 //===- SimulateProblems.cpp - Times schedules of rondo-problem/1 ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"

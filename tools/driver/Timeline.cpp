@@ -3,7 +3,7 @@
 
 #include "tools/driver/Timeline.h"
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 #include "tools/driver/Report.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/PlanFigures.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

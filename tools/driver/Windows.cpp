@@ -3,7 +3,7 @@
 
 #include "tools/driver/Windows.h"
 
-#include "schedule/Iterations.h"
+#include "schedule/transforms/Iterations.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"

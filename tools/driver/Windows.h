@@ -5,7 +5,7 @@
 #define RONDO_TOOLS_DRIVER_WINDOWS_H
 
 #include "dialect/Pipe.h"
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 #include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"
 

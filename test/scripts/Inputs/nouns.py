@@ -4,7 +4,7 @@
     nouns.py ROOT
 
 Nouns are the literal second arguments of countOf() and nounFor(), and the forms
-of numbers in schedule/Faults.def, such as {found:byte}.
+of numbers in schedule/model/Faults.def, such as {found:byte}.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ def arguments(text, begin):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    used = set(FORM.findall((root / "schedule/Faults.def").read_text()))
+    used = set(FORM.findall((root / "schedule/model/Faults.def").read_text()))
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in {".cpp", ".h"}:

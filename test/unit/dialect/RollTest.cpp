@@ -9,7 +9,7 @@
 #include "dialect/Roll.h"
 
 #include "FamilyOrders.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include <gtest/gtest.h>
 

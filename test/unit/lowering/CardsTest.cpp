@@ -4,7 +4,7 @@
 #include "test/unit/lowering/Fixture.h"
 
 #include "lowering/Communication.h"
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include "gtest/gtest.h"
 

@@ -5,7 +5,7 @@
 
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
 
 #include "gtest/gtest.h"
 

@@ -8,8 +8,8 @@
 
 #include "Fixture.h"
 
-#include "schedule/BufferNumbers.h"
-#include "schedule/Simulator.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,11 @@
 #include "Fixture.h"
 
 #include "lowering/Lowering.h"
-#include "schedule/Family.h"
-#include "schedule/Iterations.h"
-#include "schedule/NormDelay.h"
-#include "schedule/Repeating.h"
-#include "schedule/VersionAnalysis.h"
+#include "schedule/families/Family.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/simulate/NormDelay.h"
+#include "schedule/simulate/VersionAnalysis.h"
+#include "schedule/transforms/Iterations.h"
 
 #include "gtest/gtest.h"
 

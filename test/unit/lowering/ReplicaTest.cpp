@@ -5,8 +5,8 @@
 
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
-#include "schedule/BufferNumbers.h"
-#include "schedule/Family.h"
+#include "schedule/families/Family.h"
+#include "schedule/model/BufferNumbers.h"
 
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 #include "lowering/ReferenceOrders.h"
-#include "schedule/EqualMicrobatches.h"
+#include "schedule/order/EqualMicrobatches.h"
 
 #include "gtest/gtest.h"
 

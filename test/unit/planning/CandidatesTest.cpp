@@ -3,8 +3,8 @@
 
 #include "planning/adaptive/CandidateTable.h"
 #include "planning/adaptive/MemoryLimit.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
 
 #include "gtest/gtest.h"
 

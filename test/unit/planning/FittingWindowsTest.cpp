@@ -3,7 +3,7 @@
 
 #include "planning/FittingWindows.h"
 
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 
 #include <gtest/gtest.h>
 

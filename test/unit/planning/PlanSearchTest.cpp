@@ -3,9 +3,9 @@
 
 #include "planning/PlanSearch.h"
 
-#include "schedule/Legality.h"
-#include "schedule/Partition.h"
 #include "schedule/families/Placement.h"
+#include "schedule/partition/Partition.h"
+#include "schedule/rules/Legality.h"
 
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 #include "planning/scheduled/ScheduledPlanner.h"
 #include "planning/scheduled/ScheduledBaselines.h"
 #include "planning/scheduled/ScheduledBound.h"
-#include "schedule/Legality.h"
+#include "schedule/rules/Legality.h"
 #include "test/unit/planning/ChainExamples.h"
 
 #include "gtest/gtest.h"

@@ -4,9 +4,9 @@
 #include "planning/ShardedSearch.h"
 #include "test/unit/schedule/ShardedChain.h"
 
-#include "schedule/Objective.h"
-#include "schedule/ShardedBound.h"
-#include "schedule/Units.h"
+#include "schedule/bounds/ShardedBound.h"
+#include "schedule/families/Units.h"
+#include "schedule/simulate/Objective.h"
 
 #include <limits>
 

@@ -3,8 +3,8 @@
 
 #include "planning/chain/DeviceOrder.h"
 #include "planning/chain/MinMaxProgram.h"
-#include "schedule/Family.h"
-#include "schedule/Simulator.h"
+#include "schedule/families/Family.h"
+#include "schedule/simulate/Simulator.h"
 #include "test/unit/planning/ChainExamples.h"
 
 #include "gtest/gtest.h"

@@ -4,8 +4,8 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
 #include "schedule/search/Beats.h"
+#include "schedule/simulate/Objective.h"
 
 #include <numeric>
 

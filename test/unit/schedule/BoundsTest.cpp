@@ -3,10 +3,10 @@
 
 #include "Examples.h"
 
-#include "schedule/Bounds.h"
-#include "schedule/Search.h"
+#include "schedule/bounds/Bounds.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
+#include "schedule/search/Search.h"
 
 #include <algorithm>
 #include <limits>

@@ -6,9 +6,9 @@
 #include "RandomProblem.h"
 #include "SteppedRun.h"
 
-#include "schedule/CollectiveTime.h"
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/model/CollectiveTime.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Objective.h"
 
 using namespace rondo;
 using namespace rondo::test;

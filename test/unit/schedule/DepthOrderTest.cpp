@@ -4,8 +4,8 @@
 #include "schedule/search/DepthOrder.h"
 #include "RandomProblem.h"
 #include "WindowExamples.h"
-#include "schedule/WindowSearch.h"
-#include "schedule/search/CutAgain.h"
+#include "schedule/search/WindowSearch.h"
+#include "schedule/transforms/CutAgain.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -9,11 +9,11 @@
 
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
 #include "schedule/families/ListScheduler.h"
 #include "schedule/families/RankOrder.h"
 #include "schedule/families/ZbvRounds.h"
 #include "schedule/search/Dispatch.h"
+#include "schedule/simulate/Objective.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -4,8 +4,8 @@
 #include "Examples.h"
 #include "Exhaustive.h"
 
-#include "schedule/Bounds.h"
-#include "schedule/Search.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/search/Search.h"
 
 #include <limits>
 #include <random>

@@ -4,8 +4,8 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
 #define RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
 
 #include "gtest/gtest.h"
 

@@ -11,7 +11,7 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_EXHAUSTIVE_H
 #define RONDO_TEST_UNIT_SCHEDULE_EXHAUSTIVE_H
 
-#include "schedule/Problem.h"
+#include "schedule/model/Problem.h"
 
 #include <algorithm>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "Examples.h"
 #include "LoweredExample.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
 
 #include <set>
 

@@ -4,8 +4,8 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_GATHERSTEXT_H
 #define RONDO_TEST_UNIT_SCHEDULE_GATHERSTEXT_H
 
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <string>
 

@@ -3,12 +3,12 @@
 
 #include "Examples.h"
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Search.h"
-#include "schedule/Shortfall.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/families/Family.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/Search.h"
 
 #include <random>
 

@@ -4,8 +4,8 @@
 #include "Examples.h"
 #include "Exhaustive.h"
 
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Objective.h"
 
 #include <random>
 

@@ -4,9 +4,9 @@
 #include "Examples.h"
 #include "Exhaustive.h"
 
-#include "schedule/MemoryCurve.h"
-#include "schedule/Objective.h"
-#include "schedule/Shortfall.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/search/MemoryCurve.h"
+#include "schedule/simulate/Objective.h"
 
 #include <random>
 

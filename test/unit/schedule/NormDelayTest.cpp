@@ -3,7 +3,7 @@
 
 #include "WindowExamples.h"
 
-#include "schedule/NormDelay.h"
+#include "schedule/simulate/NormDelay.h"
 
 #include "gtest/gtest.h"
 

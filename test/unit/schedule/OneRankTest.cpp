@@ -5,9 +5,9 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
-#include "schedule/Search.h"
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/RankLabels.h"
+#include "schedule/search/Search.h"
 
 #include <limits>
 

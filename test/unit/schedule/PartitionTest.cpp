@@ -3,7 +3,7 @@
 
 #include "Examples.h"
 
-#include "schedule/Partition.h"
+#include "schedule/partition/Partition.h"
 
 #include <random>
 

@@ -4,7 +4,7 @@
 #include "GathersText.h"
 #include "ShardedChain.h"
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -5,12 +5,12 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/CheapestPath.h"
 #include "schedule/bounds/MatrixGame.h"
 #include "schedule/bounds/PricedPaths.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Objective.h"
 
 #include <limits>
 #include <numeric>

@@ -6,7 +6,7 @@
 
 #include "Examples.h"
 
-#include "schedule/Program.h"
+#include "schedule/program/Program.h"
 
 namespace rondo::test {
 

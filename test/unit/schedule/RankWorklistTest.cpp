@@ -1,7 +1,7 @@
 //===- RankWorklistTest.cpp - Ranks that a simulation goes on with --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/RankWorklist.h"
+#include "schedule/order/RankWorklist.h"
 
 #include "gtest/gtest.h"
 

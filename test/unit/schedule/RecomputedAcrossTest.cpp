@@ -1,12 +1,12 @@
 //===- RecomputedAcrossTest.cpp - R that begins with another stage's R ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Recomputed.h"
+#include "schedule/transforms/Recomputed.h"
 
 #include "WindowExamples.h"
-#include "schedule/Bounds.h"
-#include "schedule/Search.h"
-#include "schedule/SegmentedRecomputation.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/search/Search.h"
+#include "schedule/transforms/SegmentedRecomputation.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -3,10 +3,10 @@
 
 #include "WindowExamples.h"
 
-#include "schedule/DelayTable.h"
-#include "schedule/Iterations.h"
-#include "schedule/Repeating.h"
-#include "schedule/WaitBlocks.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/program/WaitBlocks.h"
+#include "schedule/simulate/DelayTable.h"
+#include "schedule/transforms/Iterations.h"
 
 #include <random>
 

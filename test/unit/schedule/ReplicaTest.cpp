@@ -3,11 +3,11 @@
 
 #include "RandomProblem.h"
 
-#include "schedule/Bounds.h"
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/Search.h"
-#include "schedule/Simulator.h"
+#include "schedule/bounds/Bounds.h"
+#include "schedule/families/Family.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/search/Search.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <gtest/gtest.h>
 

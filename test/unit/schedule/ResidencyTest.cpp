@@ -3,7 +3,7 @@
 
 #include "LoweredExample.h"
 
-#include "schedule/Residency.h"
+#include "schedule/order/Residency.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -3,7 +3,7 @@
 
 #include "Examples.h"
 
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 
 #include <algorithm>
 

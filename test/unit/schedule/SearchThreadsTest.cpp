@@ -5,11 +5,11 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/Bounds.h"
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/bounds/Bounds.h"
 #include "schedule/search/FamilyDrafts.h"
+#include "schedule/search/Search.h"
 #include "schedule/search/Workers.h"
+#include "schedule/simulate/Objective.h"
 
 #include <chrono>
 

@@ -3,8 +3,8 @@
 
 #include "ShardedChain.h"
 
-#include "schedule/Objective.h"
-#include "schedule/ShardedBound.h"
+#include "schedule/bounds/ShardedBound.h"
+#include "schedule/simulate/Objective.h"
 
 #include <algorithm>
 

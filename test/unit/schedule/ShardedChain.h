@@ -4,10 +4,10 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_SHARDEDCHAIN_H
 #define RONDO_TEST_UNIT_SCHEDULE_SHARDEDCHAIN_H
 
-#include "schedule/Family.h"
-#include "schedule/Legality.h"
-#include "schedule/PlaceGathers.h"
-#include "schedule/Shards.h"
+#include "schedule/families/Family.h"
+#include "schedule/gathers/PlaceGathers.h"
+#include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 
 #include <gtest/gtest.h>
 

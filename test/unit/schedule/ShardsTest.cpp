@@ -3,7 +3,7 @@
 
 #include "ShardedChain.h"
 
-#include "schedule/Simulator.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <random>
 

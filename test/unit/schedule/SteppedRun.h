@@ -9,8 +9,8 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_STEPPEDRUN_H
 #define RONDO_TEST_UNIT_SCHEDULE_STEPPEDRUN_H
 
-#include "schedule/Problem.h"
-#include "schedule/Schedule.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
 
 #include <algorithm>
 #include <map>

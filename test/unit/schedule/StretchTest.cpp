@@ -4,9 +4,9 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
+#include "schedule/simulate/Objective.h"
 
 using namespace rondo;
 using namespace rondo::test;

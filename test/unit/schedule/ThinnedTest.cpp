@@ -3,9 +3,9 @@
 
 #include "Examples.h"
 
-#include "schedule/Objective.h"
-#include "schedule/Search.h"
+#include "schedule/search/Search.h"
 #include "schedule/search/Thinned.h"
+#include "schedule/simulate/Objective.h"
 
 #include <random>
 

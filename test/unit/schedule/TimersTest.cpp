@@ -9,8 +9,8 @@
 
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/partial/Propagation.h"
+#include "schedule/simulate/Objective.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -3,8 +3,8 @@
 
 #include "ShardedChain.h"
 
-#include "schedule/Simulator.h"
-#include "schedule/Units.h"
+#include "schedule/families/Units.h"
+#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 

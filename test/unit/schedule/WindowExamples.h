@@ -5,8 +5,8 @@
 #define RONDO_TEST_UNIT_SCHEDULE_WINDOWEXAMPLES_H
 
 #include "Examples.h"
-#include "schedule/Iterations.h"
-#include "schedule/VersionAnalysis.h"
+#include "schedule/simulate/VersionAnalysis.h"
+#include "schedule/transforms/Iterations.h"
 
 namespace rondo::test {
 

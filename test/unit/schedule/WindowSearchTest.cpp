@@ -1,7 +1,7 @@
 //===- WindowSearchTest.cpp - Searches of overlapping iterations ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/WindowSearch.h"
+#include "schedule/search/WindowSearch.h"
 #include "RandomProblem.h"
 #include "WindowExamples.h"
 #include "schedule/search/DepthOrder.h"

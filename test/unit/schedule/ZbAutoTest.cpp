@@ -4,8 +4,8 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/Objective.h"
-#include "schedule/bounds/FlatProblem.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/simulate/Objective.h"
 
 using namespace rondo;
 using namespace rondo::test;

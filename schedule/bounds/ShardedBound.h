@@ -1,0 +1,48 @@
+//===- ShardedBound.h - What gathers and reductions take at least -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bounds of problems whose stages are sharded, beside those of Bounds.h, which
+// know whole state alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_SHARDEDBOUND_H
+#define RONDO_SCHEDULE_BOUNDS_SHARDEDBOUND_H
+
+#include "schedule/bounds/Bounds.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// What a rank moves at least in an iteration, in any order that keeps its cap.
+/// Each chunk is gathered before its first task and its gradients are reduced
+/// behind its last. While the rank's last chunk runs F of a micro-batch, the
+/// activations of all its chunks of that micro-batch are held, and what is not
+/// whole beside them then has been used before and is gathered again for its
+/// backward.
+struct LeastMoves {
+  int64_t gathers = 0, reductions = 0;
+  /// What they take on the rank's lane, one after another.
+  int64_t ns = 0;
+};
+/// By rank. O(homes^2).
+std::vector<LeastMoves> leastMoves(const Problem &problem);
+
+/// The same problem with whole state, whose orders are all that sharded state
+/// allows and more: while a task runs, its chunk is gathered, so the caps are
+/// lower by the smallest chunk of the rank where all are sharded.
+Problem withWholeStateAtMost(const Problem &problem);
+
+/// The best of Bounds.h for that, and of
+///  - G1: the moves of a rank, one after another (not of spans);
+///  - G2: a rank's work, behind the quickest way to it with gathers, and the
+///    reduction behind its last backward;
+///  - G3: the path of a micro-batch down and up, with gathers, its W and the
+///    reduction behind it (not of spans).
+/// O(tasks).
+Bound shardedBound(const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_SHARDEDBOUND_H

@@ -1,0 +1,112 @@
+//===- Shortfall.cpp - Memory that every schedule needs -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/bounds/Shortfall.h"
+
+#include "schedule/partial/FlatProblem.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
+  std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    const int32_t rank = problem.rankOf(home);
+    least[rank] += problem.cost(home, ActionKind::Forward).acquireBytes;
+    // The backwards of a micro-batch run one after the other.
+    again[rank] = std::max(
+        again[rank], problem.cost(home, ActionKind::Recompute).acquireBytes);
+  }
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    least[rank] += again[rank];
+  return least;
+}
+
+std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
+  std::vector<int64_t> needed(problem.numRanks());
+  // What F has taken stays until R of the same home has taken its own.
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    int64_t &bytes = needed[problem.rankOf(home)];
+    bytes = std::max(
+        bytes, problem.cost(home, ActionKind::Forward).acquireBytes +
+                   problem.cost(home, ActionKind::Recompute).acquireBytes);
+  }
+  // Where micro-batches are dealt, a rank's homes may never hold the same one.
+  if (problem.homes.areDealt() || !isSingleEnded(problem))
+    return needed;
+  std::vector<int64_t> all(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    all[problem.rankOf(home)] +=
+        problem.cost(home, ActionKind::Forward).acquireBytes;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    needed[rank] = std::max(needed[rank], all[rank]);
+  return needed;
+}
+
+namespace {
+
+/// What a rank needs, and what it has.
+struct Need {
+  int64_t activations = 0, state = 0, has = 0;
+
+  int64_t missing() const { return activations + state - has; }
+};
+
+} // namespace
+
+/// Into how many parts a micro-batch of so many samples (0: not known) would
+/// have to be cut; 0 where no size helps. Activations are taken to be
+/// proportional to the size; which sizes divide the batch is not known here.
+static int64_t partsThatFit(const Need &need, int64_t samples) {
+  const int64_t room = need.has - need.state;
+  if (room <= 0)
+    return 0;
+  const int64_t parts = (need.activations + room - 1) / room;
+  return samples > 0 && parts > samples ? 0 : parts;
+}
+
+static Fault faultOf(int32_t rank, const Need &need, int64_t samples,
+                     int64_t others) {
+  const int64_t parts = partsThatFit(need, samples);
+  Fault fault = need.state == 0
+                    ? makeFault<FaultKind::ShortOfMemory>(parts, others)
+                    : makeFault<FaultKind::ShortOfDevice>(
+                          parts, others, need.state, need.activations);
+  fault.rank = rank;
+  fault.found = need.activations + need.state;
+  fault.allowed = need.has;
+  return fault;
+}
+
+std::optional<Fault> rondo::findShortfall(const Problem &problem) {
+  const std::vector<int64_t> least = neededActivationBytes(problem);
+  int32_t worst = -1;
+  Need needOfWorst;
+  int64_t numShort = 0;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    Need need{least[rank], 0, problem.memoryCaps[rank]};
+    if (need.has == noMemoryCap)
+      continue;
+    if (!problem.devices.empty()) {
+      need.state = problem.devices[rank].stateBytes;
+      need.has = problem.devices[rank].deviceBytes;
+    }
+    if (need.missing() <= 0)
+      continue;
+    ++numShort;
+    if (worst >= 0 && need.missing() <= needOfWorst.missing())
+      continue;
+    worst = rank;
+    needOfWorst = need;
+  }
+  if (worst < 0)
+    return std::nullopt;
+  return faultOf(worst, needOfWorst,
+                 problem.statesSamples ? problem.samples : 0, numShort - 1);
+}
+
+bool rondo::isShortfall(const Fault &fault) {
+  return fault.kind == FaultKind::ShortOfMemory ||
+         fault.kind == FaultKind::ShortOfDevice;
+}

@@ -1,0 +1,131 @@
+//===- Family.h - Rules that write schedules --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A family is one file under families/ and one row of the table in
+// Families.cpp. Help, docs, tests and search read that table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_FAMILIES_FAMILY_H
+#define RONDO_SCHEDULE_FAMILIES_FAMILY_H
+
+#include "schedule/gathers/ArenaLimits.h"
+#include "schedule/model/Fault.h"
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
+
+#include <limits>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rondo {
+
+using FamilyArguments = std::map<std::string, int64_t>;
+
+/// What `auto` stands for until a number is chosen for a problem.
+inline constexpr int64_t autoArgument = std::numeric_limits<int64_t>::min();
+
+/// A whole number that a family takes, such as kfkb's k.
+struct FamilyParameter {
+  const char *name;
+  int64_t minimum;
+  int64_t defaultValue;
+  const char *summary;
+  /// Whether it may be `auto`.
+  bool mayBeAuto = false;
+  /// It says what the plan must be like, not what the order is like; left out
+  /// of a choice's text at its default.
+  bool isOfPlan = false;
+  int64_t maximum = std::numeric_limits<int64_t>::max();
+};
+
+/// The fault says why a family does not apply.
+using FamilyResult = Result<Schedule>;
+
+struct Family {
+  /// The published name, lower case: "1f1b".
+  const char *name;
+  /// One phrase for the help.
+  const char *summary;
+  /// Where it was published.
+  const char *source;
+  std::vector<FamilyParameter> parameters;
+  /// Writes the order of every rank. The problem must have passed check(), and
+  /// every parameter must have at least its minimum. Never judges its own work.
+  FamilyResult (*generate)(const Problem &, const FamilyArguments &);
+  /// Arguments other than the defaults that are worth trying on a problem, the
+  /// most promising first; nullptr if there are none.
+  std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
+  /// The approximate number of steps, each taking a task's time, that
+  /// generate() needs beyond a few per task; nullptr if it needs no more.
+  int64_t (*extraSteps)(const Problem &) = nullptr;
+  /// Reads times along a chain of stages, and does not apply to other graphs.
+  /// Other families only order stages by number: any graph whose edges lead to
+  /// later stages can run an order that a chain can.
+  bool needsChain = false;
+  /// The policy (namedPolicies) of a family whose iterations overlap, for
+  /// problems that state none; nullptr: it drains the pipeline in each
+  /// iteration, and writes the order of one.
+  const char *policy = nullptr;
+  /// Puts numbers where arguments are `auto`: those that are best on a problem
+  /// that has passed check(), within its memory caps and the limits. nullptr:
+  /// no parameter may be `auto`.
+  Result<FamilyArguments> (*choose)(const Problem &, FamilyArguments,
+                                    const ArenaLimits &) = nullptr;
+
+  int64_t stepsBeyondTasks(const Problem &problem) const {
+    return extraSteps ? extraSteps(problem) : 0;
+  }
+};
+
+/// The table, in the order of the help.
+const std::vector<Family> &families();
+/// nullptr if there is no such family.
+const Family *findFamily(const std::string &name);
+
+/// A family with its arguments, written `kfkb:k=2`.
+struct FamilyChoice {
+  const Family *family = nullptr;
+  FamilyArguments arguments;
+
+  /// `kfkb:k=2`; just `1f1b` if it has no parameters.
+  std::string text() const;
+  bool hasAuto() const;
+};
+
+/// Fills in the defaults and checks names and minima. A fault names the known
+/// families or parameters.
+Result<FamilyChoice> chooseFamily(const std::string &name,
+                                  const FamilyArguments &arguments);
+/// Parses `name` or `name:key=value,key=value`.
+Result<FamilyChoice> parseFamily(const std::string &text);
+
+/// Every family that drains the pipeline, with its defaults, in the table's
+/// order.
+std::vector<FamilyChoice> allFamilies();
+/// Every family whose iterations overlap, likewise.
+std::vector<FamilyChoice> overlappedFamilies();
+
+/// The variants of all families, in the table's order.
+std::vector<FamilyChoice> familyVariants(const Problem &problem);
+
+/// The problem with the family's policy, where the family has one, the problem
+/// none, and iterations to overlap.
+Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
+
+/// The choice with numbers for what is `auto`; may simulate many orders.
+Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
+                                 const Problem &problem,
+                                 const ArenaLimits &arenas = {});
+
+/// Over several iterations, a family that drains the pipeline repeats its order
+/// of one. Where stages have several homes, ranks with the same stages get the
+/// same order; a fault where some ranks have only some stages in common.
+/// Chooses numbers for what is `auto`.
+FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_FAMILIES_FAMILY_H

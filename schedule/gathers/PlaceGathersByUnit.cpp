@@ -1,0 +1,175 @@
+//===- PlaceGathersByUnit.cpp - Gathers for units of micro-batches --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/gathers/PlaceGathers.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+using namespace rondo;
+
+namespace {
+
+/// Tasks of a rank for which a chunk is whole, from one position of its order
+/// to another.
+struct Phase {
+  int32_t home = 0;
+  bool isForward = false;
+  int64_t first = 0, last = 0;
+  /// Where it is gathered: before the action there.
+  int64_t gathered = 0;
+};
+
+class UnitPlacer {
+public:
+  UnitPlacer(const Problem &problem, const Schedule &schedule, int64_t unit)
+      : problem(problem), schedule(schedule), unit(unit),
+        numbers(size_t(problem.numHomes()) * 3, 0) {}
+
+  Schedule run() {
+    result.reserve(schedule.numActions());
+    for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+      writeRank(schedule.rank(r));
+      result.endRank();
+    }
+    result.linkOrders = schedule.linkOrders;
+    return std::move(result);
+  }
+
+private:
+  bool isTaskOfSharded(Action action) const {
+    return action.isTask() && problem.homes[action.subject].isSharded();
+  }
+  std::vector<Phase> phasesOf(ActionRange order) const;
+  std::vector<Phase> merged(const std::vector<Phase> &phases,
+                            ActionRange order) const;
+  std::vector<std::pair<int64_t, int32_t>>
+  reductionsOf(ActionRange order) const;
+  void writeRank(ActionRange order);
+  void emit(ActionKind kind, int32_t home) {
+    int64_t &number = numbers[home * 3 + static_cast<int>(kind) -
+                              static_cast<int>(ActionKind::Unshard)];
+    result.append(Action(kind, home, number++));
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const int64_t unit;
+  /// [home * 3 + kind]: the next number of each.
+  std::vector<int64_t> numbers;
+  Schedule result;
+};
+
+/// The home that runs the next F, I or B from a position on; -1: none does.
+int64_t nextHome(ActionRange order, int64_t from) {
+  for (int64_t i = from; i < order.size(); ++i)
+    if (order[i].isTask() && (order[i].kind() == ActionKind::Forward ||
+                              (order[i].traits().makes & inputGradDone)))
+      return order[i].subject;
+  return -1;
+}
+
+} // namespace
+
+/// The Fs of a home in a unit, and what follows them, by their beginnings.
+std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
+  // Home, unit, not F.
+  std::map<std::tuple<int32_t, int64_t, bool>, size_t> known;
+  std::vector<Phase> phases;
+  for (int64_t i = 0; i < order.size(); ++i) {
+    if (!isTaskOfSharded(order[i]))
+      continue;
+    const auto home = static_cast<int32_t>(order[i].subject);
+    const bool isForward = order[i].kind() == ActionKind::Forward,
+               isOne = problem.shardedState(home) != ShardedState::Weights;
+    auto [place, isNew] = known.insert(
+        {isOne ? std::tuple(home, int64_t(0), false)
+               : std::tuple(home, int64_t(order[i].index) / unit, !isForward),
+         phases.size()});
+    if (isNew)
+      phases.push_back({home, isForward, i, i});
+    phases[place->second].last = i;
+  }
+  return phases;
+}
+
+/// Phases that share a gather become one; each is gathered one phase ahead.
+std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
+                                      ActionRange order) const {
+  std::vector<Phase> result;
+  // By home, into `result`.
+  std::map<int32_t, size_t> latest;
+  int64_t ahead = phases.empty() ? 0 : phases.front().first;
+  for (Phase phase : phases) {
+    phase.gathered = std::exchange(ahead, phase.first);
+    auto before = latest.find(phase.home);
+    if (before != latest.end()) {
+      Phase &earlier = result[before->second];
+      const bool follows = earlier.isForward && !phase.isForward &&
+                           nextHome(order, earlier.last + 1) == phase.home;
+      phase.gathered = std::max(phase.gathered, earlier.last + 1);
+      // Gathered again as soon as it is freed, it stays.
+      if (follows || phase.gathered == earlier.last + 1) {
+        earlier.last = std::max(earlier.last, phase.last);
+        earlier.isForward = phase.isForward;
+        continue;
+      }
+    }
+    latest[phase.home] = result.size();
+    result.push_back(phase);
+  }
+  return result;
+}
+
+/// Behind which actions gradients are reduced, of which homes.
+std::vector<std::pair<int64_t, int32_t>>
+UnitPlacer::reductionsOf(ActionRange order) const {
+  // Home and unit.
+  std::map<std::pair<int32_t, int64_t>, int64_t> last;
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (isTaskOfSharded(order[i]) &&
+        (order[i].traits().makes & weightGradDone)) {
+      const auto home = static_cast<int32_t>(order[i].subject);
+      const bool isOnce = problem.shardedState(home) == ShardedState::Optimizer;
+      last[{home, isOnce ? 0 : int64_t(order[i].index) / unit}] = i;
+    }
+  std::vector<std::pair<int64_t, int32_t>> result;
+  for (const auto &[key, position] : last)
+    result.push_back({position, key.first});
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void UnitPlacer::writeRank(ActionRange order) {
+  const std::vector<Phase> phases = merged(phasesOf(order), order);
+  const auto reductions = reductionsOf(order);
+  // In the order of their positions, of equals in that of the first tasks.
+  std::vector<std::pair<int64_t, int32_t>> gathers, frees;
+  for (const Phase &phase : phases) {
+    gathers.push_back({phase.gathered, phase.home});
+    frees.push_back({phase.last, phase.home});
+  }
+  auto isEarlier = [](const auto &a, const auto &b) {
+    return a.first < b.first;
+  };
+  std::stable_sort(gathers.begin(), gathers.end(), isEarlier);
+  std::stable_sort(frees.begin(), frees.end(), isEarlier);
+  auto gather = gathers.begin(), freed = frees.begin();
+  auto reduced = reductions.begin();
+  for (int64_t i = 0; i < order.size(); ++i) {
+    for (; gather != gathers.end() && gather->first == i; ++gather)
+      emit(ActionKind::Unshard, gather->second);
+    result.append(order[i]);
+    for (; freed != frees.end() && freed->first == i; ++freed)
+      emit(ActionKind::Reshard, freed->second);
+    for (; reduced != reductions.end() && reduced->first == i; ++reduced)
+      emit(ActionKind::ReduceGrad, reduced->second);
+  }
+}
+
+Schedule rondo::placeGathersByUnit(const Problem &problem,
+                                   const Schedule &schedule, int64_t unit) {
+  return UnitPlacer(problem, schedule, unit).run();
+}

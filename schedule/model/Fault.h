@@ -1,0 +1,197 @@
+//===- Fault.h - What is wrong, as data -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the core fails: a check returns a fault or nothing, all else a Result, a
+// value or a fault that says why there is none. Faults are figures, names and
+// places; describe() alone makes sentences of them, from Faults.def. Above the
+// core, failures are MLIR's: FailureOr, and diagnostics with a location.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_MODEL_FAULT_H
+#define RONDO_SCHEDULE_MODEL_FAULT_H
+
+#include "schedule/model/Waits.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace rondo {
+
+struct Problem;
+
+/// The rules of schedules (S1 to S9) and programs (L1 to L6).
+enum class Rule : uint8_t {
+  None,         // a fault that breaks no rule, such as a family's
+  Completeness, // S1
+  Placement,    // S2
+  Dependence,   // S3
+  Deadlock,     // S4
+  Memory,       // S5
+  LinkOrder,    // S6
+  Accumulation, // S7
+  Versions,     // S8: every task reads a version that its stage has made, no
+                //     older than the stage allows
+  Gathers,      // S9: sharded state is gathered before it is read, freed once,
+                //     and reduced once, alike on all ranks of a group
+  Channels,     // L1: n-th send and n-th receive of each channel name one
+                //     message; what a task needs from another rank is sent once
+  WaitCycle,    // L2: the program runs to its end under the channel model, also
+                //     where collectives start when they are awaited
+  Buffers,      // L3: written before read, freed once, never two owners at once
+  Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
+                //     which fits the cap; staging is as large as needed
+  Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
+         //     those of the schedule, in its order; each collective is issued
+         //     and awaited once, behind the gradients that it reads, and each
+         //     stage steps once, behind its gradients and their collectives;
+         //     without collectives steps may be absent altogether; what
+         //     training needs is there
+  Residency, // L6: the program also runs to its end with as many sends,
+             //     receives and collectives of a rank in flight as its target
+             //     allows
+};
+inline constexpr int numRules = static_cast<int>(Rule::Residency) + 1;
+
+/// "S1" ... "L6": what messages and docs/schedule-rules.md cite; empty for
+/// Rule::None.
+const char *ruleId(Rule rule);
+/// The rule's name in verdicts of `rondo verify --json`: "completeness" (also
+/// for S2), "dependence", "deadlock", "memory", "link-order". No verdict holds
+/// the others.
+const char *ruleName(Rule rule);
+
+/// Which sentence a fault is told by; see Faults.def.
+enum class FaultKind : uint8_t {
+#define FAULT(kind, text) kind,
+#include "schedule/model/Faults.def"
+};
+
+/// By FaultKind.
+inline constexpr const char *faultSentences[] = {
+#define FAULT(kind, text) text,
+#include "schedule/model/Faults.def"
+};
+inline constexpr int numFaultKinds =
+    sizeof(faultSentences) / sizeof(faultSentences[0]);
+
+/// How many parts the sentence of a kind has places for.
+constexpr size_t numParts(FaultKind kind) {
+  size_t parts = 0;
+  for (const char *c = faultSentences[static_cast<int>(kind)]; *c; ++c)
+    if (*c == '{' && c[1] >= '0' && c[1] <= '9')
+      parts = std::max<size_t>(parts, c[1] - '0' + 1);
+  return parts;
+}
+
+/// A buffer by its number (BufferNumbers.h), of a micro-batch where it is for
+/// one; below 0: nothing.
+struct BufferName {
+  int32_t buffer = -1;
+  int64_t microbatch = 0;
+};
+
+/// A slot by its number in its pool.
+struct SlotName {
+  int32_t pool = 0;
+  int64_t slot = 0;
+};
+
+/// What else a sentence names: a figure, a name, such as that of a family,
+/// or a thing of the problem. No sentence.
+using FaultPart =
+    std::variant<int64_t, std::string, Action, BufferName, SlotName>;
+
+/// What is wrong, with what and where. Which fields a kind fills follows from
+/// its sentence.
+struct Fault {
+  FaultKind kind{};
+  Rule rule = Rule::None;
+  /// The rank that it is about, -1 where it is about none.
+  int32_t rank = -1;
+  /// In the rank's order, or in the order of the link from `rank` to
+  /// `otherRank`; -1 if there is nothing.
+  int64_t position = -1;
+  Action action;
+  /// The conflicting operation: the earlier twin, the needed task, ...
+  int32_t otherRank = -1;
+  int64_t otherPosition = -1;
+  Action other;
+  /// What there is, and what there may be: mostly bytes.
+  int64_t found = 0, allowed = 0;
+  /// Of ranks, each waiting for the next.
+  std::vector<Wait> cycle;
+  /// The {0}, {1}, ... of the sentence.
+  std::vector<FaultPart> parts;
+};
+
+template <typename Part> FaultPart toFaultPart(const Part &part) {
+  if constexpr (std::is_integral_v<Part>)
+    return static_cast<int64_t>(part);
+  else if constexpr (std::is_convertible_v<Part, const char *>)
+    return std::string(part);
+  else
+    return part;
+}
+
+/// A fault with all parts of its sentence.
+template <FaultKind kind, typename... Parts>
+Fault makeFault(const Parts &...parts) {
+  static_assert(sizeof...(Parts) == numParts(kind),
+                "a part for each place of the sentence");
+  Fault fault;
+  fault.kind = kind;
+  if constexpr (sizeof...(Parts) > 0) {
+    fault.parts.reserve(sizeof...(Parts));
+    (fault.parts.push_back(toFaultPart(parts)), ...);
+  }
+  return fault;
+}
+
+/// A broken rule.
+template <FaultKind kind, typename... Parts>
+Fault makeRuleFault(Rule rule, const Parts &...parts) {
+  Fault fault = makeFault<kind>(parts...);
+  fault.rule = rule;
+  return fault;
+}
+
+/// A rule that an action breaks.
+template <FaultKind kind, typename... Parts>
+Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
+                  const Parts &...parts) {
+  Fault fault = makeRuleFault<kind>(rule, parts...);
+  fault.rank = rank;
+  fault.position = position;
+  fault.action = action;
+  return fault;
+}
+
+/// One sentence with numbers, lower case, no final period, the id of a broken
+/// rule in brackets at its end. `problem` is the one that was checked; without
+/// it messages and buffers are named by their numbers.
+std::string describe(const Fault &fault, const Problem &problem);
+std::string describe(const Fault &fault);
+/// As describe(), but only the figures: callers add the problem's name and what
+/// would help.
+std::string describeBriefly(const Fault &fault);
+
+/// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.
+std::string actionName(Action action);
+/// Its subject is a home of the problem; the name has the home's stage.
+std::string actionName(Action action, const Problem &problem);
+/// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
+std::string programActionName(Action action, const Problem &);
+/// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
+std::string describeCycle(const std::vector<Wait> &cycle);
+
+/// A value, or why there is none.
+template <typename T> using Result = std::variant<T, Fault>;
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_MODEL_FAULT_H

@@ -1,0 +1,320 @@
+//===- FaultText.cpp - Faults in words ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "kinds/Counts.h"
+#include "schedule/model/BufferNumbers.h"
+#include "schedule/model/Fault.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+struct RuleText {
+  const char *id, *name;
+};
+/// By Rule.
+constexpr RuleText ruleTexts[] = {
+    {"", ""},
+    {"S1", "completeness"},
+    {"S2", "completeness"},
+    {"S3", "dependence"},
+    {"S4", "deadlock"},
+    {"S5", "memory"},
+    {"S6", "link-order"},
+    {"S7", "accumulation"},
+    {"S8", "versions"},
+    {"S9", "gathers"},
+    {"L1", "channels"},
+    {"L2", "wait-cycle"},
+    {"L3", "buffers"},
+    {"L4", "arena"},
+    {"L5", "tasks"},
+    {"L6", "residency"},
+};
+static_assert(sizeof(ruleTexts) / sizeof(ruleTexts[0]) == numRules,
+              "every rule has a row");
+
+std::string text(int64_t n) { return std::to_string(n); }
+
+std::string place(int32_t rank, int64_t position) {
+  return "at position " + text(position) + " of rank " + text(rank);
+}
+
+/// Tells one fault; see Faults.def.
+class Teller {
+public:
+  Teller(const Fault &fault, const Problem *problem, bool isBrief = false)
+      : fault(fault), problem(problem), isBrief(isBrief) {}
+
+  std::string tell() const {
+    return tell(faultSentences[static_cast<int>(fault.kind)]);
+  }
+
+private:
+  std::string tell(const std::string &sentence) const;
+  FaultPart valueOf(const std::string &name) const;
+  DeviceMemory memory() const;
+  std::string cycle(const std::string &name) const;
+
+  std::string textOf(const FaultPart &part, const std::string &form) const {
+    return std::visit([&](const auto &value) { return say(value, form); },
+                      part);
+  }
+  std::string say(int64_t number, const std::string &form) const;
+  std::string say(const std::string &word, const std::string &) const {
+    return word;
+  }
+  std::string say(Action action, const std::string &form) const;
+  std::string say(BufferName name, const std::string &) const;
+  std::string say(SlotName name, const std::string &) const {
+    return "slot " + text(name.slot) + " of pool " + text(name.pool);
+  }
+  std::string nameOf(Action action) const;
+  std::string stageOf(int64_t home) const {
+    return text(problem && home < problem->numHomes()
+                    ? problem->homes[static_cast<int32_t>(home)].stage
+                    : home);
+  }
+
+  const Fault &fault;
+  const Problem *problem;
+  const bool isBrief;
+};
+
+std::string Teller::tell(const std::string &sentence) const {
+  std::string said;
+  for (size_t i = 0; i < sentence.size(); ++i) {
+    if (sentence[i] == '[') {
+      const size_t space = sentence.find(' ', i), end = sentence.find(']', i);
+      const FaultPart value = valueOf(sentence.substr(i + 1, space - i - 1));
+      if (std::get<int64_t>(value) != 0)
+        said += tell(sentence.substr(space + 1, end - space - 1));
+      i = end;
+      continue;
+    }
+    if (sentence[i] != '{') {
+      said += sentence[i];
+      continue;
+    }
+    const size_t end = sentence.find('}', i);
+    const std::string inside = sentence.substr(i + 1, end - i - 1);
+    i = end;
+    if (inside == "brief") {
+      if (isBrief)
+        break;
+      continue;
+    }
+    const size_t colon = std::min(inside.find(':'), inside.size());
+    said += textOf(valueOf(inside.substr(0, colon)),
+                   inside.substr(std::min(colon + 1, inside.size())));
+  }
+  return said;
+}
+
+FaultPart Teller::valueOf(const std::string &name) const {
+  if (name[0] >= '0' && name[0] <= '9')
+    return fault.parts.at(name[0] - '0');
+  if (name == "action")
+    return fault.action;
+  if (name == "other")
+    return fault.other;
+  if (name == "place")
+    return place(fault.rank, fault.position);
+  if (name == "otherPlace")
+    return place(fault.otherRank, fault.otherPosition);
+  if (name == "link")
+    return fault.rank < 0
+               ? "the default link"
+               : "link " + text(fault.rank) + ">" + text(fault.otherRank);
+  if (name == "cycle" || name == "programCycle" || name == "launchCycle")
+    return cycle(name);
+  const DeviceMemory known = memory();
+  const std::pair<const char *, int64_t> figures[] = {
+      {"rank", fault.rank},
+      {"position", fault.position},
+      {"otherRank", fault.otherRank},
+      {"otherPosition", fault.otherPosition},
+      {"found", fault.found},
+      {"allowed", fault.allowed},
+      {"device", known.deviceBytes},
+      {"state", known.stateBytes},
+      {"held", known.stateBytes + fault.found},
+      {"excess", known.stateBytes + fault.found - known.deviceBytes},
+  };
+  for (const auto &[figure, value] : figures)
+    if (name == figure)
+      return value;
+  return "{" + name + "}";
+}
+
+/// Caps of activations are what state leaves of a device.
+DeviceMemory Teller::memory() const {
+  if (fault.rule == Rule::Memory && problem && !problem->devices.empty())
+    return problem->devices[fault.rank];
+  return {fault.allowed, 0};
+}
+
+std::string Teller::cycle(const std::string &name) const {
+  std::string said;
+  const bool ofProgram = name == "programCycle";
+  for (const Wait &wait : fault.cycle) {
+    Fault one = name == "launchCycle" || (ofProgram && wait.isBehind)
+                    ? makeFault<FaultKind::LaunchWaits>()
+                : ofProgram && wait.onRank == wait.rank
+                    ? makeFault<FaultKind::ProgramWaitsForItself>()
+                : ofProgram ? makeFault<FaultKind::ProgramWaits>()
+                : wait.isBehind
+                    ? makeFault<FaultKind::RankWaitsBehind>(wait.behind)
+                    : makeFault<FaultKind::RankWaits>();
+    one.rank = wait.rank;
+    one.action = wait.at;
+    one.otherRank = wait.onRank;
+    one.other = wait.needs;
+    said += (said.empty() ? "" : " -> ") + Teller(one, problem).tell();
+  }
+  return said;
+}
+
+std::string Teller::say(int64_t number, const std::string &form) const {
+  if (form.empty())
+    return text(number);
+  if (const size_t bar = form.find('|'); bar != std::string::npos)
+    return number == 1 ? form.substr(0, bar) : form.substr(bar + 1);
+  return countOf(number, form);
+}
+
+std::string Teller::nameOf(Action action) const {
+  if (problem)
+    return programActionName(action, *problem);
+  return action.isTask()
+             ? actionName(action)
+             : action.traits().keyword + (" " + text(action.subject));
+}
+
+std::string Teller::say(Action action, const std::string &form) const {
+  const ActionTraits &traits = action.traits();
+  if (form == "keyword")
+    return traits.keyword;
+  if (form == "stage")
+    return stageOf(action.subject);
+  if (form == "kind")
+    return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
+           " of stage " + stageOf(action.subject);
+  if (form.empty())
+    return nameOf(action);
+  switch (action.kind()) {
+  case ActionKind::Send:
+  case ActionKind::Recv: {
+    const std::string what =
+        action.kind() == ActionKind::Send ? "send " : "post the recv of ";
+    if (!problem)
+      return what + "edge " + text(action.subject);
+    const Edge &edge = problem->edges[action.subject];
+    return what +
+           actionName(Action(edge.producer, edge.from, action.index), *problem);
+  }
+  case ActionKind::AllReduce:
+    return "issue " + nameOf(action);
+  case ActionKind::Await:
+    return nameOf(action);
+  default:
+    return "run " + nameOf(action);
+  }
+}
+
+std::string Teller::say(BufferName name, const std::string &) const {
+  if (name.buffer < 0)
+    return "nothing";
+  const std::string microbatch = ", micro-batch " + text(name.microbatch);
+  if (!problem)
+    return "buffer " + text(name.buffer) + microbatch;
+  const BufferNumbers buffers(*problem);
+  const BufferNumbers::Buffer &buffer = buffers[name.buffer];
+  const BufferTraits &traits = traitsOf(buffer.kind);
+  std::string said =
+      std::string(traits.keyword) + " of stage " + stageOf(buffer.home);
+  if (buffer.isOneOfSeveral) {
+    const Edge &edge = problem->edges[buffer.edge];
+    said += edge.to == buffer.home ? " from stage " + stageOf(edge.from)
+                                   : " to stage " + stageOf(edge.to);
+  }
+  return traits.isState() ? said : said + microbatch;
+}
+
+std::string withRule(const Fault &fault, std::string said) {
+  if (fault.rule != Rule::None)
+    said += std::string(" [") + ruleId(fault.rule) + "]";
+  return said;
+}
+
+} // namespace
+
+const char *rondo::ruleId(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].id;
+}
+
+const char *rondo::ruleName(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].name;
+}
+
+std::string rondo::describe(const Fault &fault, const Problem &problem) {
+  return withRule(fault, Teller(fault, &problem).tell());
+}
+
+std::string rondo::describe(const Fault &fault) {
+  return withRule(fault, Teller(fault, nullptr).tell());
+}
+
+std::string rondo::describeBriefly(const Fault &fault) {
+  return withRule(fault, Teller(fault, nullptr, /*isBrief=*/true).tell());
+}
+
+std::string rondo::actionName(Action action) {
+  return text(action.subject) + action.traits().code + text(action.index) +
+         (action.count > 1 ? "x" + text(action.count) : "");
+}
+
+std::string rondo::actionName(Action action, const Problem &problem) {
+  if (action.subject < static_cast<uint64_t>(problem.numHomes()))
+    action.subject = problem.homes[action.subject].stage;
+  return actionName(action);
+}
+
+std::string rondo::describeCycle(const std::vector<Wait> &cycle) {
+  Fault fault = makeFault<FaultKind::Cycle>();
+  fault.cycle = cycle;
+  return describe(fault);
+}
+
+std::string rondo::programActionName(Action action, const Problem &problem) {
+  const std::string number = std::to_string(action.subject);
+  const ActionTraits &traits = action.traits();
+  if (traits.isTask())
+    return actionName(action, problem);
+  switch (traits.subject) {
+  case Subject::Edge: {
+    const bool isSend = action.kind() == ActionKind::Send;
+    if (action.subject >= problem.edges.size())
+      return std::string(traits.keyword) + " of edge " + number;
+    const Edge &edge = problem.edges[action.subject];
+    return std::string(traits.keyword) + " " +
+           actionName(Action(edge.producer, edge.from, action.index), problem) +
+           (isSend ? " to rank " : " from rank ") +
+           std::to_string(problem.rankOf(isSend ? edge.to : edge.from));
+  }
+  case Subject::Collective:
+    return std::string(traits.keyword) + " " + number;
+  case Subject::Home:
+    break;
+  }
+  return std::string(traits.keyword) +
+         (problem.iterations > 1 || traits.movesState()
+              ? " " + std::to_string(uint64_t(action.index))
+              : "") +
+         " of stage " +
+         (action.subject < static_cast<uint64_t>(problem.numHomes())
+              ? std::to_string(problem.homes[action.subject].stage)
+              : number);
+}

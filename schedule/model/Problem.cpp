@@ -1,0 +1,230 @@
+//===- Problem.cpp - What is to be scheduled --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/model/Problem.h"
+
+#include "kinds/Shares.h"
+#include "schedule/model/CollectiveTime.h"
+#include "schedule/model/EdgeTable.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+int64_t Link::occupancyNs(int64_t bytes) const {
+  if (bytesPerUs == 0)
+    return 0;
+  int64_t scaled = 1000 * bytes;
+  return scaled / bytesPerUs + (scaled % bytesPerUs != 0);
+}
+
+Link Problem::linkBetween(int32_t from, int32_t to) const {
+  auto it = links.find({from, to});
+  Link own = it == links.end() ? link : it->second;
+  const CardSides sides = cards.between(from, to);
+  for (const int32_t card : {sides.out, sides.in})
+    if (card >= 0 &&
+        (own.bytesPerUs == 0 || cards.bytesPerUs[card] < own.bytesPerUs))
+      own.bytesPerUs = cards.bytesPerUs[card];
+  return own;
+}
+
+void Problem::makeMessagesFree() {
+  link = {};
+  links.clear();
+  cards = {};
+}
+
+void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
+  std::vector<std::vector<int32_t>> inputs(numStages());
+  for (int32_t s = 1; s < numStages(); ++s)
+    inputs[s].push_back(s - 1);
+  makeGraph(inputs, outputBytes);
+}
+
+void Problem::makeGraph(const std::vector<std::vector<int32_t>> &inputs,
+                        const std::vector<int64_t> &outputBytes) {
+  edges.clear();
+  for (ActionKind producer : {ActionKind::Forward, ActionKind::InputGrad})
+    for (int32_t s = 0; s < numStages(); ++s)
+      for (int32_t input : inputs[s]) {
+        const bool isForward = producer == ActionKind::Forward;
+        addStageEdge(isForward ? input : s, isForward ? s : input, producer,
+                     outputBytes[input]);
+      }
+}
+
+void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
+                           int64_t bytes) {
+  const int32_t number = edges.empty() ? 0 : edges.back().stageEdge + 1;
+  for (const Home &a : homes.of(from))
+    for (const Home &b : homes.of(to))
+      if (const int32_t common = commonSamples(a, b); common && meet(a, b)) {
+        const int32_t first = std::max(a.firstSample, b.firstSample);
+        edges.push_back({homes.numberOf(from, a.replica),
+                         homes.numberOf(to, b.replica), producer,
+                         partBetween(bytes, first, first + common, samples),
+                         number});
+      }
+}
+
+std::vector<Done> Problem::nothingDoneYet() const {
+  std::vector<Done> done(size_t(numHomes()) * microbatches, nothingDone);
+  for (int32_t home = 0; home < numHomes(); ++home)
+    for (int64_t i = 0; homes[home].isDealt() && i < microbatches; ++i)
+      if (!homes[home].takes(i))
+        done[int64_t(home) * microbatches + i] = tasksDone;
+  return done;
+}
+
+bool Problem::isChain() const {
+  const int32_t stages = numStages();
+  if (homes.hasReplicas() || edges.size() != size_t(2) * (stages - 1))
+    return false;
+  for (int32_t s = 0; s + 1 < stages; ++s) {
+    const Edge &forward = edges[s], &backward = edges[stages - 1 + s];
+    if (forward.from != s || forward.to != s + 1 ||
+        forward.producer != ActionKind::Forward || backward.from != s + 1 ||
+        backward.to != s || backward.producer != ActionKind::InputGrad)
+      return false;
+  }
+  return true;
+}
+
+bool Problem::hasRecomputationAcross() const {
+  return std::find(recomputation.begin(), recomputation.end(),
+                   Recomputation::FromStage) != recomputation.end();
+}
+
+void Problem::addRecomputedEdges() {
+  const std::vector<Edge> before = edges;
+  int32_t of = -1;
+  for (const Edge &edge : before) {
+    if (edge.producer != ActionKind::Forward || !recomputesAcross(edge.to))
+      continue;
+    // Parts of a stage edge follow each other.
+    const bool isNext = edge.stageEdge != of;
+    of = edge.stageEdge;
+    Edge again = edge;
+    again.producer = ActionKind::Recompute;
+    again.stageEdge = edges.back().stageEdge + isNext;
+    edges.push_back(again);
+  }
+}
+
+void Problem::setCosts(int32_t stage, const CostRow &row) {
+  costs.resize(std::max<size_t>(costs.size(), numHomes() * numCostColumns));
+  for (const Home &home : homes.of(stage)) {
+    const int32_t number = homes.numberOf(stage, home.replica);
+    std::copy(row.begin(), row.end(), costs.begin() + number * numCostColumns);
+    if (home.samples == samples)
+      continue;
+    for (const ActionTraits &traits : actionTable.rows) {
+      // A step is for weights, which every home has.
+      if (!traits.isTask())
+        continue;
+      int64_t &ns = cost(number, traits.kind).ns;
+      ns = partOfUp(ns, home.samples, samples);
+    }
+    auto bytes = [&](int64_t all) {
+      return partBetween(all, home.firstSample, home.firstSample + home.samples,
+                         samples);
+    };
+    int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
+    Cost &again = cost(number, ActionKind::Recompute);
+    int64_t &frees = cost(number, ActionKind::InputGrad).releaseBytes;
+    takes = bytes(takes);
+    again.acquireBytes = bytes(again.acquireBytes);
+    int64_t held = takes + again.acquireBytes;
+    again.releaseBytes = std::min(held, bytes(again.releaseBytes));
+    held -= again.releaseBytes;
+    frees = std::min(held, bytes(frees));
+    cost(number, ActionKind::WeightGrad).releaseBytes = held - frees;
+    cost(number, ActionKind::Backward).releaseBytes = held;
+  }
+}
+
+void Problem::setRecomputation(int32_t stage, Recomputation how, int64_t ns,
+                               int64_t bytes, int64_t checkpointBytes) {
+  recomputation.resize(numHomes());
+  for (const Home &home : homes.of(stage)) {
+    const int32_t number = homes.numberOf(stage, home.replica);
+    recomputation[number] = how;
+    const int64_t end = home.firstSample + home.samples;
+    auto share = [&](int64_t all) {
+      return partBetween(all, home.firstSample, end, samples);
+    };
+    Cost &forward = cost(number, ActionKind::Forward);
+    const int64_t moved = std::min(forward.acquireBytes, share(bytes));
+    forward.acquireBytes += share(checkpointBytes) - moved;
+    cost(number, ActionKind::Recompute) = {partOfUp(ns, home.samples, samples),
+                                           moved, share(checkpointBytes)};
+  }
+}
+
+void Problem::setShards(int32_t stage, ShardedState how, int64_t weightBytes,
+                        int64_t gradientBytes) {
+  sharded.resize(numStages(), ShardedState::None);
+  sharded[stage] = how;
+  for (const Home &home : homes.of(stage)) {
+    const int32_t number = homes.numberOf(stage, home.replica);
+    if (!home.isSharded())
+      continue;
+    std::vector<int32_t> group;
+    for (int32_t piece = 0; piece < home.pieces; ++piece)
+      group.push_back(homes.groupOf(number) + piece);
+    cost(number,
+         ActionKind::Unshard) = {gatherOverHomesNs(*this, group, weightBytes),
+                                 weightBytes, 0, Lane::Collective};
+    cost(number, ActionKind::Reshard) = {0, 0, weightBytes};
+    cost(number, ActionKind::ReduceGrad) = {
+        gatherOverHomesNs(*this, group, gradientBytes), 0, gradientBytes,
+        Lane::Collective};
+  }
+}
+
+void Problem::setStageCost(int32_t stage, int64_t forwardNs,
+                           int64_t inputGradNs, int64_t weightGradNs,
+                           int64_t activationBytes,
+                           int64_t inputGradFreesBytes) {
+  // check() refuses figures below 0 and near the limit of 64 bits; no sum may
+  // overflow before it is asked.
+  auto within = [](int64_t figure) {
+    return std::clamp<int64_t>(figure, 0, maxSum - 1);
+  };
+  CostRow row{};
+  row[costColumn(ActionKind::Forward)] = {forwardNs, activationBytes, 0};
+  row[costColumn(ActionKind::InputGrad)] = {inputGradNs, 0,
+                                            inputGradFreesBytes};
+  row[costColumn(ActionKind::WeightGrad)] = {
+      weightGradNs, 0, within(activationBytes) - within(inputGradFreesBytes)};
+  row[costColumn(ActionKind::Backward)] = {
+      within(inputGradNs) + within(weightGradNs), 0, activationBytes};
+  setCosts(stage, row);
+}
+
+int64_t Problem::hostNs(const EdgeTable &table, int32_t home,
+                        ActionKind kind) const {
+  if (hosts.empty() || !traitsOf(kind).isTask() ||
+      (kind == ActionKind::Recompute && !recomputes(home)))
+    return 0;
+  const HostCosts &host = hosts[rankOf(home)];
+  int64_t ns = host.actionNs;
+  for (int32_t e : table.inputs(home, kind))
+    if (rankOf(edges[e].from) != rankOf(home))
+      ns += host.receiveNs + host.waitNs;
+  for (int32_t e : table.outputs(home, kind))
+    if (rankOf(edges[e].to) != rankOf(home))
+      ns += host.sendNs;
+  return ns;
+}
+
+void Problem::addHostCosts() {
+  if (hosts.empty())
+    return;
+  const EdgeTable table(*this);
+  for (int32_t home = 0; home < numHomes(); ++home)
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.isTask())
+        cost(home, traits.kind).ns += hostNs(table, home, traits.kind);
+}

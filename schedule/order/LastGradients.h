@@ -1,0 +1,41 @@
+//===- LastGradients.h - Where gradients are complete -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_ORDER_LASTGRADIENTS_H
+#define RONDO_SCHEDULE_ORDER_LASTGRADIENTS_H
+
+#include "schedule/model/Problem.h"
+#include "schedule/model/Schedule.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+/// Where the last W or B of each home and iteration stands in the order of a
+/// rank: what a step or a collective must come behind. O(actions + homes *
+/// iterations).
+class LastGradients {
+public:
+  LastGradients(const Problem &problem, ActionRange order)
+      : iterations(problem.iterations),
+        positions(size_t(problem.numHomes()) * iterations, -1) {
+    const int64_t each = problem.microbatchesEach();
+    for (int64_t i = 0; i < order.size(); ++i)
+      if (order[i].traits().makes & weightGradDone)
+        positions[order[i].subject * iterations + order[i].index / each] = i;
+  }
+
+  /// -1 where the order has none.
+  int64_t of(int64_t home, int64_t iteration) const {
+    return positions[home * iterations + iteration];
+  }
+
+private:
+  const int64_t iterations;
+  std::vector<int64_t> positions;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_ORDER_LASTGRADIENTS_H

@@ -1,0 +1,75 @@
+//===- CapOrder.cpp - Task order forced by a memory cap -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/partial/CapOrder.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// With more stages on a rank this would cost more time than the bounds gain.
+static constexpr int32_t mostPlaces = 8;
+
+CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
+    : places(int32_t(flat.stagesOf[rank].size())), all(flat.microbatches) {
+  const std::vector<int32_t> &stages = flat.stagesOf[rank];
+  const int64_t cap = flat.caps[rank];
+  auto takes = [&](int32_t place) { return flat.takes[stages[place]]; };
+  int64_t sum = 0;
+  for (int32_t s = 0; s < places; ++s)
+    sum += takes(s) * all;
+  if (sum <= cap || places > mostPlaces || !flat.isChain)
+    return;
+  later.resize(size_t(places) * places * all);
+  behind.resize(size_t(3) * places * places * all, all);
+
+  // When F of (other, j) starts, the stages before `other` hold everything that
+  // they have started from j on, since none of it has passed `other`.
+  for (int32_t s = 0; s < places; ++s)
+    for (int32_t other = s + 1; other < places; ++other) {
+      int32_t j = 0;
+      for (int32_t k = 0; k < all; ++k) {
+        auto held = [&] {
+          int64_t bytes = takes(other);
+          for (int32_t before = 0; before < other; ++before)
+            bytes +=
+                (std::max(started(s, k, before), j + 1) - j) * takes(before);
+          return bytes;
+        };
+        while (j < k && held() > cap)
+          ++j;
+        later[(size_t(s) * places + other) * all + k] = j;
+      }
+    }
+
+  // Everything started before F of (s, k) must have been given back, except for
+  // what the cap can hold. If that is impossible without a task, the task comes
+  // first.
+  auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
+    if (letter == 0)
+      return of > s && started(s, k, of) > j;
+    int64_t held = 0;
+    for (int32_t i = 0; i < places; ++i) {
+      const int32_t count = started(s, k, i);
+      int32_t inputGrads = i <= s ? k : count, weightGrads = inputGrads;
+      if (letter == 1 && i <= of)
+        inputGrads = weightGrads = std::min(inputGrads, j);
+      else if (letter == 2 && i == of)
+        weightGrads = std::min(weightGrads, j);
+      held += count * takes(i) - inputGrads * flat.inputGradFrees[stages[i]] -
+              weightGrads * flat.weightGradFrees[stages[i]];
+    }
+    return held > cap;
+  };
+  for (int letter : {0, 1, 2})
+    for (int32_t of = 0; of < places; ++of)
+      for (int32_t s = 0; s < places; ++s) {
+        int32_t k = 0;
+        for (int32_t j = 0; j < all; ++j) {
+          k = std::max(k, j + 1);
+          while (k < all && !isBehind(letter, of, j, s, k))
+            ++k;
+          behind[((size_t(letter) * places + of) * places + s) * all + j] = k;
+        }
+      }
+}

@@ -1,0 +1,311 @@
+//===- FlatProblem.cpp - A problem flattened for bounds and search --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/partial/FlatProblem.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+bool rondo::isSingleEnded(const Problem &problem) {
+  // Edges of F lead to later stages: from each, a path leads to one that feeds
+  // none. The same holds for I, seen from the ends.
+  const int32_t stages = problem.numHomes();
+  std::vector<bool> feeds(stages), isFed(stages);
+  for (const Edge &edge : problem.edges)
+    if (edge.producer == ActionKind::Forward)
+      feeds[edge.from] = true;
+    else if (edge.producer == ActionKind::InputGrad)
+      isFed[edge.to] = true;
+  int32_t ends = 0;
+  for (int32_t s = 0; s < stages; ++s) {
+    if (feeds[s] != isFed[s])
+      return false;
+    ends += !feeds[s];
+  }
+  return ends == 1;
+}
+
+static bool takesMemoryByForwardAlone(const Problem &problem) {
+  for (int32_t s = 0; s < problem.numHomes(); ++s)
+    for (ActionKind kind :
+         {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
+      if (problem.cost(s, kind).acquireBytes ||
+          problem.cost(s, ActionKind::Forward).releaseBytes)
+        return false;
+  return true;
+}
+
+void FlatProblem::setBackward(const Problem &problem, int32_t stage,
+                              BackwardCosts costs) {
+  const Cost &i = problem.cost(stage, ActionKind::InputGrad);
+  const Cost &w = problem.cost(stage, ActionKind::WeightGrad);
+  const Cost &b = problem.cost(stage, ActionKind::Backward);
+  int64_t inputGrad = i.ns, weightGrad = w.ns;
+  int64_t inputFrees = i.releaseBytes, weightFrees = w.releaseBytes;
+  if (costs == BackwardCosts::Fused) {
+    inputGrad = b.ns;
+    weightGrad = 0;
+    inputFrees = b.releaseBytes;
+    weightFrees = 0;
+  } else if (costs == BackwardCosts::Least) {
+    inputGrad = std::min(i.ns, b.ns);
+    weightGrad = std::max<int64_t>(0, std::min(i.ns + w.ns, b.ns) - inputGrad);
+    weightFrees =
+        std::max(inputFrees + weightFrees, b.releaseBytes) - inputFrees;
+  }
+  ns[1].push_back(inputGrad);
+  ns[2].push_back(weightGrad);
+  inputGradFrees.push_back(inputFrees);
+  weightGradFrees.push_back(weightFrees);
+}
+
+void FlatProblem::addRecomputation(const Problem &problem,
+                                   BackwardCosts costs) {
+  // By rank: the most that R takes beside what F holds.
+  std::vector<int64_t> most(ranks);
+  for (int32_t s = 0; s < stages; ++s) {
+    if (!problem.recomputes(s))
+      continue;
+    hasRecomputation = recomputes[s] = true;
+    const Cost &again = problem.cost(s, ActionKind::Recompute);
+    const int64_t kept = takes[s],
+                  after = kept + again.acquireBytes - again.releaseBytes;
+    if (costs == BackwardCosts::Least) {
+      // What is held at any time until the end of I, and until that of W.
+      takes[s] = std::min(kept, after);
+      weightGradFrees[s] = std::min(
+          takes[s], problem.cost(s, ActionKind::WeightGrad).releaseBytes);
+      inputGradFrees[s] = takes[s] - weightGradFrees[s];
+      continue;
+    }
+    ns[1][s] += again.ns;
+    if (costs == BackwardCosts::Split) {
+      takes[s] += again.acquireBytes;
+      inputGradFrees[s] += again.releaseBytes;
+      continue;
+    }
+    // Nothing comes between R and B.
+    inputGradFrees[s] = kept;
+    most[rankOf[s]] = std::max(most[rankOf[s]], again.acquireBytes);
+  }
+  for (int32_t r = 0; r < ranks; ++r)
+    if (caps[r] != noMemoryCap)
+      caps[r] = std::max<int64_t>(0, caps[r] - most[r]);
+}
+
+void FlatProblem::setMessages(const Problem &problem) {
+  std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
+  cards = problem.cards.count();
+  for (const Edge &edge : problem.edges) {
+    Message message;
+    message.from = edge.from;
+    message.to = edge.to;
+    message.letter = edge.producer == ActionKind::Forward ? 0 : 1;
+    const std::pair ends(rankOf[edge.from], rankOf[edge.to]);
+    if (ends.first != ends.second) {
+      const Link link = problem.linkBetween(ends.first, ends.second);
+      const auto [number, isNew] = numbers.insert({ends, links});
+      if (isNew) {
+        ++links;
+        endsOf.push_back(ends);
+        sidesOf.push_back(problem.cards.between(ends.first, ends.second));
+      }
+      message.link = number->second;
+      message.occupancyNs = link.occupancyNs(edge.bytes);
+      message.latencyNs = link.latencyNs;
+      hasSerialLinks |= message.occupancyNs > 0;
+    }
+    messages.push_back(message);
+  }
+}
+
+void FlatProblem::listEdges() {
+  auto fill = [&](Lists &lists, int32_t Message::*stage) {
+    auto rowOf = [&](const Message &message) {
+      return taskAt(message.letter, message.*stage);
+    };
+    lists.begin.assign(size_t(2) * stages + 1, 0);
+    for (const Message &message : messages)
+      ++lists.begin[rowOf(message) + 1];
+    for (size_t i = 1; i < lists.begin.size(); ++i)
+      lists.begin[i] += lists.begin[i - 1];
+    lists.edges.resize(messages.size());
+    std::vector<int32_t> next = lists.begin;
+    for (size_t e = 0; e < messages.size(); ++e)
+      lists.edges[next[rowOf(messages[e])]++] = int32_t(e);
+  };
+  fill(in, &Message::to);
+  fill(out, &Message::from);
+}
+
+void FlatProblem::orderLinks() {
+  edgesOf.assign(links, {});
+  std::vector<int32_t> bursts(links);
+  for (int letter : {0, 1})
+    for (int32_t i = 0; i < stages; ++i)
+      for (int32_t e : outputs(letter, letter == 0 ? i : stages - 1 - i)) {
+        Message &message = messages[e];
+        if (message.link < 0)
+          continue;
+        std::vector<int32_t> &edges = edgesOf[message.link];
+        if (!edges.empty() && messages[edges.back()].letter == letter &&
+            messages[edges.back()].from == message.from) {
+          message.previousInBurst = edges.back();
+          messages[edges.back()].nextInBurst = e;
+        } else {
+          ++bursts[message.link];
+        }
+        edges.push_back(e);
+      }
+  for (int32_t link = 0; link < links; ++link) {
+    bool isSerial = false;
+    for (int32_t e : edgesOf[link])
+      isSerial |= messages[e].occupancyNs > 0;
+    if (!isSerial || bursts[link] == 1)
+      continue;
+    hasContendedLinks = true;
+    hasLongBursts |= size_t(bursts[link]) < edgesOf[link].size();
+    for (int32_t e : edgesOf[link])
+      messages[e].isContended = true;
+  }
+}
+
+/// What can be reached from each task of a micro-batch.
+void FlatProblem::relate() {
+  reached.clear();
+  if (isChain || stages > mostRelated)
+    return;
+  const int64_t tasks = int64_t(2) * stages;
+  reached.assign(size_t(tasks * tasks), false);
+  std::vector<int64_t> waiting;
+  for (int64_t first = 0; first < tasks; ++first) {
+    waiting.assign(1, first);
+    auto reach = [&](int64_t task) {
+      if (reached[first * tasks + task])
+        return;
+      reached[first * tasks + task] = true;
+      waiting.push_back(task);
+    };
+    while (!waiting.empty()) {
+      const int letter = int(waiting.back() / stages);
+      const int32_t s = int32_t(waiting.back() % stages);
+      waiting.pop_back();
+      for (int32_t e : outputs(letter, s))
+        reach(taskAt(letter, messages[e].to));
+      if (letter == 0)
+        reach(taskAt(1, s));
+    }
+  }
+}
+
+bool FlatProblem::goesBefore(int32_t edge, int32_t other) const {
+  const Message &first = messages[edge], &second = messages[other];
+  return isChain ||
+         (first.letter == second.letter &&
+          (first.from == second.from || first.to == second.from)) ||
+         leadsTo(first.letter, first.to, second.letter, second.from);
+}
+
+/// The first start of a rank is the same in all schedules if nothing that leads
+/// to its first stage can wait: for another stage of a rank, or for another
+/// tower that serves another micro-batch first.
+void FlatProblem::setOffsets() {
+  // When F of each stage can start.
+  std::vector<int64_t> start(stages, 0);
+  std::vector<bool> seen(ranks, false);
+  bool allFirst = true;
+  offsetsAreExact = cards == 0;
+  for (int32_t s = 0; s < stages; ++s) {
+    for (int32_t e : inputs(0, s)) {
+      const Message &message = messages[e];
+      int64_t arrival =
+          start[message.from] + ns[0][message.from] + message.transferNs();
+      for (int32_t p = message.previousInBurst; p >= 0;
+           p = messages[p].previousInBurst)
+        arrival += messages[p].occupancyNs;
+      start[s] = std::max(start[s], arrival);
+    }
+    const EdgeRange own = inputs(0, s);
+    allFirst &= microbatches == 1 || own.end() - own.begin() <= 1;
+    const int32_t rank = rankOf[s];
+    if (!seen[rank]) {
+      endOffset[rank] = -start[s];
+      offsetsAreExact &= allFirst;
+    } else {
+      allFirst = false;
+      offsetsAreExact &= isChain;
+      endOffset[rank] = std::max(endOffset[rank], -start[s]);
+    }
+    seen[rank] = true;
+  }
+}
+
+std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
+                                           BackwardCosts costs) {
+  if (!takesMemoryByForwardAlone(problem) || problem.homes.areDealt() ||
+      problem.hasRecomputationAcross())
+    return std::nullopt;
+  FlatProblem flat;
+  flat.ranks = problem.numRanks();
+  flat.stages = problem.numHomes();
+  flat.microbatches = problem.microbatches;
+  flat.isChain = problem.isChain();
+  flat.isSingleEnded = rondo::isSingleEnded(problem);
+  flat.stagesOf.resize(flat.ranks);
+  flat.caps = problem.memoryCaps;
+  std::vector<int64_t> all(flat.ranks);
+  for (int32_t s = 0; s < flat.stages; ++s) {
+    const Cost &forward = problem.cost(s, ActionKind::Forward);
+    flat.rankOf.push_back(problem.rankOf(s));
+    flat.stagesOf[flat.rankOf[s]].push_back(s);
+    flat.ns[0].push_back(forward.ns);
+    flat.takes.push_back(forward.acquireBytes);
+    flat.setBackward(problem, s, costs);
+  }
+  flat.recomputes.resize(flat.stages);
+  flat.addRecomputation(problem, costs);
+  for (int32_t s = 0; s < flat.stages; ++s)
+    all[flat.rankOf[s]] += flat.takes[s] * flat.microbatches;
+  for (int32_t r = 0; r < flat.ranks; ++r)
+    flat.hasTightMemory |= all[r] > flat.caps[r];
+  flat.setMessages(problem);
+  flat.listEdges();
+  flat.orderLinks();
+  flat.relate();
+  flat.endOffset.assign(flat.ranks, 0);
+  if (problem.objective == Objective::Span)
+    flat.setOffsets();
+  return flat;
+}
+
+std::vector<int64_t> FlatProblem::startsInChain() const {
+  std::vector<int64_t> starts = {0};
+  auto transferNs = [&](int letter, int32_t stage) {
+    return messages[*outputs(letter, stage).begin()].transferNs();
+  };
+  for (int32_t s = 0; s + 1 < stages; ++s)
+    starts.push_back(starts.back() + ns[0][s] + transferNs(0, s));
+  starts.push_back(starts.back() + ns[0][stages - 1]);
+  for (int32_t s = stages - 1; s > 0; --s)
+    starts.push_back(starts.back() + ns[1][s] + transferNs(1, s));
+  return starts;
+}
+
+void FlatProblem::reverse() {
+  std::swap(ns[0], ns[1]);
+  for (Message &message : messages) {
+    std::swap(message.from, message.to);
+    message.letter = 1 - message.letter;
+    message.previousInBurst = message.nextInBurst = -1;
+    message.isContended = false;
+  }
+  for (auto &[from, to] : endsOf)
+    std::swap(from, to);
+  for (CardSides &sides : sidesOf)
+    std::swap(sides.out, sides.in);
+  hasContendedLinks = hasLongBursts = false;
+  listEdges();
+  orderLinks();
+  relate();
+}

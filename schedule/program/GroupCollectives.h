@@ -1,0 +1,57 @@
+//===- GroupCollectives.h - Collectives of sharded stages -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_PROGRAM_GROUPCOLLECTIVES_H
+#define RONDO_SCHEDULE_PROGRAM_GROUPCOLLECTIVES_H
+
+#include "schedule/program/Program.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace rondo {
+
+/// The collectives that gather and reduce the state of each group of a program.
+/// An unshard or reduce_grad names a home and its n-th time; it issues the n-th
+/// run of the group's collective.
+class GroupCollectives {
+public:
+  GroupCollectives(const Problem &problem, const Program &program) {
+    if (!problem.homes.areSharded())
+      return;
+    gathers.assign(problem.numHomes(), -1);
+    scatters.assign(problem.numHomes(), -1);
+    for (size_t c = 0; c < program.collectives.size(); ++c) {
+      const Collective &collective = program.collectives[c];
+      if (!movesState(collective.kind))
+        continue;
+      std::vector<int32_t> &numbers =
+          collective.kind == CollectiveKind::GatherWeights ? gathers : scatters;
+      for (int32_t home : collective.homes)
+        if (home >= 0 && home < problem.numHomes())
+          numbers[home] = static_cast<int32_t>(c);
+    }
+  }
+
+  /// The number of the collective that an action of a home, or of a collective,
+  /// issues or awaits; -1: none.
+  int64_t numberOf(Action action) const {
+    return action.kind() == ActionKind::Unshard      ? gatherOf(action.subject)
+           : action.kind() == ActionKind::ReduceGrad ? scatterOf(action.subject)
+                                                     : action.subject;
+  }
+  int32_t gatherOf(int32_t home) const {
+    return gathers.empty() ? -1 : gathers[home];
+  }
+  int32_t scatterOf(int32_t home) const {
+    return scatters.empty() ? -1 : scatters[home];
+  }
+
+private:
+  /// By home. Empty where no stage is sharded.
+  std::vector<int32_t> gathers, scatters;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_PROGRAM_GROUPCOLLECTIVES_H

@@ -1,0 +1,126 @@
+//===- ProgramCollectives.cpp - Collectives of a running program ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/program/ProgramExecution.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::program_execution;
+
+bool Execution::collective(int32_t r, RankState &rank, Action action) {
+  result.startNs[rank.position] = rank.clock;
+  launch(r, rank.position);
+  lanes[r].issued.push_back({collectiveOf(action), rank.position, rank.clock});
+  runCollectives(r);
+  return true;
+}
+
+Action Execution::issueOf(int32_t collective, int32_t rank) const {
+  const Action await = awaitOf(collective);
+  const Collective &desc = program.collectives[await.subject];
+  if (!movesState(desc.kind))
+    return Action(ActionKind::AllReduce, await.subject, await.index);
+  for (int32_t home : desc.homes)
+    if (problem.rankOf(home) == rank)
+      return Action(desc.kind == CollectiveKind::GatherWeights
+                        ? ActionKind::Unshard
+                        : ActionKind::ReduceGrad,
+                    home, await.index);
+  return await;
+}
+
+bool Execution::isIssued(int32_t collective, int32_t rank) const {
+  const std::vector<CollectiveLane::Issued> &issued = lanes[rank].issued;
+  return std::any_of(issued.rbegin(), issued.rend(),
+                     [&](const CollectiveLane::Issued &one) {
+                       return one.collective == collective;
+                     });
+}
+
+bool Execution::await(int32_t r, RankState &rank, Action action) {
+  const int32_t collective = collectiveOf(action);
+  if (!isIssued(collective, r))
+    return needOwn(rank, issueOf(collective, r));
+  const int64_t endNs = collectives[collective].endNs;
+  if (endNs == notYet) {
+    rank.waitFor = WaitFor::Collective;
+    rank.id = collective;
+    return false;
+  }
+  result.startNs[rank.position] = rank.clock;
+  rank.clock = std::max(rank.clock, endNs);
+  result.endNs[rank.position] = rank.clock;
+  return true;
+}
+
+/// All its ranks have come to the collective.
+bool Execution::isReady(const CollectiveState &state,
+                        int32_t collective) const {
+  return std::all_of(
+      state.ranks.begin(), state.ranks.end(), [&](int32_t member) {
+        const CollectiveLane &lane = lanes[member];
+        return !lane.isEmpty() && lane.head().collective == collective &&
+               mayBeginNs(lane.head().position) != notYet;
+      });
+}
+
+/// Runs every collective that is ready, beginning with the one at the head of
+/// `rank`.
+void Execution::runCollectives(int32_t rank) {
+  std::vector<int32_t> toLookAt = {rank};
+  while (!toLookAt.empty()) {
+    const CollectiveLane &first = lanes[toLookAt.back()];
+    toLookAt.pop_back();
+    if (first.isEmpty())
+      continue;
+    const int32_t collective = first.head().collective;
+    CollectiveState &state = collectives[collective];
+    if (!isReady(state, collective))
+      continue;
+    int64_t begin = 0;
+    for (int32_t member : state.ranks)
+      begin =
+          std::max({begin, lanes[member].head().issuedNs, lanes[member].freeNs,
+                    mayBeginNs(lanes[member].head().position)});
+    if (!state.cards.empty()) {
+      askFor(state, collective, begin);
+      continue;
+    }
+    runCollective(state, collective, begin);
+    toLookAt.insert(toLookAt.end(), state.ranks.begin(), state.ranks.end());
+  }
+}
+
+void Execution::runCollective(CollectiveState &state, int32_t collective,
+                              int64_t begin) {
+  state.endNs =
+      begin + program.collectives[collective % program.collectives.size()].ns;
+  for (int32_t member : state.ranks) {
+    CollectiveLane &lane = lanes[member];
+    const int64_t position = lane.head().position;
+    result.endNs[position] = state.endNs;
+    lane.freeNs = state.endNs;
+    ++lane.done;
+    if (launches.areLimited())
+      endLaunch(member, position);
+    wake(member, WaitFor::Collective, collective);
+  }
+}
+
+/// What keeps the collective at the head of a rank's lane from running.
+void Execution::needCollective(int32_t r, Wait &wait) const {
+  const int32_t collective = lanes[r].head().collective;
+  for (int32_t member : collectives[collective].ranks) {
+    const CollectiveLane &lane = lanes[member];
+    if (!lane.isEmpty() && lane.head().collective == collective)
+      continue;
+    wait.onRank = member;
+    // Where the rank issues it once more than others, it has run there.
+    wait.isBehind = !lane.isEmpty() && isIssued(collective, member);
+    wait.needs = wait.isBehind ? actions[lane.head().position]
+                               : issueOf(collective, member);
+    wait.behind = wait.needs;
+    return;
+  }
+}

@@ -1,0 +1,54 @@
+//===- ProgramQueues.cpp - All that a rank sends and receives in turn -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queues::PerRank: a message needs the heads of both ranks' queues.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/program/ProgramExecution.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::program_execution;
+
+/// With one queue a rank: carries every message that both ends head, beginning
+/// with the one at the head of `rank`.
+void Execution::meet(int32_t rank) {
+  toMeet.push_back(rank);
+  while (!toMeet.empty()) {
+    int32_t one = toMeet.back();
+    toMeet.pop_back();
+    if (queues[one].isEmpty())
+      continue;
+    Channel &channel = channelOf(actions[queues[one].head()]);
+    CommunicationQueue &from = queues[channel.from], &to = queues[channel.to];
+    // Both ends of a channel hold its messages in one order (rule L1).
+    if (from.isEmpty() || to.isEmpty() ||
+        channel.carried >= channel.receives.size() ||
+        channel.carried >= channel.sends.size() ||
+        from.head() != channel.sends[channel.carried].position ||
+        to.head() != channel.receives[channel.carried].position)
+      continue;
+    int64_t begin =
+        std::max({result.startNs[from.head()], result.startNs[to.head()],
+                  from.freeNs, to.freeNs});
+    if (!mayMeet(from.head(), to.head(), begin))
+      continue;
+    if (!channel.sides.any()) {
+      deliver(channel, begin);
+      leaveQueues(channel);
+    } else if (channel.asked == channel.carried) {
+      askFor(channel, begin);
+    }
+  }
+}
+
+/// With one queue a rank: both ends of what a channel has delivered are done.
+void Execution::leaveQueues(const Channel &channel) {
+  for (const int32_t rank : {channel.from, channel.to}) {
+    queues[rank].freeNs = channel.freeNs + channel.link.latencyNs;
+    ++queues[rank].done;
+    toMeet.push_back(rank);
+  }
+}

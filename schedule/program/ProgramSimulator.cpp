@@ -1,0 +1,364 @@
+//===- ProgramSimulator.cpp - How a program runs ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As in Simulator.cpp, every rank runs its list until an action has to wait.
+// An event wakes the ranks that wait for it: a message that arrives, a send
+// that ends, a collective that ends. Channels are in order and
+// each rank's times never decrease, so the order of ranks on the worklist does
+// not change any time. What needs cards waits until all ranks do
+// (ProgramCards.cpp); with one queue a rank, heads of queues meet
+// (ProgramQueues.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/program/ProgramExecution.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::program_execution;
+
+Execution::Execution(const Problem &problem, const Program &program,
+                     int32_t resident, ProgramSimulation &result)
+    : problem(problem), program(program), order(program.order), result(result),
+      actions(order.rank(0).begin()), microbatches(problem.microbatches),
+      launches(problem, order, resident),
+      isEager(problem.channels.protocol == Protocol::Eager &&
+              !launches.areLimited()),
+      isOneQueue(problem.channels.queues == Queues::PerRank),
+      areDealt(problem.homes.areDealt()),
+      receiveSlots(problem.channels.receiveSlots), edges(problem),
+      buffers(problem), slots(program), groups(problem, program),
+      worklist(order.numRanks()), done(problem.nothingDoneYet()),
+      messages(problem.edges.size() * microbatches),
+      meetsSends(slots.sharedWith(buffers.allSent())),
+      lastSend(slots.count(), notYet) {
+  result.startNs.assign(order.numActions(), 0);
+  // A send or receive that never ends keeps notYet.
+  result.endNs.assign(order.numActions(), notYet);
+  ranks.resize(order.numRanks());
+  queues.resize(isOneQueue ? order.numRanks() : 0);
+  lanes.resize(order.numRanks());
+  for (int32_t r = 0; r < order.numRanks(); ++r) {
+    ranks[r].position = order.rankBegin(r);
+    ranks[r].end = order.rankBegin(r + 1);
+  }
+  std::map<std::pair<int32_t, int32_t>, int32_t> ids;
+  for (const Edge &edge : problem.edges) {
+    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
+    if (from == to) {
+      channelIds.push_back(-1);
+      continue;
+    }
+    auto [it, isNew] =
+        ids.insert({{from, to}, static_cast<int32_t>(channels.size())});
+    if (isNew) {
+      channels.emplace_back();
+      channels.back().from = from;
+      channels.back().to = to;
+      channels.back().link = problem.linkBetween(from, to);
+      channels.back().sides = problem.cards.between(from, to);
+    }
+    channelIds.push_back(it->second);
+  }
+  for (const Collective &collective : program.collectives) {
+    CollectiveState state;
+    for (int32_t home : collective.homes)
+      state.ranks.push_back(problem.rankOf(home));
+    std::sort(state.ranks.begin(), state.ranks.end());
+    state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
+                      state.ranks.end());
+    if (collective.ns > 0)
+      state.cards = cardsBetween(problem, state.ranks);
+    collectives.push_back(std::move(state));
+  }
+  int64_t most = problem.iterations;
+  for (Action action : order.all())
+    if (action.traits().movesState())
+      most = std::max(most, int64_t(action.index) + 1);
+  for (int64_t t = 1; t < most; ++t)
+    for (size_t c = 0; c < program.collectives.size(); ++c)
+      collectives.push_back(collectives[c]);
+  cards.reset(problem.cards.count());
+}
+
+void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
+  RankState &rank = ranks[r];
+  if (rank.waitFor != waitFor || rank.id != id)
+    return;
+  rank.waitFor = WaitFor::Nothing;
+  worklist.push(r);
+}
+
+/// Gives the link to every message that is ready for it, or asks for its cards.
+void Execution::carry(Channel &channel) {
+  const bool hasCards = channel.sides.any();
+  const size_t &next = hasCards ? channel.asked : channel.carried;
+  while (next < channel.sends.size()) {
+    const size_t n = next;
+    const IssuedEnds::End &send = channel.sends[n];
+    int64_t readyNs = send.ns;
+    if (!isEager) {
+      if (n >= channel.receives.size())
+        return;
+      const IssuedEnds::End &receive = channel.receives[n];
+      readyNs = std::max(readyNs, receive.ns);
+      if (!mayMeet(send.position, receive.position, readyNs))
+        return;
+    } else if (receiveSlots > 0 && n >= receiveSlots) {
+      if (n - receiveSlots >= channel.consumedNs.size())
+        return;
+      readyNs = std::max(readyNs, channel.consumedNs[n - receiveSlots]);
+    }
+    if (hasCards)
+      askFor(channel, readyNs);
+    else
+      deliver(channel, std::max(readyNs, channel.freeNs));
+  }
+  if (receiveSlots == 0 && channel.carried == channel.sends.size() &&
+      channel.carried == channel.receives.size()) {
+    channel.sends.forget();
+    channel.receives.forget();
+  }
+}
+
+/// Carries a channel's next message from `begin` on.
+void Execution::deliver(Channel &channel, int64_t begin) {
+  const size_t n = channel.carried++;
+  const IssuedEnds::End &send = channel.sends[n];
+  channel.freeNs = begin + channel.link.occupancyNs(
+                               problem.edges[send.action.subject].bytes);
+  const int64_t arrival = channel.freeNs + channel.link.latencyNs;
+  const int64_t message = messageOf(send.action);
+  messages[message].arrivalNs = arrival;
+  result.endNs[send.position] = arrival;
+  wake(channel.from, WaitFor::SendEnd, send.position);
+  if (launches.areLimited())
+    endLaunch(channel.from, send.position);
+  if (n < channel.receives.size()) {
+    const IssuedEnds::End &receive = channel.receives[n];
+    result.endNs[receive.position] = std::max(arrival, receive.ns);
+    if (launches.areLimited())
+      endLaunch(channel.to, receive.position);
+  }
+  wake(channel.to, WaitFor::Message, message);
+}
+
+bool Execution::needOwn(RankState &rank, Action needed) {
+  rank.waitFor = WaitFor::OwnTask;
+  rank.needed = needed;
+  return false;
+}
+
+/// Waits where a send still reads the slot that a buffer takes.
+bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
+                     int64_t &start) {
+  if (meetsSends.empty() || !meetsSends[buffer])
+    return true;
+  int64_t slot = slots.of(buffer, index);
+  if (slot < 0)
+    return true;
+  for (int64_t send = lastSend[slot]; send != notYet;) {
+    int64_t end = result.endNs[send];
+    if (end == notYet) {
+      rank.waitFor = WaitFor::SendEnd;
+      rank.id = send;
+      return false;
+    }
+    start = std::max(start, end);
+    if (sendBefore.empty())
+      break;
+    auto before = sendBefore.find(send);
+    send = before == sendBefore.end() ? notYet : before->second;
+  }
+  return true;
+}
+
+bool Execution::task(RankState &rank, Action action) {
+  const int32_t home = action.subject;
+  const ActionKind kind = action.kind();
+  const ActionTraits &traits = action.traits();
+  Done &own = done[home * microbatches + action.index];
+  int64_t start = rank.clock;
+  if (const Done absent = problem.neededFor(home, kind) & ~own)
+    return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
+  for (int32_t e : edges.inputs(home, kind)) {
+    if (!carries(e, action.index))
+      continue;
+    if (!crossesRanks(e)) {
+      const Edge &edge = problem.edges[e];
+      if (!(done[edge.from * microbatches + action.index] &
+            traitsOf(edge.message()).made))
+        return needOwn(rank, Action(edge.producer, edge.from, action.index));
+      continue;
+    }
+    int64_t message = e * microbatches + action.index;
+    const MessageState &state = messages[message];
+    if (state.receivedAt == notYet)
+      return needOwn(rank, Action(ActionKind::Recv, e, action.index));
+    if (state.arrivalNs == notYet) {
+      rank.waitFor = WaitFor::Message;
+      rank.id = message;
+      return false;
+    }
+    start = std::max(start, state.arrivalNs);
+  }
+  auto takeOne = [&](int32_t buffer) {
+    return take(rank, buffer, action.index, start);
+  };
+  if (!meetsSends.empty() &&
+      !buffers.forEachTaken(edges, home, action, takeOne))
+    return false;
+
+  rank.clock = start + problem.cost(home, kind).ns;
+  result.startNs[rank.position] = start;
+  result.endNs[rank.position] = rank.clock;
+  own |= traits.makes;
+  if (receiveSlots == 0)
+    return true;
+  for (int32_t e : edges.inputs(home, kind))
+    if (crossesRanks(e) && carries(e, action.index)) {
+      Channel &channel = channels[channelIds[e]];
+      channel.consumedNs.push_back(rank.clock);
+      advance(channel);
+    }
+  return true;
+}
+
+bool Execution::send(RankState &rank, Action action) {
+  const Edge &edge = problem.edges[action.subject];
+  if (!(done[edge.from * microbatches + action.index] &
+        traitsOf(edge.message()).made))
+    return needOwn(rank, Action(edge.producer, edge.from, action.index));
+  result.startNs[rank.position] = rank.clock;
+  int64_t slot = slots.of(buffers.sent(action.subject), action.index);
+  if (slot >= 0) {
+    // Another edge's message may leave the same output.
+    if (const int64_t before = lastSend[slot]; before != notYet)
+      if (Action other = actions[before];
+          other.index == action.index &&
+          buffers.sent(other.subject) == buffers.sent(action.subject))
+        sendBefore[rank.position] = before;
+    lastSend[slot] = rank.position;
+  }
+  Channel &channel = channelOf(action);
+  launch(channel.from, rank.position);
+  channel.sends.push({rank.position, action, rank.clock});
+  if (isOneQueue)
+    queues[channel.from].actions.push_back(rank.position);
+  advance(channel);
+  return true;
+}
+
+bool Execution::receive(RankState &rank, Action action) {
+  Channel &channel = channelOf(action);
+  if (receiveSlots > 0 &&
+      channel.receives.size() - channel.consumedNs.size() >= receiveSlots) {
+    rank.waitFor = WaitFor::ReceiveSlot;
+    rank.id = channelIds[action.subject];
+    return false;
+  }
+  // Without slots a queue runs ahead of the tasks: nothing frees its buffer.
+  const bool runsAhead = isOneQueue && slots.count() == 0;
+  int64_t start = runsAhead ? 0 : rank.clock;
+  if (!take(rank, buffers.received(action.subject), action.index, start))
+    return false;
+  rank.clock = std::max(rank.clock, start);
+  int64_t message = messageOf(action);
+  MessageState &state = messages[message];
+  state.receivedAt = rank.position;
+  result.startNs[rank.position] = start;
+  if (state.arrivalNs != notYet)
+    result.endNs[rank.position] = std::max(start, state.arrivalNs);
+  launch(channel.to, rank.position);
+  channel.receives.push({rank.position, action, start});
+  if (isOneQueue)
+    queues[channel.to].actions.push_back(rank.position);
+  advance(channel);
+  return true;
+}
+
+bool Execution::step(RankState &rank, Action action) {
+  result.startNs[rank.position] = rank.clock;
+  rank.clock += problem.cost(action.subject, ActionKind::Step).ns;
+  result.endNs[rank.position] = rank.clock;
+  return true;
+}
+
+bool Execution::issue(int32_t r, RankState &rank) {
+  Action action = actions[rank.position];
+  switch (action.kind()) {
+  case ActionKind::Send:
+    return send(rank, action);
+  case ActionKind::Recv:
+    return receive(rank, action);
+  case ActionKind::Unshard:
+  case ActionKind::ReduceGrad:
+    if (problem.isGroupLocal(action.subject))
+      return atOnce(rank);
+    return collective(r, rank, action);
+  case ActionKind::Reshard:
+    return atOnce(rank);
+  case ActionKind::AllReduce:
+    return collective(r, rank, action);
+  case ActionKind::Await:
+    return await(r, rank, action);
+  case ActionKind::Step:
+    return step(rank, action);
+  default:
+    return task(rank, action);
+  }
+}
+
+void Execution::run() {
+  for (int32_t r = order.numRanks(); r-- > 0;)
+    worklist.push(r);
+  while (!worklist.isEmpty() || beginFreed() || grantNext()) {
+    if (worklist.isEmpty())
+      continue;
+    const int32_t r = worklist.pop();
+    RankState &rank = ranks[r];
+    while (rank.position < rank.end && issue(r, rank))
+      ++rank.position;
+  }
+}
+
+void Execution::summarize() {
+  result.complete =
+      std::all_of(
+          ranks.begin(), ranks.end(),
+          [](const RankState &rank) { return rank.position == rank.end; }) &&
+      std::all_of(lanes.begin(), lanes.end(),
+                  [](const CollectiveLane &lane) { return lane.isEmpty(); }) &&
+      std::all_of(channels.begin(), channels.end(), [](const Channel &channel) {
+        return channel.carried == channel.sends.size() &&
+               channel.carried == channel.receives.size();
+      });
+  if (!result.complete) {
+    result.startNs.clear();
+    result.endNs.clear();
+    result.cycle = launches.areLimited() ? findCycleOfLaunches() : findCycle();
+    return;
+  }
+  for (const RankState &rank : ranks)
+    result.makespanNs = std::max(result.makespanNs, rank.clock);
+  for (const CollectiveLane &lane : lanes)
+    result.makespanNs = std::max(result.makespanNs, lane.freeNs);
+}
+
+ProgramSimulation rondo::simulateProgram(const Problem &problem,
+                                         const Program &program) {
+  return simulateProgram(problem, program, program.resident);
+}
+
+ProgramSimulation rondo::simulateProgram(const Problem &problem,
+                                         const Program &program,
+                                         int32_t resident) {
+  ProgramSimulation result;
+  if (program.order.numRanks() == 0)
+    return result;
+  Execution execution(problem, program, resident, result);
+  execution.run();
+  execution.summarize();
+  return result;
+}

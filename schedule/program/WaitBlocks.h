@@ -1,0 +1,24 @@
+//===- WaitBlocks.h - Ranks that may wait in one circle ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_PROGRAM_WAITBLOCKS_H
+#define RONDO_SCHEDULE_PROGRAM_WAITBLOCKS_H
+
+#include "schedule/program/Program.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+/// A rank waits for those that it exchanges messages with, and for those of its
+/// collectives. Join these by edges: a circle of waits that visits each rank
+/// once goes back and forth over one edge, or lies in a biconnected component.
+/// Returns the ranks of each component, and of each edge that is one. In a
+/// chain these are pairs of neighbours. O(edges + ranks).
+std::vector<std::vector<int32_t>>
+waitBlocks(const Problem &problem, const std::vector<Collective> &collectives);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_PROGRAM_WAITBLOCKS_H

@@ -1,0 +1,26 @@
+//===- Objective.h - What a search minimizes --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SIMULATE_OBJECTIVE_H
+#define RONDO_SCHEDULE_SIMULATE_OBJECTIVE_H
+
+#include "schedule/model/Problem.h"
+#include "schedule/simulate/Simulator.h"
+
+namespace rondo {
+
+/// `makespan` or `span`, as in formats and messages.
+inline const char *objectiveName(const Problem &problem) {
+  return problem.objective == Objective::Span ? "span" : "makespan";
+}
+
+/// The objective's figure in a complete simulation.
+inline int64_t objectiveOf(const Problem &problem,
+                           const Simulation &simulation) {
+  return problem.objective == Objective::Span ? simulation.spanNs
+                                              : simulation.makespanNs;
+}
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SIMULATE_OBJECTIVE_H

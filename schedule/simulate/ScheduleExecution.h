@@ -1,0 +1,221 @@
+//===- ScheduleExecution.h - The state of a running schedule ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by Simulator.cpp, which runs it, and ScheduleWaits.cpp, which explains
+// why it stands still.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_SIMULATE_SCHEDULEEXECUTION_H
+#define RONDO_SCHEDULE_SIMULATE_SCHEDULEEXECUTION_H
+
+#include "schedule/model/CollectiveTime.h"
+#include "schedule/model/EdgeTable.h"
+#include "schedule/model/Waits.h"
+#include "schedule/order/Shards.h"
+#include "schedule/simulate/Simulator.h"
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace rondo::schedule_execution {
+
+/// A kind of task or the step of a home, with all that running it needs.
+struct Work {
+  int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
+  Lane lane = Lane::Compute;
+  /// Into Execution::inputs and Execution::outputs.
+  int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
+  Done needs = nothingDone, makes = nothingDone;
+};
+
+struct Output {
+  /// Index of the message of micro-batch 0.
+  int64_t message = 0;
+  int64_t occupancyNs = 0, latencyNs = 0;
+  /// -1: hand-over on the same rank.
+  int32_t link = -1;
+  int32_t toRank = 0;
+};
+
+struct LinkState {
+  int64_t freeNs = 0;
+  /// Messages by the schedule's order; empty where they go as they get ready.
+  std::vector<int64_t> order;
+  size_t next = 0;
+  bool isOrdered = false;
+  /// Its messages go at once: they wait neither for an order nor for cards.
+  bool isPlain = true;
+  /// The cards that it crosses. Then its messages ask for them; `number` is
+  /// that of the pair of ranks, `asked` how many have, `turnNs` when the last
+  /// of them was ready and had its turn.
+  CardSides sides;
+  int64_t number = 0, asked = 0, turnNs = 0;
+};
+
+/// Set once what an action needs of all micro-batches is done.
+constexpr Done allDone = 0x80;
+
+/// Values of RankState::blocked that are no message.
+constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
+/// Values of `arrival` below 0: not made, or made at -2 - value and held back
+/// by a link order or by cards.
+constexpr int64_t notMade = -1;
+
+struct RankState {
+  int64_t position = 0, end = 0;
+  /// `clock`: when the compute lane is free again.
+  int64_t clock = 0, firstStart = 0, work = 0;
+  int64_t held = 0, peak = 0;
+  /// The message that the action at `position` waits for.
+  int64_t blocked = notBlocked;
+};
+
+/// What a rank does together with the ranks that it shares state with, one at a
+/// time in the order of issue.
+struct MoveLane {
+  struct Issued {
+    Action action;
+    int64_t position, readyNs;
+  };
+  std::vector<Issued> issued;
+  /// How many have begun.
+  size_t done = 0;
+
+  bool isEmpty() const { return done == issued.size(); }
+  const Issued &head() const { return issued[done]; }
+};
+
+class Execution {
+public:
+  Execution(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule), edges(problem),
+        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()),
+        isSharded(problem.homes.areSharded()) {
+    if (isSharded) {
+      moveLanes.resize(schedule.numRanks());
+      gatheredNs.assign(problem.numHomes(), 0);
+      reducedNs.assign(problem.numHomes(), 0);
+      findSums();
+    }
+    makeRanks();
+    makeWorks();
+    orderLinks();
+    cards.reset(problem.cards.count());
+    done = problem.nothingDoneYet();
+    arrival.assign(problem.edges.size() * microbatches, notMade);
+    if (schedule.hasCounts())
+      counts.assign(arrival.size(), 1);
+    for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
+      for (int64_t i = 0; i < microbatches; ++i)
+        if (!problem.carries(problem.edges[e], i))
+          arrival[e * microbatches + i] = 0;
+  }
+
+  void run(Simulation &result, bool keepTimes);
+  void summarize(Simulation &result) const;
+  std::vector<Wait> findCycle() const;
+
+private:
+  void makeRanks();
+  void makeWorks();
+  void orderLinks();
+  int32_t linkOf(int32_t from, int32_t to);
+
+  /// `isPlain`: all tasks are on the compute lane, and every edge has a message
+  /// of every micro-batch, as mostly.
+  template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
+  template <bool isPlain>
+  inline void send(const Output &output, Action action, int64_t readyNs);
+  inline void carry(LinkState &link, const Output &output, int64_t message,
+                    int64_t readyNs);
+  int64_t occupancyOf(const Output &output, int64_t message) const;
+  void ask(LinkState &link, int64_t message, int64_t readyNs);
+  bool carryNext();
+  void wake(int32_t rank, int64_t message) {
+    if (ranks[rank].blocked != message)
+      return;
+    ranks[rank].blocked = notBlocked;
+    worklist.push_back(rank);
+  }
+  int64_t firstBlocking(Action action) const {
+    return rondo::firstBlocking(action, &done[action.subject * microbatches],
+                                problem.microbatchesEach());
+  }
+  // ScheduleMoves.cpp: state that is sharded.
+  void findSums();
+  void issueSums(int32_t r, RankState &rank);
+  /// The homes that do an action of a rank's lane together.
+  HomeSteps membersOf(Action action) const;
+  int64_t nsOf(Action action) const;
+  void move(int32_t r, RankState &rank, Action action, Simulation &result);
+  /// When the sharded state that an action needs is there; notMade: not yet.
+  int64_t stateNs(Action action) const {
+    return action.kind() == ActionKind::Step ? reducedNs[action.subject]
+                                             : gatheredNs[action.subject];
+  }
+  void runMoves(int32_t rank, Simulation &result);
+  bool isHead(int32_t home, Action action) const;
+  Action ofHome(int32_t home, Action action) const {
+    return Action(action.kind(), home, action.index);
+  }
+  /// The rank that keeps the head of a rank's lane from beginning, and what it
+  /// has to issue.
+  Wait waitOfLane(int32_t rank) const;
+
+  Wait waitOf(int32_t rank) const;
+  Action producerOf(int64_t message) const;
+
+  const Problem &problem;
+  const Schedule &schedule;
+  EdgeTable edges;
+  const int64_t microbatches;
+  /// Some edges have messages of some micro-batches only. The others count as
+  /// arrived at 0.
+  const bool isDealt;
+  /// Some stages have their state in pieces.
+  const bool isSharded;
+  /// [home * numWorkKinds + workNumber(kind)].
+  std::vector<Work> works;
+  std::vector<int64_t> inputs;
+  std::vector<Output> outputs;
+  /// By edge, for messages that a link order holds back.
+  std::vector<int32_t> outputOfEdge;
+  std::vector<LinkState> links;
+  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
+  CardQueue cards;
+
+  std::vector<RankState> ranks;
+  /// By rank: when its other lanes are free again. Empty where all tasks are on
+  /// the compute lane, as they mostly are.
+  std::vector<std::array<int64_t, numLanes>> otherClocks;
+  std::vector<int32_t> worklist;
+  /// By rank, and by home: when its last gather or reduction ends; notMade
+  /// where it has not begun. Empty where no state is sharded.
+  std::vector<MoveLane> moveLanes;
+  std::vector<int64_t> gatheredNs, reducedNs;
+  UnreducedBytes unreduced{problem};
+  /// Of stages with several groups, which add the pieces of their gradients
+  /// behind the last reduction inside. By home: how long that takes, -1 where
+  /// there is one group, and how many reductions are still to come.
+  std::vector<int64_t> sumNs, reductionsLeft;
+  /// By rank: its homes with such sums, in the order in which programs issue
+  /// them, and how many it has issued.
+  struct Sums {
+    std::vector<int32_t> homes;
+    size_t issued = 0;
+  };
+  std::vector<Sums> sums;
+  std::vector<Done> done;
+  /// [edge * microbatches + microbatch].
+  std::vector<int64_t> arrival;
+  /// By message: the micro-batches that it is for, the first of which names it.
+  /// Empty where each is for one.
+  std::vector<uint8_t> counts;
+};
+
+} // namespace rondo::schedule_execution
+
+#endif // RONDO_SCHEDULE_SIMULATE_SCHEDULEEXECUTION_H

@@ -1,0 +1,84 @@
+//===- ScheduleWaits.cpp - Why a schedule stands still --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/simulate/ScheduleExecution.h"
+
+using namespace rondo;
+using namespace rondo::schedule_execution;
+
+/// The action that makes a message: an input gradient comes from I or B,
+/// whichever the producer's rank lists.
+Action Execution::producerOf(int64_t message) const {
+  const Edge &edge = problem.edges[message / microbatches];
+  return asListed(schedule.rank(problem.rankOf(edge.from)),
+                  Action(edge.producer, edge.from, message % microbatches));
+}
+
+Wait Execution::waitOf(int32_t r) const {
+  const RankState &rank = ranks[r];
+  Wait wait;
+  wait.rank = wait.onRank = r;
+  if (rank.position == rank.end)
+    return waitOfLane(r);
+  wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
+  if (rank.blocked == blockedByState) {
+    // Its own lane is behind what it waits for.
+    const Wait lane = waitOfLane(r);
+    wait.needs = lane.needs;
+    wait.onRank = lane.onRank;
+    return wait;
+  }
+  if (rank.blocked == blockedByOwnTask) {
+    const ActionTraits &traits = wait.at.traits();
+    int64_t index = firstBlocking(wait.at);
+    const Done needed = problem.neededFor(wait.at.subject, wait.at.kind());
+    while (wait.at.isTask() &&
+           index + 1 < int64_t(wait.at.index + wait.at.count) &&
+           (done[wait.at.subject * microbatches + index] & needed) == needed)
+      ++index;
+    const Done absent = (problem.neededFor(wait.at.subject, wait.at.kind()) |
+                         traits.needsOfAll) &
+                        ~done[wait.at.subject * microbatches + index];
+    wait.needs = Action(kindThatMakes(absent), wait.at.subject, index);
+    return wait;
+  }
+  wait.needs = producerOf(rank.blocked);
+  wait.onRank = problem.rankOf(wait.needs.subject);
+  if (arrival[rank.blocked] < notMade) {
+    const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
+    const LinkState &link = links[output.link];
+    if ((wait.isBehind = link.next < link.order.size()))
+      wait.behind = producerOf(link.order[link.next]);
+  }
+  return wait;
+}
+
+std::vector<Wait> Execution::findCycle() const {
+  auto isStuck = [&](int32_t r) {
+    return ranks[r].position < ranks[r].end ||
+           (isSharded && !moveLanes[r].isEmpty());
+  };
+  const int32_t numRanks = static_cast<int32_t>(ranks.size());
+  std::vector<int32_t> next(numRanks, -1);
+  for (int32_t r = 0; r < numRanks; ++r) {
+    if (!isStuck(r))
+      continue;
+    int64_t blocked = ranks[r].blocked;
+    next[r] = blocked == blockedByOwnTask ? r
+              : blocked == blockedByState || ranks[r].position == ranks[r].end
+                  ? waitOfLane(r).onRank
+                  : problem.rankOf(problem.edges[blocked / microbatches].from);
+    if (next[r] == r)
+      return {waitOf(r)};
+  }
+  // Each stuck rank waits for one rank, so the walk from the lowest enters a
+  // cycle; a complete schedule never waits for a rank that is done, since the
+  // ranks of a group issue the same (S9).
+  int32_t r = 0;
+  while (!isStuck(r))
+    ++r;
+  std::vector<Wait> cycle;
+  for (int32_t member : walkToCircle(next, r))
+    cycle.push_back(waitOf(member));
+  return cycle;
+}

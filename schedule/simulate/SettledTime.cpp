@@ -1,0 +1,116 @@
+//===- SettledTime.cpp - What an iteration adds to a long run -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/simulate/SettledTime.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+int32_t rondo::iterationsUnderWay(const Problem &window,
+                                  const Schedule &schedule) {
+  const int64_t each = window.microbatchesEach();
+  int64_t most = 1;
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    // Of the rank's stages: the newest iteration begun, the oldest not stepped.
+    std::vector<int64_t> steps(window.numHomes(), 0);
+    for (Action action : schedule.rank(r))
+      if (action.kind() == ActionKind::Step)
+        ++steps[action.subject];
+      else if (action.kind() == ActionKind::Forward)
+        most = std::max(most, int64_t(action.index) / each + 1 -
+                                  steps[action.subject]);
+  }
+  return static_cast<int32_t>(most);
+}
+
+namespace {
+
+/// When the tasks and steps of each iteration start, one row an iteration.
+class Rows {
+public:
+  Rows(const Problem &window, const Schedule &schedule,
+       const Simulation &simulation)
+      : each(window.microbatchesEach()),
+        width(window.numHomes() * (3 * each + 1)),
+        times(width * window.iterations, 0) {
+    for (int64_t i = 0; i < schedule.numActions(); ++i) {
+      const Action action = schedule.rank(0).begin()[i];
+      const int64_t home = action.subject;
+      if (action.kind() == ActionKind::Step) {
+        times[action.index * width + home * (3 * each + 1) + 3 * each] =
+            simulation.endNs[i];
+        continue;
+      }
+      const int64_t letter = action.kind() == ActionKind::Forward      ? 0
+                             : action.kind() == ActionKind::WeightGrad ? 2
+                             : action.traits().makes & inputGradDone   ? 1
+                                                                       : -1;
+      // R starts when its backward lets it.
+      if (letter < 0)
+        continue;
+      for (int64_t m = action.index, end = m + action.count; m < end; ++m)
+        times[m / each * width + home * (3 * each + 1) + letter * each +
+              m % each] = simulation.startNs[i];
+    }
+  }
+
+  /// Whether all of row k are by the same amount behind row k - c. What a
+  /// style has no tasks for is 0 in all rows.
+  bool hasMoved(int64_t k, int64_t c, int64_t by) const {
+    const int64_t *now = &times[k * width], *before = &times[(k - c) * width];
+    for (int64_t i = 0; i < width; ++i)
+      if (now[i] - before[i] != by && (now[i] != 0 || before[i] != 0))
+        return false;
+    return true;
+  }
+  /// When the last home's step of iteration k has ended.
+  int64_t stepEnd(int64_t k) const { return times[(k + 1) * width - 1]; }
+
+private:
+  const int64_t each, width;
+  std::vector<int64_t> times;
+};
+
+} // namespace
+
+SettledTime rondo::settledTime(const Problem &window, const Schedule &schedule,
+                               const Simulation &simulation) {
+  const int64_t iterations = window.iterations;
+  const int64_t underWay = iterationsUnderWay(window, schedule);
+  const Rows rows(window, schedule, simulation);
+  for (int64_t c = 1; 2 * c + underWay < iterations; ++c) {
+    int64_t run = 0;
+    // From the end, where the run has settled for longest.
+    for (int64_t k = iterations - 1; k > c; --k) {
+      const int64_t by = rows.stepEnd(k) - rows.stepEnd(k - c);
+      const bool goesOn =
+          run == 0 || by == rows.stepEnd(k + 1) - rows.stepEnd(k + 1 - c);
+      run = rows.hasMoved(k, c, by) ? (goesOn ? run + 1 : 1) : 0;
+      if (run >= underWay + c)
+        return {by, static_cast<int32_t>(c), true};
+    }
+  }
+  // Without what the end of the window changes.
+  const int64_t last = std::max<int64_t>(iterations - 1 - underWay, 1);
+  const int64_t first = std::min(last - 1, last / 2);
+  if (iterations < 2)
+    return {simulation.makespanNs, 1, false};
+  return {rows.stepEnd(last) - rows.stepEnd(first),
+          static_cast<int32_t>(last - first), false};
+}
+
+int64_t rondo::settledIterationNs(const Problem &window,
+                                  const Schedule &schedule) {
+  const Simulation simulation = simulate(window, schedule, /*keepTimes=*/true);
+  std::vector<int64_t> stepNs(window.iterations, 0);
+  for (int64_t i = 0; i < schedule.numActions(); ++i) {
+    const Action action = schedule.rank(0).begin()[i];
+    if (action.kind() == ActionKind::Step &&
+        int64_t(action.subject) == window.numHomes() - 1)
+      stepNs[action.index] = simulation.endNs[i];
+  }
+  const int32_t first = window.iterations / 4,
+                last = window.iterations - 1 - first;
+  return last > first ? (stepNs[last] - stepNs[first]) / (last - first) : 0;
+}
