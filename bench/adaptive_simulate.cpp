@@ -42,7 +42,7 @@ namespace {
 constexpr int64_t samplesOfRank = 16, writtenSamples = 4;
 /// Of a sample.
 constexpr int64_t activationBytes = 250000, messageBytes = 25000;
-constexpr int64_t mostSamples = 16;
+constexpr int64_t maxSamples = 16;
 /// Links as the model states them: fast.
 constexpr Link statedLink = {/*latencyNs=*/10000, /*bytesPerUs=*/10000};
 
@@ -61,7 +61,7 @@ SizedPlan makePlan(int32_t ranks, int64_t microbatches, int64_t memoryBytes) {
   problem.memoryCaps.assign(ranks, memoryBytes);
   problem.link = statedLink;
   for (int32_t s = 0; s < ranks; ++s)
-    problem.homes.addStage(s);
+    problem.replicas.addStage(s);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, forwardNs(b), forwardNs(b), forwardNs(b),
                          b * activationBytes, 0);
@@ -69,7 +69,7 @@ SizedPlan makePlan(int32_t ranks, int64_t microbatches, int64_t memoryBytes) {
   messages.back() = 0;
   problem.makeChain(messages);
   for (int32_t s = 0; s < ranks; ++s) {
-    HomeBuffers buffers{};
+    ReplicaBuffers buffers{};
     auto set = [&](BufferKind kind, int64_t bytes) {
       buffers[static_cast<int>(kind)] = bytes;
     };
@@ -233,7 +233,7 @@ Bench::Bench(int32_t ranks, double room, int64_t effort) : ranks(ranks) {
       room * double(*std::max_element(arena->begin(), arena->end())));
   SizedPlans plans;
   plans.samples = samplesOfRank * ranks;
-  for (int64_t b = mostSamples; b >= 1; b /= 2)
+  for (int64_t b = maxSamples; b >= 1; b /= 2)
     plans.microbatches.push_back(plans.samples / b);
   plans.make = [&](int64_t microbatches) -> Result<SizedPlan> {
     return makePlan(ranks, microbatches, memoryBytes);

@@ -23,7 +23,7 @@ Problem makeProblem(int32_t ranks, int32_t microbatches) {
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t r = 0; r < ranks; ++r)
-    problem.homes.addStage(r);
+    problem.replicas.addStage(r);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, 1000000, 1000000, 1000000, 4096, 1024);
   std::vector<int64_t> bytes(ranks, 1 << 20);
@@ -36,12 +36,12 @@ Problem makeProblem(int32_t ranks, int32_t microbatches) {
 void estimate(benchmark::State &state) {
   const Problem problem = makeProblem(state.range(0), state.range(1));
   PlanFigures plan;
-  HomeBuffers buffers{};
+  ReplicaBuffers buffers{};
   buffers[static_cast<int>(BufferKind::SavedForInputGrad)] = 4096;
   for (BufferKind kind : {BufferKind::Input, BufferKind::Output,
                           BufferKind::OutputGrad, BufferKind::InputGrad})
     buffers[static_cast<int>(kind)] = 1 << 20;
-  plan.buffers.assign(problem.numHomes(), buffers);
+  plan.buffers.assign(problem.numReplicas(), buffers);
   plan.devices.assign(problem.numRanks(), noMemoryCap);
   std::vector<Program> programs;
   int64_t actions = 0;

@@ -23,22 +23,22 @@ EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "gpt-replicas.mlir
 SLOW = (500, 50)
 
 
-def timed(homes, weight_bytes, microbatches, link=None, split="", milliseconds=20):
-    """A plan with a stage for each entry of `homes`, whose tasks take that long for 4 samples."""
-    ranks = 1 + max(max(ranks) for ranks in homes)
+def timed(replicas, weight_bytes, microbatches, link=None, split="", milliseconds=20):
+    """A plan with a stage for each entry of `replicas`, whose tasks take that long for 4 samples."""
+    ranks = 1 + max(max(ranks) for ranks in replicas)
     figures = f" link<latency_ns = {1000 * link[0]}, bytes_per_us = {link[1]}>" if link else ""
     ns = milliseconds * 1000000
     lines = [f"pipe.cluster @machine{figures} {{"] + [f"  pipe.device @rank{r}" for r in range(ranks)] + ["}"]
     lines += ["pipe.model @timed {"]
     lines += [f"  pipe.layer @l{s} synthetic<forward_ns = {ns}, input_grad_ns = {ns}, weight_grad_ns = {ns}, activation_bytes = 1024,"
-              f" output_bytes = 100000, weight_bytes = {weight_bytes}>" for s in range(len(homes))]
+              f" output_bytes = 100000, weight_bytes = {weight_bytes}>" for s in range(len(replicas))]
     lines += ["}", f"pipe.plan @step of @timed on @machine microbatches({microbatches}) samples(12) {{"]
-    lines += [f"  pipe.stage @s{s} [@l{s}] on {list(ranks)}{split}" for s, ranks in enumerate(homes)]
+    lines += [f"  pipe.stage @s{s} [@l{s}] on {list(ranks)}{split}" for s, ranks in enumerate(replicas)]
     return "\n".join(lines + ["}", 'pipe.schedule @one_f_one_b of @step family<"1f1b">\n'])
 
 
 def gpt(recompute=""):
-    """The example's model as one stage with two homes."""
+    """The example's model as one stage with two replicas."""
     text = re.sub(r"  pipe.device @rank[23].*\n", "", EXAMPLE.read_text()).replace("67108864", "268435456")
     return text[:text.index("pipe.plan")] + f"""pipe.plan @step of @gpt on @machine microbatches(8) {{
   pipe.stage @s0 [@wte, @h0, @h1, @h2, @h3, @ln_f] on [0, 1]{recompute}
@@ -121,17 +121,17 @@ def gpt_with_costs(name, recompute=""):
 
 
 print(f"{'iteration':56} {'threads':>7}          {'TCP':>7}           predicted")
-for split in ("", " deal"):
+for split in ("", " round_robin"):
     for link in (None, SLOW):
-        name = f"timed, 2 stages x 2 homes{',' + split if split else ''}{', links of %d us, %d B/us' % link if link else ''}"
+        name = f"timed, 2 stages x 2 replicas{',' + split if split else ''}{', links of %d us, %d B/us' % link if link else ''}"
         measure(name, timed([(0, 1), (2, 3)], 800000, 8, link, split), 4, link)
-for homes in (2, 3):
+for replicas in (2, 3):
     with tempfile.TemporaryDirectory() as path:
-        program = compile_plan(pathlib.Path(path), timed([tuple(range(homes))], 3000000, 1, SLOW, milliseconds=1))
-        row(f"the sum of 3 MB over {homes} homes alone, these links", sums(pathlib.Path(path), program, homes, SLOW),
-            (2 * SLOW[0] + 2 * (homes - 1) * 3000000 / (homes * SLOW[1])) / 1e3)
-kept, _ = gpt_with_costs("GPT, 1 stage x 2 homes, measured costs")
+        program = compile_plan(pathlib.Path(path), timed([tuple(range(replicas))], 3000000, 1, SLOW, milliseconds=1))
+        row(f"the sum of 3 MB over {replicas} replicas alone, these links", sums(pathlib.Path(path), program, replicas, SLOW),
+            (2 * SLOW[0] + 2 * (replicas - 1) * 3000000 / (replicas * SLOW[1])) / 1e3)
+kept, _ = gpt_with_costs("GPT, 1 stage x 2 replicas, measured costs")
 again, stage = gpt_with_costs("same, all layers recompute", " recompute")
-# Each home has half of the samples of 8 micro-batches.
+# Each replica has half of the samples of 8 micro-batches.
 added = 8 * stage["recompute_ns"] / 2 / 1e6
 row("same, beside the time without + F of each", again, kept[0] + added)

@@ -20,7 +20,7 @@ Problem makeProblem(int32_t ranks, int32_t microbatches) {
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t r = 0; r < ranks; ++r)
-    problem.homes.addStage(r);
+    problem.replicas.addStage(r);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, 1000, 1000, 1000, 4096, 1024);
   problem.makeChain(std::vector<int64_t>(ranks, 1 << 20));

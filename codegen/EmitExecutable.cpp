@@ -113,8 +113,8 @@ LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
   program.walk([&](pipe::RepeatOp repeat) {
     overlap.iterationsEach = static_cast<int32_t>(repeat.getStep());
   });
-  for (const Home &home : member.problem.homes)
-    overlap.policies.push_back(member.problem.policyOf(home.stage));
+  for (const Replica &replica : member.problem.replicas)
+    overlap.policies.push_back(member.problem.policyOf(replica.stage));
   text.overlap = std::move(overlap);
   return success();
 }
@@ -191,8 +191,8 @@ LogicalResult Emitter::expand(EmittedProgram &emitted) {
   }
   emitted.program = std::move(known->program);
   emitted.actions = std::move(known->actions);
-  for (const Home &home : emitted.executing.homes)
-    emitted.text.rankOfHome.push_back(home.rank);
+  for (const Replica &replica : emitted.executing.replicas)
+    emitted.text.rankOfReplica.push_back(replica.rank);
   if (op.getKind() != pipe::ProgramKind::Pipeline)
     return success();
   return predict(member.schedule, member.problem, before.schedules,
@@ -257,10 +257,11 @@ void Emitter::nameSpaces() {
 }
 
 void Emitter::describeSizes() {
-  std::vector<HomeBuffers> control = pipe::homeBuffers(members.front().plan);
+  std::vector<ReplicaBuffers> control =
+      pipe::replicaBuffers(members.front().plan);
   VersionMemory versions;
   for (Member &member : members) {
-    control = withSharedControl(control, pipe::homeBuffers(member.plan));
+    control = withSharedControl(control, pipe::replicaBuffers(member.plan));
     versions = sharedVersions(versions, figures.of(member.schedule).versions);
   }
   pipe::PlanOp first = members.front().plan;
@@ -274,13 +275,13 @@ void Emitter::describeSizes() {
     SizesText own;
     own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     own.layers = pipe::describeLayers(plan);
-    own.homes = plan.getHomes();
+    own.replicas = plan.getReplicas();
     own.buffers = withVersionMemory(
-        withSharedControl(pipe::homeBuffers(plan), control), versions);
+        withSharedControl(pipe::replicaBuffers(plan), control), versions);
     auto same = llvm::find_if(sizes, [&](const SizesText &other) {
       return other.samples == own.samples && other.buffers == own.buffers &&
-             llvm::equal(other.homes, own.homes,
-                         [](const Home &a, const Home &b) {
+             llvm::equal(other.replicas, own.replicas,
+                         [](const Replica &a, const Replica &b) {
                            return a.samples == b.samples;
                          });
     });
@@ -340,7 +341,7 @@ LogicalResult Emitter::run() {
     text(edgeTable(members.front().problem, stages, each, number));
   }
   text(stageTable(stages));
-  text(homeTable(members.front().problem.homes));
+  text(replicaTable(members.front().problem.replicas));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
   text("} // namespace\n");

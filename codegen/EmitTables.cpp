@@ -45,16 +45,17 @@ std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
   return text;
 }
 
-std::string rondo::codegen::homeTable(const Homes &homes) {
+std::string rondo::codegen::replicaTable(const Replicas &replicas) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const bool areSharded = homes.areSharded();
-  os << "// stage, replica, rank" << (areSharded ? ", piece of so many" : "")
-     << "\nconstexpr HomeDesc homes[] = {\n";
-  for (const Home &home : homes) {
-    os << "    {" << home.stage << ", " << home.replica << ", " << home.rank;
+  const bool areSharded = replicas.areSharded();
+  os << "// stage, replica, rank" << (areSharded ? ", shard of so many" : "")
+     << "\nconstexpr ReplicaDesc replicas[] = {\n";
+  for (const Replica &replica : replicas) {
+    os << "    {" << replica.stage << ", " << replica.index << ", "
+       << replica.rank;
     if (areSharded)
-      os << ", " << home.piece << ", " << home.pieces;
+      os << ", " << replica.shard << ", " << replica.shards;
     os << "},\n";
   }
   os << "};\n";
@@ -64,14 +65,15 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
 std::string rondo::codegen::shareTable(const SizesText &sizes, int32_t number) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// By home: first sample, samples; turn, of how many; then bytes "
+  os << "// By replica: first sample, samples; turn, of how many; then bytes "
         "of:\n//";
   for (int k = 0; k < numBufferKinds; ++k)
     os << " " << bufferTable[k].keyword;
   os << "\nconstexpr ShareDesc " << tableName("shares", number) << "[] = {\n";
-  for (auto [home, buffers] : llvm::zip_equal(sizes.homes, sizes.buffers)) {
-    os << "    {" << home.firstSample << ", " << home.samples << ", "
-       << home.turn << ", " << home.turns << ",\n     {";
+  for (auto [replica, buffers] :
+       llvm::zip_equal(sizes.replicas, sizes.buffers)) {
+    os << "    {" << replica.firstSample << ", " << replica.samples << ", "
+       << replica.turn << ", " << replica.turns << ",\n     {";
     llvm::interleaveComma(buffers, os);
     os << "}},\n";
   }
@@ -81,14 +83,14 @@ std::string rondo::codegen::shareTable(const SizesText &sizes, int32_t number) {
 
 namespace {
 /// The bytes of an edge, and where they begin at its ends.
-struct Piece {
+struct Part {
   int64_t bytes = 0, sentOffset = 0, receivedOffset = 0;
 };
 } // namespace
 
-/// Samples that two homes both have, of an output of so many bytes.
-static Piece pieceOf(const Home &from, const Home &to, int64_t bytes,
-                     int32_t samples) {
+/// Samples that two replicas both have, of an output of so many bytes.
+static Part commonPart(const Replica &from, const Replica &to, int64_t bytes,
+                       int32_t samples) {
   const int32_t first = std::max(from.firstSample, to.firstSample);
   auto until = [&](int32_t sample) { return partOf(bytes, sample, samples); };
   return {until(first + commonSamples(from, to)) - until(first),
@@ -110,20 +112,21 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
      << tableName("edges", number) << "[] = {\n";
   for (auto [e, edge] : llvm::enumerate(problem.edges)) {
     const int32_t sent = numbers.sent(e), received = numbers.received(e);
-    const Home &from = sizes.homes[edge.from], &to = sizes.homes[edge.to];
+    const Replica &from = sizes.replicas[edge.from],
+                  &to = sizes.replicas[edge.to];
     // All of a buffer, with what rounds up its size.
-    Piece piece{bytesOf(problem, numbers[sent], sizes.buffers)};
+    Part part{bytesOf(problem, numbers[sent], sizes.buffers)};
     if (!problem.isWhole(edge)) {
       const bool isForward = edge.message() != MessageKind::Gradient;
       const StageText &producer = stages[isForward ? from.stage : to.stage];
       const int32_t last = producer.firstLayer + producer.numLayers - 1;
-      piece = pieceOf(from, to, runtime::outputBytes(sizes.layers[last]),
-                      std::max(sizes.samples, 1));
+      part = commonPart(from, to, runtime::outputBytes(sizes.layers[last]),
+                        std::max(sizes.samples, 1));
     }
     os << "    {" << edge.from << ", " << edge.to
-       << ", Message::" << traitsOf(edge.message()).name << ", " << piece.bytes
-       << ", " << sent << ", " << received << ", " << piece.sentOffset << ", "
-       << piece.receivedOffset << "},\n";
+       << ", Message::" << traitsOf(edge.message()).name << ", " << part.bytes
+       << ", " << sent << ", " << received << ", " << part.sentOffset << ", "
+       << part.receivedOffset << "},\n";
   }
   os << "};\n";
   return text;
@@ -137,7 +140,7 @@ static bool hasStaging(const Program &program) {
 static std::vector<int32_t> residencyOf(const ProgramText &program,
                                         const Problem &problem) {
   return limitResidency(program.program->order, problem.edges,
-                        program.rankOfHome, program.program->resident);
+                        program.rankOfReplica, program.program->resident);
 }
 
 static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
@@ -145,11 +148,11 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
     return;
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     writeArray(os, "int32_t", "collective_" + std::to_string(k),
-               collective.homes);
+               collective.replicas);
   os << "constexpr CollectiveDesc collectives[] = {\n";
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
-       << quoted(collective.tensor) << ", " << collective.homes.size()
+       << quoted(collective.tensor) << ", " << collective.replicas.size()
        << ", collective_" << k << ", " << collective.ns
        << (collective.numElements > 0 || collective.delay > 0
                ? ", " + std::to_string(collective.firstElement) + ", " +
@@ -161,7 +164,7 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
 }
 
 static void writeWork(llvm::raw_ostream &os, const Problem &problem) {
-  os << "// Predicted ns by home, of";
+  os << "// Predicted ns by replica, of";
   for (const ActionTraits &traits : actionTable.rows)
     if (traits.hasCost())
       os << " " << traits.keyword;
@@ -189,7 +192,7 @@ std::string rondo::codegen::programTables(
           "all.\n";
     writeArray(os, "int32_t", "resident", resident);
   }
-  writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
+  writeArray(os, "int32_t", "rank_of_replica", program.rankOfReplica);
   if (!program.peakMemoryBytes.empty())
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
   if (program.kind == runtime::ProgramKind::Pipeline)
@@ -265,7 +268,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
   llvm::raw_string_ostream os(text);
   os << "// number, name, kind; micro-batches, samples of each, whether they\n"
         "// are added in index order; layers, shares, edges; ranks;\n"
-        "// homes' ranks; pools; places; collectives; predicted ns of an "
+        "// replicas' ranks; pools; places; collectives; predicted ns of an "
         "iteration, of\n"
         "// all ranks' work; peak bytes by rank; where collectives receive; "
         "work\n"
@@ -281,8 +284,8 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
        << tableName("shares", program.sizes) << ", "
        << (numEdges > 0 ? tableName("edges", program.sizes) : "nullptr") << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
-       << "rank_of_home,\n     " << program.program->pools.size() << ", " << in
-       << "pools, " << program.program->places.size() << ", " << in
+       << "rank_of_replica,\n     " << program.program->pools.size() << ", "
+       << in << "pools, " << program.program->places.size() << ", " << in
        << "places, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
@@ -300,9 +303,10 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
   const size_t numLinks = writeLinks(os, problem);
   os << "constexpr Executable executable = {" << quoted(executable.name) << ", "
      << executable.numLayers << ", layers, " << executable.numStages
-     << ", stages, " << problem.homes.size() << ", homes, " << numEdges << ", "
-     << (numEdges > 0 ? "edges" : "nullptr") << ", " << arenaBytes.size()
-     << ", arena_bytes, " << programs.size() << ", programs,\n    "
+     << ", stages, " << problem.replicas.size() << ", replicas, " << numEdges
+     << ", " << (numEdges > 0 ? "edges" : "nullptr") << ", "
+     << arenaBytes.size() << ", arena_bytes, " << programs.size()
+     << ", programs,\n    "
      << (executable.backend.empty() ? "nullptr" : "&" + executable.backend)
      << ", " << numLinks << ", " << (numLinks > 0 ? "links" : "nullptr") << ", "
      << (executable.isAdaptive ? "&scheduleSearch" : "nullptr")

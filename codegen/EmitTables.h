@@ -28,20 +28,20 @@ struct StageText {
   int32_t firstLayer, numLayers;
 };
 
-/// Layers, homes' shares and edges for one micro-batch size.
+/// Layers, replicas' shares and edges for one micro-batch size.
 struct SizesText {
   int32_t samples = 0;
   std::vector<runtime::LayerDesc> layers;
-  Homes homes;
-  /// By home.
-  std::vector<HomeBuffers> buffers;
+  Replicas replicas;
+  /// By replica.
+  std::vector<ReplicaBuffers> buffers;
 };
 
 /// What tasks read where iterations overlap.
 struct OverlapText {
   DelayTable delays;
   int32_t iterationsEach = 1;
-  /// By home.
+  /// By replica.
   std::vector<VersionPolicy> policies;
 };
 
@@ -57,7 +57,7 @@ struct ProgramText {
   runtime::ProgramKind kind = runtime::ProgramKind::Pipeline;
   int32_t microbatches = 0;
   const Program *program = nullptr;
-  std::vector<int32_t> rankOfHome;
+  std::vector<int32_t> rankOfReplica;
   int64_t predictedNs = 0, predictedWorkNs = 0;
   std::vector<int64_t> peakMemoryBytes;
   /// Where iterations overlap.
@@ -75,7 +75,7 @@ std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
                        int32_t sizes);
 std::string stageTable(llvm::ArrayRef<StageText> stages);
-std::string homeTable(const Homes &homes);
+std::string replicaTable(const Replicas &replicas);
 std::string shareTable(const SizesText &text, int32_t sizes);
 std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
                       const SizesText &text, int32_t sizes);

@@ -18,7 +18,7 @@ std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
   llvm::raw_string_ostream os(text);
   os << "// Steps that what a task reads is behind its iteration, micro-batch "
         "after\n// micro-batch.\n";
-  // Homes with the same delays share a list.
+  // Replicas with the same delays share a list.
   std::map<std::vector<int32_t>, size_t> lists;
   auto list = [&](const std::vector<int32_t> &delays) {
     auto [it, isNew] = lists.try_emplace(delays, lists.size());
@@ -26,25 +26,25 @@ std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
       writeArray(os, "int16_t", "delays_" + std::to_string(it->second), delays);
     return it->second;
   };
-  const size_t homes = overlap.delays.forward.size();
+  const size_t replicas = overlap.delays.forward.size();
   std::string rows;
   llvm::raw_string_ostream row(rows);
   auto word = [](bool is) { return is ? "true" : "false"; };
-  for (size_t home = 0; home < homes; ++home) {
-    const VersionPolicy &policy = overlap.policies[home];
-    const size_t forward = list(overlap.delays.forward[home]),
-                 backward = list(overlap.delays.backward[home]),
-                 recompute = list(overlap.delays.recompute[home]);
+  for (size_t replica = 0; replica < replicas; ++replica) {
+    const VersionPolicy &policy = overlap.policies[replica];
+    const size_t forward = list(overlap.delays.forward[replica]),
+                 backward = list(overlap.delays.backward[replica]),
+                 recompute = list(overlap.delays.recompute[replica]);
     row << "    {delays_" << forward << ", delays_" << backward << ", delays_"
         << recompute << ", "
-        << llvm::format("%.17g", overlap.delays.meanForward(home)) << ", "
-        << llvm::format("%.17g", overlap.delays.meanBackward(home)) << ", "
-        << llvm::format("%.17g", overlap.delays.meanRecompute(home)) << ", "
+        << llvm::format("%.17g", overlap.delays.meanForward(replica)) << ", "
+        << llvm::format("%.17g", overlap.delays.meanBackward(replica)) << ", "
+        << llvm::format("%.17g", overlap.delays.meanRecompute(replica)) << ", "
         << word(policy.backward == BackwardWeights::Extrapolated) << ", "
         << word(policy.activations == BackwardActivations::Extrapolated)
         << "},\n";
   }
-  os << "// By home: delays of F, of I, W and B, and of R, their means; "
+  os << "// By replica: delays of F, of I, W and B, and of R, their means; "
         "whether "
         "the\n// weights of the backward are moved back, and those of R.\n"
         "constexpr VersionDesc versions[] = {\n"

@@ -10,7 +10,7 @@
 
 namespace rondo::codegen {
 
-/// The delays of all homes, and the object `overlap` that lists them.
+/// The delays of all replicas, and the object `overlap` that lists them.
 std::string overlapTable(const OverlapText &overlap);
 
 } // namespace rondo::codegen

@@ -53,8 +53,9 @@ void Arrays::write(llvm::raw_ostream &os) {
 
 /// How many numbers a buffer may have: micro-batches, or gathers and units of a
 /// sharded stage, which may be more.
-int64_t mostNumbers(const Program &program, const Problem &problem) {
-  std::vector<int64_t> unshards(problem.numHomes()), units(problem.numHomes());
+int64_t maxNumbers(const Program &program, const Problem &problem) {
+  std::vector<int64_t> unshards(problem.numReplicas()),
+      units(problem.numReplicas());
   int64_t most = problem.microbatches;
   for (Action action : program.order.all())
     if (action.kind() == ActionKind::Unshard)
@@ -70,7 +71,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
                                        const Problem &problem,
                                        const ForEach &forEach) {
   const Program &program = *text.program;
-  const int64_t numbers = mostNumbers(program, problem);
+  const int64_t numbers = maxNumbers(program, problem);
   // By the slots that the parts stand for.
   llvm::MapVector<llvm::ArrayRef<int32_t>, std::vector<SlotPart>> partsOf;
   for (const Place &place : program.places)
@@ -116,7 +117,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
     os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
        << ", " << pool.slots << "},\n";
   os << "};\n// pool, period, slots; parts from a later micro-batch on: how "
-        "many, which;\n// by home and buffer\n"
+        "many, which;\n// by replica and buffer\n"
         "constexpr PlaceDesc places[] = {";
   const BufferNumbers buffers(problem);
   bool isNewLine = false;
@@ -136,7 +137,8 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
       os << ", " << parts.size() - 1 << ", later_"
          << laterParts[laterOf(parts)];
     const BufferNumbers::Buffer &buffer = buffers[k];
-    os << "}, // home " << buffer.home << " " << traitsOf(buffer.kind).keyword;
+    os << "}, // replica " << buffer.replica << " "
+       << traitsOf(buffer.kind).keyword;
     if (buffer.isOneOfSeveral)
       os << " of edge " << buffer.edge;
   }

@@ -29,9 +29,9 @@ rondo::codegen::predict(pipe::ScheduleOp schedule, const Problem &problem,
   }
   const Simulation &simulation = known->simulation;
   text.predictedNs = simulation.makespanNs;
-  // What the schedule does not have: sums over homes, and launches that are
+  // What the schedule does not have: sums over replicas, and launches that are
   // held back.
-  if (problem.homes.hasReplicas() ||
+  if (problem.replicas.isReplicated() ||
       !limitResidency(problem, program.order, program.resident).empty())
     text.predictedNs = std::max(text.predictedNs,
                                 simulateProgram(problem, program).makespanNs);

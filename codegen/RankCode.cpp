@@ -36,7 +36,7 @@ private:
   CodeNode readOp(mlir::Operation &op);
   void readIndex(pipe::IndexedOpInterface task, CodeNode &node);
 
-  /// Whether several edges carry such a message of the home.
+  /// Whether several edges carry such a message of the replica.
   bool isOneOfSeveral(const Edge &edge) const {
     return llvm::count_if(
                edges.outputs(edge.from, edge.producer), [&](int32_t other) {
@@ -76,7 +76,7 @@ CodeNode Reader::readOp(mlir::Operation &op) {
   // The only step of an iteration is not numbered.
   const bool isStep =
       traitsOf(kind).index == IndexMeaning::Step &&
-      !(kind == ActionKind::Await && problem.homes.areSharded());
+      !(kind == ActionKind::Await && problem.replicas.areSharded());
   if (!isStep || problem.iterations > 1)
     readIndex(indexed, node);
   else
@@ -172,24 +172,25 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
       collectRoles(node.body, roles);
     } else if (node.hasIndex) {
       roles.push_back(node.subject == Subject::Collective ? "collective"
-                                                          : "home");
+                                                          : "replica");
       if (node.hasReceiver)
         roles.push_back("to");
       roles.push_back("shift");
     } else {
-      roles.push_back(node.subject == Subject::Home ? "home" : "collective");
+      roles.push_back(node.subject == Subject::Replica ? "replica"
+                                                       : "collective");
     }
   }
 }
 
-/// Positions of the constants that name the home of a task or step.
-static void collectTaskHomes(const std::vector<CodeNode> &nodes, size_t &next,
-                             std::vector<size_t> &places) {
+/// Positions of the constants that name the replica of a task or step.
+static void collectTaskReplicas(const std::vector<CodeNode> &nodes,
+                                size_t &next, std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
-    if (!node.isLoop && node.repeats == 0 && node.subject == Subject::Home)
+    if (!node.isLoop && node.repeats == 0 && node.subject == Subject::Replica)
       places.push_back(next);
     next += node.constants.size();
-    collectTaskHomes(node.body, next, places);
+    collectTaskReplicas(node.body, next, places);
   }
 }
 
@@ -233,7 +234,7 @@ static SharedFunction share(std::vector<RankCode> group) {
   std::vector<const char *> roles;
   collectRoles(function.code.nodes, roles);
   std::vector<std::vector<int64_t>> columns;
-  std::vector<bool> namesHome;
+  std::vector<bool> namesReplica;
   std::map<std::string, int> used;
   auto columnAt = [&](size_t c) {
     std::vector<int64_t> column;
@@ -245,18 +246,18 @@ static SharedFunction share(std::vector<RankCode> group) {
     int count = used[role]++;
     function.parameters.push_back(
         role + (count ? std::to_string(count + 1) : std::string()));
-    namesHome.push_back(llvm::StringRef(role) == "home");
+    namesReplica.push_back(llvm::StringRef(role) == "replica");
     for (size_t k = 0; k < column.size(); ++k)
       function.rows[k].push_back(column[k]);
     columns.push_back(std::move(column));
     return function.parameters.back();
   };
-  // `home` is the one that the rank runs; its neighbours are offsets of it.
+  // `replica` is the one that the rank runs; its neighbours are offsets of it.
   size_t next = 0;
-  std::vector<size_t> taskHomes;
-  collectTaskHomes(function.code.nodes, next, taskHomes);
-  if (!taskHomes.empty() && !llvm::all_equal(columnAt(taskHomes.front())))
-    addParameter("home", columnAt(taskHomes.front()));
+  std::vector<size_t> taskReplicas;
+  collectTaskReplicas(function.code.nodes, next, taskReplicas);
+  if (!taskReplicas.empty() && !llvm::all_equal(columnAt(taskReplicas.front())))
+    addParameter("replica", columnAt(taskReplicas.front()));
 
   for (size_t c = 0; c < constants.front().size(); ++c) {
     std::vector<int64_t> column = columnAt(c);
@@ -265,9 +266,9 @@ static SharedFunction share(std::vector<RankCode> group) {
       continue;
     }
     std::string spelled;
-    bool isHome = llvm::StringRef(roles[c]) == "home";
+    bool isReplica = llvm::StringRef(roles[c]) == "replica";
     for (size_t p = 0; p < columns.size() && spelled.empty(); ++p)
-      if (namesHome[p] == isHome)
+      if (namesReplica[p] == isReplica)
         if (std::optional<int64_t> offset = offsetFrom(column, columns[p]))
           spelled = withOffset(function.parameters[p], *offset);
     if (spelled.empty())

@@ -21,18 +21,18 @@ struct CodeNode {
   int64_t repeats = 0;
   /// Loop: first, end and step. Its induction variable is numbered by its
   /// nesting depth.
-  /// Action with a home: the home, then the index's constant. Collective: its
-  /// number.
+  /// Action with a replica: the replica, then the index's constant. Collective:
+  /// its number.
   std::vector<int64_t> constants;
   std::vector<CodeNode> body;
 
   /// Action: the runtime function, such as "forward" or "send".
   std::string callee;
-  Subject subject = Subject::Home;
+  Subject subject = Subject::Replica;
   /// "Message::Activation" for messages; otherwise empty.
   std::string message;
   bool hasIndex = false;
-  /// A message that names its receiver: that home follows its own.
+  /// A message that names its receiver: that replica follows its own.
   bool hasReceiver = false;
   /// Factor of each enclosing loop's variable in the index, outermost first.
   std::vector<int64_t> factors;

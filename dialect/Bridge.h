@@ -73,7 +73,7 @@ std::vector<int64_t> stateBytes(PlanOp plan);
 void takeState(PlanOp plan, Problem &problem);
 
 /// Bytes of each buffer of each stage, all 0 for a stage without `buffers`.
-std::vector<HomeBuffers> homeBuffers(PlanOp plan);
+std::vector<ReplicaBuffers> replicaBuffers(PlanOp plan);
 
 struct ExpandedSchedule {
   Schedule schedule;

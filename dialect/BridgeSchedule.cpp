@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// The order of one iteration in each of a window's, with a step of every home
-/// behind it where it has none.
+/// The order of one iteration in each of a window's, with a step of every
+/// replica behind it where it has none.
 static ExpandedSchedule repeatIn(const Problem &window, ScheduleOp op,
                                  const ExpandedSchedule &one) {
   ExpandedSchedule result;
@@ -38,22 +38,22 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     return repeatIn(problem, op, *one);
   }
   PlanOp plan = op.lookupPlan();
-  const HomeNames names(plan, problem.homes);
-  // Programs may name homes of other ranks, which the reference runs.
+  const ReplicaNames names(plan, problem.replicas);
+  // Programs may name replicas of other ranks, which the reference runs.
   auto prototype = [&](Operation *inner) -> FailureOr<Action> {
     FailureOr<Action> action = actionOf(inner, names);
     if (failed(action))
       return failure();
     const int32_t rank = executingRank(inner);
-    const Home &home = problem.homes[action->subject];
+    const Replica &replica = problem.replicas[action->subject];
     auto task = dyn_cast<TaskOpInterface>(inner);
     const IntegerAttr named =
         task ? task.getReplicaAttr()
-             : cast<HomeOpInterface>(inner).getReplicaAttr();
-    if (named && home.rank != rank)
+             : cast<ReplicaOpInterface>(inner).getReplicaAttr();
+    if (named && replica.rank != rank)
       return inner->emitError()
-             << "home " << home.replica << " of stage "
-             << names.stageOf(action->subject) << " is on rank " << home.rank
+             << "replica " << replica.index << " of stage "
+             << names.stageOf(action->subject) << " is on rank " << replica.rank
              << ", not on rank " << rank << ", whose order this is";
     return action;
   };
@@ -67,7 +67,7 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
 
   ExpandedSchedule result;
   // Of a sound schedule: F, I and W.
-  const int64_t most = 3 * problem.microbatches * problem.numHomes();
+  const int64_t most = 3 * problem.microbatches * problem.numReplicas();
   for (auto [number, rank] : llvm::enumerate(*ranks)) {
     if (rank &&
         failed(unroller.run(rank.getBody(), result.schedule, &result.opOf)))
@@ -110,11 +110,11 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
 }
 
 /// What the dialect has no op for.
-static LogicalResult checkHasOps(ActionRange actions, int32_t numHomes,
+static LogicalResult checkHasOps(ActionRange actions, int32_t numReplicas,
                                  ScheduleOp op) {
   for (Action action : actions)
     if (!action.traits().hasCost() ||
-        action.subject >= static_cast<uint64_t>(numHomes) ||
+        action.subject >= static_cast<uint64_t>(numReplicas) ||
         (action.count != 1 && action.kind() != ActionKind::Backward))
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
@@ -123,16 +123,16 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numHomes,
 
 LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
                                         ScheduleOp op) {
-  const Homes homes = op.lookupPlan().getHomes();
-  const HomeNames names(op.lookupPlan(), homes);
+  const Replicas replicas = op.lookupPlan().getReplicas();
+  const ReplicaNames names(op.lookupPlan(), replicas);
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-    if (failed(checkHasOps(schedule.rank(rank), homes.size(), op)))
+    if (failed(checkHasOps(schedule.rank(rank), replicas.size(), op)))
       return failure();
   auto rangeOf = [](const std::vector<Action> &actions) {
     return ActionRange{actions.data(), actions.data() + actions.size()};
   };
   for (const auto &[link, messages] : schedule.linkOrders)
-    if (failed(checkHasOps(rangeOf(messages), homes.size(), op)))
+    if (failed(checkHasOps(rangeOf(messages), replicas.size(), op)))
       return failure();
 
   std::optional<Repeating> repeating;
@@ -157,7 +157,7 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
   auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
     writeTask(inner, at, action, names.stageOf(action.subject),
-              names.replicaOf(action.subject, rank), map, indices);
+              names.indexOf(action.subject, rank), map, indices);
   };
   if (repeating)
     writeRepeatingRanks(builder, loc, *repeating, each, write);

@@ -28,7 +28,7 @@ std::vector<int64_t> rondo::pipe::deviceBytes(PlanOp plan) {
 }
 
 bool rondo::pipe::declaresWeights(PlanOp plan) {
-  return llvm::any_of(homeBuffers(plan), [](const HomeBuffers &buffers) {
+  return llvm::any_of(replicaBuffers(plan), [](const ReplicaBuffers &buffers) {
     return buffers[int(BufferKind::Weights)] > 0;
   });
 }
@@ -42,15 +42,15 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
   };
   const size_t ranks = plan.lookupCluster().getDevices().size();
   std::vector<int64_t> state(ranks), workspace(ranks);
-  for (auto [home, buffers] :
-       llvm::zip_equal(plan.getHomes(), homeBuffers(plan))) {
-    const int32_t rank = home.rank;
+  for (auto [replica, buffers] :
+       llvm::zip_equal(plan.getReplicas(), replicaBuffers(plan))) {
+    const int32_t rank = replica.rank;
     for (const BufferTraits &traits : bufferTable) {
       if (!traits.isState() || traits.owner != Owner::Stage)
         continue;
       int64_t bytes = aligned(buffers[int(traits.kind)]);
       if (traits.slotPer == SlotPer::Microbatch &&
-          llvm::MulOverflow(bytes, home.numTaken(plan.getMicrobatches()),
+          llvm::MulOverflow(bytes, replica.numTaken(plan.getMicrobatches()),
                             bytes))
         bytes = most;
       state[rank] = std::min(most, state[rank] + std::min(most, bytes));
@@ -75,8 +75,8 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
 }
 
 std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
-  // Stages with several homes stay as they are.
-  if (plan.getHomes().hasReplicas())
+  // Stages with several replicas stay as they are.
+  if (plan.getReplicas().isReplicated())
     return {};
   std::string options;
   if (plan.isChain())
@@ -104,18 +104,18 @@ static Recomputation recomputationOf(StageOp stage,
 /// or shorter, on devices that state another speed.
 static void slowDown(const std::vector<int64_t> &flopsPerUs, Problem &problem,
                      int32_t stage) {
-  const HomeRange homes = problem.homes.of(stage);
-  const int64_t usual = flopsPerUs[homes.begin()->rank];
-  for (const Home &home : homes) {
-    const int64_t own = flopsPerUs[home.rank];
+  const ReplicaRange replicas = problem.replicas.of(stage);
+  const int64_t usual = flopsPerUs[replicas.begin()->rank];
+  for (const Replica &replica : replicas) {
+    const int64_t own = flopsPerUs[replica.rank];
     if (own == usual || own == 0 || usual == 0)
       continue;
     for (const ActionTraits &traits : actionTable.rows)
       if (traits.isTask()) {
-        int64_t &ns =
-            problem
-                .cost(problem.homes.numberOf(stage, home.replica), traits.kind)
-                .ns;
+        int64_t &ns = problem
+                          .cost(problem.replicas.numberOf(stage, replica.index),
+                                traits.kind)
+                          .ns;
         const long double slower = static_cast<long double>(usual) / own;
         ns = static_cast<int64_t>(
             std::min<long double>(ns * slower + 0.5L, maxSum));
@@ -127,7 +127,7 @@ static void slowDown(const std::vector<int64_t> &flopsPerUs, Problem &problem,
 /// is about one.
 static InFlightDiagnostic emitProblemFault(const Fault &fault, PlanOp plan) {
   if (fault.kind != FaultKind::MessageToSelf &&
-      fault.kind != FaultKind::DealToSelf)
+      fault.kind != FaultKind::RoundRobinToSelf)
     return plan.emitError() << describe(fault) << " [P3]";
   SmallVector<StageOp, 0> stages = plan.getStages();
   StageOp stage = stages[std::get<int64_t>(fault.parts[3])],
@@ -165,16 +165,15 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     problem.links[{rankOf.lookup(link.getFromAttr().getAttr()),
                    rankOf.lookup(link.getToAttr().getAttr())}] =
         linkOf(link.getFigures());
-  SmallVector<CardOp, 0> cards = cluster.getCards();
-  if (!cards.empty())
-    problem.cards.ofRank.assign(problem.memoryCaps.size(), -1);
-  for (CardOp card : cards) {
-    for (auto name : card.getDevices().getAsRange<FlatSymbolRefAttr>())
-      problem.cards.ofRank[rankOf.lookup(name.getAttr())] =
-          problem.cards.count();
-    problem.cards.bytesPerUs.push_back(card.getFigures().getBytesPerUs());
-    problem.cards.servers.push_back(
-        static_cast<int32_t>(card.getFigures().getServer()));
+  SmallVector<NicOp, 0> nics = cluster.getNics();
+  if (!nics.empty())
+    problem.nics.ofRank.assign(problem.memoryCaps.size(), -1);
+  for (NicOp nic : nics) {
+    for (auto name : nic.getDevices().getAsRange<FlatSymbolRefAttr>())
+      problem.nics.ofRank[rankOf.lookup(name.getAttr())] = problem.nics.count();
+    problem.nics.bytesPerUs.push_back(nic.getFigures().getBytesPerUs());
+    problem.nics.servers.push_back(
+        static_cast<int32_t>(nic.getFigures().getServer()));
   }
   if (auto channels = cluster.getChannels()) {
     problem.channels.protocol =
@@ -185,8 +184,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
 
   SmallVector<StageOp, 0> stages = plan.getStages();
   std::vector<int64_t> outputBytes;
-  problem.homes = plan.getHomes();
-  problem.costs.resize(size_t(problem.numHomes()) * numCostColumns);
+  problem.replicas = plan.getReplicas();
+  problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   const std::vector<std::vector<int32_t>> inputs = plan.getInputs();
   for (auto [number, stage] : llvm::enumerate(stages)) {
     auto costs = stage.getCosts();
@@ -202,10 +201,11 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
                          costs->getInputGradNs(), costs->getWeightGradNs(),
                          costs->getActivationBytes(),
                          costs->getInputGradFreesBytes());
-    for (int32_t home = problem.homes.numberOf(number);
-         home < problem.numHomes() && problem.homes[home].stage == int(number);
-         ++home)
-      problem.cost(home, ActionKind::Step).ns = costs->getStepNs();
+    for (int32_t replica = problem.replicas.numberOf(number);
+         replica < problem.numReplicas() &&
+         problem.replicas[replica].stage == int(number);
+         ++replica)
+      problem.cost(replica, ActionKind::Step).ns = costs->getStepNs();
     if (stage.getRecomputeAttr())
       problem.setRecomputation(
           static_cast<int32_t>(number), recomputationOf(stage, inputs[number]),
@@ -215,12 +215,12 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     outputBytes.push_back(costs->getOutputBytes());
   }
   if (!problem.recomputation.empty())
-    problem.recomputation.resize(problem.numHomes());
+    problem.recomputation.resize(problem.numReplicas());
   problem.makeGraph(inputs, outputBytes);
   problem.addRecomputedEdges();
   for (auto [number, stage] : llvm::enumerate(stages))
     if (auto sharded = stage.getSharded()) {
-      const std::vector<HomeBuffers> buffers = stage.buffersByHome();
+      const std::vector<ReplicaBuffers> buffers = stage.buffersByReplica();
       auto bytes = [&](BufferKind kind) {
         return buffers.empty() ? 0 : buffers.front()[int(kind)];
       };
@@ -230,13 +230,13 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
                         static_cast<rondo::ShardedState>(sharded->getState()),
                         bytes(BufferKind::UnreducedGradients),
                         bytes(BufferKind::UnreducedGradients));
-      for (int32_t home = problem.homes.numberOf(number);
-           home < problem.numHomes() &&
-           problem.homes[home].stage == int(number);
-           ++home)
-        if (problem.homes[home].isSharded())
-          problem.cost(home, ActionKind::Unshard).acquireBytes =
-              problem.cost(home, ActionKind::Reshard).releaseBytes =
+      for (int32_t replica = problem.replicas.numberOf(number);
+           replica < problem.numReplicas() &&
+           problem.replicas[replica].stage == int(number);
+           ++replica)
+        if (problem.replicas[replica].isSharded())
+          problem.cost(replica, ActionKind::Unshard).acquireBytes =
+              problem.cost(replica, ActionKind::Reshard).releaseBytes =
                   bytes(BufferKind::GatheredWeights);
     }
   if (declaresWeights(plan))
@@ -246,10 +246,10 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   return problem;
 }
 
-std::vector<HomeBuffers> rondo::pipe::homeBuffers(PlanOp plan) {
-  std::vector<HomeBuffers> result;
+std::vector<ReplicaBuffers> rondo::pipe::replicaBuffers(PlanOp plan) {
+  std::vector<ReplicaBuffers> result;
   for (StageOp stage : plan.getStages()) {
-    std::vector<HomeBuffers> own = stage.buffersByHome();
+    std::vector<ReplicaBuffers> own = stage.buffersByReplica();
     own.resize(stage.getRanks().size());
     llvm::append_range(result, own);
   }

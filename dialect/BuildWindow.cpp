@@ -39,12 +39,12 @@ policiesOf(ScheduleOp op, const Problem &problem) {
 
 /// Far more than any cluster has stages: a larger number is probably a typing
 /// error, and its window would not fit a machine.
-static constexpr int64_t mostUnderWay = 4096;
+static constexpr int64_t maxUnderWay = 4096;
 
 /// Iterations that each rank of the schedule has under way at once.
 static FailureOr<std::vector<int64_t>> underWayIn(ScheduleOp op,
                                                   const Problem &problem) {
-  const HomeNames names(op.lookupPlan(), problem.homes);
+  const ReplicaNames names(op.lookupPlan(), problem.replicas);
   auto prototype = [&](Operation *inner) { return actionOf(inner, names); };
   Unroller unroller(op.lookupPlan(), prototype);
   unroller.setOnce();
@@ -56,12 +56,12 @@ static FailureOr<std::vector<int64_t>> underWayIn(ScheduleOp op,
           most = std::max(most, iterationOf(action, each));
         })))
       return failure();
-    if (most >= mostUnderWay)
+    if (most >= maxUnderWay)
       return op.emitError()
              << "the order of @" << op.getSymName() << " begins " << most + 1
              << " iterations before it ends the first; it may "
                 "begin "
-             << mostUnderWay;
+             << maxUnderWay;
     underWay.push_back(most + 1);
   }
   // A rank without an order has nothing to do.
@@ -81,10 +81,10 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
   if (std::optional<Fault> fault = checkIterations(result))
     return op.emitError() << describe(*fault);
   SmallVector<StageOp, 0> stages = op.lookupPlan().getStages();
-  for (int32_t home = 0; home < result.numHomes(); ++home) {
-    const int32_t stage = result.homes[home].stage;
+  for (int32_t replica = 0; replica < result.numReplicas(); ++replica) {
+    const int32_t stage = result.replicas[replica].stage;
     if (!areMadeAnew(result.policyOf(stage).activations) ||
-        result.recomputes(home))
+        result.recomputes(replica))
       continue;
     return op.emitError()
                .append("stage @", stages[stage].getSymName(),
@@ -100,19 +100,20 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
 /// asked for.
 static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
   for (auto [number, stage] : llvm::enumerate(op.lookupPlan().getStages())) {
-    const Home &home = *problem.homes.of(number).begin();
-    if (!home.isDealt() && !home.isSharded())
+    const Replica &replica = *problem.replicas.of(number).begin();
+    if (!replica.isRoundRobin() && !replica.isSharded())
       continue;
     return op.emitError()
-               .append("iterations of @", op.getSymName(),
-                       " overlap, but stage @", stage.getSymName(),
-                       home.isDealt()
-                           ? " deals micro-batches to its homes; leave out "
-                             "deal, so that they share the samples of each "
-                             "micro-batch"
-                           : " shards its state; leave out sharded",
-                       ", or let iterations drain, as with "
-                       "family<\"1f1b\">")
+               .append(
+                   "iterations of @", op.getSymName(), " overlap, but stage @",
+                   stage.getSymName(),
+                   replica.isRoundRobin()
+                       ? " assigns micro-batches to its replicas; leave out "
+                         "round_robin, so that they share the samples of each "
+                         "micro-batch"
+                       : " shards its state; leave out sharded",
+                   ", or let iterations drain, as with "
+                   "family<\"1f1b\">")
                .attachNote(stage.getLoc())
            << "stage @" << stage.getSymName() << " is on "
            << stage.describeRanks();

@@ -12,7 +12,7 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
-                                                  const HomeNames &names) {
+                                                  const ReplicaNames &names) {
   Collective collective;
   collective.kind = static_cast<rondo::CollectiveKind>(op.getKind());
   collective.ns = op.getNs();
@@ -22,17 +22,18 @@ FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
     collective.firstElement = (*elements)[0];
     collective.numElements = (*elements)[1];
   }
-  auto replicas = op.getHomes();
+  auto replicaIndices = op.getReplicas();
   for (auto [i, name] :
        llvm::enumerate(op.getStages().getAsRange<FlatSymbolRefAttr>())) {
     const int32_t stage = std::max(0, names.stage(name));
-    for (const Home &home : names.homes.of(stage))
-      if (!replicas || (*replicas)[i] == home.replica)
-        collective.homes.push_back(names.homes.numberOf(stage, home.replica));
-    if (replicas && collective.homes.size() != i + 1)
+    for (const Replica &replica : names.replicas.of(stage))
+      if (!replicaIndices || (*replicaIndices)[i] == replica.index)
+        collective.replicas.push_back(
+            names.replicas.numberOf(stage, replica.index));
+    if (replicaIndices && collective.replicas.size() != i + 1)
       return op.emitError()
-             << "stage " << name << " has no home " << (*replicas)[i]
-             << "; it has " << names.homes.of(stage).size()
+             << "stage " << name << " has no replica " << (*replicaIndices)[i]
+             << "; it has " << names.replicas.of(stage).size()
              << ", numbered from 0";
   }
   return collective;
@@ -40,22 +41,22 @@ FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
 
 void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
                                   int64_t number, const Collective &collective,
-                                  const HomeNames &names) {
+                                  const ReplicaNames &names) {
   llvm::SmallSetVector<Attribute, 8> stages;
-  int32_t homes = 0;
-  for (int32_t home : collective.homes)
-    if (stages.insert(names.stageOf(home)))
-      homes += names.homes.of(names.homes[home].stage).size();
+  int32_t replicas = 0;
+  for (int32_t replica : collective.replicas)
+    if (stages.insert(names.stageOf(replica)))
+      replicas += names.replicas.of(names.replicas[replica].stage).size();
   SmallVector<Attribute> list(stages.begin(), stages.end());
-  DenseI64ArrayAttr replicas, elements;
-  if (homes != static_cast<int32_t>(collective.homes.size())) {
+  DenseI64ArrayAttr replicaIndices, elements;
+  if (replicas != static_cast<int32_t>(collective.replicas.size())) {
     SmallVector<int64_t> numbers;
     list.clear();
-    for (int32_t home : collective.homes) {
-      list.push_back(names.stageOf(home));
-      numbers.push_back(names.homes[home].replica);
+    for (int32_t replica : collective.replicas) {
+      list.push_back(names.stageOf(replica));
+      numbers.push_back(names.replicas[replica].index);
     }
-    replicas = builder.getDenseI64ArrayAttr(numbers);
+    replicaIndices = builder.getDenseI64ArrayAttr(numbers);
   }
   if (collective.numElements > 0)
     elements = builder.getDenseI64ArrayAttr(
@@ -64,6 +65,6 @@ void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
       builder, loc, number, static_cast<pipe::CollectiveKind>(collective.kind),
       collective.tensor.empty() ? StringAttr()
                                 : builder.getStringAttr(collective.tensor),
-      builder.getArrayAttr(list), replicas, elements, collective.ns,
+      builder.getArrayAttr(list), replicaIndices, elements, collective.ns,
       collective.delay);
 }

@@ -13,14 +13,15 @@
 
 namespace rondo::pipe {
 
-/// The collective that an op states. Refuses homes that stages do not have.
+/// The collective that an op states. Refuses replicas that stages do not have.
 mlir::FailureOr<Collective> readCollective(CollectiveOp op,
-                                           const HomeNames &names);
+                                           const ReplicaNames &names);
 
-/// Writes an op: by stages where all their homes take part, else home by home.
+/// Writes an op: by stages where all their replicas take part, else replica by
+/// replica.
 void writeCollective(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t number, const Collective &collective,
-                     const HomeNames &names);
+                     const ReplicaNames &names);
 
 } // namespace rondo::pipe
 

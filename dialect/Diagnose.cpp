@@ -37,9 +37,9 @@ public:
   /// The first occurrence of an action in a rank's order.
   Operation *find(int32_t rank, Action action) const;
   StageOp stage(Action action) {
-    const Homes homes = plan.getHomes();
-    return action.subject < uint64_t(homes.size())
-               ? plan.getStages()[homes[action.subject].stage]
+    const Replicas replicas = plan.getReplicas();
+    return action.subject < uint64_t(replicas.size())
+               ? plan.getStages()[replicas[action.subject].stage]
                : nullptr;
   }
   DeviceOp device(int32_t rank) {
@@ -72,15 +72,16 @@ Operation *Places::linkOrder(int32_t from, int32_t to) {
 
 } // namespace
 
-/// What the largest chunk of a rank takes beside its pieces while its weights
+/// What the largest chunk of a rank takes beside its shards while its weights
 /// are gathered and its gradients are not yet reduced; 0: none is sharded.
 static int64_t gatheredBytes(const Problem &problem, int32_t rank) {
   int64_t most = 0;
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (problem.rankOf(home) == rank && problem.homes[home].isSharded())
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.rankOf(replica) == rank &&
+        problem.replicas[replica].isSharded())
       most = std::max(
-          most, problem.cost(home, ActionKind::Unshard).acquireBytes +
-                    problem.cost(home, ActionKind::ReduceGrad).releaseBytes);
+          most, problem.cost(replica, ActionKind::Unshard).acquireBytes +
+                    problem.cost(replica, ActionKind::ReduceGrad).releaseBytes);
   return most;
 }
 

@@ -4,7 +4,7 @@
 #include "dialect/Bridge.h"
 #include "dialect/CollectiveOps.h"
 #include "dialect/Loops.h"
-#include "dialect/MessageWords.h"
+#include "dialect/MessageEnds.h"
 #include "dialect/OverlapRules.h"
 #include "schedule/model/BufferNumbers.h"
 
@@ -21,7 +21,7 @@ class Expander {
 public:
   Expander(ProgramOp op, const Problem &problem)
       : op(op), problem(problem), plan(op.lookupPlan()),
-        names(plan, problem.homes), messages(problem) {}
+        names(plan, problem.replicas), messages(problem) {}
 
   FailureOr<ExpandedProgram> run();
   /// Calls `run` with the body of each rank, and `end` with its number.
@@ -39,7 +39,7 @@ private:
   ProgramOp op;
   const Problem &problem;
   PlanOp plan;
-  HomeNames names;
+  ReplicaNames names;
   MessageNumbers messages;
   llvm::DenseMap<Operation *, Action> actions;
 };
@@ -62,12 +62,12 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
 FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   auto send = dyn_cast<SendOp>(inner);
   auto recv = dyn_cast<RecvOp>(inner);
-  MessageWords words;
+  MessageEnds words;
   words.kind = send ? ActionKind::Send : ActionKind::Recv;
   words.rank = executingRank(inner);
   words.message = send ? send.getMessage() : recv.getMessage();
   words.stage = std::max(0, names.stage(stage));
-  words.replica = send ? send.getReplicaAttr() : recv.getReplicaAttr();
+  words.replicaIndex = send ? send.getReplicaAttr() : recv.getReplicaAttr();
   const FlatSymbolRefAttr receiver =
       send ? send.getReceiverAttr() : recv.getReceiverAttr();
   const Message message = words.message;
@@ -82,29 +82,30 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
     edges = messages.find(words);
   if (edges.size() == 1)
     return edges.front();
-  // The homes must exist before anything is said of their messages.
-  if (failed(names.home(inner, stage, words.replica, words.rank)))
+  // The replicas must exist before anything is said of their messages.
+  if (failed(names.replica(inner, stage, words.replicaIndex, words.rank)))
     return failure();
   if (words.receiver >= 0 &&
-      failed(names.home(inner, receiver, words.receiverReplica, words.rank)))
+      failed(names.replica(inner, receiver, words.receiverReplica, words.rank)))
     return failure();
-  // Two homes are named, and without them there would be a message.
-  auto needs = [&](MessageWords words) {
-    words.replica = words.receiverReplica = nullptr;
+  // Two replicas are named, and without them there would be a message.
+  auto needs = [&](MessageEnds words) {
+    words.replicaIndex = words.receiverReplica = nullptr;
     return words.receiver >= 0 && !messages.find(words).empty();
   };
   InFlightDiagnostic error = inner->emitError();
   if (edges.size() > 1) {
     const Edge &edge = problem.edges[edges.front()];
-    const int32_t home = send ? edge.to : edge.from;
-    error << edges.size() << " homes " << (send ? "take" : "send")
+    const int32_t replica = send ? edge.to : edge.from;
+    error << edges.size() << " replicas " << (send ? "take" : "send")
           << " a part of the " << stringifyMessage(message) << " of stage "
           << stage << "; name the one that this is "
-          << (send ? "for, as in `to " : "from, as in `") << names.stageOf(home)
-          << ":" << problem.homes[home].replica << "`";
+          << (send ? "for, as in `to " : "from, as in `")
+          << names.stageOf(replica) << ":" << problem.replicas[replica].index
+          << "`";
   } else if (receiver && needs(words))
-    error << "home " << words.replica.getInt() << " of stage " << stage
-          << " and home " << words.receiverReplica.getInt() << " of stage "
+    error << "replica " << words.replicaIndex.getInt() << " of stage " << stage
+          << " and replica " << words.receiverReplica.getInt() << " of stage "
           << receiver << " have no samples in common, so no "
           << stringifyMessage(message) << " goes from one to the other";
   else if (!receiver && numReceivers > 1)
@@ -174,11 +175,11 @@ LogicalResult Expander::readMemory(Program &program) {
 FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
                                       const BufferNumbers &buffers) {
   const auto kind = static_cast<BufferKind>(inner.getBuffer());
-  const FailureOr<int32_t> home =
-      names.home(inner, inner.getStageAttr(), inner.getReplicaAttr(), rank);
-  if (failed(home))
+  const FailureOr<int32_t> replica =
+      names.replica(inner, inner.getStageAttr(), inner.getReplicaAttr(), rank);
+  if (failed(replica))
     return failure();
-  const int32_t number = buffers.of(*home, kind);
+  const int32_t number = buffers.of(*replica, kind);
   FlatSymbolRefAttr peer = inner.getPeerAttr();
   if (!peer && buffers[number].isOneOfSeveral)
     return inner.emitError()
@@ -190,10 +191,11 @@ FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
   const int32_t other = names.stage(peer);
   for (int32_t candidate = 0; candidate < buffers.count(); ++candidate) {
     const BufferNumbers::Buffer &buffer = buffers[candidate];
-    if (buffer.edge < 0 || buffer.kind != kind || buffer.home != *home)
+    if (buffer.edge < 0 || buffer.kind != kind || buffer.replica != *replica)
       continue;
     const Edge &edge = problem.edges[buffer.edge];
-    if (problem.homes[edge.from == *home ? edge.to : edge.from].stage == other)
+    if (problem.replicas[edge.from == *replica ? edge.to : edge.from].stage ==
+        other)
       return candidate;
   }
   return inner.emitError() << "stage " << inner.getStageAttr() << " has no "
@@ -235,7 +237,7 @@ FailureOr<ExpandedProgram> Expander::run() {
   // Of a sound program: tasks, and both ends of messages.
   const int64_t most =
       problem.microbatches *
-      (3 * int64_t(problem.numHomes()) + 2 * int64_t(problem.edges.size()));
+      (3 * int64_t(problem.numReplicas()) + 2 * int64_t(problem.edges.size()));
   auto end = [&](int32_t rank) {
     order.endRank();
     if (rank == 0)

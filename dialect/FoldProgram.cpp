@@ -4,7 +4,7 @@
 #include "dialect/Bridge.h"
 #include "dialect/CollectiveOps.h"
 #include "dialect/Loops.h"
-#include "dialect/MessageWords.h"
+#include "dialect/MessageEnds.h"
 #include "dialect/OverlapRules.h"
 #include "schedule/model/BufferNumbers.h"
 
@@ -20,7 +20,7 @@ public:
   Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
          const Program &program, const Problem &problem)
       : builder(builder), loc(loc), program(program), problem(problem),
-        messages(problem), names(schedule.lookupPlan(), problem.homes) {}
+        messages(problem), names(schedule.lookupPlan(), problem.replicas) {}
 
   void write(ProgramOp op);
   void writeMemory();
@@ -34,7 +34,7 @@ private:
   const Program &program;
   const Problem &problem;
   const MessageNumbers messages;
-  const HomeNames names;
+  const ReplicaNames names;
 };
 
 void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
@@ -44,15 +44,15 @@ void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
   case ActionKind::Send:
   case ActionKind::Recv: {
     const Edge &edge = problem.edges[action.subject];
-    MessageWords words;
+    MessageEnds words;
     words.kind = action.kind();
     words.rank = rank;
     words.message = messageOf(edge);
-    words.stage = problem.homes[edge.from].stage;
+    words.stage = problem.replicas[edge.from].stage;
     FlatSymbolRefAttr receiver;
     if (messages.numReceivers(words.stage, words.message) > 1) {
       receiver = names.stageOf(edge.to);
-      words.receiver = problem.homes[edge.to].stage;
+      words.receiver = problem.replicas[edge.to].stage;
     }
     const bool isOneOfSeveral = messages.find(words).size() > 1;
     if (action.kind() == ActionKind::Send) {
@@ -77,7 +77,7 @@ void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
     return;
   default:
     writeTask(inner, at, action, names.stageOf(action.subject),
-              names.replicaOf(action.subject, rank), map, indices);
+              names.indexOf(action.subject, rank), map, indices);
   }
 }
 
@@ -98,12 +98,12 @@ void Folder::writeMemory() {
     FlatSymbolRefAttr peer;
     if (buffer.isOneOfSeveral) {
       const Edge &edge = problem.edges[buffer.edge];
-      peer = names.stageOf(edge.from == buffer.home ? edge.to : edge.from);
+      peer = names.stageOf(edge.from == buffer.replica ? edge.to : edge.from);
     }
     PlaceOp::create(
         builder, loc, static_cast<Buffer>(buffer.kind),
-        names.stageOf(buffer.home),
-        names.replicaOf(buffer.home, program.pools[place.pool].rank), peer,
+        names.stageOf(buffer.replica),
+        names.indexOf(buffer.replica, program.pools[place.pool].rank), peer,
         place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }

@@ -117,33 +117,34 @@ void writeRepeatingRanks(mlir::OpBuilder &builder, mlir::Location loc,
                          ActionWriter write);
 
 /// Makes the op of a task or a step; false if the kind is another. `replica` is
-/// null where the home is the stage's own on the rank.
+/// null where the replica is the stage's own on the rank.
 bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
-               mlir::FlatSymbolRefAttr stage, mlir::IntegerAttr replica,
+               mlir::FlatSymbolRefAttr stage, mlir::IntegerAttr replicaIndex,
                mlir::AffineMapAttr map, mlir::ValueRange indices);
 
-/// Homes by the names of their stages, and back.
-class HomeNames {
+/// Replicas by the names of their stages, and back.
+class ReplicaNames {
 public:
-  /// `homes` are the plan's, on the ranks that run the order at hand.
-  HomeNames(PlanOp plan, const Homes &homes);
+  /// `replicas` are the plan's, on the ranks that run the order at hand.
+  ReplicaNames(PlanOp plan, const Replicas &replicas);
 
   /// The stage's number; -1 where the plan has none of that name.
   int32_t stage(mlir::FlatSymbolRefAttr name) const;
-  /// The home that an op of that rank names. The error is `op`'s.
-  mlir::FailureOr<int32_t> home(mlir::Operation *op,
-                                mlir::FlatSymbolRefAttr stage,
-                                mlir::IntegerAttr replica, int32_t rank) const;
+  /// The replica that an op of that rank names. The error is `op`'s.
+  mlir::FailureOr<int32_t> replica(mlir::Operation *op,
+                                   mlir::FlatSymbolRefAttr stage,
+                                   mlir::IntegerAttr replicaIndex,
+                                   int32_t rank) const;
   /// What an op of that rank writes behind the stage's name; null: nothing.
-  mlir::IntegerAttr replicaOf(int32_t home, int32_t rank) const;
-  mlir::FlatSymbolRefAttr stageOf(int32_t home) const {
-    return names[homes[home].stage];
+  mlir::IntegerAttr indexOf(int32_t replica, int32_t rank) const;
+  mlir::FlatSymbolRefAttr stageOf(int32_t replica) const {
+    return names[replicas[replica].stage];
   }
   mlir::FlatSymbolRefAttr name(int32_t stage) const { return names[stage]; }
-  /// A home's number within its stage.
-  mlir::IntegerAttr number(int32_t home) const;
+  /// A replica's number within its stage.
+  mlir::IntegerAttr number(int32_t replica) const;
 
-  const Homes &homes;
+  const Replicas &replicas;
 
 private:
   std::vector<mlir::FlatSymbolRefAttr> names;
@@ -154,7 +155,8 @@ private:
 int32_t executingRank(mlir::Operation *op);
 
 /// A task's or a step's action, without the task's index.
-mlir::FailureOr<Action> actionOf(mlir::Operation *op, const HomeNames &names);
+mlir::FailureOr<Action> actionOf(mlir::Operation *op,
+                                 const ReplicaNames &names);
 
 /// Makes an empty region and block for a body op and moves the builder into it.
 template <typename Op> void enterBody(mlir::OpBuilder &builder, Op op) {

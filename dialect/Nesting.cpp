@@ -26,7 +26,7 @@ int64_t rondo::pipe::findTooDeep(StringRef text) {
                two == "->" || two == ">=" || two == "<=") {
       ++i;
     } else if (StringRef("{[(<").contains(c)) {
-      if (++open > mostOpenBrackets)
+      if (++open > maxOpenBrackets)
         return line;
     } else if (StringRef("}])>").contains(c)) {
       open = std::max<int64_t>(open - 1, 0);

@@ -11,8 +11,8 @@
 namespace rondo::pipe {
 
 /// MLIR's parser recurses for each open bracket and would overflow the stack.
-/// Returns the first line where more than mostOpenBrackets are open, or 0.
-inline constexpr int64_t mostOpenBrackets = 256;
+/// Returns the first line where more than maxOpenBrackets are open, or 0.
+inline constexpr int64_t maxOpenBrackets = 256;
 int64_t findTooDeep(llvm::StringRef text);
 
 } // namespace rondo::pipe

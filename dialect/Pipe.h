@@ -64,7 +64,7 @@ inline constexpr int64_t unknownTimeLimit = std::numeric_limits<int64_t>::min();
 /// A search that names no effort.
 inline constexpr int64_t unknownEffort = std::numeric_limits<int64_t>::max();
 /// The most schedules of an adaptive executable that names no number.
-inline constexpr int64_t usualCandidates = 8;
+inline constexpr int64_t defaultCandidates = 8;
 
 namespace detail {
 /// The index is one sum of multiples of enclosing loop variables.

@@ -56,11 +56,11 @@ def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {
       Pipe_OrElse<"0">:$bytes_per_us);
 }
 
-def Pipe_CardAttr : Pipe_StructAttr<"Card", "card_figures"> {
-  let summary = "bandwidth of a network card";
+def Pipe_NicAttr : Pipe_StructAttr<"Nic", "nic_figures"> {
+  let summary = "bandwidth of a NIC";
   let description = [{
-    `bytes_per_us` is that of each direction, 1 or more. Cards with the same
-    number as `server` are in one; without it, a card's devices are all that its
+    `bytes_per_us` is that of each direction, 1 or more. NICs with the same
+    number as `server` are in one; without it, a NIC's devices are all that its
     server has.
   }];
   let parameters = (ins "int64_t":$bytes_per_us, Pipe_OrElse<"-1">:$server);
@@ -354,7 +354,7 @@ def Pipe_AdaptiveAttr : Pipe_StructAttr<"Adaptive", "adaptive"> {
     is 5000, or no limit with an `effort`. The same `seed` and `effort` give the
     same schedules unless time runs out first.
   }];
-  let parameters = (ins Pipe_OrElse<"::rondo::pipe::usualCandidates">:$candidates,
+  let parameters = (ins Pipe_OrElse<"::rondo::pipe::defaultCandidates">:$candidates,
       Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
       Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
       Pipe_OrElse<"::rondo::pipe::unknownEffort">:$effort, Pipe_OrElse<"0">:$seed);

@@ -1,11 +1,12 @@
 //===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/EarlierWords.h"
 #include "dialect/FamilySyntax.h"
-#include "dialect/HomeSyntax.h"
 #include "dialect/Nearest.h"
 #include "dialect/NextWord.h"
 #include "dialect/Pipe.h"
+#include "dialect/ReplicaSyntax.h"
 #include "dialect/VersionSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -29,7 +30,7 @@ static ParseResult parseWord(AsmParser &parser, Enum &value) {
   StringRef word;
   if (failed(parser.parseOptionalKeyword(&word)))
     word = "";
-  if (std::optional<Enum> known = symbolizeEnum<Enum>(word)) {
+  if (std::optional<Enum> known = symbolizeEnum<Enum>(currentWord(word))) {
     value = *known;
     return success();
   }
@@ -212,6 +213,28 @@ static FailureOr<int64_t> parseAtLeast(AsmParser &parser, int64_t least,
          << " or more; without it, " << without;
 }
 
+/// `, shards = 2`, if it is there; 0 if not. At least 2.
+static ParseResult parseShardCount(AsmParser &parser, int64_t &shards) {
+  shards = 0;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (!takeWord(parser, "shards", "pieces"))
+    return parser.emitError(parser.getCurrentLocation()) << "expected 'shards'";
+  if (parser.parseEqual())
+    return failure();
+  FailureOr<int64_t> count = parseAtLeast(
+      parser, 2, "shards", "all replicas of the stage have the state once");
+  if (failed(count))
+    return failure();
+  shards = *count;
+  return success();
+}
+
+static void printShardCount(AsmPrinter &printer, int64_t shards) {
+  if (shards != 0)
+    printer << ", shards = " << shards;
+}
+
 static void printCounts(AsmPrinter &printer, ArrayRef<int64_t> counts) {
   if (counts.size() == 1)
     printer << counts.front();
@@ -383,8 +406,17 @@ static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
          << "unknown op" << rondo::didYouMean(name, known);
 }
 
+/// `pipe.card`, as earlier modules have it, is a pipe.nic.
+static ParseResult parseEarlierNic(OpAsmParser &parser,
+                                   OperationState &result) {
+  result.name = OperationName(NicOp::getOperationName(), parser.getContext());
+  return NicOp::parse(parser, result);
+}
+
 std::optional<Dialect::ParseOpHook>
-PipeDialect::getParseOperationHook(StringRef) const {
+PipeDialect::getParseOperationHook(StringRef name) const {
+  if (name == "pipe.card")
+    return parseEarlierNic;
   return refuseOp;
 }
 

@@ -97,14 +97,14 @@ def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
     "what several ranks do together", [
   I32EnumAttrCase<"GatherWeights", 0, "gather_weights">,
   I32EnumAttrCase<"ScatterGradients", 1, "scatter_gradients">,
-  I32EnumAttrCase<"HomeGradients", 2, "home_gradients">,
+  I32EnumAttrCase<"ReplicaGradients", 2, "replica_gradients">,
   I32EnumAttrCase<"TiedGradients", 3, "tied_gradients">,
   I32EnumAttrCase<"GradientNorm", 4, "gradient_norm">
 ]>;
 
 /// The list of kinds/Shards.h, without None.
 def Pipe_ShardedState : Pipe_Enum<"ShardedState",
-    "what of a stage lies in pieces", [
+    "what of a stage lies sharded", [
   I32EnumAttrCase<"Optimizer", 1, "optimizer">,
   I32EnumAttrCase<"Gradients", 2, "gradients">,
   I32EnumAttrCase<"Weights", 3, "weights">

@@ -41,21 +41,21 @@ def Pipe_TaskOpInterface
   let methods = [
     InterfaceMethod<"The stage, by its name in the plan.",
                     "::mlir::FlatSymbolRefAttr", "getStageAttr">,
-    InterfaceMethod<"Which of the stage's homes; null: the one on the rank.",
+    InterfaceMethod<"Which of the stage's replicas; null: the one on the rank.",
                     "::mlir::IntegerAttr", "getReplicaAttr">,
   ];
 }
 
-def Pipe_HomeOpInterface
-    : OpInterface<"HomeOpInterface", [Pipe_IndexedOpInterface]> {
+def Pipe_ReplicaOpInterface
+    : OpInterface<"ReplicaOpInterface", [Pipe_IndexedOpInterface]> {
   let cppNamespace = "::rondo::pipe";
   let description = [{
-    Work of a home that is no task of a micro-batch.
+    Work of a replica that is no task of a micro-batch.
   }];
   let methods = [
     InterfaceMethod<"The stage, by its name in the plan.",
                     "::mlir::FlatSymbolRefAttr", "getStageAttr">,
-    InterfaceMethod<"Which of the stage's homes; null: the one on the rank.",
+    InterfaceMethod<"Which of the stage's replicas; null: the one on the rank.",
                     "::mlir::IntegerAttr", "getReplicaAttr">,
   ];
 }

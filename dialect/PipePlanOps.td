@@ -51,8 +51,8 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Null if there is none of that name; the verifier has then reported it.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
-    /// By stage and then by home, as the core numbers them.
-    ::rondo::Homes getHomes();
+    /// By stage and then by replica, as the core numbers them.
+    ::rondo::Replicas getReplicas();
     /// Samples per micro-batch; 0 if the model has only timed layers and the
     /// plan does not state it.
     int64_t getSamplesOfMicrobatch();
@@ -69,15 +69,15 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "consecutive layers on one or several ranks";
   let description = [{
-    `on` says where the stage is at home. With several ranks, each of which has
-    the layers' weights, every home takes an equal share of the samples of each
+    `on` says which ranks have a replica of the stage. With several ranks, each of which has
+    the layers' weights, every replica takes an equal share of the samples of each
     micro-batch, or the number behind its rank; the shares follow each other in
-    the order of the list. With `deal`, the homes take whole micro-batches in
-    turn instead: of r homes, the first takes micro-batches 0, r, 2r and so on.
-    `buffers` are then listed by home, while `costs` are for all samples on the
+    the order of the list. With `round_robin`, the replicas take whole micro-batches in
+    turn instead: of r replicas, the first takes micro-batches 0, r, 2r and so on.
+    `buffers` are then listed by replica, while `costs` are for all samples on the
     first of the ranks.
 
-    With `sharded`, each home keeps a piece of the weights, gradients and
+    With `sharded`, each replica keeps a shard of the weights, gradients and
     optimizer state instead of all of them.
 
     `recompute` keeps no activations of the stage, or of the layers that it
@@ -104,15 +104,15 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @lightest [@h5, @h6] on 3 recompute across from [@light]
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
-    pipe.stage @dealt [@h0] on [2, 3] deal
-    pipe.stage @pieces [@h0] on [2, 3] sharded<weights>
-    pipe.stage @groups [@h0] on [2, 3, 4, 5] sharded<weights, pieces = 2>
+    pipe.stage @round_robin [@h0] on [2, 3] round_robin
+    pipe.stage @shards [@h0] on [2, 3] sharded<weights>
+    pipe.stage @groups [@h0] on [2, 3, 4, 5] sharded<weights, shards = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
       DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
-      UnitAttr:$deals, OptionalAttr<Pipe_ShardedAttr>:$sharded,
+      UnitAttr:$round_robin, OptionalAttr<Pipe_ShardedAttr>:$sharded,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of layers">>:$recompute,
       UnitAttr:$across,
@@ -120,27 +120,27 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "names of stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
-                                      "buffers by home">>:$buffers);
-  // A stage that deals is not sharded.
-  let assemblyFormat = Pipe_InOrder<"on, deal or sharded, recompute, from, costs, buffers", [{
-    $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`deal` $deals^)? (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
-    (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
+                                      "buffers by replica">>:$buffers);
+  // A stage that is round-robin is not sharded.
+  let assemblyFormat = Pipe_InOrder<"on, round_robin or sharded, recompute, from, costs, buffers", [{
+    $sym_name custom<Names>($layers) `on` custom<Replicas>($ranks, $shares)
+    custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`buffers` `` custom<BuffersByReplica>($buffers)^)? attr-dict
   }], ["on"]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Where each home is, and its samples of a micro-batch of so many that it
+    /// Where each replica is, and its samples of a micro-batch of so many that it
     /// takes.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
-    /// Homes that have the state once together: 1 where it is not sharded.
-    int64_t getPieces();
-    /// Appends the stage with its homes.
-    void addTo(::rondo::Homes &homes, int64_t samples);
+    /// Replicas that have the state once together: 1 where it is not sharded.
+    int64_t getShards();
+    /// Appends the stage with its replicas.
+    void addTo(::rondo::Replicas &replicas, int64_t samples);
     /// Whether a layer of that name is recomputed.
     bool recomputes(::mlir::StringAttr layer);
-    /// Of each home; empty if the stage does not state them.
-    std::vector<::rondo::HomeBuffers> buffersByHome();
-    void setBuffersByHome(::llvm::ArrayRef<BuffersAttr> buffers);
+    /// Of each replica; empty if the stage does not state them.
+    std::vector<::rondo::ReplicaBuffers> buffersByReplica();
+    void setBuffersByReplica(::llvm::ArrayRef<BuffersAttr> buffers);
     /// `rank 2`, `ranks 2 and 3`.
     std::string describeRanks();
   }];

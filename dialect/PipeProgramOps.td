@@ -113,16 +113,16 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "something that several ranks do together";
   let description = [{
-    `home_gradients` adds the gradients of a stage over its homes;
+    `replica_gradients` adds the gradients of a stage over its replicas;
     `tied_gradients "tensor"` adds the partial gradients of a weight that
     several stages share; `gradient_norm` computes the global norm. Stages are
     listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
     `pipe.await` with its number once. `gather_weights` and `scatter_gradients`
-    are what `pipe.unshard` and `pipe.reduce_grad` of the homes of a group issue.
+    are what `pipe.unshard` and `pipe.reduce_grad` of the replicas of a group issue.
 
-    `homes` names a home of each listed stage, which may then be listed more than
-    once; without it, all homes of the stages take part. `elements` is the part
-    of a shared tensor that its homes have in their pieces: the first, and how
+    `replicas` names a replica of each listed stage, which may then be listed more than
+    once; without it, all replicas of the stages take part. `elements` is the part
+    of a shared tensor that its replicas have in their shards: the first, and how
     many. `ns` is how long it takes once all ranks have joined (default 0). Where
     iterations overlap, the step that awaits a norm may be `later` iterations
     behind it; a rank then issues it behind its steps.
@@ -130,19 +130,19 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     ```mlir
     pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
     pipe.collective 1 gradient_norm [@s0, @s1]
-    pipe.collective 2 gather_weights [@s0, @s0] homes [2, 3]
+    pipe.collective 2 gather_weights [@s0, @s0] replicas [2, 3]
     pipe.collective 3 gradient_norm [@s0, @s1] later = 2
     ```
   }];
   let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
-      OptionalAttr<DenseI64ArrayAttr>:$homes,
+      OptionalAttr<DenseI64ArrayAttr>:$replicas,
       OptionalAttr<DenseI64ArrayAttr>:$elements,
       DefaultValuedProp<I64Prop, "0">:$ns,
       DefaultValuedProp<I64Prop, "0">:$later);
-  let assemblyFormat = Pipe_InOrder<"homes, elements, ns, later", [{
-    $number custom<Word>($kind) ($tensor^)? $stages (`homes` $homes^)?
+  let assemblyFormat = Pipe_InOrder<"replicas, elements, ns, later", [{
+    $number custom<Word>($kind) ($tensor^)? $stages custom<ReplicaIndices>($replicas)
     (`elements` $elements^)? (`ns` `=` $ns^)? (`later` `=` $later^)? attr-dict
   }]>.format;
   let hasVerifier = 1;
@@ -166,7 +166,7 @@ def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
 def Pipe_StagingOp : Pipe_Op<"staging", [HasParent<"ProgramOp">]> {
   let summary = "where a rank's collectives receive what they add";
   let description = [{
-    A rank that adds a piece of a sum receives that piece of the other ranks'
+    A rank that adds a shard of a sum receives that shard of the other ranks'
     parts. Its collectives run one after another, so it has one place for all of
     them: a pool of one slot, in which no buffer lies. A rank whose collectives
     receive nothing to add has none.
@@ -198,7 +198,7 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$peer,
       I64Prop:$pool, DenseI32ArrayAttr:$slots);
   let assemblyFormat = Pipe_InOrder<"with, in", [{
-    custom<Word>($buffer) custom<Home>($stage, $replica) (`with` $peer^)? `in` $pool $slots attr-dict
+    custom<Word>($buffer) custom<Replica>($stage, $replica) (`with` $peer^)? `in` $pool $slots attr-dict
   }], ["in"]>.format;
   let hasVerifier = 1;
 }
@@ -210,8 +210,8 @@ class Pipe_MessageOp<string mnemonic, string kind>
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$receiver,
       OptionalAttr<I64Attr>:$receiver_replica);
   let assemblyFormat = Pipe_InOrder<"to", [{
-    custom<Word>($message) custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
-    (`to` custom<Home>($receiver, $receiver_replica)^)? attr-dict
+    custom<Word>($message) custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices)
+    (`to` custom<Replica>($receiver, $receiver_replica)^)? attr-dict
   }]>.format;
 }
 
@@ -220,8 +220,8 @@ def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
   let description = [{
     The message is named by its producer: the activation of a stage's F, the
     gradient of a stage's I or B. If several stages need one, `to` names the
-    stage that this one is for. If several homes of the producer have samples
-    for the home on this rank, a number behind a colon says which home's this
+    stage that this one is for. If several replicas of the producer have samples
+    for the replica on this rank, a number behind a colon says which replica's this
     is. Does not wait for the message.
 
     ```mlir
@@ -236,7 +236,7 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   let summary = "hand over a message";
   let description = [{
     Comes after the task that makes the message. Does not wait for the receiver;
-    the buffer stays in use until the receiver has the message. If several homes
+    the buffer stays in use until the receiver has the message. If several replicas
     of a stage take samples of it, `to` names the one that this is for.
 
     ```mlir

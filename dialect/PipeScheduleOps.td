@@ -239,7 +239,7 @@ class Pipe_TaskOp<string mnemonic, string kind>
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
   let assemblyFormat = Pipe_InOrder<"", [{
-    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
+    custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
   }]>.format;
 }
 
@@ -249,7 +249,7 @@ def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
     Needs the F of the stages that feed this one, for the same micro-batch. The
     micro-batch is a number or a sum of multiples of enclosing loop variables.
 
-    Of a stage with several homes it is the one on the rank; any other, which
+    Of a stage with several replicas it is the one on the rank; any other, which
     only a program's reference runs, is named by its number behind a colon.
 
     ```mlir
@@ -302,7 +302,7 @@ def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica,
       DefaultValuedProp<I64Prop, "1">:$count);
   let assemblyFormat = Pipe_InOrder<"count", [{
-    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
+    custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices)
     (`count` `(` $count^ `)`)? attr-dict
   }]>.format;
   let hasVerifier = 1;
@@ -335,7 +335,7 @@ class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
 }
 
 def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
-    [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pipe_HomeOpInterface]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pipe_ReplicaOpInterface]> {
   let summary = "optimizer step of a stage";
   let description = [{
     Updates the stage's weights from the gradients of all its micro-batches.
@@ -354,7 +354,7 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
   let assemblyFormat = Pipe_InOrder<"", [{
-    custom<Home>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
+    custom<Replica>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
   }]>.format;
   let hasVerifier = 1;
   let extraClassDefinition = actionKind # [{

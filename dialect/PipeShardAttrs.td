@@ -8,20 +8,18 @@ include "dialect/PipeAttrs.td"
 
 def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
   let mnemonic = "sharded";
-  let summary = "what of a stage's state its homes have in pieces";
+  let summary = "what of a stage's state its replicas have sharded";
   let description = [{
-    `optimizer`: each home keeps a piece of the optimizer's state; weights are
+    `optimizer`: each replica keeps a shard of the optimizer's state; weights are
     gathered once in an iteration, and gradients reduced once (ZeRO-1).
     `gradients`: also gradients are reduced as soon as the rank goes on to other
     chunks (ZeRO-2). `weights`: also weights are gathered for the tasks that
-    need them and freed (ZeRO-3, FSDP). With `pieces`, each group of that many
-    consecutive homes has the state once (default: all homes).
+    need them and freed (ZeRO-3, FSDP). With `shards`, each group of that many
+    consecutive replicas has the state once (default: all replicas).
   }];
   let parameters = (ins EnumParameter<Pipe_ShardedState>:$state,
-      Pipe_AtLeast<2, "pieces",
-                   "all homes of the stage have the state once">:$pieces);
-  let assemblyFormat =
-      "`<` custom<Word>($state) (`,` `pieces` `=` $pieces^)? `>`";
+      Pipe_OrElse<"0">:$shards);
+  let assemblyFormat = "`<` custom<Word>($state) custom<ShardCount>($shards) `>`";
 }
 
 /// `2`, or `[2, 1]`; left out if empty.

@@ -11,11 +11,11 @@ include "dialect/PipeScheduleOps.td"
 class Pipe_MoveOp<string mnemonic, string kind>
     : Pipe_StepActionOp<mnemonic, kind,
           [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-           Pipe_HomeOpInterface]> {
+           Pipe_ReplicaOpInterface]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
   let assemblyFormat = Pipe_InOrder<"", [{
-    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
+    custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
   }]>.format;
   let extraClassDefinition = actionKind # [{
     ::llvm::LogicalResult
@@ -29,7 +29,7 @@ class Pipe_MoveOp<string mnemonic, string kind>
 def Pipe_UnshardOp : Pipe_MoveOp<"unshard", "Unshard"> {
   let summary = "gather the weights of a sharded stage";
   let description = [{
-    Each home of the stage's group has a piece of them. Does not wait: a task of
+    Each replica of the stage's group has a shard of them. Does not wait: a task of
     the stage does. The number counts a stage's gathers in an iteration, from 0.
 
     ```mlir
@@ -51,10 +51,10 @@ def Pipe_ReshardOp : Pipe_MoveOp<"reshard", "Reshard"> {
 }
 
 def Pipe_ReduceGradOp : Pipe_MoveOp<"reduce_grad", "ReduceGrad"> {
-  let summary = "add the gradients of a sharded stage's homes";
+  let summary = "add the gradients of a sharded stage's replicas";
   let description = [{
-    Adds the gradients that the homes of the stage's group have made since the
-    last one; each home keeps its piece of the sum. Does not wait: the stage's
+    Adds the gradients that the replicas of the stage's group have made since the
+    last one; each replica keeps its shard of the sum. Does not wait: the stage's
     step does. The number counts those of a stage in an iteration, from 0.
 
     ```mlir

@@ -17,16 +17,16 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
     figures of every pair of ranks without a `pipe.link` of its own (default: no
     latency, no occupancy).
 
-    A cluster has at least one device. Names of devices and cards are unique. A
+    A cluster has at least one device. Names of devices and NICs are unique. A
     directed pair has at most one link, and a device has none to itself. A device
-    is on at most one `pipe.card`.
+    is on at most one `pipe.nic`.
 
     ```mlir
     pipe.cluster @lab channels<rendezvous, receive_slots = 2> link<latency_ns = 500> {
       pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
       pipe.device @cpu1
       pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
-      pipe.card @eth0 [@cpu0] <bytes_per_us = 12500>
+      pipe.nic @eth0 [@cpu0] <bytes_per_us = 12500>
     }
     ```
   }];
@@ -43,7 +43,7 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
     /// The devices by rank.
     ::llvm::SmallVector<DeviceOp, 0> getDevices();
     /// In the order in which they stand.
-    ::llvm::SmallVector<CardOp, 0> getCards();
+    ::llvm::SmallVector<NicOp, 0> getNics();
   }];
 }
 
@@ -93,24 +93,24 @@ def Pipe_LinkOp : Pipe_Op<"link", [HasParent<"ClusterOp">,
   let hasVerifier = 1;
 }
 
-def Pipe_CardOp : Pipe_Op<"card", [Symbol, HasParent<"ClusterOp">,
+def Pipe_NicOp : Pipe_Op<"nic", [Symbol, HasParent<"ClusterOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a network card that devices share";
+  let summary = "a NIC that devices share";
   let description = [{
     Messages between the listed devices and those of other servers cross the
-    card: one at a time in each direction, at `bytes_per_us` if that is less than
-    the rate of their link. What passes between two devices of one card, or of
-    cards with the same `server`, crosses none. Of the messages that are ready
-    for a card, the one that was ready first goes first.
+    NIC: one at a time in each direction, at `bytes_per_us` if that is less than
+    the rate of their link. What passes between two devices of one NIC, or of
+    NICs with the same `server`, crosses none. Of the messages that are ready
+    for a NIC, the one that was ready first goes first.
 
     ```mlir
-    pipe.card @eth0 [@gpu0, @gpu1] <bytes_per_us = 12500>
-    pipe.card @ib0 [@gpu2] <bytes_per_us = 50000, server = 1>
+    pipe.nic @eth0 [@gpu0, @gpu1] <bytes_per_us = 12500>
+    pipe.nic @ib0 [@gpu2] <bytes_per_us = 50000, server = 1>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of devices">:$devices,
-      Pipe_CardAttr:$figures);
+      Pipe_NicAttr:$figures);
   let assemblyFormat =
       Pipe_InOrder<"", "$sym_name $devices $figures attr-dict">.format;
   let hasVerifier = 1;

@@ -14,44 +14,46 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 /// What the groups of sharded stages gather and reduce, group by group.
-static std::vector<Collective> groupMoves(PlanOp plan, const Homes &homes) {
+static std::vector<Collective> groupMoves(PlanOp plan,
+                                          const Replicas &replicas) {
   std::vector<Collective> moves;
-  if (!homes.areSharded())
+  if (!replicas.areSharded())
     return moves;
   for (auto kind : {rondo::CollectiveKind::GatherWeights,
                     rondo::CollectiveKind::ScatterGradients})
-    for (int32_t home = 0; home < homes.size(); ++home) {
-      if (!homes[home].isSharded() || homes[home].piece != 0)
+    for (int32_t replica = 0; replica < replicas.size(); ++replica) {
+      if (!replicas[replica].isSharded() || replicas[replica].shard != 0)
         continue;
       Collective move;
       move.kind = kind;
-      for (int32_t piece = 0; piece < homes[home].pieces; ++piece)
-        move.homes.push_back(home + piece);
+      for (int32_t shard = 0; shard < replicas[replica].shards; ++shard)
+        move.replicas.push_back(replica + shard);
       moves.push_back(std::move(move));
     }
   return moves;
 }
 
-/// Sums of gradients over the homes of stages that have several, from the last
-/// stage to the first: the last is the first to have all of its own. Homes of
-/// groups have the sums of their groups, each a piece, which is added to the
-/// same piece of the other groups.
-static std::vector<Collective> homeSums(PlanOp plan, const Homes &homes) {
+/// Sums of gradients over the replicas of stages that have several, from the
+/// last stage to the first: the last is the first to have all of its own.
+/// Replicas of groups have the sums of their groups, each a shard, which is
+/// added to the same shard of the other groups.
+static std::vector<Collective> replicaSums(PlanOp plan,
+                                           const Replicas &replicas) {
   std::vector<Collective> sums;
-  if (!homes.hasReplicas())
+  if (!replicas.isReplicated())
     return sums;
-  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
-  for (int32_t stage = homes.numStages() - 1; stage >= 0; --stage) {
-    const int32_t pieces = homes.of(stage).begin()->pieces;
-    if (homes.of(stage).size() == pieces)
+  const std::vector<ReplicaBuffers> buffers = replicaBuffers(plan);
+  for (int32_t stage = replicas.numStages() - 1; stage >= 0; --stage) {
+    const int32_t shards = replicas.of(stage).begin()->shards;
+    if (replicas.of(stage).size() == shards)
       continue;
-    for (int32_t piece = 0; piece < pieces; ++piece) {
+    for (int32_t shard = 0; shard < shards; ++shard) {
       Collective sum;
-      sum.kind = rondo::CollectiveKind::HomeGradients;
-      for (const Home &home : homes.of(stage))
-        if (home.piece == piece)
-          sum.homes.push_back(homes.numberOf(stage, home.replica));
-      if (buffers[sum.homes.front()][int(BufferKind::Gradients)] != 0)
+      sum.kind = rondo::CollectiveKind::ReplicaGradients;
+      for (const Replica &replica : replicas.of(stage))
+        if (replica.shard == shard)
+          sum.replicas.push_back(replicas.numberOf(stage, replica.index));
+      if (buffers[sum.replicas.front()][int(BufferKind::Gradients)] != 0)
         sums.push_back(std::move(sum));
     }
   }
@@ -61,12 +63,12 @@ static std::vector<Collective> homeSums(PlanOp plan, const Homes &homes) {
 std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
   if (!declaresWeights(plan))
     return {};
-  const Homes homes = plan.getHomes();
-  std::vector<Collective> collectives = groupMoves(plan, homes);
-  llvm::append_range(collectives, homeSums(plan, homes));
+  const Replicas replicas = plan.getReplicas();
+  std::vector<Collective> collectives = groupMoves(plan, replicas);
+  llvm::append_range(collectives, replicaSums(plan, replicas));
   Collective norm;
-  for (int32_t home = 0; home < homes.size(); ++home)
-    norm.homes.push_back(home);
+  for (int32_t replica = 0; replica < replicas.size(); ++replica)
+    norm.replicas.push_back(replica);
 
   ModelOp model = plan.lookupModel();
   if (model.getSizes() && model.getSizes()->tied) {
@@ -78,15 +80,15 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
     llvm::StringMap<LayerData> data;
     for (LayerOp layer : model.getLayers())
       data[layer.getSymName()] = layer.getData();
-    std::vector<bool> isShared(homes.numStages());
+    std::vector<bool> isShared(replicas.numStages());
     for (auto [s, stage] : llvm::enumerate(plan.getStages()))
       for (FlatSymbolRefAttr layer :
            stage.getLayers().getAsRange<FlatSymbolRefAttr>())
         if (data[layer.getValue()] != LayerData::None)
           isShared[s] = true;
-    for (int32_t home = 0; home < homes.size(); ++home)
-      if (isShared[homes[home].stage])
-        tied.homes.push_back(home);
+    for (int32_t replica = 0; replica < replicas.size(); ++replica)
+      if (isShared[replicas[replica].stage])
+        tied.replicas.push_back(replica);
     if (llvm::count(isShared, true) > 1)
       collectives.push_back(std::move(tied));
   }
@@ -95,7 +97,7 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
 }
 
 namespace {
-/// A home's part in a collective.
+/// A replica's part in a collective.
 struct Part {
   int32_t rank;
   int64_t count;
@@ -103,20 +105,20 @@ struct Part {
 };
 } // namespace
 
-/// Elements of the part of a home that contributes.
+/// Elements of the part of a replica that contributes.
 static int64_t elementsOf(PlanOp plan, const Collective &collective,
-                          int32_t home,
-                          const std::vector<HomeBuffers> &buffers) {
+                          int32_t replica,
+                          const std::vector<ReplicaBuffers> &buffers) {
   auto elements = [&](BufferKind kind) {
-    return std::max<int64_t>(0,
-                             buffers[home][int(kind)] / int64_t(sizeof(float)));
+    return std::max<int64_t>(0, buffers[replica][int(kind)] /
+                                    int64_t(sizeof(float)));
   };
   switch (collective.kind) {
   // Of what is gathered, copies in another dtype do not travel.
   case rondo::CollectiveKind::GatherWeights:
   case rondo::CollectiveKind::ScatterGradients:
     return elements(BufferKind::UnreducedGradients);
-  case rondo::CollectiveKind::HomeGradients:
+  case rondo::CollectiveKind::ReplicaGradients:
     return elements(BufferKind::Gradients);
   case rondo::CollectiveKind::TiedGradients: {
     const ModelSizes sizes = *plan.lookupModel().getSizes();
@@ -125,7 +127,7 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
   case rondo::CollectiveKind::GradientNorm:
     break;
   }
-  const int32_t stage = plan.getHomes()[home].stage;
+  const int32_t stage = plan.getReplicas()[replica].stage;
   return partialsPerLayer *
          static_cast<int64_t>(plan.getStages()[stage].getLayers().size());
 }
@@ -133,21 +135,22 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
 std::vector<int64_t> rondo::pipe::stagingOfRanks(PlanOp plan, bool hasNorm) {
   const SumLimits limits =
       plan.getTargetKind() == Target::Cuda ? sumsOfGpus : sumsOfProcesses;
-  const Homes homes = plan.getHomes();
-  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
+  const Replicas replicas = plan.getReplicas();
+  const std::vector<ReplicaBuffers> buffers = replicaBuffers(plan);
   std::vector<int64_t> bytes(plan.lookupCluster().getDevices().size(), 0);
   for (const Collective &collective : planCollectives(plan)) {
     const bool isNorm = collective.kind == rondo::CollectiveKind::GradientNorm;
     if (isNorm && !(hasNorm && limits.stagesGathers))
       continue;
     std::vector<Part> parts;
-    for (int32_t home : collective.homes) {
-      // The first home of a stage owns its tensors, or the first group.
-      const bool contributes = allHomesContribute(collective.kind) ||
-                               homes[home].replica == homes[home].piece;
-      parts.push_back({homes[home].rank,
+    for (int32_t replica : collective.replicas) {
+      // The first replica of a stage owns its tensors, or the first group.
+      const bool contributes =
+          allReplicasContribute(collective.kind) ||
+          replicas[replica].index == replicas[replica].shard;
+      parts.push_back({replicas[replica].rank,
                        contributes || !isNorm
-                           ? elementsOf(plan, collective, home, buffers)
+                           ? elementsOf(plan, collective, replica, buffers)
                            : 0,
                        contributes});
     }

@@ -53,13 +53,13 @@ template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
 
 /// A plan of a model with layers of one size does not state samples.
 mlir::LogicalResult verifySamples(PlanOp plan, ModelOp model);
-/// What a stage says of its homes, by itself: its ranks, shares and buffers.
-mlir::LogicalResult verifyHomes(StageOp stage);
-/// The same in its plan, which must be of that model: the homes take all
+/// What a stage says of its replicas, by itself: its ranks, shares and buffers.
+mlir::LogicalResult verifyReplicas(StageOp stage);
+/// The same in its plan, which must be of that model: the replicas take all
 /// samples of a micro-batch, and its layers can run on a part of them.
 mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
 /// Stages that recompute across stages are fed by those that recompute all of
-/// their layers, and both have one home. The inputs are verified.
+/// their layers, and both have one replica. The inputs are verified.
 mlir::LogicalResult verifyRecomputation(PlanOp plan);
 
 } // namespace rondo::pipe

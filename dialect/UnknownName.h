@@ -13,7 +13,7 @@ namespace rondo::pipe {
 /// the names there are, such as `; there is @a, @b`, if they are few.
 inline std::string suggestedName(llvm::StringRef written,
                                  llvm::ArrayRef<llvm::StringRef> known) {
-  constexpr size_t mostListed = 8;
+  constexpr size_t maxListed = 8;
   std::vector<std::string> words;
   std::string list;
   for (llvm::StringRef word : known) {
@@ -23,7 +23,7 @@ inline std::string suggestedName(llvm::StringRef written,
   const std::string nearest = nearestWord(written.str(), words);
   if (!nearest.empty())
     return "; did you mean @" + nearest + "?";
-  return known.empty() || known.size() > mostListed ? "" : "; there is " + list;
+  return known.empty() || known.size() > maxListed ? "" : "; there is " + list;
 }
 
 /// `unknown plan @stp; did you mean @step?`, for an op that names an Op beside

@@ -72,13 +72,13 @@ private:
   PlanOp first, other;
 };
 
-/// `sharded<weights, pieces = 2>`, or `no sharded`.
+/// `sharded<weights, shards = 2>`, or `no sharded`.
 std::string wordsForState(StageOp stage) {
   auto sharded = stage.getSharded();
   if (!sharded)
     return "no `sharded`";
   return ("`sharded<" + stringifyEnum(sharded->getState()) +
-          ", pieces = " + Twine(stage.getPieces()) + ">`")
+          ", shards = " + Twine(stage.getShards()) + ">`")
       .str();
 }
 
@@ -92,7 +92,7 @@ std::string namesOf(StageOp mine, StageOp theirs) {
 
 /// The way in which a stage takes its micro-batches.
 const char *wordsForTaking(StageOp stage) {
-  return stage.getDeals()
+  return stage.getRoundRobin()
              ? " gives each replica whole micro-batches, round-robin"
              : " divides the samples of each micro-batch";
 }
@@ -142,7 +142,7 @@ LogicalResult Comparer::compareState(StageOp mine, StageOp theirs) {
   auto here = mine.getSharded(), there = theirs.getSharded();
   if (bool(here) == bool(there) &&
       (!here || (here->getState() == there->getState() &&
-                 mine.getPieces() == theirs.getPieces())))
+                 mine.getShards() == theirs.getShards())))
     return success();
   return fail(mine, theirs,
               "keep the state of " + namesOf(mine, theirs) +
@@ -160,15 +160,16 @@ LogicalResult Comparer::compareStages() {
       return fail(a, b,
                   "have " + namesOf(a, b) + " on different ranks: " +
                       a.describeRanks() + ", and " + b.describeRanks());
-    if (a.getDeals() != b.getDeals())
-      return fail(a, b,
-                  "run the replicas of " + namesOf(a, b) + " differently: @" +
-                      first.getSymName() + wordsForTaking(a) + ", @" +
-                      other.getSymName() + wordsForTaking(b),
-                  a.getSharded() || b.getSharded()
-                      ? "leave out `deal` and write the same `sharded` in "
-                        "both, or "
-                      : "write `deal` in both or in neither, or ");
+    if (a.getRoundRobin() != b.getRoundRobin())
+      return fail(
+          a, b,
+          "run the replicas of " + namesOf(a, b) + " differently: @" +
+              first.getSymName() + wordsForTaking(a) + ", @" +
+              other.getSymName() + wordsForTaking(b),
+          a.getSharded() || b.getSharded()
+              ? "leave out `round_robin` and write the same `sharded` in "
+                "both, or "
+              : "write `round_robin` in both or in neither, or ");
     if (failed(compareState(a, b)))
       return failure();
     for (auto [mine, theirs] :

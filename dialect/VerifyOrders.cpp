@@ -239,18 +239,18 @@ LogicalResult ProgramOp::verifyRegions() {
       return emitTwice(staging, it->second,
                        "the staging of rank " + Twine(rank));
   }
-  // The home is named, or it is the one on the pool's rank.
+  // The replica is named, or it is the one on the pool's rank.
   llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute, int64_t>, PlaceOp>
       seen;
   for (PlaceOp place : getPlaces()) {
     int64_t pool = place.getPool();
     if (failed(checkPool(place, pool)))
       return failure();
-    const int64_t home = place.getReplica() ? int64_t(*place.getReplica())
-                                            : -1 - pools[pool].getRank();
+    const int64_t replica = place.getReplica() ? int64_t(*place.getReplica())
+                                               : -1 - pools[pool].getRank();
     auto [it, isNew] =
         seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
-                          place.getStageAttr(), place.getPeerAttr(), home},
+                          place.getStageAttr(), place.getPeerAttr(), replica},
                          place);
     if (!isNew)
       return emitTwice(place, it->second,
@@ -289,7 +289,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 /// More than a day, so that sums stay far below 2^63.
-static constexpr int64_t mostCollectiveNs = int64_t(1) << 47;
+static constexpr int64_t maxCollectiveNs = int64_t(1) << 47;
 
 /// No order begins more iterations at once.
 static constexpr int64_t mostLater = 4096;
@@ -301,18 +301,19 @@ LogicalResult CollectiveOp::verify() {
   if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
     return emitError() << "tied_gradients names its tensor; the other kinds "
                           "name none";
-  if (auto homes = getHomes(); homes && homes->size() != getStages().size())
+  if (auto replicas = getReplicas();
+      replicas && replicas->size() != getStages().size())
     return emitError() << "collective " << getNumber() << " names "
-                       << homes->size() << " homes of " << getStages().size()
-                       << " stages; it has one for each";
+                       << replicas->size() << " replicas of "
+                       << getStages().size() << " stages; it has one for each";
   if (auto elements = getElements();
       elements &&
       (elements->size() != 2 || (*elements)[0] < 0 || (*elements)[1] < 1))
     return emitError() << "elements are the first one, from 0, and how many, 1 "
                           "or more";
-  if (getNs() < 0 || getNs() > mostCollectiveNs)
+  if (getNs() < 0 || getNs() > maxCollectiveNs)
     return emitError() << "collective " << getNumber() << " takes " << getNs()
-                       << " ns; it must be 0 to " << mostCollectiveNs;
+                       << " ns; it must be 0 to " << maxCollectiveNs;
   if (getLater() != 0 && kind != rondo::CollectiveKind::GradientNorm)
     return emitError() << "collective " << getNumber()
                        << " adds gradients, which the step of the same "

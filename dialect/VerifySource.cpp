@@ -37,31 +37,31 @@ static LogicalResult verifyDeviceUse(Operation *user, ClusterOp cluster,
          << "cluster @" << cluster.getSymName() << " is here";
 }
 
-/// A device is on at most one card, and there once.
-static LogicalResult verifyCards(ClusterOp cluster) {
-  llvm::SmallDenseMap<StringAttr, CardOp> cardOf;
-  for (CardOp card : cluster.getCards())
-    for (auto name : card.getDevices().getAsRange<FlatSymbolRefAttr>()) {
-      auto [it, isNew] = cardOf.try_emplace(name.getAttr(), card);
+/// A device is on at most one NIC, and there once.
+static LogicalResult verifyNics(ClusterOp cluster) {
+  llvm::SmallDenseMap<StringAttr, NicOp> nicOf;
+  for (NicOp nic : cluster.getNics())
+    for (auto name : nic.getDevices().getAsRange<FlatSymbolRefAttr>()) {
+      auto [it, isNew] = nicOf.try_emplace(name.getAttr(), nic);
       if (isNew)
         continue;
-      if (it->second == card)
-        return card.emitError()
-               << "card @" << card.getSymName() << " lists device @"
+      if (it->second == nic)
+        return nic.emitError()
+               << "NIC @" << nic.getSymName() << " lists device @"
                << name.getValue() << " twice";
-      return card.emitError()
-                 .append("device @", name.getValue(), " is on card @",
+      return nic.emitError()
+                 .append("device @", name.getValue(), " is on NIC @",
                          it->second.getSymName(),
-                         " already; a device is on at most one card")
+                         " already; a device is on at most one NIC")
                  .attachNote(it->second.getLoc())
-             << "card @" << it->second.getSymName() << " is here";
+             << "NIC @" << it->second.getSymName() << " is here";
     }
   return success();
 }
 
 LogicalResult ClusterOp::verifyRegions() {
-  if (failed(verifyBody<DeviceOp, LinkOp, CardOp>(
-          *this, getBody(), "pipe.device, pipe.link and pipe.card")))
+  if (failed(verifyBody<DeviceOp, LinkOp, NicOp>(
+          *this, getBody(), "pipe.device, pipe.link and pipe.nic")))
     return failure();
   if (getDevices().empty())
     return emitError() << "cluster @" << getSymName() << " has no devices";
@@ -88,16 +88,14 @@ LogicalResult ClusterOp::verifyRegions() {
                  .attachNote(it->second.getLoc())
              << "first given here";
   }
-  return verifyCards(*this);
+  return verifyNics(*this);
 }
 
-SmallVector<CardOp, 0> ClusterOp::getCards() {
-  return opsOf<CardOp>(getBody());
-}
+SmallVector<NicOp, 0> ClusterOp::getNics() { return opsOf<NicOp>(getBody()); }
 
-LogicalResult CardOp::verify() {
+LogicalResult NicOp::verify() {
   if (getDevices().empty())
-    return emitError() << "card @" << getSymName()
+    return emitError() << "NIC @" << getSymName()
                        << " has no devices; list those that share it";
   if (failed(verifyFigures(
           *this, {{"bytes_per_us", getFigures().getBytesPerUs()}}, 1)))
@@ -110,7 +108,7 @@ LogicalResult CardOp::verify() {
   return success();
 }
 
-LogicalResult CardOp::verifySymbolUses(SymbolTableCollection &tables) {
+LogicalResult NicOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto cluster = cast<ClusterOp>((*this)->getParentOp());
   for (auto name : getDevices().getAsRange<FlatSymbolRefAttr>())
     if (failed(verifyDeviceUse(*this, cluster, name, tables)))
@@ -249,9 +247,9 @@ LogicalResult PlanOp::verify() {
     return emitError() << "target cpu takes fp32 only, not "
                        << stringifyDType(getDType());
   const int64_t resident = getTarget() ? getTarget()->getResident() : 0;
-  if (resident < 0 || resident > rondo::mostResident)
+  if (resident < 0 || resident > rondo::maxResident)
     return emitError() << "resident is " << resident
-                       << "; it must be from 1 to " << rondo::mostResident
+                       << "; it must be from 1 to " << rondo::maxResident
                        << ", or left out";
   if (resident > 0 && getTargetKind() == Target::Cpu)
     return emitError()
@@ -330,7 +328,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult StageOp::verify() {
   if (getLayers().empty())
     return emitError() << "stage @" << getSymName() << " has no layers";
-  if (failed(verifyHomes(*this)))
+  if (failed(verifyReplicas(*this)))
     return failure();
   if (ArrayAttr names = getRecomputeAttr()) {
     llvm::SmallDenseSet<Attribute> seen;
@@ -359,7 +357,7 @@ LogicalResult StageOp::verify() {
                            costs->getActivationBytes())))
       return failure();
   }
-  for (const rondo::HomeBuffers &bytes : buffersByHome())
+  for (const rondo::ReplicaBuffers &bytes : buffersByReplica())
     for (const BufferTraits &traits : bufferTable)
       if (failed(verifyFigures(
               *this, {{traits.keyword, bytes[static_cast<int>(traits.kind)]}})))

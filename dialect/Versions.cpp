@@ -25,7 +25,7 @@ VersionsAttr VersionsAttr::get(MLIRContext *context,
   return get(context, static_cast<ForwardWeights>(policy.forward),
              static_cast<BackwardWeights>(policy.backward),
              static_cast<BackwardActivations>(policy.activations),
-             policy.mostDelay);
+             policy.maxDelay);
 }
 
 rondo::VersionPolicy VersionsAttr::getPolicy() const {
@@ -92,7 +92,7 @@ Attribute VersionsAttr::parse(AsmParser &parser, Type) {
       return parseWordOf(parser, rondo::backwardActivationWords,
                          policy.activations);
     if (key == "most_delay")
-      return parser.parseInteger(policy.mostDelay);
+      return parser.parseInteger(policy.maxDelay);
     return parser.emitError(loc)
            << "unknown key '" << key
            << "'; there are forward, backward, activations, most_delay";
@@ -116,16 +116,16 @@ void VersionsAttr::print(AsmPrinter &printer) const {
   const rondo::VersionPolicy policy = getPolicy();
   printer << '<';
   bool isNamed = false;
-  int64_t usualDelay = rondo::anyDelay;
+  int64_t defaultDelay = rondo::anyDelay;
   for (const rondo::NamedPolicy &named : rondo::namedPolicies) {
     rondo::VersionPolicy same = named.policy;
-    same.mostDelay = policy.mostDelay;
+    same.maxDelay = policy.maxDelay;
     // The name of a policy with a limit says that limit.
-    if (!(same == policy) || (named.policy.mostDelay != rondo::anyDelay &&
-                              named.policy.mostDelay != policy.mostDelay))
+    if (!(same == policy) || (named.policy.maxDelay != rondo::anyDelay &&
+                              named.policy.maxDelay != policy.maxDelay))
       continue;
     printer << '"' << named.name << '"';
-    usualDelay = named.policy.mostDelay;
+    defaultDelay = named.policy.maxDelay;
     isNamed = true;
     break;
   }
@@ -135,7 +135,7 @@ void VersionsAttr::print(AsmPrinter &printer) const {
     if (policy.activations != rondo::BackwardActivations::Graph)
       printer << ", activations = " << wordOf(policy.activations);
   }
-  if (policy.mostDelay != usualDelay)
-    printer << ", most_delay = " << policy.mostDelay;
+  if (policy.maxDelay != defaultDelay)
+    printer << ", most_delay = " << policy.maxDelay;
   printer << '>';
 }

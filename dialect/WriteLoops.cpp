@@ -187,36 +187,36 @@ void rondo::pipe::writeRepeatingRanks(OpBuilder &builder, Location loc,
 }
 
 bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
-                            FlatSymbolRefAttr stage, IntegerAttr replica,
+                            FlatSymbolRefAttr stage, IntegerAttr replicaIndex,
                             AffineMapAttr map, ValueRange indices) {
   switch (action.kind()) {
   case ActionKind::Forward:
-    ForwardOp::create(builder, loc, stage, map, indices, replica);
+    ForwardOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::InputGrad:
-    InputGradOp::create(builder, loc, stage, map, indices, replica);
+    InputGradOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::WeightGrad:
-    WeightGradOp::create(builder, loc, stage, map, indices, replica);
+    WeightGradOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::Backward:
-    BackwardOp::create(builder, loc, stage, map, indices, replica,
+    BackwardOp::create(builder, loc, stage, map, indices, replicaIndex,
                        int64_t(action.count));
     return true;
   case ActionKind::Recompute:
-    RecomputeOp::create(builder, loc, stage, map, indices, replica);
+    RecomputeOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::Step:
-    StepOp::create(builder, loc, stage, map, indices, replica);
+    StepOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::Unshard:
-    UnshardOp::create(builder, loc, stage, map, indices, replica);
+    UnshardOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::Reshard:
-    ReshardOp::create(builder, loc, stage, map, indices, replica);
+    ReshardOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   case ActionKind::ReduceGrad:
-    ReduceGradOp::create(builder, loc, stage, map, indices, replica);
+    ReduceGradOp::create(builder, loc, stage, map, indices, replicaIndex);
     return true;
   default:
     return false;

@@ -1,5 +1,5 @@
-// The GPT of gpt-small.mlir in two stages, each with a home on two of four
-// ranks: both homes have the stage's weights, each takes two of the four samples
+// The GPT of gpt-small.mlir in two stages, each with a replica on two of four
+// ranks: both replicas have the stage's weights, each takes two of the four samples
 // of every micro-batch, and their gradients are added.
 //
 //   rondo compile examples/gpt-replicas.mlir -o train

@@ -132,7 +132,7 @@ const char *NodePreset::linkSource() const {
 }
 
 ArrayRef<NodePreset> nodePresets() {
-  constexpr const char *network400 = "8 cards of 400 Gb/s a node, one a GPU "
+  constexpr const char *network400 = "8 NICs of 400 Gb/s a node, one a GPU "
                                      "(NVIDIA DGX H100 data sheet, 2022)";
   constexpr const char *onePerGpu = "one a GPU (data sheet)";
   static const NodePreset presets[] = {
@@ -142,7 +142,7 @@ ArrayRef<NodePreset> nodePresets() {
        8,
        "NV18",
        {20000, 50000},
-       "8 cards of 400 Gb/s a node, one a GPU (NVIDIA DGX H200 data sheet, "
+       "8 NICs of 400 Gb/s a node, one a GPU (NVIDIA DGX H200 data sheet, "
        "2024)",
        8,
        onePerGpu},
@@ -151,7 +151,7 @@ ArrayRef<NodePreset> nodePresets() {
        8,
        "NV18",
        {20000, 50000},
-       "8 cards of 400 Gb/s a node, one a GPU (NVIDIA DGX B200 data sheet, "
+       "8 NICs of 400 Gb/s a node, one a GPU (NVIDIA DGX B200 data sheet, "
        "2025)",
        8,
        onePerGpu},
@@ -160,7 +160,7 @@ ArrayRef<NodePreset> nodePresets() {
        72,
        "NV18",
        {20000, 50000},
-       "72 cards of 400 Gb/s a rack, one a GPU (NVIDIA DGX GB200 data sheet, "
+       "72 NICs of 400 Gb/s a rack, one a GPU (NVIDIA DGX GB200 data sheet, "
        "2024)",
        72,
        onePerGpu},
@@ -169,7 +169,7 @@ ArrayRef<NodePreset> nodePresets() {
        8,
        "NV12",
        {20000, 25000},
-       "8 cards of 200 Gb/s a node, one a GPU (NVIDIA DGX A100 data sheet, "
+       "8 NICs of 200 Gb/s a node, one a GPU (NVIDIA DGX A100 data sheet, "
        "2020)",
        8,
        onePerGpu},

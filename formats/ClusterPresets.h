@@ -50,9 +50,9 @@ struct NodePreset {
   /// not say.
   Link network;
   const char *networkSource;
-  /// Network cards of a node, each of an equal part of its devices.
-  int64_t numCards;
-  const char *cardSource;
+  /// NICs of a node, each of an equal part of its devices.
+  int64_t numNics;
+  const char *nicSource;
 
   const DevicePreset &devicePreset() const { return *findDevicePreset(device); }
   /// Between two devices of a node, in one direction.

@@ -21,13 +21,13 @@ namespace rondo::formats {
 namespace {
 
 /// The most bytes of a header that the format of safetensors allows.
-constexpr uint64_t mostHeaderBytes = 100000000;
+constexpr uint64_t maxHeaderBytes = 100000000;
 
 bool isSafetensors(StringRef text) {
   if (text.size() < 10)
     return false;
   const uint64_t header = llvm::support::endian::read64le(text.data());
-  return header >= 2 && header <= mostHeaderBytes && text[8] == '{' &&
+  return header >= 2 && header <= maxHeaderBytes && text[8] == '{' &&
          (text[9] == '"' || text[9] == '}' || text[9] == ' ');
 }
 

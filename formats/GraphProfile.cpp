@@ -23,8 +23,8 @@ namespace rondo::formats {
 namespace {
 
 /// More than any layer has; sums of a graph stay within 64 bits.
-constexpr double mostFigure = 0x1p46;
-constexpr size_t mostNodes = size_t(1) << 16;
+constexpr double maxFigure = 0x1p46;
+constexpr size_t maxNodes = size_t(1) << 16;
 
 /// A figure of a node, in what the file has and in whole units of Rondo's.
 struct Figure {
@@ -91,7 +91,7 @@ llvm::Error ProfileReader::readFigure(StringRef written, const Figure &figure,
     sum += number;
   }
   sum *= figure.scale;
-  if (sum > mostFigure)
+  if (sum > maxFigure)
     return fault(written, Twine(figure.key) + " is " + json::quoted(written) +
                               ", which is absurd: the most is 2^46 " +
                               (figure.scale == 1 ? "bytes" : "ns"));
@@ -158,9 +158,9 @@ llvm::Error ProfileReader::readNode(StringRef line) {
     return error;
   if (!places.try_emplace(node.id, profile.nodes.size()).second)
     return fault(line, "a second node is called " + node.id);
-  if (profile.nodes.size() == mostNodes)
+  if (profile.nodes.size() == maxNodes)
     return fault(line, "the graph has more than the most of " +
-                           Twine(mostNodes) + " nodes");
+                           Twine(maxNodes) + " nodes");
   profile.nodes.push_back(std::move(node));
   return llvm::Error::success();
 }

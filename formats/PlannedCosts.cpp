@@ -1,4 +1,5 @@
-//===- PlannedCosts.cpp - Costs of homes as a plan states them ------------===//
+//===- PlannedCosts.cpp - Costs of replicas as a plan states them
+//------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/PlannedCosts.h"
@@ -9,20 +10,21 @@ using namespace rondo;
 
 namespace {
 
-/// The times for all samples of which each home's is its share, rounded up.
+/// The times for all samples of which each replica's is its share, rounded up.
 struct Times {
   int64_t least = 0, most = maxSum;
 };
 
 Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
   Times times;
-  for (const Home &home : problem.homes.of(stage)) {
+  for (const Replica &replica : problem.replicas.of(stage)) {
     const int64_t ns =
-        problem.cost(problem.homes.numberOf(stage, home.replica), kind).ns;
+        problem.cost(problem.replicas.numberOf(stage, replica.index), kind).ns;
     // Below 2^83.
     auto whole = [&](int64_t own) {
       return static_cast<int64_t>(std::min<__int128>(
-          static_cast<__int128>(own) * problem.samples / home.samples, maxSum));
+          static_cast<__int128>(own) * problem.samples / replica.samples,
+          maxSum));
     };
     times.least = std::max(times.least, ns == 0 ? 0 : whole(ns - 1) + 1);
     times.most = std::min(times.most, whole(ns));
@@ -34,11 +36,11 @@ Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
 
 WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
   WholeCosts whole;
-  for (const Home &home : problem.homes.of(stage)) {
-    // Together, the homes that take one micro-batch take all samples.
-    if (!home.takes(0))
+  for (const Replica &replica : problem.replicas.of(stage)) {
+    // Together, the replicas that take one micro-batch take all samples.
+    if (!replica.takes(0))
       continue;
-    const int32_t number = problem.homes.numberOf(stage, home.replica);
+    const int32_t number = problem.replicas.numberOf(stage, replica.index);
     const Cost &again = problem.cost(number, ActionKind::Recompute);
     whole.recomputedBytes += again.acquireBytes;
     whole.checkpointBytes += again.releaseBytes;
@@ -49,7 +51,7 @@ WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
         problem.cost(number, ActionKind::InputGrad).releaseBytes;
   }
   whole.stepNs =
-      problem.cost(problem.homes.numberOf(stage), ActionKind::Step).ns;
+      problem.cost(problem.replicas.numberOf(stage), ActionKind::Step).ns;
   whole.forwardNs = timesOf(problem, stage, ActionKind::Forward).most;
   whole.recomputeNs = timesOf(problem, stage, ActionKind::Recompute).most;
   const Times inputGrad = timesOf(problem, stage, ActionKind::InputGrad),
@@ -63,10 +65,10 @@ WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
 }
 
 std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
-  const HomeRange homes = problem.homes.of(stage);
-  if (homes.size() == 1) {
+  const ReplicaRange replicas = problem.replicas.of(stage);
+  if (replicas.size() == 1) {
     auto ns = [&](ActionKind kind) {
-      return problem.cost(problem.homes.numberOf(stage), kind).ns;
+      return problem.cost(problem.replicas.numberOf(stage), kind).ns;
     };
     const int64_t split =
         ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad);
@@ -82,12 +84,12 @@ std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
   planned.setStageCost(stage, whole.forwardNs, whole.inputGradNs,
                        whole.weightGradNs, whole.activationBytes,
                        whole.freedBytes);
-  if (problem.recomputes(problem.homes.numberOf(stage)))
+  if (problem.recomputes(problem.replicas.numberOf(stage)))
     planned.setRecomputation(stage, Recomputation::FromCheckpoint,
                              whole.recomputeNs, whole.recomputedBytes,
                              whole.checkpointBytes);
-  for (const Home &home : homes) {
-    const int32_t number = problem.homes.numberOf(stage, home.replica);
+  for (const Replica &replica : replicas) {
+    const int32_t number = problem.replicas.numberOf(stage, replica.index);
     for (ActionKind kind :
          {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad,
           ActionKind::Backward, ActionKind::Recompute}) {
@@ -99,16 +101,16 @@ std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
       return std::string(1, traitsOf(kind).letter) + " of stage " +
              std::to_string(stage) + " takes " + std::to_string(own.ns) +
              " ns and " + std::to_string(own.acquireBytes) + " bytes on rank " +
-             std::to_string(home.rank) + ", its share of " +
-             std::to_string(home.samples) + " in " +
+             std::to_string(replica.rank) + ", its share of " +
+             std::to_string(replica.samples) + " in " +
              std::to_string(problem.samples) + " samples " +
              std::to_string(made.ns) + " ns and " +
              std::to_string(made.acquireBytes) +
-             " bytes; in a plan, what homes take is in proportion to their "
+             " bytes; in a plan, what replicas take is in proportion to their "
              "samples";
     }
     if (problem.cost(number, ActionKind::Step).ns != whole.stepNs)
-      return "steps of the homes of stage " + std::to_string(stage) +
+      return "steps of the replicas of stage " + std::to_string(stage) +
              " take different times; in a plan, they take the same";
   }
   return "";

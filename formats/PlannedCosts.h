@@ -1,4 +1,5 @@
-//===- PlannedCosts.h - Costs of homes as a plan states them ----*- C++ -*-===//
+//===- PlannedCosts.h - Costs of replicas as a plan states them ----*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_PLANNEDCOSTS_H
@@ -18,8 +19,8 @@ struct WholeCosts {
 };
 WholeCosts wholeCosts(const Problem &problem, int32_t stage);
 
-/// Why the costs of a stage's homes are not those that a plan gives them; empty
-/// if they are.
+/// Why the costs of a stage's replicas are not those that a plan gives them;
+/// empty if they are.
 std::string whyNoCosts(const Problem &problem, int32_t stage);
 
 } // namespace rondo

@@ -14,8 +14,8 @@
 using namespace rondo;
 
 static std::string nameOf(const Problem &problem, int32_t from, int32_t to) {
-  return "from stage " + std::to_string(problem.homes[from].stage) +
-         " to stage " + std::to_string(problem.homes[to].stage);
+  return "from stage " + std::to_string(problem.replicas[from].stage) +
+         " to stage " + std::to_string(problem.replicas[to].stage);
 }
 
 /// Edges by task and receiving rank: only the order of what a task sends to

@@ -14,8 +14,8 @@ std::vector<StageEdge> rondo::stageEdgesOf(const Problem &problem) {
     const auto [place, isNew] =
         places.try_emplace(part.stageEdge, edges.size());
     if (isNew)
-      edges.push_back({problem.homes[part.from].stage,
-                       problem.homes[part.to].stage, part.producer, 0});
+      edges.push_back({problem.replicas[part.from].stage,
+                       problem.replicas[part.to].stage, part.producer, 0});
     // Every micro-batch has the same bytes.
     if (problem.carries(part, 0))
       edges[place->second].bytes += part.bytes;

@@ -62,9 +62,9 @@ bool isDevice(StringRef name) {
          llvm::all_of(name, llvm::isDigit);
 }
 
-/// `NIC0`, or the name that the driver of a network card gives it: `mlx5_2`,
+/// `NIC0`, or the name that the driver of a NIC gives it: `mlx5_2`,
 /// `bnxt_re0`, `rocep33s0f0`.
-bool isCard(StringRef name) {
+bool isNic(StringRef name) {
   return !isDevice(name) && name.size() > 1 && llvm::isAlpha(name.front()) &&
          llvm::isDigit(name.back()) && llvm::all_of(name, [](char c) {
            return llvm::isAlnum(c) || c == '_' || c == '-';
@@ -122,7 +122,7 @@ private:
   /// The word that a quotation or a tool that runs commands on nodes puts
   /// before each line, of the last heading.
   std::string prefix;
-  /// Devices and cards in the order of the heading.
+  /// Devices and NICs in the order of the heading.
   std::vector<std::string> columns;
   bool hasSecondHeading = false, isInLegend = false;
 };
@@ -136,7 +136,7 @@ bool TopologyReader::readHeading(ArrayRef<Word> words) {
     return false;
   size_t count = 0;
   while (count < names.size() &&
-         (isDevice(names[count].text) || isCard(names[count].text)))
+         (isDevice(names[count].text) || isNic(names[count].text)))
     ++count;
   if (count < names.size() && names[count].text != "CPU" &&
       names[count].text != "NUMA" && names[count].text != "GPU")
@@ -148,7 +148,7 @@ bool TopologyReader::readHeading(ArrayRef<Word> words) {
   }
   for (const Word &name : names.take_front(count)) {
     columns.push_back(name.text);
-    (isDevice(name.text) ? topology.devices : topology.cards)
+    (isDevice(name.text) ? topology.devices : topology.nics)
         .push_back(name.text);
   }
   return true;
@@ -242,18 +242,18 @@ llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
     return checkComplete();
   if (isDevice(first.text))
     return readRow(words);
-  const bool isCardRow = llvm::is_contained(columns, first.text);
+  const bool isNicRow = llvm::is_contained(columns, first.text);
   const bool isRule = llvm::all_of(words, [](const Word &word) {
     return StringRef(word.text).find_first_not_of("-=+:`~") == StringRef::npos;
   });
-  if (isCardRow || isRule || (isComplete() && !hasCell(words)))
+  if (isNicRow || isRule || (isComplete() && !hasCell(words)))
     return llvm::Error::success();
   if (isFused(first.text))
     return fault(line, first,
                  "'" + first.text + "' are cells without a blank between them");
   return fault(line, first,
                "'" + first.text +
-                   "' begins neither a row of a GPU or a network card nor the "
+                   "' begins neither a row of a GPU or a NIC nor the "
                    "legend");
 }
 

@@ -47,8 +47,8 @@ Link linkOf(Path path, llvm::ArrayRef<PathKind> kinds);
 /// The devices of one node.
 struct Topology {
   std::vector<std::string> devices;
-  /// Network cards, which carry nothing between the devices of a node.
-  std::vector<std::string> cards;
+  /// NICs, which carry nothing between the devices of a node.
+  std::vector<std::string> nics;
   /// By row and column, both devices.
   std::vector<std::vector<Path>> paths;
   /// The line of each device's row in the file.

@@ -29,12 +29,13 @@ enum class ActionKind : uint8_t {
   Recompute,
   Send,
   Recv,
-  /// Issues the gathering of a home's weights, of which each home of its group
-  /// has a piece; and frees what it has gathered.
+  /// Issues the gathering of a replica's weights, of which each replica of its
+  /// group has a shard; and frees what it has gathered.
   Unshard,
   Reshard,
-  /// Issues the sum of the gradients that the homes of a group have made since
-  /// the last one; each home adds its piece of the sum to its gradients.
+  /// Issues the sum of the gradients that the replicas of a group have made
+  /// since the last one; each replica adds its shard of the sum to its
+  /// gradients.
   ReduceGrad,
   /// Issues a collective. Its lane runs it while the rank goes on.
   AllReduce,
@@ -56,14 +57,14 @@ enum class Lane : uint8_t { Compute, Collective, Copy };
 inline constexpr int numLanes = 3;
 
 /// What an action's `subject` is.
-enum class Subject : uint8_t { Home, Edge, Collective };
+enum class Subject : uint8_t { Replica, Edge, Collective };
 
 /// What an action's `index` counts.
 enum class IndexMeaning : uint8_t {
   Microbatch,
   /// Optimizer steps. For a collective: the step that it belongs to.
   Step,
-  /// Actions of this kind of its home in an iteration, from 0.
+  /// Actions of this kind of its replica in an iteration, from 0.
   Unit,
 };
 
@@ -104,7 +105,7 @@ struct ActionTraits {
   /// letter, or a word such as STEP.
   const char *code = "?";
   Lane lane = Lane::Compute;
-  Subject subject = Subject::Home;
+  Subject subject = Subject::Replica;
   IndexMeaning index = IndexMeaning::Microbatch;
   /// May occur in an order more than once for one subject and index.
   bool mayRepeat = false;
@@ -126,13 +127,13 @@ struct ActionTraits {
   /// has a column in the cost table: a task, a step, or what moves the state of
   /// a stage that is sharded.
   constexpr bool hasCost() const {
-    return isImplemented && subject == Subject::Home;
+    return isImplemented && subject == Subject::Replica;
   }
   /// Whether it runs a stage on a micro-batch.
   constexpr bool isTask() const {
     return hasCost() && index == IndexMeaning::Microbatch;
   }
-  /// Whether it gathers, frees or reduces what the homes of a group share.
+  /// Whether it gathers, frees or reduces what the replicas of a group share.
   constexpr bool movesState() const { return index == IndexMeaning::Unit; }
 
   // Builders for the rows of the table.
@@ -254,13 +255,13 @@ constexpr ActionTable makeActionTable() {
       row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Unshard, "unshard")
           .named("UNSHARD")
-          .on(Subject::Home, Lane::Collective)
+          .on(Subject::Replica, Lane::Collective)
           .perUnit()
           .implemented(),
       row(K::Reshard, "reshard").named("RESHARD").perUnit().implemented(),
       row(K::ReduceGrad, "reduce_grad")
           .named("REDUCE_GRAD")
-          .on(Subject::Home, Lane::Collective)
+          .on(Subject::Replica, Lane::Collective)
           .perUnit()
           .implemented(),
       row(K::AllReduce, "all_reduce")
@@ -280,11 +281,11 @@ constexpr ActionTable makeActionTable() {
           .implemented(),
       row(K::Save, "save")
           .named("SAVE")
-          .on(Subject::Home, Lane::Copy)
+          .on(Subject::Replica, Lane::Copy)
           .repeatable(),
       row(K::Load, "load")
           .named("LOAD")
-          .on(Subject::Home, Lane::Copy)
+          .on(Subject::Replica, Lane::Copy)
           .repeatable(),
   };
   static_assert(sizeof known / sizeof *known == numActionKinds,

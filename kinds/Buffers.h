@@ -29,7 +29,8 @@ enum class SlotPer : uint8_t {
   /// A version of the weights: how many optimizer steps have made them.
   Version,
   Microbatch,
-  /// A gather of the home's weights, or a sum of its group's gradients, in an
+  /// A gather of the replica's weights, or a sum of its group's gradients, in
+  /// an
   /// iteration.
   Unit,
 };
@@ -86,7 +87,8 @@ enum class Owner : uint8_t {
   X(RecomputedInput, "recomputed_input", Transient, Microbatch, Edge)          \
   /* What R makes for such a stage: from its start to the end of its send. */  \
   X(RecomputedOutput, "recomputed_output", Transient, Microbatch, Edge)        \
-  /* Of a home that has a piece of its weights: all of them, from unshard to   \
+  /* Of a replica that has a shard of its weights: all of them, from unshard   \
+   * to                                                                        \
    */                                                                          \
   /* reshard. */                                                               \
   X(GatheredWeights, "gathered_weights", Transient, Unit, Stage)               \

@@ -16,13 +16,15 @@ namespace rondo {
 /// The list: enumerator, keyword of the dialect, whether it names a tensor. One
 /// kind reads the gradients that those before it in the list leave.
 #define RONDO_COLLECTIVE_KINDS(X)                                              \
-  /* Gathers the weights of which the homes of a group have pieces, for each.  \
+  /* Gathers the weights of which the replicas of a group have shards, for     \
+   * each.                                                                     \
    */                                                                          \
   X(GatherWeights, "gather_weights", false)                                    \
-  /* Adds the gradients of a group's homes; each gets its piece of the sum. */ \
+  /* Adds the gradients of a group's replicas; each gets its shard of the sum. \
+   */                                                                          \
   X(ScatterGradients, "scatter_gradients", false)                              \
-  /* Adds the gradients of a stage over its homes; all get the sum. */         \
-  X(HomeGradients, "home_gradients", false)                                    \
+  /* Adds the gradients of a stage over its replicas; all get the sum. */      \
+  X(ReplicaGradients, "replica_gradients", false)                              \
   /* Adds the partial gradients of a weight that several stages share; all */  \
   /* get the sum. */                                                           \
   X(TiedGradients, "tied_gradients", true)                                     \
@@ -56,7 +58,7 @@ constexpr const CollectiveTraits &traitsOf(CollectiveKind kind) {
   return collectiveTable[static_cast<int>(kind)];
 }
 
-/// Whether it runs at the unshard or reduce_grad of its homes, any number of
+/// Whether it runs at the unshard or reduce_grad of its replicas, any number of
 /// times an iteration; if not, at an all_reduce, once.
 constexpr bool movesState(CollectiveKind kind) {
   return kind == CollectiveKind::GatherWeights ||
@@ -70,10 +72,10 @@ constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
          static_cast<int>(other) < static_cast<int>(reader);
 }
 
-/// Whether every home contributes; if not, only the owners of the stages'
-/// tensors do, since the homes of a stage are then alike.
-constexpr bool allHomesContribute(CollectiveKind kind) {
-  return kind == CollectiveKind::HomeGradients || movesState(kind);
+/// Whether every replica contributes; if not, only the owners of the stages'
+/// tensors do, since the replicas of a stage are then alike.
+constexpr bool allReplicasContribute(CollectiveKind kind) {
+  return kind == CollectiveKind::ReplicaGradients || movesState(kind);
 }
 
 } // namespace rondo

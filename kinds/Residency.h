@@ -20,13 +20,13 @@ namespace rondo {
 /// Thread blocks that the messages of one rank may take together: a seventh of
 /// the multiprocessors of an A100, which has 108, so that computing goes on. A
 /// waiting block keeps the one that it runs on.
-inline constexpr int32_t mostBlocksOfMessages = 16;
+inline constexpr int32_t maxBlocksOfMessages = 16;
 
 /// K of a GPU where the plan states none: a launch takes a block at least.
-inline constexpr int32_t defaultResident = mostBlocksOfMessages;
+inline constexpr int32_t defaultResident = maxBlocksOfMessages;
 
 /// A larger K would say nothing: a program has fewer queues of launches.
-inline constexpr int64_t mostResident = 65535;
+inline constexpr int64_t maxResident = 65535;
 
 } // namespace rondo
 

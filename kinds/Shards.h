@@ -1,8 +1,8 @@
-//===- Shards.h - Pieces of a stage's state ---------------------*- C++ -*-===//
+//===- Shards.h - Shards of a stage's state ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stage whose state is sharded has several homes in a group, each of which
-// keeps one of equal pieces. Compiler and runtime take the sizes from here.
+// A stage whose state is sharded has several replicas in a group, each of which
+// keeps one of equal shards. Compiler and runtime take the sizes from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-/// What of a stage lies in pieces between the actions that need it whole, each
+/// What of a stage lies sharded between the actions that need it whole, each
 /// with all before it; ZeRO's stages (Rajbhandari et al. 2020).
 enum class ShardedState : uint8_t {
   None,
@@ -26,14 +26,14 @@ enum class ShardedState : uint8_t {
   Weights,
 };
 
-/// Pieces are multiples of this, in elements of fp32: they begin where vectors
+/// Shards are multiples of this, in elements of fp32: they begin where vectors
 /// of every processor, and NCCL, like them to.
 inline constexpr int64_t shardAlignment = 32;
 
-/// Elements of one of the equal pieces of `count`. The last ones end behind
+/// Elements of one of the equal shards of `count`. The last ones end behind
 /// `count`: they are padded.
-constexpr int64_t elementsOfPiece(int64_t count, int64_t pieces) {
-  const int64_t each = (count + pieces - 1) / pieces;
+constexpr int64_t elementsOfShard(int64_t count, int64_t shards) {
+  const int64_t each = (count + shards - 1) / shards;
   return (each + shardAlignment - 1) / shardAlignment * shardAlignment;
 }
 

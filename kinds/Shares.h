@@ -1,7 +1,7 @@
 //===- Shares.h - Parts of a micro-batch ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How figures of a micro-batch are divided over the homes that share its
+// How figures of a micro-batch are divided over the replicas that share its
 // samples. Compiler and runtime include it.
 //
 //===----------------------------------------------------------------------===//

@@ -71,7 +71,7 @@ constexpr int64_t elementsOfRound(int64_t pieces, int64_t count,
 }
 
 /// Elements of the rank that has most. For the sum of all elements.
-template <typename Parts> int64_t mostElementsOfARank(const Parts &parts) {
+template <typename Parts> int64_t maxElementsOfARank(const Parts &parts) {
   std::map<int32_t, int64_t> elements;
   int64_t most = 0;
   for (const auto &part : parts)
@@ -115,7 +115,7 @@ std::map<int32_t, int64_t> stagingBytes(CollectiveKind kind, const Parts &parts,
     const auto ranks = static_cast<int64_t>(bytes.size());
     const bool isStaged = limits.stagesGathers && ranks > 1;
     const int64_t each = isStaged ? int64_t(sizeof(double)) * (1 + ranks) *
-                                        mostElementsOfARank(parts)
+                                        maxElementsOfARank(parts)
                                   : 0;
     for (auto &[rank, needed] : bytes)
       needed = each;

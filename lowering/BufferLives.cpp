@@ -12,7 +12,7 @@ using namespace rondo;
 
 void BufferLives::addLife(Lives &lives, int32_t buffer, int64_t index,
                           int64_t first, int64_t last) const {
-  // A program whose order is its own may make a home's outputs in any order,
+  // A program whose order is its own may make a replica's outputs in any order,
   // so that the one after the next is there before this one.
   if (sizes[buffer].bytes != 0)
     lives.push_back(
@@ -40,11 +40,11 @@ int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
 void BufferLives::collectLives(int32_t rank, ActionRange actions,
                                int32_t microbatches, Lives &lives) const {
   auto table = [&](size_t names) { return Positions(names, microbatches); };
-  // By home, and by edge.
-  Positions forward = table(problem.numHomes()),
-            inputGrad = table(problem.numHomes()),
-            weightGrad = table(problem.numHomes()),
-            recompute = table(problem.numHomes());
+  // By replica, and by edge.
+  Positions forward = table(problem.numReplicas()),
+            inputGrad = table(problem.numReplicas()),
+            weightGrad = table(problem.numReplicas()),
+            recompute = table(problem.numReplicas());
   Positions sent = table(problem.edges.size()),
             received = table(problem.edges.size());
   for (int64_t k = 0; k < actions.size(); ++k) {
@@ -63,13 +63,13 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
         tasks->set(a.subject, a.index, k);
   }
 
-  // The last task that reads a home's input.
-  auto inputEnd = [&](int32_t home, int64_t i) {
+  // The last task that reads a replica's input.
+  auto inputEnd = [&](int32_t replica, int64_t i) {
     const bool isReadAgain =
-        problem.recomputes(home) &&
-        problem.recomputation[home] == Recomputation::FromInput;
-    return std::max(forward.of(home, i),
-                    isReadAgain ? recompute.of(home, i) : int64_t(-1));
+        problem.recomputes(replica) &&
+        problem.recomputation[replica] == Recomputation::FromInput;
+    return std::max(forward.of(replica, i),
+                    isReadAgain ? recompute.of(replica, i) : int64_t(-1));
   };
   // Where the last of those that read an edge's message leaves the producer's
   // buffer; -1 where nobody reads it.
@@ -105,7 +105,7 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
         addLife(lives, buffer, i, first, last);
     }
   };
-  for (int32_t h = 0; h < problem.numHomes(); ++h) {
+  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
     if (problem.rankOf(h) != rank)
       continue;
     auto own = [&](BufferKind kind) { return numbers.of(h, kind); };
@@ -142,7 +142,7 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
         // Without backwards, ranks would run ahead: one output beside the next.
-        const int64_t next = i + 2 * homes[h].turns;
+        const int64_t next = i + 2 * replicas[h].turns;
         if (b < 0 && w < 0 && next < microbatches)
           last = std::min(last, forward.of(h, next) - 1);
         if (last >= 0)
@@ -165,41 +165,42 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
 
 /// What is gathered, and gradients until their reduction has been awaited.
 void BufferLives::collectMovedLives(int32_t rank, Lives &lives) const {
-  if (!problem.homes.areSharded())
+  if (!problem.replicas.areSharded())
     return;
   const ActionRange actions = program.order.rank(rank);
-  // By home: where what it has was taken, and what a reduction under way reads.
-  std::vector<int64_t> gathered(problem.numHomes(), -1), made = gathered,
-                                                         reduced = gathered;
-  auto end = [&](std::vector<int64_t> &taken, int32_t home, BufferKind kind,
+  // By replica: where what it has was taken, and what a reduction under way
+  // reads.
+  std::vector<int64_t> gathered(problem.numReplicas(), -1), made = gathered,
+                                                            reduced = gathered;
+  auto end = [&](std::vector<int64_t> &taken, int32_t replica, BufferKind kind,
                  int64_t unit, int64_t position) {
-    addLife(lives, numbers.of(home, kind), unit, taken[home], position);
-    taken[home] = -1;
+    addLife(lives, numbers.of(replica, kind), unit, taken[replica], position);
+    taken[replica] = -1;
   };
   for (int64_t k = 0; k < actions.size(); ++k) {
     const Action action = actions[k];
-    const auto home = static_cast<int32_t>(action.subject);
+    const auto replica = static_cast<int32_t>(action.subject);
     const int64_t unit = action.index;
     if (action.kind() == ActionKind::Await &&
-        program.collectives[home].kind == CollectiveKind::ScatterGradients) {
-      for (int32_t member : program.collectives[home].homes)
+        program.collectives[replica].kind == CollectiveKind::ScatterGradients) {
+      for (int32_t member : program.collectives[replica].replicas)
         if (problem.rankOf(member) == rank && reduced[member] >= 0)
           end(reduced, member, BufferKind::UnreducedGradients, unit, k);
       continue;
     }
-    if (action.traits().subject != Subject::Home ||
-        !problem.homes[home].isSharded())
+    if (action.traits().subject != Subject::Replica ||
+        !problem.replicas[replica].isSharded())
       continue;
-    if (action.traits().makes & weightGradDone && made[home] < 0)
-      made[home] = k;
+    if (action.traits().makes & weightGradDone && made[replica] < 0)
+      made[replica] = k;
     if (action.kind() == ActionKind::Unshard) {
-      gathered[home] = k;
+      gathered[replica] = k;
     } else if (action.kind() == ActionKind::Reshard) {
-      end(gathered, home, BufferKind::GatheredWeights, unit, k);
+      end(gathered, replica, BufferKind::GatheredWeights, unit, k);
     } else if (action.kind() == ActionKind::ReduceGrad) {
-      std::swap(made[home], reduced[home]);
-      if (problem.isGroupLocal(home))
-        end(reduced, home, BufferKind::UnreducedGradients, unit, k);
+      std::swap(made[replica], reduced[replica]);
+      if (problem.isGroupLocal(replica))
+        end(reduced, replica, BufferKind::UnreducedGradients, unit, k);
     }
   }
 }

@@ -19,12 +19,12 @@ namespace rondo {
 /// L1, and all that is passed must outlive this.
 class BufferLives {
 public:
-  /// `homes` say where state lies; `simulation` is of the program without
+  /// `replicas` say where state lies; `simulation` is of the program without
   /// places; buffers whose `sizes` are 0 do not exist.
-  BufferLives(const Problem &problem, const Homes &homes,
+  BufferLives(const Problem &problem, const Replicas &replicas,
               const Program &program, const ProgramSimulation &simulation,
               const BufferNumbers &numbers, const std::vector<SlotSize> &sizes)
-      : problem(problem), homes(homes), program(program),
+      : problem(problem), replicas(replicas), program(program),
         simulation(simulation), numbers(numbers), sizes(sizes), edges(problem) {
   }
 
@@ -56,7 +56,7 @@ private:
   int64_t sendReleased(int32_t rank, int64_t sendPosition) const;
 
   const Problem &problem;
-  const Homes &homes;
+  const Replicas &replicas;
   const Program &program;
   const ProgramSimulation &simulation;
   const BufferNumbers &numbers;

@@ -131,7 +131,7 @@ void Inserter::orderChannels() {
     auto it = schedule.linkOrders.find({channel.from, channel.to});
     if (it == schedule.linkOrders.end())
       continue;
-    // (home, what it sends, micro-batch) -> place in the order.
+    // (replica, what it sends, micro-batch) -> place in the order.
     std::map<std::tuple<int32_t, MessageKind, int64_t>, int64_t> places;
     for (Action a : it->second)
       places.emplace(std::make_tuple(int32_t(a.subject), a.traits().produces,
@@ -243,10 +243,11 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
 
   RankCollectives collectives(problem, tasks, rank, needs.collectives);
   RankMoves moves(problem, program, simulation, schedule.rankBegin(rank));
-  // Without steps in the schedule, only sums over homes have tasks to overlap.
+  // Without steps in the schedule, only sums over replicas have tasks to
+  // overlap.
   const CollectiveKind lastAmongTasks = hasOwnSteps
                                             ? CollectiveKind::GradientNorm
-                                            : CollectiveKind::HomeGradients;
+                                            : CollectiveKind::ReplicaGradients;
   size_t nextArrival = 0;
   for (int64_t i = 0; i < tasks.size(); ++i) {
     for (int32_t c : incoming[rank]) {
@@ -280,9 +281,10 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
   // With steps: what those behind the end would await.
   collectives.finish(order);
   if (!hasOwnSteps) {
-    for (int32_t home = 0; needs.hasSteps && home < problem.numHomes(); ++home)
-      if (problem.rankOf(home) == rank)
-        order.append(Action(ActionKind::Step, home, 0));
+    for (int32_t replica = 0; needs.hasSteps && replica < problem.numReplicas();
+         ++replica)
+      if (problem.rankOf(replica) == rank)
+        order.append(Action(ActionKind::Step, replica, 0));
   }
   order.endRank();
 }
@@ -297,11 +299,12 @@ Program Inserter::run(TrainingNeeds needs) {
   }
   Program program;
   program.collectives = needs.collectives;
-  // Beside tasks and messages: of each home a step, a collective and its await.
+  // Beside tasks and messages: of each replica a step, a collective and its
+  // await.
   int64_t numActions = schedule.numActions();
   for (const Channel &channel : channels)
     numActions += 2 * int64_t(channel.messages.size());
-  program.order.reserve(numActions + 3 * problem.numHomes());
+  program.order.reserve(numActions + 3 * problem.numReplicas());
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     writeRank(r, needs, program);
   return program;

@@ -12,7 +12,7 @@ namespace rondo {
 /// producer, a receive for each message, and the collectives and optimizer
 /// steps that training needs.
 ///
-/// Sums of a stage's gradients over its homes are issued as soon as the rank
+/// Sums of a stage's gradients over its replicas are issued as soon as the rank
 /// has its own. Without steps in the schedule, all else comes at the end of
 /// each rank. A schedule's own steps stay where they are: a collective is
 /// issued as soon as the rank has the gradients that it reads, and awaited in

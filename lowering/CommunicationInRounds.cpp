@@ -36,8 +36,8 @@ public:
   }
 
 private:
-  Done &doneOf(int32_t home, int64_t index) {
-    return done[int64_t(home) * problem.microbatches + index];
+  Done &doneOf(int32_t replica, int64_t index) {
+    return done[int64_t(replica) * problem.microbatches + index];
   }
 
   /// What a task of another rank makes is received as soon as it is done.

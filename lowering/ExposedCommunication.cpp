@@ -21,7 +21,7 @@ ExposedCommunication rondo::measureCommunication(const Problem &problem,
                                                  const Schedule &schedule,
                                                  const Simulation &simulation) {
   // Messages alone; gathers and reductions are no messages.
-  if (problem.homes.areSharded()) {
+  if (problem.replicas.areSharded()) {
     const Problem whole = withWholeState(problem);
     const Schedule tasks = withoutMoves(schedule);
     return measureCommunication(whole, tasks,

@@ -68,7 +68,7 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   // The reference's order is Rondo's own, and without messages nothing asks for
   // times.
   const bool needsTimes = lowered.kind != ProgramKind::Sequential ||
-                          lowered.executing.homes.areSharded();
+                          lowered.executing.replicas.areSharded();
   Simulation own;
   if (!known && needsTimes)
     own = simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
@@ -127,34 +127,34 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
 VersionMemory sharedVersions(const VersionMemory &a, const VersionMemory &b) {
   auto most = [](auto first, const auto &second) {
     first.resize(std::max(first.size(), second.size()));
-    for (size_t home = 0; home < second.size(); ++home)
-      first[home] = std::max(first[home], second[home]);
+    for (size_t replica = 0; replica < second.size(); ++replica)
+      first[replica] = std::max(first[replica], second[replica]);
     return first;
   };
   return {most(a.weightSlots, b.weightSlots),
           most(a.scratchBytes, b.scratchBytes)};
 }
 
-std::vector<HomeBuffers>
-withVersionMemory(const std::vector<HomeBuffers> &buffers,
+std::vector<ReplicaBuffers>
+withVersionMemory(const std::vector<ReplicaBuffers> &buffers,
                   const VersionMemory &versions) {
-  std::vector<HomeBuffers> result = buffers;
-  for (size_t home = 0; home < versions.scratchBytes.size(); ++home) {
-    if (versions.scratchBytes[home] == 0)
+  std::vector<ReplicaBuffers> result = buffers;
+  for (size_t replica = 0; replica < versions.scratchBytes.size(); ++replica) {
+    if (versions.scratchBytes[replica] == 0)
       continue;
     auto at = [&](BufferKind kind) -> int64_t & {
-      return result[home][static_cast<int>(kind)];
+      return result[replica][static_cast<int>(kind)];
     };
     at(BufferKind::WeightChanges) = at(BufferKind::Gradients);
-    at(BufferKind::Workspace) += versions.scratchBytes[home];
+    at(BufferKind::Workspace) += versions.scratchBytes[replica];
   }
   return result;
 }
 
-std::vector<HomeBuffers>
-withSharedControl(const std::vector<HomeBuffers> &buffers,
-                  const std::vector<HomeBuffers> &others) {
-  std::vector<HomeBuffers> result = buffers;
+std::vector<ReplicaBuffers>
+withSharedControl(const std::vector<ReplicaBuffers> &buffers,
+                  const std::vector<ReplicaBuffers> &others) {
+  std::vector<ReplicaBuffers> result = buffers;
   constexpr int control = static_cast<int>(BufferKind::Control);
   for (size_t s = 0; s < result.size(); ++s)
     result[s][control] = std::max(result[s][control], others[s][control]);
@@ -308,7 +308,7 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
 
 /// The most queues that a rank may launch into: to each rank that it sends to,
 /// from each that it receives from, and for collectives.
-static int32_t mostQueues(const Problem &problem) {
+static int32_t maxQueues(const Problem &problem) {
   std::set<std::pair<int32_t, int32_t>> channels;
   for (const Edge &edge : problem.edges)
     channels.insert({problem.rankOf(edge.from), problem.rankOf(edge.to)});
@@ -324,7 +324,7 @@ static int32_t mostQueues(const Problem &problem) {
 bool mayBlock(const PlanFigures &plan, const Problem &problem) {
   return problem.channels.receiveSlots > 0 ||
          problem.channels.queues == Queues::PerRank ||
-         (plan.resident > 0 && mostQueues(problem) > plan.resident);
+         (plan.resident > 0 && maxQueues(problem) > plan.resident);
 }
 
 std::optional<Fault> findBlocked(const PlanFigures &plan,

@@ -22,7 +22,7 @@ namespace rondo {
 
 /// What a program is for.
 enum class ProgramKind : uint8_t {
-  /// One rank runs all homes, micro-batch after micro-batch.
+  /// One rank runs all replicas, micro-batch after micro-batch.
   Sequential,
   /// The schedule.
   Pipeline,
@@ -45,27 +45,27 @@ struct LoweredProgram {
   ProgramSimulation withoutPlaces;
 };
 
-/// Memory by home for what several versions of the weights take.
+/// Memory by replica for what several versions of the weights take.
 struct VersionMemory {
-  /// Versions that lie beside each other; empty: one of every home.
+  /// Versions that lie beside each other; empty: one of every replica.
   std::vector<int32_t> weightSlots;
   /// Where a layer's weights are moved back, in bytes, 0 where they are not;
-  /// empty: nowhere. Such a home also keeps the changes of its weights.
+  /// empty: nowhere. Such a replica also keeps the changes of its weights.
   std::vector<int64_t> scratchBytes;
 
-  int32_t slotsOf(int32_t home) const {
-    return weightSlots.empty() ? 1 : weightSlots[home];
+  int32_t slotsOf(int32_t replica) const {
+    return weightSlots.empty() ? 1 : weightSlots[replica];
   }
 };
 
 /// What lowering needs to know of a plan beside its problem.
 struct PlanFigures {
-  /// By home.
-  std::vector<HomeBuffers> buffers;
+  /// By replica.
+  std::vector<ReplicaBuffers> buffers;
   std::vector<Collective> collectives;
   /// Memory by rank, in bytes; noMemoryCap where there is no limit.
   std::vector<int64_t> devices;
-  /// Whether a home has weights. The layers of a timed model may have none,
+  /// Whether a replica has weights. The layers of a timed model may have none,
   /// and then say nothing of what a program holds beside activations.
   bool declaresWeights = false;
   /// Whether the schedule's program computes the norm of the gradients. The
@@ -134,21 +134,22 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
                                       const ForEach &forEach = inTurn);
 
 /// State or staging of `program` that lies elsewhere than in `first`, over
-/// whose arenas it runs; data may. Their homes are the same.
+/// whose arenas it runs; data may. Their replicas are the same.
 std::optional<Fault> findMoved(const Program &program,
                                const LoweredProgram &first);
 
 /// What suffices for both.
 VersionMemory sharedVersions(const VersionMemory &a, const VersionMemory &b);
-/// Buffers by home with what versions of the weights take.
-std::vector<HomeBuffers>
-withVersionMemory(const std::vector<HomeBuffers> &buffers,
+/// Buffers by replica with what versions of the weights take.
+std::vector<ReplicaBuffers>
+withVersionMemory(const std::vector<ReplicaBuffers> &buffers,
                   const VersionMemory &versions);
 
-/// Bytes of control memory by home: what the plan of most micro-batches needs.
-std::vector<HomeBuffers>
-withSharedControl(const std::vector<HomeBuffers> &buffers,
-                  const std::vector<HomeBuffers> &others);
+/// Bytes of control memory by replica: what the plan of most micro-batches
+/// needs.
+std::vector<ReplicaBuffers>
+withSharedControl(const std::vector<ReplicaBuffers> &buffers,
+                  const std::vector<ReplicaBuffers> &others);
 
 /// A program, the figures of its plan, and what is wrong with it.
 struct CheckedProgram {

@@ -19,10 +19,10 @@ int64_t aligned(int64_t bytes) {
 
 class Planner {
 public:
-  Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
-          const std::vector<HomeBuffers> &buffers, const KeptBytes &kept,
+  Planner(const Problem &problem, const Replicas &replicas, int32_t numRanks,
+          const std::vector<ReplicaBuffers> &buffers, const KeptBytes &kept,
           Program &program, const ForEach &forEach)
-      : problem(problem), homes(homes), buffers(buffers), kept(kept),
+      : problem(problem), replicas(replicas), buffers(buffers), kept(kept),
         program(program), forEach(forEach), numbers(problem),
         arenas(numRanks, program) {}
 
@@ -30,15 +30,15 @@ public:
   std::optional<Fault> run(ProgramSimulation &simulation);
 
 private:
-  int64_t bytesOf(int32_t home, BufferKind kind) const {
-    return aligned(buffers[home][static_cast<int>(kind)]);
+  int64_t bytesOf(int32_t replica, BufferKind kind) const {
+    return aligned(buffers[replica][static_cast<int>(kind)]);
   }
-  int32_t slotsOf(int32_t home, SlotPer what) const {
+  int32_t slotsOf(int32_t replica, SlotPer what) const {
     return what == SlotPer::Microbatch
                ? static_cast<int32_t>(
-                     homes[home].numTaken(problem.microbatchesEach()))
+                     replicas[replica].numTaken(problem.microbatchesEach()))
            : what == SlotPer::Version && !kept.weightSlots.empty()
-               ? kept.weightSlots[home]
+               ? kept.weightSlots[replica]
                : 1;
   }
   std::optional<Fault> placeState();
@@ -47,8 +47,8 @@ private:
 
   const Problem &problem;
   /// Where state lies.
-  const Homes &homes;
-  const std::vector<HomeBuffers> &buffers;
+  const Replicas &replicas;
+  const std::vector<ReplicaBuffers> &buffers;
   const KeptBytes &kept;
   Program &program;
   const ForEach &forEach;
@@ -59,7 +59,7 @@ private:
 };
 
 std::optional<Fault> Planner::placeState() {
-  for (int32_t h = 0; h < homes.size(); ++h)
+  for (int32_t h = 0; h < replicas.size(); ++h)
     for (const BufferTraits &traits : bufferTable) {
       if (!traits.isState() || traits.owner != Owner::Stage)
         continue;
@@ -69,19 +69,19 @@ std::optional<Fault> Planner::placeState() {
         continue;
       int32_t slots = slotsOf(h, traits.slotPer);
       if (slots > maxSlots)
-        return tooManySlots(homes[h].rank, slots, bytes);
+        return tooManySlots(replicas[h].rank, slots, bytes);
       Place &place = program.place(h, kind);
-      const int64_t begin = arenas.end(homes[h].rank);
-      place.pool = arenas.addPool(homes[h].rank, bytes, slots);
+      const int64_t begin = arenas.end(replicas[h].rank);
+      place.pool = arenas.addPool(replicas[h].rank, bytes, slots);
       if (kind == BufferKind::Data && !kept.data.empty())
-        arenas.extend(homes[h].rank, begin + kept.data[h]);
+        arenas.extend(replicas[h].rank, begin + kept.data[h]);
       const bool isByMicrobatch = traits.slotPer == SlotPer::Microbatch;
       // Data are written in front of each task that reads them, and so they may
       // lie where those of the iteration before did.
       place.slotOf.resize(isByMicrobatch ? problem.microbatchesEach() : slots);
       for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
         place.slotOf[i] =
-            isByMicrobatch ? std::min(i / homes[h].turns, slots - 1) : i;
+            isByMicrobatch ? std::min(i / replicas[h].turns, slots - 1) : i;
     }
   program.staging.assign(kept.staging.size(), -1);
   for (int32_t rank = 0; rank < static_cast<int32_t>(kept.staging.size());
@@ -90,17 +90,18 @@ std::optional<Fault> Planner::placeState() {
       program.staging[rank] =
           arenas.addPool(rank, aligned(kept.staging[rank]), 1);
   for (int32_t rank = 0; rank < arenas.count(); ++rank) {
-    auto workspaceOf = [&](int32_t home) {
-      return homes[home].rank == rank ? bytesOf(home, BufferKind::Workspace)
-                                      : 0;
+    auto workspaceOf = [&](int32_t replica) {
+      return replicas[replica].rank == rank
+                 ? bytesOf(replica, BufferKind::Workspace)
+                 : 0;
     };
     int64_t bytes = 0;
-    for (int32_t h = 0; h < homes.size(); ++h)
+    for (int32_t h = 0; h < replicas.size(); ++h)
       bytes = std::max(bytes, workspaceOf(h));
     if (bytes == 0)
       continue;
     const int32_t pool = arenas.addPool(rank, bytes, 1);
-    for (int32_t h = 0; h < homes.size(); ++h)
+    for (int32_t h = 0; h < replicas.size(); ++h)
       if (workspaceOf(h) != 0)
         program.place(h, BufferKind::Workspace) = {pool, {0}};
   }
@@ -110,7 +111,7 @@ std::optional<Fault> Planner::placeState() {
 void Planner::measure() {
   for (int32_t number = 0; number < numbers.count(); ++number) {
     const BufferNumbers::Buffer &buffer = numbers[number];
-    sizes.push_back({homes[buffer.home].rank,
+    sizes.push_back({replicas[buffer.replica].rank,
                      aligned(rondo::bytesOf(problem, buffer, buffers)),
                      traitsOf(buffer.kind).slotPer == SlotPer::Unit});
   }
@@ -121,7 +122,8 @@ std::optional<Fault>
 Planner::placeTransient(const ProgramSimulation &simulation) {
   const auto numRanks = static_cast<size_t>(program.order.numRanks());
   std::vector<Result<std::vector<NeededPool>>> needed(numRanks);
-  const BufferLives lives(problem, homes, program, simulation, numbers, sizes);
+  const BufferLives lives(problem, replicas, program, simulation, numbers,
+                          sizes);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     const ActionRange actions = program.order.rank(rank);
@@ -151,11 +153,11 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
 }
 
 std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
-  for (int32_t h = 0; h < problem.numHomes(); ++h)
+  for (int32_t h = 0; h < problem.numReplicas(); ++h)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes) {
-        Fault fault = makeFault<FaultKind::BufferSize>(problem.homes[h].stage,
-                                                       bufferTable[k].keyword);
+        Fault fault = makeFault<FaultKind::BufferSize>(
+            problem.replicas[h].stage, bufferTable[k].keyword);
         fault.found = buffers[h][k];
         fault.allowed = maxArenaBytes;
         return fault;
@@ -207,13 +209,12 @@ ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                   : ProgramSimulation();
 }
 
-std::optional<Fault> rondo::planMemory(const Problem &executing,
-                                       const Homes &homes, int32_t numRanks,
-                                       const std::vector<HomeBuffers> &buffers,
-                                       Program &program, const KeptBytes &kept,
-                                       const ForEach &forEach,
-                                       ProgramSimulation *withoutPlaces) {
+std::optional<Fault>
+rondo::planMemory(const Problem &executing, const Replicas &replicas,
+                  int32_t numRanks, const std::vector<ReplicaBuffers> &buffers,
+                  Program &program, const KeptBytes &kept,
+                  const ForEach &forEach, ProgramSimulation *withoutPlaces) {
   ProgramSimulation own;
-  return Planner(executing, homes, numRanks, buffers, kept, program, forEach)
+  return Planner(executing, replicas, numRanks, buffers, kept, program, forEach)
       .run(withoutPlaces ? *withoutPlaces : own);
 }

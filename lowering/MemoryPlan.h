@@ -13,12 +13,12 @@ namespace rondo {
 
 /// What a program keeps beside its own buffers.
 struct KeptBytes {
-  /// By home, for its data, where programs of other micro-batches need more
+  /// By replica, for its data, where programs of other micro-batches need more
   /// than this one, so that state lies at one place; or empty.
   std::vector<int64_t> data;
   /// By rank, for what its collectives receive and add; or empty.
   std::vector<int64_t> staging;
-  /// By home: slots of its weights; empty: one each.
+  /// By replica: slots of its weights; empty: one each.
   std::vector<int32_t> weightSlots;
 };
 
@@ -39,18 +39,18 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 ///
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.
-/// In a program without backwards that is at the latest when its home makes the
-/// output after the next, so that fast ranks do not run ahead of slow ones.
+/// In a program without backwards that is at the latest when its replica makes
+/// the output after the next, so that fast ranks do not run ahead of slow ones.
 ///
-/// `executing` is the problem whose ranks run the program; `homes` say which of
-/// the `numRanks` ranks hold the stages' state, other than the executing ones
-/// for the sequential reference. The program must keep rule L1. Returns what is
-/// wrong, if anything: a size that is absurd, or more slots than a table names.
-/// `withoutPlaces` is simulateWithoutPlaces(), or receives it if it is not
-/// complete.
-std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
-                                int32_t numRanks,
-                                const std::vector<HomeBuffers> &buffers,
+/// `executing` is the problem whose ranks run the program; `replicas` say which
+/// of the `numRanks` ranks hold the stages' state, other than the executing
+/// ones for the sequential reference. The program must keep rule L1. Returns
+/// what is wrong, if anything: a size that is absurd, or more slots than a
+/// table names. `withoutPlaces` is simulateWithoutPlaces(), or receives it if
+/// it is not complete.
+std::optional<Fault> planMemory(const Problem &executing,
+                                const Replicas &replicas, int32_t numRanks,
+                                const std::vector<ReplicaBuffers> &buffers,
                                 Program &program, const KeptBytes &kept = {},
                                 const ForEach &forEach = inTurn,
                                 ProgramSimulation *withoutPlaces = nullptr);

@@ -10,8 +10,8 @@ using namespace rondo;
 static bool isOn(const Problem &problem, int32_t rank,
                  const Collective &collective) {
   return std::any_of(
-      collective.homes.begin(), collective.homes.end(),
-      [&](int32_t home) { return problem.rankOf(home) == rank; });
+      collective.replicas.begin(), collective.replicas.end(),
+      [&](int32_t replica) { return problem.rankOf(replica) == rank; });
 }
 
 RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
@@ -40,9 +40,9 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
   }
 }
 
-bool RankCollectives::holds(const Member &member, int32_t home) const {
-  const std::vector<int32_t> &homes = collectives[member.number].homes;
-  return std::find(homes.begin(), homes.end(), home) != homes.end();
+bool RankCollectives::holds(const Member &member, int32_t replica) const {
+  const std::vector<int32_t> &replicas = collectives[member.number].replicas;
+  return std::find(replicas.begin(), replicas.end(), replica) != replicas.end();
 }
 
 void RankCollectives::issue(Member &member, Schedule &order) {
@@ -53,8 +53,8 @@ void RankCollectives::issue(Member &member, Schedule &order) {
        !isBehindSteps(member) && other != end(member.step); ++other)
     if (const Collective &sum = collectives[other->number];
         readsResultOf(collective.kind, sum.kind) &&
-        std::any_of(sum.homes.begin(), sum.homes.end(),
-                    [&](int32_t home) { return holds(member, home); }))
+        std::any_of(sum.replicas.begin(), sum.replicas.end(),
+                    [&](int32_t replica) { return holds(member, replica); }))
       await(*other, order);
   order.append(Action(ActionKind::AllReduce, member.number, member.step));
   member.isIssued = true;

@@ -45,7 +45,7 @@ private:
     bool isIssued = false, isAwaited = false;
   };
 
-  bool holds(const Member &member, int32_t home) const;
+  bool holds(const Member &member, int32_t replica) const;
   bool isBehindSteps(const Member &member) const {
     return collectives[member.number].delay > 0;
   }

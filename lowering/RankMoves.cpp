@@ -21,12 +21,12 @@ void RankMoves::awaitOf(std::vector<Issued> &issued, int32_t collective,
 
 void RankMoves::awaitFor(Action action, int64_t position, Schedule &order) {
   const auto subject = static_cast<int32_t>(action.subject);
-  if (!isSharded || action.traits().subject != Subject::Home)
+  if (!isSharded || action.traits().subject != Subject::Replica)
     return;
-  const bool hasPieces =
-      problem.homes[subject].isSharded() && !problem.isGroupLocal(subject);
+  const bool hasShards =
+      problem.replicas[subject].isSharded() && !problem.isGroupLocal(subject);
   if (action.isTask()) {
-    if (hasPieces)
+    if (hasShards)
       awaitOf(gathers, groups.gatherOf(subject), order);
     const int64_t startNs = simulation.startNs[begin + position];
     for (size_t i = 0; i < reductions.size();)
@@ -36,10 +36,10 @@ void RankMoves::awaitFor(Action action, int64_t position, Schedule &order) {
         ++i;
     return;
   }
-  // What it waits for may read the gradients of all homes.
+  // What it waits for may read the gradients of all replicas.
   if (action.kind() == ActionKind::Step)
     return awaitReductions(order);
-  if (!hasPieces)
+  if (!hasShards)
     return;
   switch (action.kind()) {
   case ActionKind::Reshard:

@@ -21,12 +21,12 @@ public:
   /// schedule, whose order of the rank begins at `begin`.
   RankMoves(const Problem &problem, const Program &program,
             const Simulation &simulation, int64_t begin)
-      : problem(problem), isSharded(problem.homes.areSharded()),
+      : problem(problem), isSharded(problem.replicas.areSharded()),
         groups(problem, program), simulation(simulation), begin(begin) {}
 
   /// In front of the action at `position` of the rank's order.
   void awaitFor(Action action, int64_t position, Schedule &order);
-  /// In front of collectives that read the gradients of all homes.
+  /// In front of collectives that read the gradients of all replicas.
   void awaitReductions(Schedule &order);
 
 private:

@@ -12,16 +12,16 @@ using namespace rondo;
 Problem rondo::sequentialProblem(const Problem &problem) {
   Problem sequential = problem;
   sequential.memoryCaps.assign(1, noMemoryCap);
-  for (int32_t home = 0; home < sequential.homes.size(); ++home)
-    sequential.homes.moveTo(home, 0);
+  for (int32_t replica = 0; replica < sequential.replicas.size(); ++replica)
+    sequential.replicas.moveTo(replica, 0);
   sequential.links.clear();
-  sequential.cards = {};
+  sequential.nics = {};
   return sequential;
 }
 
 Units rondo::unitsOf(const Problem &problem, const Schedule &schedule) {
-  Units units(problem.numHomes());
-  std::vector<int32_t> made(problem.numHomes(), 0);
+  Units units(problem.numReplicas());
+  std::vector<int32_t> made(problem.numReplicas(), 0);
   for (Action action : schedule.all()) {
     if (action.traits().makes & weightGradDone)
       ++made[action.subject];
@@ -33,26 +33,27 @@ Units rondo::unitsOf(const Problem &problem, const Schedule &schedule) {
 
 Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
   Schedule schedule;
-  int32_t homes = problem.numHomes();
-  schedule.reserve(int64_t(2) * homes * problem.microbatches);
-  // Of each home: gathers, and reductions, so far.
-  std::vector<int32_t> gathered(homes, 0), reduced(homes, 0);
-  auto whole = [&](int32_t home, auto write) {
-    const bool isSharded = problem.homes[home].isSharded();
+  int32_t replicas = problem.numReplicas();
+  schedule.reserve(int64_t(2) * replicas * problem.microbatches);
+  // Of each replica: gathers, and reductions, so far.
+  std::vector<int32_t> gathered(replicas, 0), reduced(replicas, 0);
+  auto whole = [&](int32_t replica, auto write) {
+    const bool isSharded = problem.replicas[replica].isSharded();
     if (isSharded)
-      schedule.append(Action(ActionKind::Unshard, home, gathered[home]));
+      schedule.append(Action(ActionKind::Unshard, replica, gathered[replica]));
     write();
     if (isSharded)
-      schedule.append(Action(ActionKind::Reshard, home, gathered[home]++));
+      schedule.append(
+          Action(ActionKind::Reshard, replica, gathered[replica]++));
   };
   // Of a segment, R of its stages in their order, in front of the backward of
-  // the last. By home: the last micro-batch whose R is written so.
+  // the last. By replica: the last micro-batch whose R is written so.
   const EdgeTable edges(problem);
-  std::vector<int32_t> recomputed(homes, -1);
+  std::vector<int32_t> recomputed(replicas, -1);
   auto recomputeSegment = [&](int32_t last, int32_t i) {
     if (!problem.recomputesAcross(last) || recomputed[last] == i)
       return;
-    std::vector<bool> isIn(homes);
+    std::vector<bool> isIn(replicas);
     isIn[last] = true;
     for (int32_t s = last; s >= 0; --s)
       for (int32_t e : edges.inputs(s, ActionKind::Recompute))
@@ -64,11 +65,11 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
       }
   };
   for (int32_t i = 0; i < problem.microbatches; ++i) {
-    for (int32_t s = 0; s < homes; ++s)
-      if (problem.homes[s].takes(i))
+    for (int32_t s = 0; s < replicas; ++s)
+      if (problem.replicas[s].takes(i))
         whole(s, [&] { schedule.append(Action(ActionKind::Forward, s, i)); });
-    for (int32_t s = homes - 1; s >= 0; --s) {
-      if (!problem.homes[s].takes(i))
+    for (int32_t s = replicas - 1; s >= 0; --s) {
+      if (!problem.replicas[s].takes(i))
         continue;
       recomputeSegment(s, i);
       whole(s, [&] {
@@ -77,9 +78,9 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
         schedule.append(Action(ActionKind::Backward, s, i));
       });
     }
-    // Behind the backwards of all homes of a group.
-    for (int32_t s = 0; s < homes; ++s)
-      if (problem.homes[s].isSharded() &&
+    // Behind the backwards of all replicas of a group.
+    for (int32_t s = 0; s < replicas; ++s)
+      if (problem.replicas[s].isSharded() &&
           size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == i + 1)
         schedule.append(Action(ActionKind::ReduceGrad, s, reduced[s]++));
   }
@@ -88,19 +89,19 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
 }
 
 Schedule rondo::evaluationSchedule(const Problem &problem) {
-  std::vector<std::vector<int32_t>> homesOf(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    homesOf[problem.rankOf(home)].push_back(home);
+  std::vector<std::vector<int32_t>> replicasOf(problem.numRanks());
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    replicasOf[problem.rankOf(replica)].push_back(replica);
   Schedule schedule;
-  schedule.reserve(int64_t(problem.numHomes()) * problem.microbatches);
-  for (const std::vector<int32_t> &homes : homesOf) {
+  schedule.reserve(int64_t(problem.numReplicas()) * problem.microbatches);
+  for (const std::vector<int32_t> &replicas : replicasOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
-      for (int32_t home : homes)
-        if (problem.homes[home].takes(i))
-          schedule.append(Action(ActionKind::Forward, home, i));
+      for (int32_t replica : replicas)
+        if (problem.replicas[replica].takes(i))
+          schedule.append(Action(ActionKind::Forward, replica, i));
     schedule.endRank();
   }
-  if (!problem.homes.areSharded())
+  if (!problem.replicas.areSharded())
     return schedule;
   // One chunk at a time; for each micro-batch where groups overlap in part.
   Schedule placed = placeGathers(problem, schedule, {/*weights=*/1, 1});

@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// Bytes by home that hold the data of any of the schedules.
+/// Bytes by replica that hold the data of any of the schedules.
 static std::vector<int64_t>
 sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
   std::vector<int64_t> most(schedules.front().plan.buffers.size(), 0);
@@ -18,7 +18,7 @@ sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
           each.plan.buffers[s][static_cast<int>(BufferKind::Data)];
       const int64_t bytes =
           (slot + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-      most[s] = std::max(most[s], bytes * each.problem.homes[s].numTaken(
+      most[s] = std::max(most[s], bytes * each.problem.replicas[s].numTaken(
                                               each.problem.microbatchesEach()));
     }
   return most;
@@ -29,9 +29,10 @@ namespace {
 /// Where a buffer lies: the rank of its arena and the offsets of its slots.
 using Addresses = std::pair<int32_t, std::vector<int64_t>>;
 
-Addresses addressesOf(const Program &program, int32_t home, BufferKind kind) {
+Addresses addressesOf(const Program &program, int32_t replica,
+                      BufferKind kind) {
   Addresses addresses(-1, {});
-  const Place &place = program.place(home, kind);
+  const Place &place = program.place(replica, kind);
   if (place.pool < 0)
     return addresses;
   const Pool &pool = program.pools[place.pool];
@@ -51,18 +52,19 @@ std::string textOf(const Addresses &addresses) {
 /// State that lies elsewhere than in another program of the executable.
 std::optional<Fault> findMovedState(const Program &program,
                                     const LoweredProgram &first) {
-  for (int32_t home = 0; home < first.executing.homes.size(); ++home)
+  for (int32_t replica = 0; replica < first.executing.replicas.size();
+       ++replica)
     for (const BufferTraits &traits : bufferTable) {
       // Data are filled in before each run, wherever they lie.
       if (!traits.isState() || traits.owner != Owner::Stage ||
           traits.slotPer == SlotPer::Microbatch)
         continue;
-      const Addresses here = addressesOf(program, home, traits.kind),
-                      there = addressesOf(first.program, home, traits.kind);
+      const Addresses here = addressesOf(program, replica, traits.kind),
+                      there = addressesOf(first.program, replica, traits.kind);
       if (here != there)
         return makeFault<FaultKind::MovedState>(
-            traits.keyword, first.executing.homes[home].stage, textOf(here),
-            wordsFor(first.kind), textOf(there));
+            traits.keyword, first.executing.replicas[replica].stage,
+            textOf(here), wordsFor(first.kind), textOf(there));
     }
   return std::nullopt;
 }
@@ -127,7 +129,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
   VersionMemory versions;
   for (const LoweredSchedule &each : schedules)
     versions = sharedVersions(versions, each.plan.versions);
-  std::vector<std::vector<HomeBuffers>> buffers;
+  std::vector<std::vector<ReplicaBuffers>> buffers;
   std::vector<Planned> all;
   for (size_t i = 0; i < schedules.size(); ++i) {
     buffers.push_back(schedules[i].plan.buffers);
@@ -143,7 +145,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
     LoweredProgram &lowered = schedules[one.schedule].programs[one.program];
     if (lowered.program.arenaBytes.empty())
       one.fault = planMemory(
-          lowered.executing, first.homes, first.numRanks(),
+          lowered.executing, first.replicas, first.numRanks(),
           buffers[one.schedule], lowered.program,
           {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
            versions.weightSlots},

@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// Gives micro-batches without a buffer, which other homes take, the slot of
+/// Gives micro-batches without a buffer, which other replicas take, the slot of
 /// one that has it: the table then has no special values.
 inline void fillGaps(std::vector<int32_t> &slots) {
   auto first = std::find_if(slots.begin(), slots.end(),

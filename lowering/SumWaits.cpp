@@ -24,14 +24,14 @@ public:
       addRank(r);
   }
 
-  StepWait of(size_t collective, int32_t home) const {
+  StepWait of(size_t collective, int32_t replica) const {
     StepWait wait;
-    wait.home = home;
-    auto found = byStep.find({collective, home});
+    wait.replica = replica;
+    auto found = byStep.find({collective, replica});
     if (found == byStep.end())
       return wait;
     for (int64_t ns : found->second) {
-      wait.mostNs = std::max(wait.mostNs, ns);
+      wait.maxNs = std::max(wait.maxNs, ns);
       wait.meanNs +=
           static_cast<double>(ns) / static_cast<double>(found->second.size());
     }
@@ -63,7 +63,7 @@ private:
   const Program &program;
   const ProgramSimulation &simulation;
   const int64_t first, last;
-  /// By collective and home.
+  /// By collective and replica.
   std::map<std::pair<size_t, int32_t>, std::vector<int64_t>> byStep;
 };
 
@@ -96,11 +96,11 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
     const Waits found(each.program, times, window.iterations);
     for (SumWait &wait : waits) {
       const Collective &sum = plan.collectives[wait.collective];
-      wait.iterations = lateness(window, schedule, simulation, sum.homes,
+      wait.iterations = lateness(window, schedule, simulation, sum.replicas,
                                  sum.ns, MadeBy::Gradients);
       // The pipeline has the same sums in front of its norm.
-      for (int32_t home : sum.homes)
-        wait.steps.push_back(found.of(wait.collective, home));
+      for (int32_t replica : sum.replicas)
+        wait.steps.push_back(found.of(wait.collective, replica));
     }
   }
   return waits;

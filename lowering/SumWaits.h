@@ -16,20 +16,20 @@
 
 namespace rondo {
 
-/// How long the step of a home waits for a sum, once the run has settled.
+/// How long the step of a replica waits for a sum, once the run has settled.
 struct StepWait {
-  int32_t home = 0;
+  int32_t replica = 0;
   double meanNs = 0;
-  int64_t mostNs = 0;
+  int64_t maxNs = 0;
 };
 
 struct SumWait {
   /// Index into PlanFigures::collectives.
   size_t collective = 0;
-  /// By how many iterations the sum would be late for the first of these homes
-  /// to step, if none waited: see lateness().
+  /// By how many iterations the sum would be late for the first of these
+  /// replicas to step, if none waited: see lateness().
   std::optional<int64_t> iterations;
-  /// By home of the sum, in the program, with all that it waits for.
+  /// By replica of the sum, in the program, with all that it waits for.
   std::vector<StepWait> steps;
 };
 

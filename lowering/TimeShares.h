@@ -21,7 +21,7 @@ enum class TimeShare : uint8_t {
   Bubble,
   /// What messages add to that.
   Messages,
-  /// What sums of gradients over the homes of stages add to that.
+  /// What sums of gradients over the replicas of stages add to that.
   Sums,
 };
 inline constexpr int numTimeUses = 5;

@@ -12,7 +12,7 @@
 namespace rondo::pipe {
 
 /// `adaptive<>`.
-AdaptiveAttr usualAdaptive(mlir::MLIRContext *context);
+AdaptiveAttr defaultAdaptive(mlir::MLIRContext *context);
 
 /// Finds the candidates of an adaptive executable that names one schedule, and
 /// adds the kept ones to the module and to the executable. The schedule has a

@@ -17,10 +17,10 @@ namespace rondo::pipe {
 #include "passes/Passes.h.inc"
 
 /// The time of everything where neither time nor effort is given.
-static constexpr int64_t usualTimeLimitMs = 5000;
+static constexpr int64_t defaultTimeLimitMs = 5000;
 
-AdaptiveAttr usualAdaptive(MLIRContext *context) {
-  return AdaptiveAttr::get(context, usualCandidates, noMemoryCap,
+AdaptiveAttr defaultAdaptive(MLIRContext *context) {
+  return AdaptiveAttr::get(context, defaultCandidates, noMemoryCap,
                            unknownTimeLimit, unknownEffort, /*seed=*/0);
 }
 
@@ -33,7 +33,7 @@ static CandidateOptions optionsOf(AdaptiveAttr adaptive,
       adaptive.getEffort() == unknownEffort ? 0 : adaptive.getEffort();
   int64_t limit = adaptive.getTimeLimitMs();
   if (limit == unknownTimeLimit)
-    limit = options.effort > 0 ? 0 : usualTimeLimitMs;
+    limit = options.effort > 0 ? 0 : defaultTimeLimitMs;
   options.deadline = Deadline(limit);
   options.interrupt = interrupt;
   return options;

@@ -37,7 +37,7 @@ bool repeats(const Schedule &schedule, const Problem &window) {
 /// papers state it.
 FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
   // A longer window takes too long to write and to look through.
-  constexpr int64_t mostTasks = int64_t(1) << 21;
+  constexpr int64_t maxTasks = int64_t(1) << 21;
   if (problem.iterations == 1)
     return rondo::generate(choice, problem);
   const Problem slots = inSlots(problem);
@@ -46,7 +46,7 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
     auto *schedule = std::get_if<Schedule>(&result);
     if (!schedule || repeats(*schedule, problem))
       return result;
-    if (schedule->numActions() > mostTasks / 2)
+    if (schedule->numActions() > maxTasks / 2)
       break;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));
     if (auto *fault = std::get_if<Fault>(&longer))

@@ -56,7 +56,7 @@ public:
   StageCostsAttr costs(StageOp stage) const;
   /// Where the times in costs() come from.
   CostSources sources(StageOp stage) const;
-  /// By home.
+  /// By replica.
   llvm::SmallVector<BuffersAttr, 1> buffers(StageOp stage) const;
 
 private:

@@ -7,7 +7,7 @@
 #include "passes/LayerTimes.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
-#include "passes/Refusals.h"
+#include "passes/ScratchDiagnostics.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -22,7 +22,7 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 /// What a chain's rate is at most; a link without a limit has this.
-static constexpr int64_t mostRate = int64_t(1) << 36;
+static constexpr int64_t maxRate = int64_t(1) << 36;
 
 /// Times that layers state are the same on all devices.
 static bool haveStatedTimes(ArrayRef<LayerOp> layers) {
@@ -62,8 +62,8 @@ static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
                      int32_t first, ArrayRef<int32_t> ranks, int64_t samples,
                      const std::vector<bool> &recomputes) {
   OpBuilder builder = OpBuilder::atBlockEnd(&plan.getBody().front());
-  const SmallVector<int64_t> homes(ranks.begin(), ranks.end());
-  const auto count = static_cast<int64_t>(homes.size());
+  const SmallVector<int64_t> replicas(ranks.begin(), ranks.end());
+  const auto count = static_cast<int64_t>(replicas.size());
   // Shares that differ by one at most, where they cannot be equal.
   DenseI64ArrayAttr shares;
   if (samples % count != 0) {
@@ -74,8 +74,8 @@ static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
   }
   StageOp::create(builder, plan.getLoc(), "s" + std::to_string(number),
                   builder.getArrayAttr(namesOf(layers)),
-                  builder.getDenseI64ArrayAttr(homes), shares,
-                  /*deals=*/false, ShardedAttr(),
+                  builder.getDenseI64ArrayAttr(replicas), shares,
+                  /*round_robin=*/false, ShardedAttr(),
                   recomputed(layers, first, recomputes), /*across=*/false,
                   /*inputs=*/ArrayAttr(), StageCostsAttr(),
                   /*buffers=*/ArrayAttr());
@@ -86,7 +86,7 @@ static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
 static std::vector<int32_t> nodesOf(const Problem &problem,
                                     const std::vector<int64_t> &rates) {
   const auto ranks = static_cast<size_t>(problem.numRanks());
-  double slowest = double(mostRate), fastest = 0;
+  double slowest = double(maxRate), fastest = 0;
   for (size_t u = 0; u < ranks; ++u)
     for (size_t v = 0; v < ranks; ++v)
       if (u != v) {
@@ -116,13 +116,13 @@ static std::vector<int32_t> nodesOf(const Problem &problem,
   return nodeOf;
 }
 
-/// Devices that have cards and cross none to each other are on one server.
-static void joinServers(const Cards &cards, std::vector<int32_t> &nodeOf) {
+/// Devices that have NICs and cross none to each other are on one server.
+static void joinServers(const Nics &nics, std::vector<int32_t> &nodeOf) {
   const auto ranks = static_cast<int32_t>(nodeOf.size());
-  for (int32_t u = 0; u < ranks && !cards.empty(); ++u)
+  for (int32_t u = 0; u < ranks && !nics.empty(); ++u)
     for (int32_t v = 0; v < u; ++v)
-      if (cards.ofRank[u] >= 0 && cards.ofRank[v] >= 0 &&
-          !cards.between(u, v).any()) {
+      if (nics.ofRank[u] >= 0 && nics.ofRank[v] >= 0 &&
+          !nics.between(u, v).any()) {
         nodeOf[u] = nodeOf[v];
         break;
       }
@@ -163,11 +163,11 @@ static void takeCluster(PlanOp plan, const Problem &problem,
     for (int32_t v = 0; v < ranks; ++v) {
       const int64_t rate = problem.linkBetween(u, v).bytesPerUs;
       chain.bytesPerUs[static_cast<size_t>(u) * ranks + v] =
-          rate == 0 ? mostRate : std::min(rate, mostRate);
+          rate == 0 ? maxRate : std::min(rate, maxRate);
     }
   chain.nodeOf = nodesOf(problem, chain.bytesPerUs);
-  chain.cardOf = problem.cards.ofRank;
-  joinServers(problem.cards, chain.nodeOf);
+  chain.nicOf = problem.nics.ofRank;
+  joinServers(problem.nics, chain.nodeOf);
   for (int32_t u = 0; u < ranks; ++u)
     for (int32_t v = 0; v < ranks; ++v) {
       if (u == v)
@@ -200,7 +200,7 @@ PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
 
 Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
                                        const std::vector<bool> &recomputes) {
-  Refusals refusals(base.getContext());
+  ScratchDiagnostics refusals(base.getContext());
   PlanOp plan = copyOfBase(microbatchSamples);
   llvm::scope_exit erase([&] { plan.erase(); });
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
@@ -282,7 +282,7 @@ double ModelPlans::leastWorkNs(int64_t microbatchSamples) {
 }
 
 Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
-  Refusals refusals(base.getContext());
+  ScratchDiagnostics refusals(base.getContext());
   PlanOp plan = copyOfBase(wanted.samples);
   llvm::scope_exit erase([&] { plan.erase(); });
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
@@ -299,7 +299,7 @@ Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
     stage.setCostsAttr(figures.costs(stage));
-    stage.setBuffersByHome(figures.buffers(stage));
+    stage.setBuffersByReplica(figures.buffers(stage));
   }
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))

@@ -38,15 +38,15 @@ LogicalResult check(ScheduleOp schedule, const Problem &problem,
            << "gathers<" << stated.what << "> has " << stated.counts.size()
            << " numbers for " << ranks
            << " ranks; write one number, or one for each rank";
-  // Its homes issue what they do together in one order.
-  for (int32_t home = 0; home < problem.numHomes() && !stated.counts.empty();
-       ++home) {
-    const int32_t rank = problem.rankOf(home),
-                  first = problem.rankOf(problem.homes.groupOf(home));
+  // Its replicas issue what they do together in one order.
+  for (int32_t replica = 0;
+       replica < problem.numReplicas() && !stated.counts.empty(); ++replica) {
+    const int32_t rank = problem.rankOf(replica),
+                  first = problem.rankOf(problem.replicas.groupOf(replica));
     if (stated.of(rank) != stated.of(first))
       return schedule.emitError()
              << "ranks " << first << " and " << rank
-             << " share the state of stage " << problem.homes[home].stage
+             << " share the state of stage " << problem.replicas[replica].stage
              << ", but gathers<" << stated.what << "> has " << stated.of(first)
              << " and " << stated.of(rank)
              << " chunks for them; ranks that share state have the same number";
@@ -94,8 +94,9 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
   // As many as a chunk has stages.
   const int32_t rank = problem.rankOf(0);
   return problem.numStages() /
-         llvm::count_if(problem.homes,
-                        [&](const Home &home) { return home.rank == rank; });
+         llvm::count_if(problem.replicas, [&](const Replica &replica) {
+           return replica.rank == rank;
+         });
 }
 
 /// How many micro-batches a unit of the rule has.
@@ -148,8 +149,8 @@ LogicalResult compareToUnits(ScheduleOp schedule, const Problem &problem,
 LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
                          const Stated &weights, const Stated &ahead) {
   std::vector<int32_t> chunks(problem.numRanks(), 0);
-  for (const Home &home : problem.homes)
-    chunks[home.rank] += home.isSharded();
+  for (const Replica &replica : problem.replicas)
+    chunks[replica.rank] += replica.isSharded();
   // A single number is for the ranks with the most.
   if (ahead.counts.size() == 1)
     llvm::fill(chunks, *llvm::max_element(chunks));
@@ -175,7 +176,7 @@ LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
 
 LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   PlanOp plan = schedule.lookupPlan();
-  if (!plan || !plan.getHomes().areSharded()) {
+  if (!plan || !plan.getReplicas().areSharded()) {
     if (schedule.getGathers())
       return schedule.emitError()
              << "schedule @" << schedule.getSymName()

@@ -35,25 +35,25 @@ static int64_t beginOfShared(StageOp stage, ModelOp model,
 }
 
 /// The sum of a shared weight, where a stage that has it is sharded: one for
-/// the elements between each two borders of pieces, over the homes that have
+/// the elements between each two borders of shards, over the replicas that have
 /// them.
-static std::vector<Collective> sumsOfPieces(PlanOp plan,
+static std::vector<Collective> sumsOfShards(PlanOp plan,
                                             const Collective &tied) {
-  const Homes homes = plan.getHomes();
-  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
+  const Replicas replicas = plan.getReplicas();
+  const std::vector<ReplicaBuffers> buffers = replicaBuffers(plan);
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
   const ModelSizes sizes = *plan.lookupModel().getSizes();
   const int64_t count = sizes.vocab * sizes.hidden;
   SmallVector<StageOp, 0> stages = plan.getStages();
-  // By home: where its piece begins, counted from the first element.
+  // By replica: where its shard begins, counted from the first element.
   std::vector<int64_t> begins, ends;
   std::set<int64_t> borders = {0, count};
-  for (int32_t home : tied.homes) {
+  for (int32_t replica : tied.replicas) {
     const int64_t elements =
-        buffers[home][int(BufferKind::Gradients)] / int64_t(sizeof(float));
-    const int64_t begin =
-        homes[home].piece * elements -
-        beginOfShared(stages[homes[home].stage], plan.lookupModel(), layers);
+        buffers[replica][int(BufferKind::Gradients)] / int64_t(sizeof(float));
+    const int64_t begin = replicas[replica].shard * elements -
+                          beginOfShared(stages[replicas[replica].stage],
+                                        plan.lookupModel(), layers);
     begins.push_back(begin);
     ends.push_back(begin + elements);
     for (int64_t border : {begin, begin + elements})
@@ -66,25 +66,26 @@ static std::vector<Collective> sumsOfPieces(PlanOp plan,
     Collective &sum = sums.emplace_back(tied);
     sum.firstElement = *first;
     sum.numElements = *next - *first;
-    sum.homes.clear();
-    for (size_t i = 0; i < tied.homes.size(); ++i)
+    sum.replicas.clear();
+    for (size_t i = 0; i < tied.replicas.size(); ++i)
       if (begins[i] <= *first && *next <= ends[i])
-        sum.homes.push_back(tied.homes[i]);
+        sum.replicas.push_back(tied.replicas[i]);
   }
   return sums;
 }
 
 static std::vector<Collective> collectivesOf(PlanOp plan) {
   std::vector<Collective> collectives = planCollectives(plan);
-  const Homes homes = plan.getHomes();
+  const Replicas replicas = plan.getReplicas();
   auto tied = llvm::find_if(collectives, [&](const Collective &one) {
     return one.kind == rondo::CollectiveKind::TiedGradients &&
-           llvm::any_of(one.homes,
-                        [&](int32_t home) { return homes[home].isSharded(); });
+           llvm::any_of(one.replicas, [&](int32_t replica) {
+             return replicas[replica].isSharded();
+           });
   });
   if (tied == collectives.end())
     return collectives;
-  const std::vector<Collective> sums = sumsOfPieces(plan, *tied);
+  const std::vector<Collective> sums = sumsOfShards(plan, *tied);
   collectives.insert(collectives.erase(tied), sums.begin(), sums.end());
   return collectives;
 }
@@ -92,30 +93,30 @@ static std::vector<Collective> collectivesOf(PlanOp plan) {
 /// With how long each takes.
 static std::vector<Collective> timedCollectives(PlanOp plan) {
   std::vector<Collective> collectives = collectivesOf(plan);
-  if (!plan.getHomes().hasReplicas())
+  if (!plan.getReplicas().isReplicated())
     return collectives;
   FailureOr<Problem> problem = buildProblem(plan);
-  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
+  const std::vector<ReplicaBuffers> buffers = replicaBuffers(plan);
   for (Collective &sum : collectives)
     if (movesState(sum.kind) && succeeded(problem))
       sum.ns = problem
-                   ->cost(sum.homes.front(),
+                   ->cost(sum.replicas.front(),
                           sum.kind == rondo::CollectiveKind::GatherWeights
                               ? ActionKind::Unshard
                               : ActionKind::ReduceGrad)
                    .ns;
-    else if (sum.kind == rondo::CollectiveKind::HomeGradients &&
+    else if (sum.kind == rondo::CollectiveKind::ReplicaGradients &&
              succeeded(problem))
-      sum.ns = sumOverHomesNs(
-          *problem, sum.homes,
-          buffers[sum.homes.front()][int(BufferKind::Gradients)]);
+      sum.ns = sumOverReplicasNs(
+          *problem, sum.replicas,
+          buffers[sum.replicas.front()][int(BufferKind::Gradients)]);
   return collectives;
 }
 
 PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   PlanFigures figures;
   figures.hasNorm = hasNorm;
-  figures.buffers = homeBuffers(plan);
+  figures.buffers = replicaBuffers(plan);
   figures.collectives = timedCollectives(plan);
   figures.stagingBytes = stagingOfRanks(plan, hasNorm);
   figures.devices = deviceBytes(plan);
@@ -124,7 +125,7 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   return figures;
 }
 
-/// What R, I and B of a home that is moved back need for the largest of its
+/// What R, I and B of a replica that is moved back need for the largest of its
 /// layers.
 static int64_t scratchOf(StageOp stage, ArrayRef<runtime::LayerDesc> layers,
                          ModelOp model) {
@@ -149,11 +150,11 @@ static void addVersions(ScheduleOp schedule, const VersionedWindow &window,
   PlanOp plan = schedule.lookupPlan();
   SmallVector<StageOp, 0> stages = plan.getStages();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
-  for (const HomeVersions &home : window.versions.homes)
-    figures.versions.weightSlots.push_back(home.slots);
-  figures.versions.scratchBytes.resize(window.problem.numHomes());
-  for (auto [home, bytes] : llvm::enumerate(figures.versions.scratchBytes)) {
-    const int32_t stage = window.problem.homes[home].stage;
+  for (const ReplicaVersions &replica : window.versions.replicas)
+    figures.versions.weightSlots.push_back(replica.slots);
+  figures.versions.scratchBytes.resize(window.problem.numReplicas());
+  for (auto [replica, bytes] : llvm::enumerate(figures.versions.scratchBytes)) {
+    const int32_t stage = window.problem.replicas[replica].stage;
     if (window.problem.policyOf(stage).backward ==
         rondo::BackwardWeights::Extrapolated)
       bytes = scratchOf(stages[stage], layers, plan.lookupModel());

@@ -53,7 +53,7 @@ LogicalResult checkUnits(ArrayRef<ScheduleOp> schedules) {
   std::map<int64_t, std::pair<ScheduleOp, Units>> first;
   for (ScheduleOp schedule : schedules) {
     PlanOp plan = schedule.lookupPlan();
-    if (!plan.getHomes().areSharded())
+    if (!plan.getReplicas().areSharded())
       continue;
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
@@ -71,11 +71,12 @@ LogicalResult checkUnits(ArrayRef<ScheduleOp> schedules) {
         std::mismatch(units.begin(), units.end(), otherUnits.begin());
     if (at.first == units.end())
       continue;
-    const Home &home = problem->homes[int32_t(at.first - units.begin())];
+    const Replica &replica =
+        problem->replicas[int32_t(at.first - units.begin())];
     return schedule.emitError()
                .append("schedule @", schedule.getSymName(),
                        " reduces the gradients of stage @",
-                       plan.getStages()[home.stage].getSymName(), " after ",
+                       plan.getStages()[replica.stage].getSymName(), " after ",
                        countsOf(*at.first), ", and @", other.getSymName(),
                        " after ", countsOf(*at.second),
                        ", so they cannot share a reference; compile them "

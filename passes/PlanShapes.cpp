@@ -123,7 +123,7 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
                     builder.getArrayAttr(names),
                     builder.getDenseI64ArrayAttr(groups.ranks[groupOfStage[s]]),
-                    /*shares=*/DenseI64ArrayAttr(), /*deals=*/false,
+                    /*shares=*/DenseI64ArrayAttr(), /*round_robin=*/false,
                     groups.sharded, /*recompute=*/ArrayAttr(), /*across=*/false,
                     /*inputs=*/ArrayAttr(), StageCostsAttr(),
                     /*buffers=*/ArrayAttr());
@@ -177,7 +177,7 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
       // What all samples take, in every group.
       input.workNs.back().push_back(load.workNs);
       // Sizes are checked to have room for all micro-batches.
-      input.bytes.push_back(load.stateBytes / groups.pieces() +
+      input.bytes.push_back(load.stateBytes / groups.shards() +
                             shape.held * load.activationBytes / shares);
     }
   }
@@ -213,7 +213,7 @@ static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
     stage.setCostsAttr(figures.costs(stage));
-    stage.setBuffersByHome(figures.buffers(stage));
+    stage.setBuffersByReplica(figures.buffers(stage));
   }
   if (failed(buildProblem(plan)))
     return why;

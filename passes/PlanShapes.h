@@ -20,9 +20,9 @@ struct ShapeGroups {
   ShardedAttr sharded;
 
   /// Ranks that have the state of a stage once together.
-  int64_t pieces() const {
+  int64_t shards() const {
     return !sharded                  ? 1
-           : sharded.getPieces() > 0 ? sharded.getPieces()
+           : sharded.getShards() > 0 ? sharded.getShards()
                                      : int64_t(ranks.front().size());
   }
 };

@@ -27,7 +27,7 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
         if (!stage.getCostsAttr())
           stage.setCostsAttr(figures.costs(stage));
         if (!stage.getBuffersAttr())
-          stage.setBuffersByHome(figures.buffers(stage));
+          stage.setBuffersByReplica(figures.buffers(stage));
       }
     }
   }

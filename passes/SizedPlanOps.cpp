@@ -6,7 +6,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
-#include "passes/Refusals.h"
+#include "passes/ScratchDiagnostics.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -20,7 +20,7 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 /// How many sizes are tried at most: those nearest to the plan's own.
-static constexpr size_t mostSizes = 12;
+static constexpr size_t maxSizes = 12;
 
 /// Whether a stage's buffers are those that its layers need. If they are
 /// stated, nobody knows them for other sizes.
@@ -105,7 +105,7 @@ CostSources SizedPlanOps::sourcesOf(PlanOp plan) {
 }
 
 Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
-  Refusals refusals(plan.getContext());
+  ScratchDiagnostics refusals(plan.getContext());
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return *refusals.fault;
@@ -130,7 +130,7 @@ Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
 Result<SizedPlan> SizedPlanOps::make(int64_t microbatches) {
   if (microbatches == 0)
     return valueOf(base);
-  Refusals refusals(base.getContext());
+  ScratchDiagnostics refusals(base.getContext());
   PlanOp plan = copyOfBase(microbatches);
   llvm::scope_exit erase([&] { plan.erase(); });
   const StageFigures estimates(base), figures(plan);
@@ -143,7 +143,7 @@ Result<SizedPlan> SizedPlanOps::make(int64_t microbatches) {
           StageOp(written).getSymName().str(), int64_t(base.getMicrobatches()));
     StageOp(stage).setCostsAttr(
         costsLike(written, estimates.costs(written), figures.costs(stage)));
-    StageOp(stage).setBuffersByHome(figures.buffers(stage));
+    StageOp(stage).setBuffersByReplica(figures.buffers(stage));
   }
   Result<SizedPlan> sized = valueOf(plan);
   if (std::holds_alternative<SizedPlan>(sized))
@@ -178,7 +178,7 @@ static std::vector<int64_t> numbersFor(PlanOp plan) {
   std::stable_sort(numbers.begin(), numbers.end(), [&](int64_t a, int64_t b) {
     return distance(a) < distance(b);
   });
-  numbers.resize(std::min(numbers.size(), mostSizes));
+  numbers.resize(std::min(numbers.size(), maxSizes));
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

@@ -39,7 +39,7 @@ std::vector<int64_t> rondo::pipe::flopsPerUsOf(PlanOp plan) {
 
 /// The samples of costs that do not state theirs. Layers of a model without
 /// sizes know only one.
-static int64_t usualSamples(LayerOp op, const runtime::LayerDesc &layer) {
+static int64_t defaultSamples(LayerOp op, const runtime::LayerDesc &layer) {
   const auto sizes = cast<ModelOp>(op->getParentOp()).getSizes();
   return sizes ? sizes->batch : layer.batch;
 }
@@ -84,7 +84,7 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
   if (LayerCostsAttr costs = op.getCostsAttr()) {
     const LayerTimes times = timesInShares(
         costs, layer.batch, std::min<int64_t>(layer.batch, largestShare),
-        usualSamples(op, layer));
+        defaultSamples(op, layer));
     for (int k = 0; k < 3; ++k)
       ns[k] += times.ns[k];
   } else {
@@ -122,11 +122,11 @@ std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
 }
 
 int64_t StageFigures::largestShareOf(StageOp stage) const {
-  if (stage.getDeals())
+  if (stage.getRoundRobin())
     return std::numeric_limits<int64_t>::max();
   int64_t largest = 1;
-  for (const Share &home : stage.sharesOf(samples))
-    largest = std::max<int64_t>(largest, home.samples);
+  for (const Share &replica : stage.sharesOf(samples))
+    largest = std::max<int64_t>(largest, replica.samples);
   return largest;
 }
 
@@ -140,7 +140,7 @@ CostSources StageFigures::sources(StageOp stage) const {
     else if (LayerCostsAttr costs = op.getCostsAttr())
       sources.add(
           sourceOf(costs, std::min<int64_t>(layer.batch, largestShareOf(stage)),
-                   usualSamples(op, layer)));
+                   defaultSamples(op, layer)));
     else
       sources.add({CostSource::Kind::Estimated});
   }
@@ -164,14 +164,15 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
   SmallVector<BuffersAttr, 1> result;
   runtime::Samples share{0, 0};
-  for (const Share &home : stage.sharesOf(samples)) {
-    share = {stage.getDeals() ? 0 : share.first + share.count, home.samples};
+  for (const Share &replica : stage.sharesOf(samples)) {
+    share = {stage.getRoundRobin() ? 0 : share.first + share.count,
+             replica.samples};
     std::vector<runtime::LayerDesc> own;
     for (unsigned place : placesOf(stage))
       own.push_back(shareOf(layers[place], share, samples));
     std::array<int64_t, numBufferKinds> bytes;
     runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data(),
-                        stage.getPieces(), moments);
+                        stage.getShards(), moments);
     auto at = [&](BufferKind kind) -> int64_t & { return bytes[int(kind)]; };
     if (stage.getAcross())
       at(BufferKind::RecomputedInput) = at(BufferKind::Input);
@@ -186,7 +187,7 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
 static int64_t stateBytesOf(const runtime::LayerDesc &layer, PlanOp plan) {
   int64_t bytes[runtime::numBuffers];
   runtime::stageBytes(&layer, 1, plan.getMicrobatches(), bytes,
-                      /*pieces=*/1, momentsOf(plan));
+                      /*shards=*/1, momentsOf(plan));
   return bytes[int(runtime::Buffer::Weights)] +
          bytes[int(runtime::Buffer::Gradients)] +
          bytes[int(runtime::Buffer::Moments)];
@@ -201,7 +202,7 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
     needed.add(layer, op, speed);
     int64_t buffers[runtime::numBuffers];
     runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers,
-                        /*pieces=*/1, momentsOf(plan));
+                        /*shards=*/1, momentsOf(plan));
     LayerFigures &figures = result.emplace_back();
     figures.parameters = runtime::layerParameters(layer);
     const runtime::LayerFlops flops = runtime::layerFlops(layer);

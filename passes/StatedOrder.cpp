@@ -14,7 +14,7 @@ namespace {
 /// Of a rank, what an order by hand holds whole at once.
 struct Held {
   int64_t weights = 0, gradients = 0;
-  /// By home: of how many micro-batches gradients are not reduced, and the
+  /// By replica: of how many micro-batches gradients are not reduced, and the
   /// micro-batch whose tasks have read what is gathered; none yet: -1, several:
   /// -2.
   std::vector<int64_t> unreduced, readBy;
@@ -30,8 +30,8 @@ public:
 
   LogicalResult check() const {
     for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-      Held held{0, 0, std::vector<int64_t>(problem.numHomes(), 0),
-                std::vector<int64_t>(problem.numHomes(), -1)};
+      Held held{0, 0, std::vector<int64_t>(problem.numReplicas(), 0),
+                std::vector<int64_t>(problem.numReplicas(), -1)};
       const ActionRange order = expanded.schedule.rank(rank);
       for (int64_t i = 0; i < order.size(); ++i) {
         Operation *op = expanded.opOf[expanded.schedule.rankBegin(rank) + i];
@@ -50,28 +50,28 @@ public:
 
 private:
   void take(Action action, Held &held) const {
-    const auto home = static_cast<int32_t>(action.subject);
+    const auto replica = static_cast<int32_t>(action.subject);
     if (!(action.isTask() || action.traits().movesState()) ||
-        !problem.homes[home].isSharded())
+        !problem.replicas[replica].isSharded())
       return;
-    const rondo::ShardedState how = problem.shardedState(home);
+    const rondo::ShardedState how = problem.shardedState(replica);
     const bool isWeights = how == rondo::ShardedState::Weights,
                isGradients = how != rondo::ShardedState::Optimizer;
     if (action.kind() == ActionKind::Unshard) {
       held.weights += isWeights;
-      held.readBy[home] = -1;
+      held.readBy[replica] = -1;
     } else if (action.kind() == ActionKind::Reshard) {
       held.weights -= isWeights;
-      held.readBy[home] = -1;
+      held.readBy[replica] = -1;
     } else if (action.kind() == ActionKind::ReduceGrad) {
-      held.gradients -= isGradients && held.unreduced[home] > 0;
-      held.unreduced[home] = 0;
+      held.gradients -= isGradients && held.unreduced[replica] > 0;
+      held.unreduced[replica] = 0;
     } else {
-      int64_t &by = held.readBy[home];
+      int64_t &by = held.readBy[replica];
       by = !isWeights || by == -1 || by == action.index ? action.index : -2;
       if (action.traits().makes & weightGradDone) {
-        held.gradients += isGradients && held.unreduced[home] == 0;
-        held.unreduced[home] += isGradients;
+        held.gradients += isGradients && held.unreduced[replica] == 0;
+        held.unreduced[replica] += isGradients;
       }
     }
   }

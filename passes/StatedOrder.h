@@ -21,7 +21,7 @@ struct Stated {
 };
 
 /// An order that moves state by itself must hold no more than `gathers` says.
-/// O(actions * homes).
+/// O(actions * replicas).
 mlir::LogicalResult checkStatedOrder(ScheduleOp schedule,
                                      const Problem &problem,
                                      const ExpandedSchedule &expanded,

@@ -30,9 +30,9 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
   if (const CheckedSchedule *known = checked ? checked->of(schedule) : nullptr)
     return tasksOf(kind, executing, problem, known->schedule);
   ExpandedSchedule promising;
-  const bool readsSchedule =
-      op.getKind() == ProgramKind::Pipeline ||
-      (op.getKind() == ProgramKind::Sequential && problem.homes.areSharded());
+  const bool readsSchedule = op.getKind() == ProgramKind::Pipeline ||
+                             (op.getKind() == ProgramKind::Sequential &&
+                              problem.replicas.areSharded());
   if (readsSchedule) {
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, problem);
     if (failed(expanded))

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/CheckedSchedules.h"
+#include "passes/Claims.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
-#include "passes/Promises.h"
 #include "schedule/bounds/Shortfall.h"
 
 using namespace mlir;

@@ -23,7 +23,7 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
   std::vector<double> most(problem.numRanks());
   for (size_t rank = 0; rank < plan.stagingBytes.size(); ++rank)
     most[rank] = double(plan.stagingBytes[rank]) + alignment;
-  for (int32_t h = 0; h < problem.numHomes(); ++h)
+  for (int32_t h = 0; h < problem.numReplicas(); ++h)
     for (const BufferTraits &traits : bufferTable)
       most[problem.rankOf(h)] +=
           (double(plan.buffers[h][int(traits.kind)]) + alignment) *
@@ -190,7 +190,7 @@ SearchResult searchFitting(const FittingSearch &search,
   const int64_t attempts = attemptsOf(options, tightened);
   // Until something has fitted, each of the last attempts takes half of what is
   // left.
-  constexpr int64_t mostAttempts = 12;
+  constexpr int64_t maxAttempts = 12;
   // The last caps under which something fitted, if anything has.
   std::vector<int64_t> fitting = tightened.memoryCaps;
   std::optional<SearchResult> found, fixed;
@@ -203,7 +203,7 @@ SearchResult searchFitting(const FittingSearch &search,
   bool fits = !mayFail(search.plan, search.problem, search.limitsArenas);
   if (!fits && search.triesFamilies)
     fixed = FixedOrders(search, options, limit).run();
-  for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
+  for (int64_t attempt = 0; attempt < maxAttempts; ++attempt) {
     // Checking whether a program fits takes time too.
     const bool isEnough =
         found || search.mayGiveUp() || (fixed && attempt >= attempts);
@@ -279,7 +279,7 @@ SearchResult searchFitting(const FittingSearch &search,
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
                         const SearchOptions &options, const RunSearch &run,
                         bool limitsArenas) {
-  if (problem.homes.areSharded())
+  if (problem.replicas.areSharded())
     return searchSharded(plan, problem, options, run);
   limitsArenas |= plan.declaresWeights;
   if (!mayFail(plan, problem, limitsArenas))

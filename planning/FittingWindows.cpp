@@ -13,7 +13,7 @@ namespace rondo {
 namespace {
 
 /// Each takes half of what is left, so the last ones find little more.
-constexpr int64_t mostAttempts = 8;
+constexpr int64_t maxAttempts = 8;
 
 class FittingWindows {
 public:
@@ -36,7 +36,7 @@ public:
       caps = lowered(failed);
       best.schedule.reset();
     }
-    for (int64_t i = 1; i < mostAttempts && caps != failed && !isInterrupted();
+    for (int64_t i = 1; i < maxAttempts && caps != failed && !isInterrupted();
          ++i) {
       WindowSearchResult found = attempt(caps);
       missing = judge(found);

@@ -10,9 +10,9 @@
 namespace rondo {
 
 /// Schedules with more actions take too long to lower for a choice among many.
-inline constexpr int64_t mostActionsToLower = 50000;
+inline constexpr int64_t maxActionsToLower = 50000;
 /// And those with more than this too long for a choice at all.
-inline constexpr int64_t mostActionsToLowerOnce = int64_t(1) << 20;
+inline constexpr int64_t maxActionsToLowerOnce = int64_t(1) << 20;
 
 /// What programs of the plan allocate, whether they run, and its devices; both
 /// must outlive it. Plans that declare no weights have no arenas.
@@ -30,11 +30,11 @@ inline ArenaLimits arenaLimits(const PlanFigures &plan,
           return arenaOf(plan, problem, schedule);
         };
   };
-  limits.arenaOf = upTo(mostActionsToLower);
-  limits.arenaOfOne = upTo(mostActionsToLowerOnce);
+  limits.arenaOf = upTo(maxActionsToLower);
+  limits.arenaOfOne = upTo(maxActionsToLowerOnce);
   if (mayBlock(plan, problem))
     limits.runs = [&plan, &problem](const Schedule &schedule) {
-      return schedule.numActions() > mostActionsToLower ||
+      return schedule.numActions() > maxActionsToLower ||
              !findBlocked(plan, problem, schedule);
     };
   limits.devices = plan.devices;

@@ -40,7 +40,7 @@ Bound Maker::boundWithin(const Problem &problem) const {
   constexpr int64_t nsOfQuickBound = 1000;
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   // Gathers and reductions only add to what whole state takes.
-  if (problem.homes.areSharded()) {
+  if (problem.replicas.areSharded()) {
     Problem whole = withWholeState(problem);
     whole.memoryCaps = problem.memoryCaps;
     return boundWithin(whole);
@@ -107,7 +107,7 @@ void Maker::tryOwnCut(PlanCandidate &best) const {
 /// lowest bound, within the first `part` of the time.
 void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
   // Stages times micro-batches: for more, the bounds take too long.
-  constexpr int64_t mostTasksOfCuts = 30000;
+  constexpr int64_t maxTasksOfCuts = 30000;
   PlanShape shape = best.shape;
   if (shape.placing == Placing::AsWritten || !best.plan)
     return;
@@ -116,7 +116,7 @@ void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
       std::any_of(problem.memoryCaps.begin(), problem.memoryCaps.end(),
                   [](int64_t cap) { return cap != noMemoryCap; });
   if (!hasCaps ||
-      int64_t(problem.numStages()) * problem.microbatches > mostTasksOfCuts)
+      int64_t(problem.numStages()) * problem.microbatches > maxTasksOfCuts)
     return;
   for (int64_t held : {space.ranks / 2, space.ranks, 2 * space.ranks}) {
     held = std::min(held, shape.microbatches);

@@ -20,7 +20,7 @@ namespace rondo {
 
 /// Steps that a family may take to write a plan's schedule, beyond a few a
 /// task.
-inline constexpr int64_t mostFamilySteps = 2'000'000;
+inline constexpr int64_t maxFamilySteps = 2'000'000;
 
 /// A plan of some shape.
 struct ShapedPlan {

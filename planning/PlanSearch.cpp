@@ -70,7 +70,7 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
   const Problem &problem = candidate.plan->problem;
   const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
   SearchResult result =
-      problem.homes.areSharded()
+      problem.replicas.areSharded()
           ? searchSharded(candidate.plan->figures, problem, share, run)
           : searchFitting(
                 {candidate.plan->figures, problem, candidate.bound,

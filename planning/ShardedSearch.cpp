@@ -24,14 +24,14 @@ namespace {
 
 std::vector<int32_t> ranksOf(const Problem &problem, int32_t stage) {
   std::vector<int32_t> ranks;
-  for (const Home &home : problem.homes.of(stage))
-    ranks.push_back(home.rank);
+  for (const Replica &replica : problem.replicas.of(stage))
+    ranks.push_back(replica.rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
 bool isSharded(const Problem &problem, int32_t stage) {
-  return problem.homes.of(stage).begin()->isSharded();
+  return problem.replicas.of(stage).begin()->isSharded();
 }
 
 bool shareRanks(const std::vector<int32_t> &ranks,
@@ -56,14 +56,14 @@ std::optional<std::pair<int32_t, int32_t>> findSharing(const Problem &problem,
 }
 
 /// Whether ranks that share a stage may issue collectives in different orders:
-/// some of theirs are of other ranks or in other pieces.
+/// some of theirs are of other ranks or in other shards.
 bool mayCross(const Problem &problem) {
   return findSharing(problem,
                      [&](int32_t a, int32_t b, bool areTheSame) {
                        const bool areAlike =
                            areTheSame &&
-                           problem.homes.of(a).begin()->pieces ==
-                               problem.homes.of(b).begin()->pieces;
+                           problem.replicas.of(a).begin()->shards ==
+                               problem.replicas.of(b).begin()->shards;
                        return !areAlike &&
                               (isSharded(problem, a) || isSharded(problem, b));
                      })
@@ -181,7 +181,7 @@ public:
           if (limit.isOver())
             trials = 0;
           return trials > 0 && !checkSchedule(problem, placed) &&
-                 (placed.numActions() > mostActionsToLower ||
+                 (placed.numActions() > maxActionsToLower ||
                   excessOf(plan, problem, placed) == nothing);
         },
         trials);
@@ -195,9 +195,9 @@ public:
 private:
   /// A million actions, and so about a tenth of a second.
   static int64_t trialsFor(const Schedule &order) {
-    constexpr int64_t mostActions = int64_t(1) << 20, most = 400;
+    constexpr int64_t maxActions = int64_t(1) << 20, most = 400;
     return std::min(most,
-                    mostActions / std::max<int64_t>(1, order.numActions()));
+                    maxActions / std::max<int64_t>(1, order.numActions()));
   }
   /// By rank: what activations may hold beside the most that is gathered and
   /// not reduced at once.
@@ -205,10 +205,10 @@ private:
                                   const Residencies &residencies) const {
     Problem moves = problem;
     std::fill(moves.costs.begin(), moves.costs.end(), Cost());
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
       for (ActionKind kind :
            {ActionKind::Unshard, ActionKind::Reshard, ActionKind::ReduceGrad})
-        moves.cost(home, kind) = problem.cost(home, kind);
+        moves.cost(replica, kind) = problem.cost(replica, kind);
     const Simulation run =
         simulate(moves, placeGathersByRank(problem, order, residencies));
     std::vector<int64_t> room = problem.memoryCaps;

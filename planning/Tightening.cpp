@@ -69,24 +69,24 @@ std::optional<Fault> lackOfOneByOne(const FittingSearch &search) {
 void countKeptInputs(const FittingSearch &search) {
   const Problem &problem = search.problem;
   search.tightened.costs = problem.costs;
-  std::vector<int64_t> kept(problem.numHomes(), 0);
+  std::vector<int64_t> kept(problem.numReplicas(), 0);
   for (const Edge &edge : problem.edges) {
     if (edge.producer != ActionKind::Forward || !problem.recomputes(edge.to) ||
         problem.recomputation[edge.to] != Recomputation::FromInput)
       continue;
     // With round-robin replicas, each micro-batch comes over one of the edges.
-    kept[edge.to] = problem.homes.areDealt()
+    kept[edge.to] = problem.replicas.areRoundRobin()
                         ? std::max(kept[edge.to], edge.bytes)
                         : kept[edge.to] + edge.bytes;
   }
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    if (kept[home] == 0)
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (kept[replica] == 0)
       continue;
     auto cost = [&](ActionKind kind) -> Cost & {
-      return search.tightened.cost(home, kind);
+      return search.tightened.cost(replica, kind);
     };
-    cost(ActionKind::Forward).acquireBytes += kept[home];
-    cost(ActionKind::Recompute).releaseBytes += kept[home];
+    cost(ActionKind::Forward).acquireBytes += kept[replica];
+    cost(ActionKind::Recompute).releaseBytes += kept[replica];
   }
 }
 
@@ -95,21 +95,21 @@ void countKeptInputs(const FittingSearch &search) {
 static void chargeForwards(const Problem &problem, Problem &tightened,
                            const std::vector<int64_t> &least) {
   std::vector<int64_t> forwards(problem.numRanks(), 0);
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    forwards[problem.rankOf(home)] +=
-        problem.microbatches / std::max(1, problem.homes[home].turns);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    const int32_t rank = problem.rankOf(home);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    forwards[problem.rankOf(replica)] +=
+        problem.microbatches / std::max(1, problem.replicas[replica].turns);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    const int32_t rank = problem.rankOf(replica);
     if (problem.memoryCaps[rank] == noMemoryCap || forwards[rank] == 0)
       continue;
     const int64_t room = problem.memoryCaps[rank] - least[rank];
-    Cost &forward = tightened.cost(home, ActionKind::Forward);
+    Cost &forward = tightened.cost(replica, ActionKind::Forward);
     const int64_t extra = room / forwards[rank] - forward.acquireBytes;
     if (extra <= 0)
       continue;
     forward.acquireBytes += extra;
     for (ActionKind kind : {ActionKind::InputGrad, ActionKind::Backward})
-      tightened.cost(home, kind).releaseBytes += extra;
+      tightened.cost(replica, kind).releaseBytes += extra;
   }
 }
 

@@ -113,9 +113,9 @@ def facts(rondo, source, name, analyzed):
     row = analyzed.get(symbol(name))
     if row:
         known.ends_ns = row["makespan_ns"] - row["iterations"] * iteration
-        known.forward_delay = max(home["forward_delay"]["most"] for home in row["homes"])
-        known.backward_delay = max(home["backward_delay"]["most"] for home in row["homes"])
-        known.copies = max(home["copies"] for home in row["homes"])
+        known.forward_delay = max(replica["forward_delay"]["most"] for replica in row["replicas"])
+        known.backward_delay = max(replica["backward_delay"]["most"] for replica in row["replicas"])
+        known.copies = max(replica["copies"] for replica in row["replicas"])
     return known
 
 

@@ -38,7 +38,7 @@ def problem(stages, each, iterations, backward, activation_bytes, gradient_bytes
         "microbatches": each,
         "iterations": iterations,
         "ranks": [{}] * stages,
-        "stages": [{"homes": [{"rank": s}], "costs": cost} for s in range(stages)],
+        "stages": [{"replicas": [{"rank": s}], "costs": cost} for s in range(stages)],
         "edges": [
             {
                 "from": s,

@@ -13,7 +13,7 @@ Problem rankProblem(const Costs &costs, int32_t ranks, int32_t rows,
   const int32_t stages = ranks * rows;
   for (int32_t s = 0; s < stages; ++s) {
     const bool isDown = shape == Shape::Looped || s / ranks % 2 == 0;
-    problem.homes.addStage(isDown ? s % ranks : ranks - 1 - s % ranks);
+    problem.replicas.addStage(isDown ? s % ranks : ranks - 1 - s % ranks);
   }
   for (int32_t s = 0; s < stages; ++s) {
     const int64_t more =

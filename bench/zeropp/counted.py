@@ -21,16 +21,16 @@ HIDDEN, MICROBATCHES, GROUPS, GROUP = 64, 8, 2, 2
 FLOAT = 4  # bytes
 
 
-def source(chunks, unit, weights, pieces):
-    """A block in each of 2 * chunks stages, with the embedding in the first, the head in the last. `pieces`: in groups, else whole on one rank each."""
+def source(chunks, unit, weights, shards):
+    """A block in each of 2 * chunks stages, with the embedding in the first, the head in the last. `shards`: in groups, else whole on one rank each."""
     count = GROUPS * chunks
-    ranks = GROUPS * (GROUP if pieces else 1)
+    ranks = GROUPS * (GROUP if shards else 1)
     lines = plans.blocks(count, ranks, HIDDEN, GROUP, MICROBATCHES)
     for i, names in enumerate(plans.layers_of(count)):
         group = i % GROUPS
-        where = f"[{GROUP * group}, {GROUP * group + 1}] sharded<weights>" if pieces else str(group)
+        where = f"[{GROUP * group}, {GROUP * group + 1}] sharded<weights>" if shards else str(group)
         lines.append(f"  pipe.stage @s{i} [{names}] on {where}")
-    gathers = f" gathers<weights = {weights}, gradients = 1>" if pieces else ""
+    gathers = f" gathers<weights = {weights}, gradients = 1>" if shards else ""
     return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>{gathers}']) + "\n"
 
 

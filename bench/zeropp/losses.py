@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains examples/gpt-sharded.mlir with its state in pieces and whole: losses.py RONDO [ITERATIONS [DATA]].
+"""Trains examples/gpt-sharded.mlir with its sharded state and whole: losses.py RONDO [ITERATIONS [DATA]].
 
 How far the losses are from those of a program that has each stage on one rank, as
 parts of the loss: of ranks as threads and as processes over TCP, and, for comparison,

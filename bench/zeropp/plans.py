@@ -49,7 +49,7 @@ class Model:
         return SAMPLES * self.sequence * self.hidden * 2
 
     def state_bytes(self, of_parameter=16):
-        """Of a rank, in pieces: bf16 weights and gradients, and weights and two moments in fp32 (2 + 2 + 12 bytes a parameter)."""
+        """Of a rank, sharded: bf16 weights and gradients, and weights and two moments in fp32 (2 + 2 + 12 bytes a parameter)."""
         return self.parameters() * self.layers // self.stages * of_parameter // GROUP
 
 
@@ -98,8 +98,8 @@ def plan(model, count, microbatches, state, schedule, across, memory=None, place
     lines += ["}", f"pipe.plan @step of @gpt on @servers microbatches({microbatches}) samples({GROUP * SAMPLES}) {{"]
     for i in range(count):
         first = (placement[i] if placement else i % model.stages) * GROUP
-        homes = ", ".join(str(r) for r in range(first, first + GROUP))
-        lines.append(f"  pipe.stage @s{i} [@l{i}] on [{homes}] sharded<{state}>")
+        replicas = ", ".join(str(r) for r in range(first, first + GROUP))
+        lines.append(f"  pipe.stage @s{i} [@l{i}] on [{replicas}] sharded<{state}>")
     return "\n".join(lines + ["}", f"pipe.schedule @order of @step {schedule}"]) + "\n"
 
 
@@ -130,7 +130,7 @@ class Figures:
 
     ns: int
     free_ns: int
-    peak_bytes: int  # of the fullest rank, without its state in pieces
+    peak_bytes: int  # of the fullest rank, without its sharded state
     gathers: int  # of rank 0
     reductions: int
     origin: str  # what a search has found, or how many chunks are whole: weights, gradients

@@ -10,13 +10,13 @@ rank, or GB_PER_S. Schedules:
 1F1B, layer   layer by layer, each gathered while the one before computes, as
               FSDP does if it wraps layers
 1F1B, once    each rank's stage is gathered and reduced once
-3D            the same with optimizer state alone in pieces; no tensor parallelism
+3D            the same with optimizer state alone sharded; no tensor parallelism
 interleaved, breadth, ZeroPP   several chunks a rank
 searched      the same chunks, within the memory of "1F1B, once"
 
 Bubble: the part of an iteration in which a rank is idle if gathers and reductions
 took no time. Exposed: what these add to the time. Memory is that of the fullest
-rank, with its state: 16 bytes a parameter in pieces. Traffic: what a rank receives
+rank, with its state: 16 bytes a parameter sharded. Traffic: what a rank receives
 of weights and gradients. Gains are in throughput.
 """
 
@@ -57,7 +57,7 @@ def simulated(model, across, microbatches, folder):
     for name, count, state, schedule, placement in schedules(model, microbatches):
         found[name] = plans.figures(RONDO, folder, plans.plan(model, count, microbatches, state, schedule, across, placement=placement))
         found[name].chunk_bytes = 2 * model.parameters() * (model.layers // count)
-        # Weights and gradients of ZeRO-1 are not in pieces; they are part of the peak.
+        # Weights and gradients of ZeRO-1 are not sharded; they are part of the peak.
         found[name].memory = found[name].peak_bytes + model.state_bytes(12 if state == "optimizer" else 16)
     # Rondo counts weights, gradients and two moments, of two bytes a parameter each; a mebibyte for alignment and control.
     memory = found["1F1B, once"].peak_bytes + 4 * model.state_bytes(2) + (1 << 20)

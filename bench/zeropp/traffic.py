@@ -4,7 +4,7 @@
 traffic.py RONDO [V U].
 
 GPTs of a block in each stage, three places of the pipeline with one or two groups of
-two ranks each (`pieces = 2`), V stages a rank, in units of U micro-batches. A program
+two ranks each (`shards = 2`), V stages a rank, in units of U micro-batches. A program
 runs an iteration with --trace; what each rank gathers, reduces and adds across groups
 is counted there, times its bytes, of which the wire carries (g - 1) / g, and of sums
 across r groups 2 (r - 1) / r. Beside the rank that moves most stands what `rondo
@@ -25,7 +25,7 @@ import plans
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 ALL = len(sys.argv) == 2
-HIDDEN, MICROBATCHES, PLACES, PIECES = 64, 12, 3, 2
+HIDDEN, MICROBATCHES, PLACES, SHARDS = 64, 12, 3, 2
 # What is whole at once: one chunk, by the rule of units, or as much as pays.
 RULES = {"one": "weights = 1, gradients = 1", "unit": "rule = unit", "default": None}
 FLOAT = 4  # bytes
@@ -33,24 +33,24 @@ FLOAT = 4  # bytes
 
 def source(chunks, unit, across, rule):
     """`across`: how many groups have each stage."""
-    count, ranks = PLACES * chunks, PLACES * PIECES * across
-    lines = plans.blocks(count, ranks, HIDDEN, PIECES * across, MICROBATCHES)
+    count, ranks = PLACES * chunks, PLACES * SHARDS * across
+    lines = plans.blocks(count, ranks, HIDDEN, SHARDS * across, MICROBATCHES)
     for i, names in enumerate(plans.layers_of(count)):
-        first = i % PLACES * PIECES * across
-        on = ", ".join(str(first + k) for k in range(PIECES * across))
-        lines.append(f"  pipe.stage @s{i} [{names}] on [{on}] sharded<weights, pieces = {PIECES}>")
+        first = i % PLACES * SHARDS * across
+        on = ", ".join(str(first + k) for k in range(SHARDS * across))
+        lines.append(f"  pipe.stage @s{i} [{names}] on [{on}] sharded<weights, shards = {SHARDS}>")
     return "\n".join(lines + ["}", f'pipe.schedule @units of @step family<"blockwise", u = {unit}>' + (f" gathers<{RULES[rule]}>" if RULES[rule] else "")]) + "\n"
 
 
 def counted(folder, path):
     """The bytes that leave the rank that moves most; and of a rank in the middle its gathers, reductions and the elements of h^2 a block and micro-batch."""
     text = plans.command(RONDO, "compile", path, "--emit", "lowered")
-    sizes, homes = {}, {}
+    sizes, replicas = {}, {}
     for name, on, buffers in re.findall(r"pipe\.stage @(s\d+) \[[^\]]*\] on \[([^\]]*)\].*? buffers\[<([^>]*)>", text):
         sizes[int(name[1:])] = {key: int(n) for key, n in re.findall(r"(\w+) = (\d+)", buffers)}
-        homes[int(name[1:])] = len(on.split(","))
+        replicas[int(name[1:])] = len(on.split(","))
     added = {}
-    for number, stages in re.findall(r"pipe\.collective (\d+) home_gradients \[(@s\d+)", text):
+    for number, stages in re.findall(r"pipe\.collective (\d+) replica_gradients \[(@s\d+)", text):
         added[int(number)] = int(stages[2:])
     program = pathlib.Path(folder, "train")
     plans.command(RONDO, "compile", path, "-o", program)
@@ -65,11 +65,11 @@ def counted(folder, path):
         if (kind := event["name"].split(" ")[0]) in ("unshard", "reduce_grad"):
             stage = about["stage"]
             whole = sizes[stage]["gathered_weights" if kind == "unshard" else "unreduced_gradients"]
-            bytes_of[rank] += whole // PIECES * (PIECES - 1)
+            bytes_of[rank] += whole // SHARDS * (SHARDS - 1)
             moves[rank, kind, stage] += 1
         elif kind == "all_reduce" and about["collective"] in added:
             stage = added[about["collective"]]
-            groups = homes[stage] // PIECES
+            groups = replicas[stage] // SHARDS
             bytes_of[rank] += 2 * (sizes[stage]["gradients"] // groups) * (groups - 1)
     middle = [stage for stage in sizes if stage % PLACES == 1]
     rank = min(r for r, _, stage in moves if stage == 1)

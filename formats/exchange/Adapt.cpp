@@ -11,11 +11,11 @@ using llvm::Error;
 using llvm::Twine;
 
 Error exchange::needChain(const Problem &problem, const char *who) {
-  if (problem.homes.hasReplicas())
+  if (problem.replicas.isReplicated())
     for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-      if (problem.homes.of(stage).size() > 1)
+      if (problem.replicas.of(stage).size() > 1)
         return fail("stage " + Twine(stage) + " is on " +
-                    countOf(problem.homes.of(stage).size(), "rank") + "; " +
+                    countOf(problem.replicas.of(stage).size(), "rank") + "; " +
                     who +
                     " have a stage on one rank, and leave replicas to "
                     "data parallelism around them");
@@ -25,9 +25,9 @@ Error exchange::needChain(const Problem &problem, const char *who) {
                 " drain the pipeline in each: export a schedule of one "
                 "iteration");
   // Messages of R are edges as well, so this comes before the chain.
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (problem.recomputes(home))
-      return fail("stage " + Twine(problem.homes[home].stage) +
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.recomputes(replica))
+      return fail("stage " + Twine(problem.replicas[replica].stage) +
                   " runs its forward again as a task of its own (R); " + who +
                   " have no such action: make the plan without recompute, and "
                   "let the modules checkpoint their activations");

@@ -11,8 +11,8 @@ namespace rondo::exchange {
 // Each changes a schedule that keeps the rules into another that does, and
 // appends a note where it changed something.
 
-/// Fails unless the stages are a chain with one home each, and none recomputes.
-/// `who` cannot say anything else.
+/// Fails unless the stages are a chain with one replica each, and none
+/// recomputes. `who` cannot say anything else.
 llvm::Error needChain(const Problem &problem, const char *who);
 
 /// Fails where a task serves several micro-batches.

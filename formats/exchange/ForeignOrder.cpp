@@ -29,7 +29,7 @@ Problem exchange::unitProblem(const std::string &name, int64_t ranks,
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int64_t rank : rankOf) {
     const int32_t stage = problem.numStages();
-    problem.homes.addStage(static_cast<int32_t>(rank));
+    problem.replicas.addStage(static_cast<int32_t>(rank));
     problem.costs.resize(problem.costs.size() + numCostColumns);
     problem.setStageCost(stage, 1, 1, 1, 0, 0);
   }
@@ -116,7 +116,7 @@ Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
 Error compare(const Problem &problem, const ForeignOrder &order,
               const Shape &shape) {
   const std::string of = " of problem '" + problem.name + "'";
-  if (problem.homes.hasReplicas())
+  if (problem.replicas.isReplicated())
     return fail("problem '" + Twine(problem.name) +
                 "' has stages on several ranks, which the format does not");
   if (problem.numRanks() != int64_t(order.size()))
@@ -186,7 +186,7 @@ Expected<ExchangedSchedule> exchange::assemble(const ForeignOrder &order,
     Action before;
     bool isSecond = false;
     for (const ForeignTask &task : tasks) {
-      // Homes and stages are one where no stage has several.
+      // Replicas and stages are one where no stage has several.
       const Action action(task.kind, task.stage, task.microbatch);
       if (isSecond)
         result.overlap.emplace_back(before, action);

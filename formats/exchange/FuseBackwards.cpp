@@ -16,7 +16,7 @@ public:
   explicit Fuser(const ExchangedSchedule &given)
       : given(given), problem(given.problem), edges(given.problem),
         before(simulate(problem, given.schedule, /*keepTimes=*/true)) {
-    startOf.assign(int64_t(problem.numHomes()) * problem.microbatches, 0);
+    startOf.assign(int64_t(problem.numReplicas()) * problem.microbatches, 0);
     for (int32_t rank = 0; rank < given.schedule.numRanks(); ++rank) {
       int64_t position = given.schedule.rankBegin(rank);
       for (Action action : given.schedule.rank(rank)) {
@@ -73,7 +73,7 @@ private:
   const Problem &problem;
   EdgeTable edges;
   Simulation before;
-  /// Of the I or B of a home's micro-batch.
+  /// Of the I or B of a replica's micro-batch.
   std::vector<int64_t> startOf;
 };
 

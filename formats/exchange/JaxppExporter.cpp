@@ -31,7 +31,8 @@ void writeRank(const ExchangedSchedule &schedule, int32_t rank, bool isPartial,
   int64_t position = schedule.schedule.rankBegin(rank);
   bool isFirst = true;
   for (Action action : schedule.schedule.rank(rank)) {
-    os << (isFirst ? "" : " ") << schedule.problem.homes[action.subject].stage
+    os << (isFirst ? "" : " ")
+       << schedule.problem.replicas[action.subject].stage
        << letterOf(action.kind(), isPartial) << uint64_t(action.index);
     isFirst = false;
     if (joined[position++]) {

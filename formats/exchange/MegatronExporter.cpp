@@ -156,8 +156,8 @@ Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
   os << megatronLayout(schedule.layers) << "\n";
   std::string without;
   for (auto [isThere, what] :
-       {std::pair(problem.homes.hasReplicas(), "replicas"),
-        {problem.homes.areSharded(), "sharded state"},
+       {std::pair(problem.replicas.isReplicated(), "replicas"),
+        {problem.replicas.areSharded(), "sharded state"},
         {hasRecomputation(problem), "recompute"}})
     if (isThere)
       without += (without.empty() ? "" : ", ") + std::string(what);

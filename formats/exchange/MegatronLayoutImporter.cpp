@@ -88,7 +88,7 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
                   countOf(result.problem.numStages(), "stage") + " on " +
                   countOf(result.problem.numRanks(), "rank"));
     for (int32_t stage = 0; stage < result.problem.numStages(); ++stage)
-      if (result.problem.homes.hasReplicas() ||
+      if (result.problem.replicas.isReplicated() ||
           result.problem.rankOf(stage) != stage % ranks)
         return fail("Megatron-LM places stage s on rank s mod P, and problem "
                     "'" +

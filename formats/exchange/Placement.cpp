@@ -28,8 +28,8 @@ PlacementKind exchange::placementOf(const Problem &problem) {
 int32_t exchange::numGroupsInLoop(const Problem &problem) {
   const auto ranksOf = [&](int32_t stage) {
     std::set<int32_t> ranks;
-    for (const Home &home : problem.homes.of(stage))
-      ranks.insert(home.rank);
+    for (const Replica &replica : problem.replicas.of(stage))
+      ranks.insert(replica.rank);
     return ranks;
   };
   std::set<int32_t> taken;
@@ -51,20 +51,20 @@ int32_t exchange::numGroupsInLoop(const Problem &problem) {
 }
 
 std::string exchange::describePlacement(const Problem &problem) {
-  constexpr int32_t mostRanks = 3;
+  constexpr int32_t maxRanks = 3;
   std::string text;
-  for (int32_t rank = 0; rank < std::min(problem.numRanks(), mostRanks);
+  for (int32_t rank = 0; rank < std::min(problem.numRanks(), maxRanks);
        ++rank) {
     std::string stages;
     int64_t count = 0;
-    for (const Home &home : problem.homes)
-      if (home.rank == rank) {
-        stages += " " + std::to_string(home.stage);
+    for (const Replica &replica : problem.replicas)
+      if (replica.rank == rank) {
+        stages += " " + std::to_string(replica.stage);
         ++count;
       }
     text += (rank == 0 ? "" : ", ") + ("rank " + std::to_string(rank)) +
             " has " + (count == 0 ? "no stage" : nounFor(count, "stage")) +
             stages;
   }
-  return text + (problem.numRanks() > mostRanks ? ", ..." : "");
+  return text + (problem.numRanks() > maxRanks ? ", ..." : "");
 }

@@ -41,12 +41,12 @@ constexpr KindRow kinds[] = {
 constexpr StringRef pairWord = "OVERLAP_F_B";
 
 /// Above all limits of the core.
-constexpr int64_t mostNumber = int64_t(1) << 40;
+constexpr int64_t maxNumber = int64_t(1) << 40;
 
 int64_t takeNumber(StringRef &text) {
   int64_t number = 0;
   while (!text.empty() && llvm::isDigit(text.front())) {
-    number = std::min(mostNumber, number * 10 + (text.front() - '0'));
+    number = std::min(maxNumber, number * 10 + (text.front() - '0'));
     text = text.drop_front();
   }
   return number;

@@ -23,7 +23,7 @@ using llvm::Error;
 
 namespace {
 
-constexpr size_t mostGathered = 3;
+constexpr size_t maxGathered = 3;
 /// Of ReduceGrad actions: the reduction, and the wait for it.
 constexpr int64_t reduces = 0, waitsForReduction = 1;
 
@@ -64,7 +64,7 @@ private:
     size_t remaining = 0;
     for (const auto &[stage, use] : lastUse)
       remaining += use >= begin;
-    const size_t most = std::min(mostGathered, remaining);
+    const size_t most = std::min(maxGathered, remaining);
     for (int64_t i = begin; i < tasks.size() && wanted.size() < most; ++i)
       if (const auto stage = int32_t(tasks[i].subject);
           !llvm::is_contained(wanted, stage))
@@ -129,10 +129,10 @@ TorchKind kindOf(Action action, const Problem &problem) {
 /// PyTorch names a send by its sender's stage, a receive by its receiver's.
 int64_t stageOf(Action action, const Problem &problem) {
   if (action.kind() == ActionKind::Send)
-    return problem.homes[problem.edges[action.subject].from].stage;
+    return problem.replicas[problem.edges[action.subject].from].stage;
   if (action.kind() == ActionKind::Recv)
-    return problem.homes[problem.edges[action.subject].to].stage;
-  return problem.homes[action.subject].stage;
+    return problem.replicas[problem.edges[action.subject].to].stage;
+  return problem.replicas[action.subject].stage;
 }
 
 /// A rank's cells with a wait for each send.

@@ -45,11 +45,11 @@ Error checkNames(const TorchRows &rows, const Problem &problem,
         return failAt(cell, " is of micro-batch " + Twine(cell.microbatch) +
                                 ", but the last one is " +
                                 Twine(problem.microbatches - 1));
-      if (const int32_t home = problem.rankOf(int32_t(cell.stage));
-          home != int32_t(rank))
+      if (const int32_t replica = problem.rankOf(int32_t(cell.stage));
+          replica != int32_t(rank))
         return failAt(cell, " is on rank " + Twine(rank) + ", but stage " +
                                 Twine(cell.stage) + " is on rank " +
-                                Twine(home));
+                                Twine(replica));
     }
   return Error::success();
 }

@@ -48,7 +48,7 @@ TorchRows exchange::taskRows(const ExchangedSchedule &schedule) {
     for (Action action : schedule.schedule.rank(rank)) {
       TorchCell cell;
       cell.kind = torchKindOf(action.kind());
-      cell.stage = schedule.problem.homes[action.subject].stage;
+      cell.stage = schedule.problem.replicas[action.subject].stage;
       cell.microbatch = int64_t(action.index);
       cell.isJoined = joined[position++];
       cells.push_back(cell);

@@ -25,10 +25,10 @@ struct ClusterDevice {
   int64_t peakFlopsPerUs = 0;
 };
 
-/// A network card.
-struct ClusterCard {
+/// A NIC.
+struct ClusterNic {
   std::string name;
-  /// Ranks, each on no other card.
+  /// Ranks, each on no other NIC.
   std::vector<int32_t> devices;
   int64_t bytesPerUs = 1;
   /// The number of its server; -1: one of its own.
@@ -42,7 +42,7 @@ struct Cluster {
   std::vector<ClusterDevice> devices;
   Link link;
   std::map<std::pair<int32_t, int32_t>, Link> links;
-  std::vector<ClusterCard> cards;
+  std::vector<ClusterNic> nics;
 
   /// Sets all links. What most pairs have becomes the link of all pairs.
   /// O(pairs).
@@ -51,9 +51,9 @@ struct Cluster {
 
 /// The most ns or bytes per microsecond of a link, and the most operations per
 /// microsecond of a device.
-inline constexpr int64_t mostClusterFigure = int64_t(1) << 40;
+inline constexpr int64_t maxClusterFigure = int64_t(1) << 40;
 /// A matrix of links is quadratic.
-inline constexpr int64_t mostClusterDevices = 4096;
+inline constexpr int64_t maxClusterDevices = 4096;
 
 /// Reads a rondo-cluster/1 object. The error is one sentence.
 llvm::Expected<Cluster> readCluster(llvm::StringRef text);

@@ -1,7 +1,7 @@
 //===- ClusterReader.cpp - rondo-cluster to devices and links -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/json/ClusterCards.h"
+#include "formats/json/ClusterNics.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,8 +42,8 @@ void Cluster::setLinks(
 
 namespace {
 
-constexpr int64_t mostFigure = mostClusterFigure;
-constexpr int64_t mostBytes = int64_t(1) << 62;
+constexpr int64_t maxFigure = maxClusterFigure;
+constexpr int64_t maxBytes = int64_t(1) << 62;
 
 class ClusterReader {
 public:
@@ -104,9 +104,9 @@ std::optional<TextFault> ClusterReader::readLink(Value value,
   const Value &latency = fields.get("latency_ns"),
               &rate = fields.get("bytes_per_us");
   if (auto fault = readInteger(latency, at(latency, where + ".latency_ns"), 0,
-                               mostFigure, link.latencyNs))
+                               maxFigure, link.latencyNs))
     return fault;
-  return readInteger(rate, at(rate, where + ".bytes_per_us"), 1, mostFigure,
+  return readInteger(rate, at(rate, where + ".bytes_per_us"), 1, maxFigure,
                      link.bytesPerUs);
 }
 
@@ -126,20 +126,20 @@ ClusterReader::readDevices(Value value, const std::string &where,
   int64_t count = 1;
   if (const Value *given = fields.find("count"))
     if (auto fault = readInteger(*given, at(*given, where + ".count"), 1,
-                                 mostClusterDevices, count))
+                                 maxClusterDevices, count))
       return fault;
   if (const Value *given = fields.find("memory_bytes"))
     if (auto fault = readInteger(*given, at(*given, where + ".memory_bytes"), 1,
-                                 mostBytes, device.memoryBytes))
+                                 maxBytes, device.memoryBytes))
       return fault;
   if (const Value *given = fields.find("flops_per_us"))
     if (auto fault = readInteger(*given, at(*given, where + ".flops_per_us"), 1,
-                                 mostFigure, device.flopsPerUs))
+                                 maxFigure, device.flopsPerUs))
       return fault;
   if (const Value *given = fields.find("peak_flops_per_us"))
     if (auto fault =
             readInteger(*given, at(*given, where + ".peak_flops_per_us"),
-                        std::max<int64_t>(1, device.flopsPerUs), mostFigure,
+                        std::max<int64_t>(1, device.flopsPerUs), maxFigure,
                         device.peakFlopsPerUs))
       return fault;
   for (int64_t k = 0; k < count; ++k) {
@@ -154,7 +154,7 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
                                                  const std::string &where) {
   Fields fields;
   if (auto fault = readFields(fields, value, where, {"devices"},
-                              {"name", "count", "link", "cards"}))
+                              {"name", "count", "link", "nics"}))
     return fault;
   std::string prefix = "n" + std::to_string(nodes.size());
   if (const Value *name = fields.find("name")) {
@@ -166,7 +166,7 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
   int64_t count = 1;
   if (const Value *given = fields.find("count"))
     if (auto fault = readInteger(*given, at(*given, where + ".count"), 1,
-                                 mostClusterDevices, count))
+                                 maxClusterDevices, count))
       return fault;
   Node node{value, where, 0, std::nullopt};
   if (const Value *link = fields.find("link"))
@@ -183,26 +183,26 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
       return fault;
   if (devices.empty())
     return at(list, where + ".devices") + " is empty";
-  std::vector<ClusterCard> cards;
-  if (const Value *given = fields.find("cards"); given && !given->isNull())
-    if (auto fault = readCards(text, *given, where + ".cards", devices, cards))
+  std::vector<ClusterNic> nics;
+  if (const Value *given = fields.find("nics"); given && !given->isNull())
+    if (auto fault = readNics(text, *given, where + ".nics", devices, nics))
       return fault;
   node.numDevices = static_cast<int32_t>(devices.size());
   const int64_t total =
       int64_t(cluster.devices.size()) + count * node.numDevices;
-  if (total > mostClusterDevices)
+  if (total > maxClusterDevices)
     return at(value, where) + " makes a cluster of " + std::to_string(total) +
-           " devices; the most are " + std::to_string(mostClusterDevices);
+           " devices; the most are " + std::to_string(maxClusterDevices);
   for (int64_t k = 0; k < count; ++k) {
     const std::string own =
         prefix + (count > 1 ? "_" + std::to_string(k) : std::string()) + "_";
-    for (ClusterCard card : cards) {
-      card.name = own + card.name;
-      if (cards.size() > 1)
-        card.server = static_cast<int32_t>(nodes.size());
-      for (int32_t &device : card.devices)
+    for (ClusterNic nic : nics) {
+      nic.name = own + nic.name;
+      if (nics.size() > 1)
+        nic.server = static_cast<int32_t>(nodes.size());
+      for (int32_t &device : nic.devices)
         device += static_cast<int32_t>(cluster.devices.size());
-      cluster.cards.push_back(std::move(card));
+      cluster.nics.push_back(std::move(nic));
     }
     for (ClusterDevice device : devices) {
       device.name = own + device.name;
@@ -241,7 +241,7 @@ ClusterReader::readMatrix(Value value, const std::string &where, int64_t least,
       // Nothing is sent from a device to itself.
       if (auto fault =
               readInteger(*cell, at(*cell, whereCell), c == r ? 0 : least,
-                          mostFigure, figures.emplace_back()))
+                          maxFigure, figures.emplace_back()))
         return fault;
     }
     if (c != count)
@@ -304,10 +304,10 @@ std::optional<TextFault> ClusterReader::checkNames(Value list) const {
       return at(nodes[node].value, "two devices are named ") +
              quoted(device.name) +
              "; give the nodes or the devices other names";
-  for (const ClusterCard &card : cluster.cards)
-    if (!names.insert(card.name).second)
-      return at(list, "a card and a device, or two cards, are named ") +
-             quoted(card.name) + "; give the cards other names";
+  for (const ClusterNic &nic : cluster.nics)
+    if (!names.insert(nic.name).second)
+      return at(list, "a NIC and a device, or two NICs, are named ") +
+             quoted(nic.name) + "; give the NICs other names";
   return {};
 }
 

@@ -66,7 +66,7 @@ std::optional<TextFault> ConfigReader::chooseSequence() {
   const int64_t reach = config.window == 0
                             ? config.positions
                             : std::min(config.window, config.positions);
-  config.sequence = wanted > 0 ? wanted : std::min(reach, mostDefaultSequence);
+  config.sequence = wanted > 0 ? wanted : std::min(reach, maxDefaultSequence);
   if (config.sequence > config.positions)
     return sayKey(type->positionsKey) + ", fewer than the sequence of " +
            std::to_string(config.sequence) + ": give --sequence " +
@@ -86,7 +86,7 @@ std::optional<TextFault> ConfigReader::chooseSequence() {
            std::to_string(config.sequence) + ": give --sequence " +
            std::to_string(reach) + " or less; Rondo's attention has no window";
   if (wanted <= 0 &&
-      config.sequence < std::min(config.positions, mostDefaultSequence))
+      config.sequence < std::min(config.positions, maxDefaultSequence))
     config.warnings.push_back(windowIs +
                               ": a sequence has at most as many tokens, as "
                               "Rondo's attention has no window");

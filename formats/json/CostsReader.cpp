@@ -15,7 +15,7 @@ namespace rondo::json {
 namespace {
 
 /// Problem::check() limits sums.
-constexpr int64_t mostNs = int64_t(1) << 62;
+constexpr int64_t maxNs = int64_t(1) << 62;
 
 std::optional<TextFault> readStage(Value value, const std::string &where,
                                    StageTimes &stage) {
@@ -34,10 +34,10 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
                          std::pair("input_grad_ns", &stage.inputGradNs),
                          std::pair("weight_grad_ns", &stage.weightGradNs)})
     if (auto fault =
-            readInteger(fields.get(key), where + "." + key, 0, mostNs, *ns))
+            readInteger(fields.get(key), where + "." + key, 0, maxNs, *ns))
       return fault;
   if (const Value *value = fields.find("recompute_ns"))
-    if (auto fault = readInteger(*value, where + ".recompute_ns", 0, mostNs,
+    if (auto fault = readInteger(*value, where + ".recompute_ns", 0, maxNs,
                                  stage.recomputeNs.emplace()))
       return fault;
   if (const Value *value = fields.find("task_samples"))
@@ -70,7 +70,7 @@ std::optional<TextFault> fill(Value value, Costs &costs) {
            ", not \"rondo-costs/1\"";
   int64_t samples;
   if (const Value *value = fields.find("samples"))
-    if (auto fault = readInteger(*value, "samples", 0, mostNs, samples))
+    if (auto fault = readInteger(*value, "samples", 0, maxNs, samples))
       return fault;
   if (const Value *value = fields.find("microbatch_samples"))
     if (auto fault = readInteger(*value, "microbatch_samples", 1, maxSamples,

@@ -9,9 +9,10 @@
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
 // measurements behind each figure. Times are for whole micro-batches, also of a
-// stage whose homes share their samples; then `task_samples` are those of the
-// largest share. It, `samples`, the layers of a stage, and what was measured
-// are optional; without these, times are those of a plan's stages alone.
+// stage whose replicas share their samples; then `task_samples` are those of
+// the largest share. It, `samples`, the layers of a stage, and what was
+// measured are optional; without these, times are those of a plan's stages
+// alone.
 //
 //===----------------------------------------------------------------------===//
 

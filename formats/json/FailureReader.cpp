@@ -11,8 +11,8 @@ namespace rondo::json {
 
 namespace {
 
-constexpr int64_t mostNs = int64_t(1) << 62, mostRanks = 1 << 24,
-                  mostIndex = int64_t(1) << 40;
+constexpr int64_t maxNs = int64_t(1) << 62, maxRanks = 1 << 24,
+                  maxIndex = int64_t(1) << 40;
 
 class Reader {
 public:
@@ -61,7 +61,7 @@ std::optional<TextFault> Reader::wait(Value value, bool isOver,
   if (auto fault = string(fields, "name", wait.name))
     return fault;
   if (fields.find("ns"))
-    if (auto fault = integer(fields, "ns", 0, mostNs, wait.ns))
+    if (auto fault = integer(fields, "ns", 0, maxNs, wait.ns))
       return fault;
   if (!isOver) {
     if (auto fault = string(fields, "what", wait.what))
@@ -86,22 +86,22 @@ std::optional<TextFault> Reader::action(Value value, FailureAction &to) {
     return fault;
   if (auto fault = string(fields, "kind", to.kind))
     return fault;
-  if (auto fault = integer(fields, "start_ns", -mostNs, mostNs, to.startNs))
+  if (auto fault = integer(fields, "start_ns", -maxNs, maxNs, to.startNs))
     return fault;
   for (StringRef key : {"stage", "collective", "microbatch", "unit"}) {
     int64_t number = 0;
     if (fields.find(key))
-      if (auto fault = integer(fields, key, 0, mostIndex, number))
+      if (auto fault = integer(fields, key, 0, maxIndex, number))
         return fault;
   }
   if (fields.find("iteration"))
-    if (auto fault = integer(fields, "iteration", 1, mostIndex, to.iteration))
+    if (auto fault = integer(fields, "iteration", 1, maxIndex, to.iteration))
       return fault;
   if (const Value *end = fields.find("end_ns")) {
     if (fields.find("unfinished"))
       return TextFault(end->placeIn(text) + ": " + to.name +
                        " has an end and is unfinished");
-    if (auto fault = integer(fields, "end_ns", to.startNs, mostNs, to.endNs))
+    if (auto fault = integer(fields, "end_ns", to.startNs, maxNs, to.endNs))
       return fault;
     // Before the run's first moment there is no action.
     if (to.endNs < 0)
@@ -139,13 +139,12 @@ std::optional<TextFault> Reader::read(Failure &failure) {
         std::pair("error", &failure.error)})
     if (auto fault = string(fields, key, *to))
       return fault;
-  if (auto fault = integer(fields, "ranks", 1, mostRanks, failure.ranks))
+  if (auto fault = integer(fields, "ranks", 1, maxRanks, failure.ranks))
     return fault;
   ranks = failure.ranks;
   if (auto fault = integer(fields, "rank", 0, ranks - 1, failure.rank))
     return fault;
-  if (auto fault =
-          integer(fields, "ended_ns", -mostNs, mostNs, failure.endedNs))
+  if (auto fault = integer(fields, "ended_ns", -maxNs, maxNs, failure.endedNs))
     return fault;
   int64_t begun = 0;
   if (auto fault = integer(fields, "actions_begun", 0, INT64_MAX, begun))

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>
+#include <utility>
 
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -42,6 +43,17 @@ std::optional<TextFault> readAnyObject(Value value, StringRef where) {
              : where.str() + " is " + value.excerpt() + ", not an object";
 }
 
+/// The key under which files of an earlier version have what `known` lists
+/// under another one; the key itself if it is known, or was never used.
+static StringRef currentKey(StringRef key, ArrayRef<StringRef> known) {
+  static constexpr std::pair<const char *, const char *> earlier[] = {
+      {"homes", "replicas"}, {"cards", "nics"}, {"card", "nic"}};
+  for (const auto &[old, current] : earlier)
+    if (key == old && llvm::is_contained(known, StringRef(current)))
+      return current;
+  return key;
+}
+
 std::optional<TextFault> Fields::read(Value value, StringRef where,
                                       ArrayRef<StringRef> required,
                                       ArrayRef<StringRef> optional) {
@@ -49,6 +61,7 @@ std::optional<TextFault> Fields::read(Value value, StringRef where,
     return where.str() + " is not an object";
   Members walk(value);
   while (std::optional<Member> member = walk.next()) {
+    member->key = currentKey(currentKey(member->key, required), optional).str();
     StringRef key = member->key;
     if (!llvm::is_contained(required, key) &&
         !llvm::is_contained(optional, key)) {

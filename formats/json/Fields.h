@@ -18,7 +18,8 @@ class Fields {
 public:
   /// Returns a fault if `value` is not an object, or has a key that is neither
   /// required nor optional, a duplicate key, or lacks a required one. `where`
-  /// names the value in messages.
+  /// names the value in messages. Also reads the keys `homes`, `cards` and
+  /// `card`, which earlier files have for `replicas`, `nics` and `nic`.
   std::optional<TextFault> read(Value value, llvm::StringRef where,
                                 llvm::ArrayRef<llvm::StringRef> required,
                                 llvm::ArrayRef<llvm::StringRef> optional = {});

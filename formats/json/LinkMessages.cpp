@@ -35,7 +35,7 @@ llvm::SmallVector<int32_t> LinkMessages::receivers(Action task,
          edges.outputs(static_cast<int32_t>(task.subject), task.kind()))
       if (problem.rankOf(problem.edges[e].to) == to &&
           problem.carries(problem.edges[e], task.index))
-        stages.push_back(problem.homes[problem.edges[e].to].stage);
+        stages.push_back(problem.replicas[problem.edges[e].to].stage);
   return stages;
 }
 
@@ -66,7 +66,7 @@ LinkOrderReader::take(Action task, std::optional<int64_t> receiver) {
     return TextFault(
         "link-order",
         where + " has " + name + ", but no edge goes from stage " +
-            std::to_string(messages.problem.homes[task.subject].stage) +
+            std::to_string(messages.problem.replicas[task.subject].stage) +
             " to a stage " + std::to_string(*receiver) + " of rank " +
             std::to_string(link.second));
   if (left.front() != *receiver)

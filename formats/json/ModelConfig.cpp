@@ -19,17 +19,17 @@ namespace rondo::json {
 namespace {
 
 /// The language holds sizes in 32 bits.
-constexpr int64_t mostSize = std::numeric_limits<int32_t>::max();
+constexpr int64_t maxSize = std::numeric_limits<int32_t>::max();
 /// With these, parameters fit 64 bits.
-constexpr int64_t mostLayers = 1 << 14, mostWidth = 1 << 20;
+constexpr int64_t maxLayers = 1 << 14, maxWidth = 1 << 20;
 
 int64_t mostOf(int64_t ModelConfig::*size) {
   if (size == &ModelConfig::layers)
-    return mostLayers;
+    return maxLayers;
   const bool isLong =
       size == &ModelConfig::vocab || size == &ModelConfig::positions ||
       size == &ModelConfig::window || size == &ModelConfig::fullLayers;
-  return isLong ? mostSize : mostWidth;
+  return isLong ? maxSize : maxWidth;
 }
 
 std::string shortNumber(double number) {
@@ -152,7 +152,7 @@ std::optional<TextFault> ConfigReader::readScaling(StringRef key, Value value,
     if (member.key == "original_max_position_embeddings") {
       if (auto fault = readInteger(
               member.value, member.value.placeIn(text) + ": " + quoted(inner),
-              1, mostSize, scaling.originalPositions))
+              1, maxSize, scaling.originalPositions))
         return fault;
       continue;
     }
@@ -290,10 +290,10 @@ std::optional<TextFault> ConfigReader::checkHeads() {
              quoted(type->headsKey);
     config.headWidth = config.hidden / config.heads;
   }
-  if (config.heads * config.headWidth > 16 * mostWidth)
+  if (config.heads * config.headWidth > 16 * maxWidth)
     return sayKey(type->headsKey) + " of " + std::to_string(config.headWidth) +
            " numbers; all heads together have at most " +
-           std::to_string(16 * mostWidth);
+           std::to_string(16 * maxWidth);
   if (config.keyHeads == 0)
     config.keyHeads = config.heads;
   if (config.heads % config.keyHeads != 0)

@@ -72,7 +72,7 @@ ModelParameters parametersOf(const ModelConfig &config);
 
 /// The default sequence is the model's positions, or its window, but at most
 /// this: memory grows with the sequence, and few train with more.
-inline constexpr int64_t mostDefaultSequence = 4096;
+inline constexpr int64_t maxDefaultSequence = 4096;
 
 /// Reads a configuration for samples of `sequence` tokens; 0: the default. The
 /// error is one sentence, with line and column if it is about a value.

@@ -22,10 +22,10 @@ namespace {
 /// ChainProblem::check() limits sums.
 constexpr int64_t most = int64_t(1) << 60;
 /// Times the number of pairs of devices of two groups it must fit 64 bits.
-constexpr int64_t mostRate = int64_t(1) << 36;
+constexpr int64_t maxRate = int64_t(1) << 36;
 /// What a search over plans can do with.
-constexpr int64_t mostDevices = 4096, mostLayers = 1024,
-                  mostMicrobatches = 1 << 20;
+constexpr int64_t maxDevices = 4096, maxLayers = 1024,
+                  maxMicrobatches = 1 << 20;
 
 /// The times of a layer's backward, whole or in its two parts.
 std::optional<TextFault> readBackward(const Fields &fields,
@@ -92,50 +92,48 @@ std::optional<TextFault> readLayers(Value value, ChainProblem &problem) {
   const size_t count = problem.layers.size();
   if (count == 0)
     return "layers is empty; there must be at least one";
-  if (count > mostLayers)
+  if (count > maxLayers)
     return "there are " + std::to_string(count) + " layers; at most " +
-           std::to_string(mostLayers) + " can be planned; group them";
+           std::to_string(maxLayers) + " can be planned; group them";
   if (const int64_t bytes = problem.layers.back().outputBytes)
     return "output_bytes of the last layer is " + std::to_string(bytes) +
            "; nothing follows it, so it must be 0";
   return {};
 }
 
-/// The cards' numbers become those of their order in the list.
-std::optional<TextFault> readCards(const Value &list, ChainProblem &problem) {
+/// The NICs' numbers become those of their order in the list.
+std::optional<TextFault> readNics(const Value &list, ChainProblem &problem) {
   if (!list.isArray())
-    return "devices.card is " + list.excerpt() + ", not a list";
+    return "devices.nic is " + list.excerpt() + ", not a list";
   std::map<int64_t, int32_t> numbers;
   Elements walk(list);
   while (std::optional<Value> element = walk.next()) {
-    int64_t card = -1;
+    int64_t nic = -1;
     if (!element->isNull())
       if (auto fault = readInteger(
               *element,
-              "devices.card[" + std::to_string(problem.cardOf.size()) + "]", 0,
-              std::numeric_limits<int32_t>::max(), card))
+              "devices.nic[" + std::to_string(problem.nicOf.size()) + "]", 0,
+              std::numeric_limits<int32_t>::max(), nic))
         return fault;
-    problem.cardOf.push_back(
-        card < 0
-            ? -1
-            : numbers.insert({card, int32_t(numbers.size())}).first->second);
+    problem.nicOf.push_back(
+        nic < 0 ? -1
+                : numbers.insert({nic, int32_t(numbers.size())}).first->second);
   }
-  if (problem.cardOf.size() != problem.nodeOf.size())
-    return "devices.card has " + countOf(problem.cardOf.size(), "entry") +
+  if (problem.nicOf.size() != problem.nodeOf.size())
+    return "devices.nic has " + countOf(problem.nicOf.size(), "entry") +
            ", devices.node has " + std::to_string(problem.nodeOf.size()) +
-           "; each device has a card or null";
+           "; each device has a NIC or null";
   std::map<int32_t, int32_t> nodes;
   for (int32_t device = 0; device < problem.numDevices(); ++device) {
-    const int32_t card = problem.cardOf[device], node = problem.nodeOf[device];
-    const int32_t first = nodes.insert({card, node}).first->second;
-    if (card >= 0 && first != node)
-      return "devices.card[" + std::to_string(device) +
-             "] is a card of server " + std::to_string(first) +
-             ", but the device is on server " + std::to_string(node) +
-             "; a card is in one server";
+    const int32_t nic = problem.nicOf[device], node = problem.nodeOf[device];
+    const int32_t first = nodes.insert({nic, node}).first->second;
+    if (nic >= 0 && first != node)
+      return "devices.nic[" + std::to_string(device) + "] is a NIC of server " +
+             std::to_string(first) + ", but the device is on server " +
+             std::to_string(node) + "; a NIC is in one server";
   }
   if (numbers.empty())
-    problem.cardOf.clear();
+    problem.nicOf.clear();
   return {};
 }
 
@@ -178,12 +176,12 @@ std::optional<TextFault> readMemory(const Value &value, ChainProblem &problem) {
 }
 
 std::optional<TextFault> readSpeeds(const Value &value, ChainProblem &problem) {
-  constexpr int64_t mostSpeed = 1'000'000;
+  constexpr int64_t maxSpeed = 1'000'000;
   if (!value.isArray())
     return "devices.speed_percent is " + value.excerpt() + ", not a list";
   std::vector<int64_t> &speeds = problem.speedPercent;
   if (auto fault = readEach(value, "devices.speed_percent", problem, 1,
-                            mostSpeed, speeds))
+                            maxSpeed, speeds))
     return fault;
   if (std::all_of(speeds.begin(), speeds.end(),
                   [](int64_t speed) { return speed == 100; }))
@@ -194,7 +192,7 @@ std::optional<TextFault> readSpeeds(const Value &value, ChainProblem &problem) {
 std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
   Fields fields;
   if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
-                               {"memory_bytes_tight", "card", "speed_percent"}))
+                               {"memory_bytes_tight", "nic", "speed_percent"}))
     return fault;
   if (!fields.get("node").isArray())
     return "devices.node is not a list";
@@ -210,17 +208,17 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
   }
   if (problem.nodeOf.empty())
     return "devices.node is empty; there must be at least one device";
-  if (problem.nodeOf.size() > mostDevices)
+  if (problem.nodeOf.size() > maxDevices)
     return "there are " + std::to_string(problem.nodeOf.size()) +
-           " devices; at most " + std::to_string(mostDevices) +
+           " devices; at most " + std::to_string(maxDevices) +
            " can be planned for";
   if (auto fault = readMemory(fields.get("memory_bytes"), problem))
     return fault;
   if (const Value *speeds = fields.find("speed_percent"))
     if (auto fault = readSpeeds(*speeds, problem))
       return fault;
-  const Value *cards = fields.find("card");
-  return cards ? readCards(*cards, problem) : std::optional<TextFault>();
+  const Value *nics = fields.find("nic");
+  return nics ? readNics(*nics, problem) : std::optional<TextFault>();
 }
 
 std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
@@ -245,7 +243,7 @@ std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
       // What a device sends to itself is not looked at.
       if (auto fault =
               readInteger(*element, where + "[" + std::to_string(to) + "]",
-                          from == to ? 0 : 1, mostRate, rate))
+                          from == to ? 0 : 1, maxRate, rate))
         return fault;
       problem.bytesPerUs.push_back(rate);
       ++to;
@@ -277,7 +275,7 @@ std::optional<TextFault> fill(Value value, ChainProblem &problem) {
   problem.name = *name;
   int64_t microbatches;
   if (auto fault = readInteger(fields.get("microbatches"), "microbatches", 1,
-                               mostMicrobatches, microbatches))
+                               maxMicrobatches, microbatches))
     return fault;
   problem.microbatches = static_cast<int32_t>(microbatches);
   int64_t stateMultiplier;

@@ -70,12 +70,12 @@ std::optional<TextFault> readObjective(const Fields &fields, Problem &problem) {
 static std::optional<TextFault>
 readSpeed(const Fields &fields, const std::string &where, Link &link) {
   if (auto fault = readInteger(fields.get("latency_ns"), where + ".latency_ns",
-                               0, mostFigure, link.latencyNs))
+                               0, maxFigure, link.latencyNs))
     return fault;
   const Value &rate = fields.get("bytes_per_us");
   if (rate.isNull())
     return {};
-  return readInteger(rate, where + ".bytes_per_us", 1, mostFigure,
+  return readInteger(rate, where + ".bytes_per_us", 1, maxFigure,
                      link.bytesPerUs);
 }
 

@@ -13,7 +13,7 @@ namespace rondo::json {
 
 /// Keeps single figures away from the end of int64; Problem::check() has all
 /// tighter limits.
-inline constexpr int64_t mostFigure = int64_t(1) << 62;
+inline constexpr int64_t maxFigure = int64_t(1) << 62;
 
 /// `list[index]`.
 std::string element(llvm::StringRef list, size_t index);

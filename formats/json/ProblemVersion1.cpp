@@ -53,7 +53,7 @@ std::optional<TextFault> readStages(const Value &stages, Problem &problem) {
       const std::string key = (llvm::Twine(where) + "." + stageKeys[i]).str();
       if (auto fault = i == 0
                            ? readRank(value, key, problem, figures[i])
-                           : readInteger(value, key, 0, mostFigure, figures[i]))
+                           : readInteger(value, key, 0, maxFigure, figures[i]))
         return fault;
     }
     auto [rank, forward, inputGrad, weightGrad, activation, frees, output] =
@@ -61,7 +61,7 @@ std::optional<TextFault> readStages(const Value &stages, Problem &problem) {
     if (frees > activation)
       return where + ".input_grad_frees_bytes is " + std::to_string(frees) +
              ", more than its activation_bytes " + std::to_string(activation);
-    problem.homes.addStage(static_cast<int32_t>(rank));
+    problem.replicas.addStage(static_cast<int32_t>(rank));
     problem.costs.resize(problem.costs.size() + numCostColumns);
     problem.setStageCost(static_cast<int32_t>(index), forward, inputGrad,
                          weightGrad, activation, frees);

@@ -46,7 +46,7 @@ std::optional<TextFault> readCap(const Fields &fields, const std::string &where,
     return fault;
   if (auto fault =
           readInteger(parts.get("state_bytes"), inside + ".state_bytes", 0,
-                      mostFigure, device->stateBytes))
+                      maxFigure, device->stateBytes))
     return fault;
   int64_t left =
       device->deviceBytes == noMemoryCap
@@ -74,7 +74,7 @@ std::optional<TextFault> readHost(const Value &value, const std::string &where,
                          {"wait_ns", &host.waitNs}})
     if (const Value *figure = fields.find(key))
       if (auto fault =
-              readInteger(*figure, where + "." + key, 0, mostFigure, *ns))
+              readInteger(*figure, where + "." + key, 0, maxFigure, *ns))
         return fault;
   return {};
 }
@@ -146,7 +146,7 @@ std::optional<TextFault> readEdge(const Value &value, const std::string &where,
   const auto to = static_cast<int32_t>(ends[1]);
   forward = {from, to, ActionKind::Forward, 0};
   if (auto fault = readInteger(fields.get("bytes"), where + ".bytes", 0,
-                               mostFigure, forward.bytes))
+                               maxFigure, forward.bytes))
     return fault;
   gradient = {to, from, ActionKind::InputGrad, forward.bytes};
   const Value *bytes = fields.find("gradient_bytes");
@@ -154,7 +154,7 @@ std::optional<TextFault> readEdge(const Value &value, const std::string &where,
     return {};
   if (bytes->isNull())
     return notTaken(where + ".gradient_bytes null");
-  return readInteger(*bytes, where + ".gradient_bytes", 0, mostFigure,
+  return readInteger(*bytes, where + ".gradient_bytes", 0, maxFigure,
                      gradient.bytes);
 }
 
@@ -163,7 +163,7 @@ std::optional<TextFault> readEdge(const Value &value, const std::string &where,
 std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
   if (!edges.isArray())
     return "edges is not a list";
-  // Edges between stages, which the homes divide.
+  // Edges between stages, which the replicas divide.
   std::vector<Edge> forwards, gradients, recomputed;
   std::set<std::pair<int32_t, int32_t>> pairs;
   Elements walk(edges);
@@ -182,12 +182,12 @@ std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
     gradients.push_back(gradient);
     if (!isRecomputed)
       continue;
-    const int32_t first = problem.homes.numberOf(forward.to);
+    const int32_t first = problem.replicas.numberOf(forward.to);
     if (!problem.recomputes(first))
       return where + " is recomputed, but stage " + std::to_string(forward.to) +
              " does not recompute: its costs have no R";
-    for (const Home &home : problem.homes.of(forward.to))
-      problem.recomputation[first + home.replica] = Recomputation::FromStage;
+    for (const Replica &replica : problem.replicas.of(forward.to))
+      problem.recomputation[first + replica.index] = Recomputation::FromStage;
     forward.producer = ActionKind::Recompute;
     recomputed.push_back(forward);
   }
@@ -232,7 +232,7 @@ std::optional<TextFault> readChannels(const Value &value, Problem &problem) {
                                          : std::optional<TextFault>();
 }
 
-/// The ranks behind a card, each of which is on no other.
+/// The ranks behind a NIC, each of which is on no other.
 std::optional<TextFault> readRanksOf(const Value &list, const std::string &key,
                                      Problem &problem) {
   if (!list.isArray())
@@ -244,45 +244,45 @@ std::optional<TextFault> readRanksOf(const Value &list, const std::string &key,
     int64_t rank;
     if (auto fault = readRank(*element, where, problem, rank))
       return fault;
-    int32_t &card = problem.cards.ofRank[rank];
-    if (card >= 0)
-      return where + " is " + std::to_string(rank) + ", which is on cards[" +
-             std::to_string(card) + "] already; a rank is on at most one card";
-    card = problem.cards.count();
+    int32_t &nic = problem.nics.ofRank[rank];
+    if (nic >= 0)
+      return where + " is " + std::to_string(rank) + ", which is on nics[" +
+             std::to_string(nic) + "] already; a rank is on at most one NIC";
+    nic = problem.nics.count();
   }
   if (count == 0)
     return key + " is empty";
   return {};
 }
 
-std::optional<TextFault> readCards(const Value &cards, Problem &problem) {
-  if (!cards.isArray())
-    return "cards is " + cards.excerpt() + ", not a list";
-  Elements walk(cards);
-  while (std::optional<Value> card = walk.next()) {
+std::optional<TextFault> readNics(const Value &nics, Problem &problem) {
+  if (!nics.isArray())
+    return "nics is " + nics.excerpt() + ", not a list";
+  Elements walk(nics);
+  while (std::optional<Value> nic = walk.next()) {
     const std::string where =
-        element("cards", static_cast<size_t>(problem.cards.count()));
+        element("nics", static_cast<size_t>(problem.nics.count()));
     Fields fields;
-    if (auto fault = fields.read(*card, where, {"ranks", "bytes_per_us"},
+    if (auto fault = fields.read(*nic, where, {"ranks", "bytes_per_us"},
                                  {"server", "duplex"}))
       return fault;
     if (auto fault = readDuplex(fields, where))
       return fault;
-    problem.cards.ofRank.resize(problem.memoryCaps.size(), -1);
+    problem.nics.ofRank.resize(problem.memoryCaps.size(), -1);
     if (auto fault =
             readRanksOf(fields.get("ranks"), where + ".ranks", problem))
       return fault;
     int64_t rate;
     if (auto fault = readInteger(fields.get("bytes_per_us"),
-                                 where + ".bytes_per_us", 1, mostFigure, rate))
+                                 where + ".bytes_per_us", 1, maxFigure, rate))
       return fault;
     int64_t server = -1;
     if (const Value *given = fields.find("server"))
       if (auto fault = readInteger(*given, where + ".server", 0,
                                    std::numeric_limits<int32_t>::max(), server))
         return fault;
-    problem.cards.bytesPerUs.push_back(rate);
-    problem.cards.servers.push_back(static_cast<int32_t>(server));
+    problem.nics.bytesPerUs.push_back(rate);
+    problem.nics.servers.push_back(static_cast<int32_t>(server));
   }
   return {};
 }
@@ -294,8 +294,8 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   if (auto fault = fields.read(
           object, "problem",
           {"format", "name", "microbatches", "ranks", "stages", "edges"},
-          {"samples", "iterations", "link", "links", "cards", "channels",
-           "host", "objective", "provenance"}))
+          {"samples", "iterations", "link", "links", "nics", "channels", "host",
+           "objective", "provenance"}))
     return fault;
   if (auto fault = readName(fields, problem))
     return fault;
@@ -331,14 +331,14 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     return fault;
   if (auto fault = readEdges(fields.get("edges"), problem))
     return fault;
-  if (!problem.hosts.empty() && problem.homes.areDealt())
-    return "host costs and stages that deal micro-batches are not supported "
+  if (!problem.hosts.empty() && problem.replicas.areRoundRobin())
+    return "host costs and stages that assign micro-batches are not supported "
            "together";
   problem.addHostCosts();
   if (auto fault = readLinks(fields, {"duplex"}, readDuplex, problem))
     return fault;
-  if (const Value *cards = fields.find("cards"))
-    if (auto fault = readCards(*cards, problem))
+  if (const Value *nics = fields.find("nics"))
+    if (auto fault = readNics(*nics, problem))
       return fault;
   if (auto fault = addShardCosts(problem))
     return fault;

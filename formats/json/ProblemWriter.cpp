@@ -48,24 +48,24 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
   json.attribute("output_bytes", isLast ? 0 : problem.edges[stage].bytes);
 }
 
-/// The costs of homes, added up, without what the host adds.
+/// The costs of replicas, added up, without what the host adds.
 void writeCosts(llvm::json::OStream &json, const Problem &problem,
-                const EdgeTable &edges, const std::vector<int32_t> &homes) {
+                const EdgeTable &edges, const std::vector<int32_t> &replicas) {
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {
       // What sharded stages move follows from their bytes and the links.
       if (!traits.hasCost() || traits.movesState())
         continue;
       Cost sum;
-      for (int32_t home : homes) {
-        const Cost &cost = problem.cost(home, traits.kind);
-        sum.ns += cost.ns - problem.hostNs(edges, home, traits.kind);
+      for (int32_t replica : replicas) {
+        const Cost &cost = problem.cost(replica, traits.kind);
+        sum.ns += cost.ns - problem.hostNs(edges, replica, traits.kind);
         sum.acquireBytes += cost.acquireBytes;
         sum.releaseBytes += cost.releaseBytes;
       }
       // As if it were left out.
       const bool isLeftOut = traits.kind == ActionKind::Recompute
-                                 ? !problem.recomputes(homes.front())
+                                 ? !problem.recomputes(replicas.front())
                                  : !traits.isTask() && sum.ns == 0;
       if (isLeftOut)
         continue;
@@ -85,40 +85,40 @@ void writeVersions(llvm::json::OStream &json, const VersionPolicy &policy) {
     json.attribute("forward", wordOf(policy.forward));
     json.attribute("backward", wordOf(policy.backward));
     json.attribute("activations", wordOf(policy.activations));
-    if (policy.mostDelay != anyDelay)
-      json.attribute("most_delay", policy.mostDelay);
+    if (policy.maxDelay != anyDelay)
+      json.attribute("most_delay", policy.maxDelay);
   });
 }
 
 void writeStage2(llvm::json::OStream &json, const Problem &problem,
                  const EdgeTable &edges, int32_t stage) {
-  const HomeRange homes = problem.homes.of(stage);
-  auto numberOf = [&](const Home &home) {
-    return problem.homes.numberOf(stage, home.replica);
+  const ReplicaRange replicas = problem.replicas.of(stage);
+  auto numberOf = [&](const Replica &replica) {
+    return problem.replicas.numberOf(stage, replica.index);
   };
-  json.attributeArray("homes", [&] {
-    for (const Home &home : homes)
+  json.attributeArray("replicas", [&] {
+    for (const Replica &replica : replicas)
       json.object([&] {
-        json.attribute("rank", home.rank);
-        if (homes.size() == 1)
+        json.attribute("rank", replica.rank);
+        if (replicas.size() == 1)
           return;
-        if (!home.isDealt())
-          json.attribute("samples", home.samples);
-        writeCosts(json, problem, edges, {numberOf(home)});
+        if (!replica.isRoundRobin())
+          json.attribute("samples", replica.samples);
+        writeCosts(json, problem, edges, {numberOf(replica)});
       });
   });
-  if (homes.begin()->isDealt())
-    json.attribute("split", "deal");
+  if (replicas.begin()->isRoundRobin())
+    json.attribute("split", "round_robin");
   writeShard(json, problem, stage);
   if (!problem.weightBytes.empty())
     json.attribute("parameter_bytes", problem.weightBytes[stage]);
   if (!problem.versions.empty())
     writeVersions(json, problem.versions[stage]);
-  // A micro-batch's, by the homes that take it.
+  // A micro-batch's, by the replicas that take it.
   std::vector<int32_t> all;
-  for (const Home &home : homes)
-    if (home.takes(0))
-      all.push_back(numberOf(home));
+  for (const Replica &replica : replicas)
+    if (replica.takes(0))
+      all.push_back(numberOf(replica));
   writeCosts(json, problem, edges, all);
 }
 
@@ -129,8 +129,8 @@ void writeEdges(llvm::json::OStream &json, const Problem &problem) {
   std::set<std::pair<int32_t, int32_t>> recomputed;
   std::vector<std::pair<int32_t, int32_t>> order;
   for (const Edge &edge : problem.edges) {
-    const int32_t from = problem.homes[edge.from].stage,
-                  to = problem.homes[edge.to].stage;
+    const int32_t from = problem.replicas[edge.from].stage,
+                  to = problem.replicas[edge.to].stage;
     // Every micro-batch has the same bytes.
     const int64_t bytes = problem.carries(edge, 0) ? edge.bytes : 0;
     if (edge.producer == ActionKind::InputGrad) {
@@ -174,18 +174,18 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
   });
 }
 
-void writeCards(llvm::json::OStream &json, const Problem &problem) {
-  json.attributeArray("cards", [&] {
-    for (int32_t card = 0; card < problem.cards.count(); ++card)
+void writeNics(llvm::json::OStream &json, const Problem &problem) {
+  json.attributeArray("nics", [&] {
+    for (int32_t nic = 0; nic < problem.nics.count(); ++nic)
       json.object([&] {
         json.attributeArray("ranks", [&] {
           for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-            if (problem.cards.ofRank[rank] == card)
+            if (problem.nics.ofRank[rank] == nic)
               json.value(rank);
         });
-        json.attribute("bytes_per_us", problem.cards.bytesPerUs[card]);
-        if (problem.cards.serverOf(card) >= 0)
-          json.attribute("server", problem.cards.serverOf(card));
+        json.attribute("bytes_per_us", problem.nics.bytesPerUs[nic]);
+        if (problem.nics.serverOf(nic) >= 0)
+          json.attribute("server", problem.nics.serverOf(nic));
       });
   });
 }
@@ -206,18 +206,18 @@ bool haveSameHost(const Problem &problem) {
       [&](const HostCosts &host) { return host == problem.hosts.front(); });
 }
 
-/// Whether version 1 can say this problem: its stages are a chain with one home
-/// each, B takes I's and W's time, steps and the host take none, and there are
-/// no cards, and one iteration without versions.
+/// Whether version 1 can say this problem: its stages are a chain with one
+/// replica each, B takes I's and W's time, steps and the host take none, and
+/// there are no NICs, and one iteration without versions.
 bool isVersion1(const Problem &problem) {
-  if (problem.homes.hasReplicas() || hasRecomputation(problem) ||
-      !problem.cards.empty() || !problem.hosts.empty() ||
+  if (problem.replicas.isReplicated() || hasRecomputation(problem) ||
+      !problem.nics.empty() || !problem.hosts.empty() ||
       problem.iterations > 1 || !problem.versions.empty() ||
       !problem.weightBytes.empty())
     return false;
   const int32_t numStages = problem.numStages();
   Problem chain;
-  chain.homes = problem.homes;
+  chain.replicas = problem.replicas;
   std::vector<int64_t> outputBytes(numStages, 0);
   for (int32_t s = 0; s < numStages; ++s) {
     if (s + 1 < numStages && size_t(s) < problem.edges.size())
@@ -249,7 +249,7 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
     json.attribute("microbatches", problem.microbatchesEach());
     if (problem.iterations > 1)
       json.attribute("iterations", problem.iterations);
-    if (!isFirst && (problem.statesSamples || problem.homes.hasReplicas()))
+    if (!isFirst && (problem.statesSamples || problem.replicas.isReplicated()))
       json.attribute("samples", problem.samples);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
@@ -286,8 +286,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
           writeSpeed(json, speed);
         });
     });
-    if (!problem.cards.empty())
-      writeCards(json, problem);
+    if (!problem.nics.empty())
+      writeNics(json, problem);
     if (!problem.hosts.empty() && haveSameHost(problem))
       writeHost(json, problem.hosts.front());
     if (!isFirst)

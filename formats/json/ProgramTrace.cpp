@@ -47,11 +47,12 @@ private:
 std::optional<TextFault> Reader::readTask(Value event, Value args, int64_t rank,
                                           int64_t startNs, int64_t endNs,
                                           MeasuredIteration &iteration) {
-  int64_t stage = 0, replica = 0, microbatch = 0;
+  int64_t stage = 0, replicaIndex = 0, microbatch = 0;
   std::string code;
   if (auto fault = readNumber(event, args, "stage", stages, stage))
     return fault;
-  if (auto fault = readNumber(event, args, "replica", maxHomes, replica))
+  if (auto fault =
+          readNumber(event, args, "replica", maxReplicas, replicaIndex))
     return fault;
   if (auto fault = readText(event, args, "kind", code))
     return fault;
@@ -67,7 +68,7 @@ std::optional<TextFault> Reader::readTask(Value event, Value args, int64_t rank,
       return fault;
   iteration.tasks.push_back({static_cast<int32_t>(rank),
                              static_cast<int32_t>(stage),
-                             static_cast<int32_t>(replica), traits->kind,
+                             static_cast<int32_t>(replicaIndex), traits->kind,
                              microbatch, startNs, endNs});
   return std::nullopt;
 }

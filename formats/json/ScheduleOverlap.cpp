@@ -15,12 +15,12 @@ ScheduleText::readOverlap(const Problem &problem, const Schedule &schedule,
     return std::nullopt;
   if (!overlap->isArray())
     return "overlap is not a list";
-  // Tasks that follow each other on a rank, by name: all homes of a stage have
-  // the same.
+  // Tasks that follow each other on a rank, by name: all replicas of a stage
+  // have the same.
   using Name = std::pair<ActionKind, int64_t>;
   std::set<std::pair<Name, Name>> following;
   const auto nameOf = [&](Action action) {
-    return Name(action.kind(), int64_t(problem.homes[action.subject].stage) *
+    return Name(action.kind(), int64_t(problem.replicas[action.subject].stage) *
                                        problem.microbatches +
                                    int64_t(action.index));
   };

@@ -152,9 +152,9 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                                          (isTask ? "task" : "step") +
                                          " of the problem, which has " +
                                          knownActions(problem, !isTask));
-  action =
-      Action(kind->kind,
-             problem.homes.numberOn(static_cast<int32_t>(stage), rank), index);
+  action = Action(kind->kind,
+                  problem.replicas.numberOn(static_cast<int32_t>(stage), rank),
+                  index);
   action.count = static_cast<uint64_t>(count);
   return std::nullopt;
 }

@@ -70,7 +70,7 @@ public:
   const Value *find(llvm::StringRef key) const { return fields.find(key); }
 
 private:
-  /// A task or step of `rank`, which says which home of its stage it is of.
+  /// A task or step of `rank`, which says which replica of its stage it is of.
   std::optional<TextFault> readAction(const Value &value,
                                       const Problem &problem, int32_t rank,
                                       std::string &storage,

@@ -17,12 +17,12 @@ namespace {
 
 template <typename Range>
 void writeActions(llvm::json::OStream &json, const Range &actions,
-                  const Homes &homes) {
+                  const Replicas &replicas) {
   json.rawValue([&](llvm::raw_ostream &os) {
     os << '[';
     bool first = true;
     for (Action action : actions) {
-      os << (first ? "\"" : ",\"") << homes[action.subject].stage
+      os << (first ? "\"" : ",\"") << replicas[action.subject].stage
          << action.traits().code << uint64_t(action.index);
       if (action.count != 1)
         os << 'x' << uint64_t(action.count);
@@ -90,7 +90,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
     messages.emplace(problem);
-  const bool isVersion2 = problem.homes.hasReplicas() ||
+  const bool isVersion2 = problem.replicas.isReplicated() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
                           schedule.hasCounts() ||
                           (messages && namesMessages(schedule, *messages));
@@ -101,7 +101,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     json.attribute("problem", problem.name);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-        writeActions(json, schedule.rank(rank), problem.homes);
+        writeActions(json, schedule.rank(rank), problem.replicas);
     });
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",
@@ -109,7 +109,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     if (!overlap.empty())
       json.attributeArray("overlap", [&] {
         for (const auto &[first, second] : overlap)
-          writeActions(json, llvm::ArrayRef({first, second}), problem.homes);
+          writeActions(json, llvm::ArrayRef({first, second}), problem.replicas);
       });
     if (!family.empty())
       json.attribute("family", family);

@@ -14,10 +14,10 @@ static constexpr const char *words[] = {"none", "optimizer", "gradients",
                                         "weights"};
 
 std::optional<TextFault> readShard(const Fields &stage,
-                                   const std::string &where, size_t homes,
-                                   ShardedState &what, int32_t &pieces) {
+                                   const std::string &where, size_t replicas,
+                                   ShardedState &what, int32_t &shards) {
   what = ShardedState::None;
-  pieces = 1;
+  shards = 1;
   const Value *shard = stage.find("shard");
   if (!shard || shard->isNull())
     return {};
@@ -31,27 +31,27 @@ std::optional<TextFault> readShard(const Fields &stage,
   if (found == std::end(words))
     return inside + ".what is " + fields.get("what").excerpt() +
            ", not \"optimizer\", \"gradients\" or \"weights\"";
-  int64_t group = static_cast<int64_t>(homes);
+  int64_t group = static_cast<int64_t>(replicas);
   if (const Value *stated = fields.find("group"))
     if (auto fault =
-            readInteger(*stated, inside + ".group", 2, maxHomes, group))
+            readInteger(*stated, inside + ".group", 2, maxReplicas, group))
       return fault;
   what = static_cast<ShardedState>(found - std::begin(words));
-  pieces = static_cast<int32_t>(group);
+  shards = static_cast<int32_t>(group);
   return {};
 }
 
-/// What a home states to move, if it states anything, is what `parameter_bytes`
-/// comes to.
-static std::optional<TextFault> checkBytes(const Problem &problem, int32_t home,
-                                           ActionKind kind,
+/// What a replica states to move, if it states anything, is what
+/// `parameter_bytes` comes to.
+static std::optional<TextFault> checkBytes(const Problem &problem,
+                                           int32_t replica, ActionKind kind,
                                            const Cost &stated) {
-  const Cost &real = problem.cost(home, kind);
+  const Cost &real = problem.cost(replica, kind);
   for (auto [key, found, allowed] :
        {std::tuple(".takes_bytes", stated.acquireBytes, real.acquireBytes),
         std::tuple(".frees_bytes", stated.releaseBytes, real.releaseBytes)})
     if (found != 0 && found != allowed)
-      return "stages[" + std::to_string(problem.homes[home].stage) +
+      return "stages[" + std::to_string(problem.replicas[replica].stage) +
              "].costs." + traitsOf(kind).code + key + " is " +
              std::to_string(found) +
              ", but by the stage's parameter_bytes it is " +
@@ -67,20 +67,20 @@ std::optional<TextFault> addShardCosts(Problem &problem) {
         problem.sharded.empty() ? ShardedState::None : problem.sharded[stage];
     if (what == ShardedState::None)
       continue;
-    const int32_t first = problem.homes.numberOf(stage);
+    const int32_t first = problem.replicas.numberOf(stage);
     const int64_t bytes =
         problem.weightBytes.empty() ? 0 : problem.weightBytes[stage];
     const int64_t gatherNs = problem.cost(first, ActionKind::Unshard).ns,
                   reduceNs = problem.cost(first, ActionKind::ReduceGrad).ns;
     std::vector<Cost> stated;
-    for (const Home &home : problem.homes.of(stage))
+    for (const Replica &replica : problem.replicas.of(stage))
       for (ActionKind kind : kinds)
-        stated.push_back(
-            problem.cost(problem.homes.numberOf(stage, home.replica), kind));
+        stated.push_back(problem.cost(
+            problem.replicas.numberOf(stage, replica.index), kind));
     problem.setShards(stage, what, bytes, bytes);
     auto next = stated.begin();
-    for (const Home &home : problem.homes.of(stage)) {
-      const int32_t number = problem.homes.numberOf(stage, home.replica);
+    for (const Replica &replica : problem.replicas.of(stage)) {
+      const int32_t number = problem.replicas.numberOf(stage, replica.index);
       for (ActionKind kind : kinds)
         if (auto fault = checkBytes(problem, number, kind, *next++))
           return fault;
@@ -95,17 +95,17 @@ std::optional<TextFault> addShardCosts(Problem &problem) {
 
 void writeShard(llvm::json::OStream &json, const Problem &problem,
                 int32_t stage) {
-  const Home &home = *problem.homes.of(stage).begin();
-  if (!home.isSharded())
+  const Replica &replica = *problem.replicas.of(stage).begin();
+  if (!replica.isSharded())
     return;
   json.attributeObject("shard", [&] {
     json.attribute("what", words[static_cast<int>(problem.sharded[stage])]);
-    json.attribute("group", home.pieces);
+    json.attribute("group", replica.shards);
   });
   if (problem.weightBytes.empty())
     json.attribute(
         "parameter_bytes",
-        problem.cost(problem.homes.numberOf(stage), ActionKind::Unshard)
+        problem.cost(problem.replicas.numberOf(stage), ActionKind::Unshard)
             .acquireBytes);
 }
 

@@ -14,11 +14,11 @@
 
 namespace rondo::json {
 
-/// What of a stage with so many homes lies in pieces, and in how many; without
+/// What of a stage with so many replicas lies sharded, and in how many; without
 /// `shard` in one.
 std::optional<TextFault> readShard(const Fields &stage,
-                                   const std::string &where, size_t homes,
-                                   ShardedState &what, int32_t &pieces);
+                                   const std::string &where, size_t replicas,
+                                   ShardedState &what, int32_t &shards);
 
 /// Costs of what sharded stages gather and reduce, of `parameter_bytes` each,
 /// from the links, unless the stage states their time. A fault where the bytes

@@ -23,73 +23,78 @@ constexpr ActionKind kinds[] = {
     ActionKind::Reshard,  ActionKind::ReduceGrad, ActionKind::AllReduce,
     ActionKind::Step,     ActionKind::Save,       ActionKind::Load};
 
-/// A home as the text has it.
-struct HomeText {
+/// A replica as the text has it.
+struct ReplicaText {
   Share share;
   bool hasSamples = false;
   /// Costs of its own.
   std::optional<Value> costs;
 };
 
-std::optional<TextFault> readHome(const Value &value, const std::string &where,
-                                  const Problem &problem, HomeText &home) {
+std::optional<TextFault> readReplica(const Value &value,
+                                     const std::string &where,
+                                     const Problem &problem,
+                                     ReplicaText &replica) {
   Fields fields;
   if (auto fault = fields.read(value, where, {"rank"}, {"samples", "costs"}))
     return fault;
   int64_t rank;
   if (auto fault = readRank(fields.get("rank"), where + ".rank", problem, rank))
     return fault;
-  home.share.rank = static_cast<int32_t>(rank);
+  replica.share.rank = static_cast<int32_t>(rank);
   if (const Value *costs = fields.find("costs"))
-    home.costs = *costs;
+    replica.costs = *costs;
   const Value *samples = fields.find("samples");
-  home.hasSamples = samples != nullptr;
+  replica.hasSamples = samples != nullptr;
   if (!samples)
     return {};
   int64_t number;
   if (auto fault =
           readInteger(*samples, where + ".samples", 1, problem.samples, number))
     return fault;
-  home.share.samples = static_cast<int32_t>(number);
+  replica.share.samples = static_cast<int32_t>(number);
   return {};
 }
 
-/// The homes of a stage. Their shares are equal if none is stated.
-std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
-                                   const Problem &problem, bool areDealt,
-                                   std::vector<HomeText> &result) {
-  if (!homes.isArray())
+/// The replicas of a stage. Their shares are equal if none is stated.
+std::optional<TextFault> readReplicas(const Value &replicas,
+                                      const std::string &where,
+                                      const Problem &problem,
+                                      bool areRoundRobin,
+                                      std::vector<ReplicaText> &result) {
+  if (!replicas.isArray())
     return where + " is not a list";
-  Elements walk(homes);
+  Elements walk(replicas);
   size_t stated = 0;
-  while (std::optional<Value> home = walk.next()) {
-    HomeText &read = result.emplace_back();
-    if (auto fault =
-            readHome(*home, element(where, result.size() - 1), problem, read))
+  while (std::optional<Value> replica = walk.next()) {
+    ReplicaText &read = result.emplace_back();
+    if (auto fault = readReplica(*replica, element(where, result.size() - 1),
+                                 problem, read))
       return fault;
     stated += read.hasSamples;
   }
   if (result.empty())
     return where + " is empty";
-  if (areDealt) {
+  if (areRoundRobin) {
     if (stated != 0)
-      return where + " states samples, but the stage deals whole micro-batches";
-    for (HomeText &home : result)
-      home.share.samples = problem.samples;
+      return where +
+             " states samples, but the stage assigns whole micro-batches";
+    for (ReplicaText &replica : result)
+      replica.share.samples = problem.samples;
     return {};
   }
   if (stated == result.size())
     return {};
   if (stated != 0)
     return where + " states samples of " + std::to_string(stated) + " of " +
-           std::to_string(result.size()) + " homes; state all or none";
+           std::to_string(result.size()) + " replicas; state all or none";
   const auto number = static_cast<int32_t>(result.size());
   if (problem.samples % number != 0)
     return where + " are " + std::to_string(number) +
-           " homes with equal shares, but a micro-batch has " +
+           " replicas with equal shares, but a micro-batch has " +
            countOf(problem.samples, "sample") + "; state the samples of each";
-  for (HomeText &home : result)
-    home.share.samples = problem.samples / number;
+  for (ReplicaText &replica : result)
+    replica.share.samples = problem.samples / number;
   return {};
 }
 
@@ -114,8 +119,8 @@ std::optional<TextFault> readCost(const Value &value, const std::string &where,
        {std::pair("ns", &cost.ns), std::pair("takes_bytes", &cost.acquireBytes),
         std::pair("frees_bytes", &cost.releaseBytes)})
     if (const Value *number = fields.find(key))
-      if (auto fault = readInteger(*number, where + "." + key, 0,
-                                   mostFigure - 1, *figure))
+      if (auto fault = readInteger(*number, where + "." + key, 0, maxFigure - 1,
+                                   *figure))
         return fault;
   return {};
 }
@@ -179,7 +184,7 @@ std::optional<TextFault> readCosts(const Value &value, const std::string &where,
   }
   recomputes = bool(fields.find("R"));
   if (!fields.find("B"))
-    // Two figures below mostFigure do not overflow.
+    // Two figures below maxFigure do not overflow.
     costs[costColumn(ActionKind::Backward)] = {
         costs[costColumn(ActionKind::InputGrad)].ns +
             costs[costColumn(ActionKind::WeightGrad)].ns,
@@ -218,7 +223,7 @@ readVersions(const Fields &stage, const std::string &where, Problem &problem) {
   if (const Value *bytes = stage.find("parameter_bytes")) {
     problem.weightBytes.resize(number + 1);
     if (auto fault = readInteger(*bytes, where + ".parameter_bytes", 0,
-                                 mostFigure, problem.weightBytes[number]))
+                                 maxFigure, problem.weightBytes[number]))
       return fault;
   } else if (!problem.weightBytes.empty()) {
     problem.weightBytes.push_back(0);
@@ -262,8 +267,8 @@ readVersions(const Fields &stage, const std::string &where, Problem &problem) {
   const Value *delay = fields.find("most_delay");
   if (!delay || delay->isNull())
     return {};
-  return readInteger(*delay, inside + ".most_delay", 0, mostFigure,
-                     policy.mostDelay);
+  return readInteger(*delay, inside + ".most_delay", 0, maxFigure,
+                     policy.maxDelay);
 }
 
 } // namespace
@@ -277,28 +282,30 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     const std::string where = element("stages", problem.numStages());
     Fields fields;
     if (auto fault = fields.read(
-            *stage, where, {"homes", "costs"},
+            *stage, where, {"replicas", "costs"},
             {"split", "shard", "parameter_bytes", "buckets", "versions"}))
       return fault;
-    bool areDealt = false;
+    bool areRoundRobin = false;
     if (const Value *split = fields.find("split")) {
-      const std::optional<std::string> word = split->string();
-      if (word != "samples" && word != "deal")
+      std::optional<std::string> word = split->string();
+      if (word == "deal") // The word of earlier files.
+        word = "round_robin";
+      if (word != "samples" && word != "round_robin")
         return where + ".split is " + split->excerpt() +
-               ", not \"samples\" or \"deal\"";
-      areDealt = word == "deal";
+               ", not \"samples\" or \"round_robin\"";
+      areRoundRobin = word == "round_robin";
     }
     if (auto fault = readVersions(fields, where, problem))
       return fault;
     if (auto fault = takesOnly(1, fields, "buckets", where + "."))
       return fault;
-    std::vector<HomeText> homes;
-    if (auto fault = readHomes(fields.get("homes"), where + ".homes", problem,
-                               areDealt, homes))
+    std::vector<ReplicaText> replicas;
+    if (auto fault = readReplicas(fields.get("replicas"), where + ".replicas",
+                                  problem, areRoundRobin, replicas))
       return fault;
     ShardedState sharded;
-    int32_t pieces;
-    if (auto fault = readShard(fields, where, homes.size(), sharded, pieces))
+    int32_t shards;
+    if (auto fault = readShard(fields, where, replicas.size(), sharded, shards))
       return fault;
     CostRow costs{};
     bool recomputes = false;
@@ -307,17 +314,17 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
                                costs.data(), recomputes))
       return fault;
     std::vector<Share> shares;
-    for (const HomeText &home : homes)
-      shares.push_back(home.share);
-    const int32_t number = problem.numStages(), first = problem.numHomes();
-    // One home takes all either way.
-    if (areDealt && shares.size() > 1) {
+    for (const ReplicaText &replica : replicas)
+      shares.push_back(replica.share);
+    const int32_t number = problem.numStages(), first = problem.numReplicas();
+    // One replica takes all either way.
+    if (areRoundRobin && shares.size() > 1) {
       std::vector<int32_t> ranks;
       for (const Share &share : shares)
         ranks.push_back(share.rank);
-      problem.homes.addDealtStage(ranks, problem.samples);
+      problem.replicas.addRoundRobinStage(ranks, problem.samples);
     } else {
-      problem.homes.addStage(shares, pieces);
+      problem.replicas.addStage(shares, shards);
     }
     if (isSharded)
       problem.sharded.resize(number, ShardedState::None);
@@ -326,16 +333,16 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     problem.setCosts(number, costs);
     if (recomputes) {
       problem.recomputation.resize(first);
-      problem.recomputation.resize(problem.numHomes(),
+      problem.recomputation.resize(problem.numReplicas(),
                                    Recomputation::FromCheckpoint);
     }
-    for (size_t h = 0; h < homes.size(); ++h) {
-      if (!homes[h].costs)
+    for (size_t h = 0; h < replicas.size(); ++h) {
+      if (!replicas[h].costs)
         continue;
-      const std::string own = element(where + ".homes", h) + ".costs";
+      const std::string own = element(where + ".replicas", h) + ".costs";
       bool hasOwn = false;
       if (auto fault =
-              readCosts(*homes[h].costs, own, isSharded,
+              readCosts(*replicas[h].costs, own, isSharded,
                         &problem.costs[(first + h) * numCostColumns], hasOwn))
         return fault;
       if (hasOwn != recomputes)
@@ -344,7 +351,7 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     }
   }
   if (!problem.recomputation.empty())
-    problem.recomputation.resize(problem.numHomes());
+    problem.recomputation.resize(problem.numReplicas());
   if (problem.numStages() == 0)
     return "stages is empty";
   return {};

@@ -54,7 +54,7 @@ std::optional<TextFault> Reader::readSchedule(Value whole,
       return fault;
   for (auto [key, end, number] :
        {std::tuple("ranks", maxRanks + 1, &ranks),
-        std::tuple("stages", maxHomes + 1, &stages),
+        std::tuple("stages", maxReplicas + 1, &stages),
         std::tuple("iterations", std::numeric_limits<int64_t>::max(),
                    &together)})
     if (auto fault = readNumber(*only, *only, key, end, *number))
@@ -76,7 +76,7 @@ std::optional<TextFault> Reader::readEvent(Value event) {
   const std::optional<Value> args = findMember(event, "args");
   if (!args || !args->isObject())
     return at(event, "the event has no \"args\"");
-  int64_t rank = 0, startNs = 0, lengthNs = 0, stage = 0, replica = 0,
+  int64_t rank = 0, startNs = 0, lengthNs = 0, stage = 0, replicaIndex = 0,
           microbatch = 0, on = -1;
   std::string code;
   if (auto fault = readTime(event, "ts", startNs))
@@ -88,7 +88,7 @@ std::optional<TextFault> Reader::readEvent(Value event) {
   for (auto [object, key, end, number] :
        {std::tuple(event, "pid", ranks, &rank),
         std::tuple(*args, "stage", stages, &stage),
-        std::tuple(*args, "replica", maxHomes, &replica)})
+        std::tuple(*args, "replica", maxReplicas, &replicaIndex)})
     if (auto fault = readNumber(event, object, key, end, *number))
       return fault;
   const ActionTraits *traits =
@@ -128,7 +128,7 @@ std::optional<TextFault> Reader::readEvent(Value event) {
   else
     iteration.tasks.push_back({static_cast<int32_t>(rank),
                                static_cast<int32_t>(stage),
-                               static_cast<int32_t>(replica), traits->kind,
+                               static_cast<int32_t>(replicaIndex), traits->kind,
                                microbatch, startNs, endNs});
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ namespace rondo::json {
 namespace {
 
 /// Three days: no range is longer, and none begins later behind the first.
-constexpr double mostUs = 0x1p38;
+constexpr double maxUs = 0x1p38;
 /// Of a rank that has no task yet.
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
@@ -85,8 +85,8 @@ std::optional<TextFault> readRank(StringRef text, std::optional<double> &zeroUs,
                                 length = numberOf(*event, "dur");
     if (us && !zeroUs)
       zeroUs = us;
-    if (!us || !length || !(std::abs(*us - *zeroUs) <= mostUs) ||
-        !(*length >= 0 && *length <= mostUs))
+    if (!us || !length || !(std::abs(*us - *zeroUs) <= maxUs) ||
+        !(*length >= 0 && *length <= maxUs))
       return TextFault(event->placeIn(text) + ": the range " + quoted(name) +
                        " needs \"ts\" and \"dur\", microseconds, at most three "
                        "days from the first range");
@@ -114,7 +114,7 @@ std::optional<TextFault> readRank(StringRef text, std::optional<double> &zeroUs,
   return std::nullopt;
 }
 
-/// Deals the tasks of a rank to iterations.
+/// Assigns the tasks of a rank to iterations.
 void addRank(int32_t rank, int32_t ranks, std::vector<MeasuredTask> tasks,
              std::vector<MeasuredIteration> &iterations) {
   std::map<std::tuple<int32_t, ActionKind, int64_t>, size_t> seen;

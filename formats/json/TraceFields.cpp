@@ -10,13 +10,13 @@ using llvm::StringRef;
 namespace rondo::json {
 
 /// Three days, so that sums of times do not overflow.
-static constexpr double mostUs = 0x1p38;
+static constexpr double maxUs = 0x1p38;
 
 std::optional<TextFault> TraceFields::readTime(Value event, StringRef key,
                                                int64_t &ns) const {
   const std::optional<Value> value = findMember(event, key);
   const std::optional<double> us = value ? value->number() : std::nullopt;
-  if (!us || !(*us >= 0 && *us <= mostUs))
+  if (!us || !(*us >= 0 && *us <= maxUs))
     return at(value ? *value : event,
               value ? key + " is " + value->excerpt() +
                           ", not microseconds of 0 or more"

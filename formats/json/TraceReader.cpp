@@ -21,9 +21,9 @@ namespace rondo::json {
 
 namespace {
 
-constexpr int64_t mostStages = int64_t(1) << 15;
+constexpr int64_t maxStages = int64_t(1) << 15;
 /// 2^62 ns, in microseconds, is more than readCosts() takes.
-constexpr double mostUs = 0x1p51;
+constexpr double maxUs = 0x1p51;
 
 /// The words of PyTorch's actions that are no computation of one stage.
 constexpr StringRef otherActions[] = {"UNSHARD", "RESHARD", "REDUCE_GRAD",
@@ -48,7 +48,7 @@ std::optional<TextFault> StageTraces::addRange(Value event, Action action,
                                                StringRef text, int64_t trace) {
   const std::optional<Value> duration = findMember(event, "dur");
   const std::optional<double> us = duration ? duration->number() : std::nullopt;
-  if (!us || !(*us >= 0 && *us <= mostUs))
+  if (!us || !(*us >= 0 && *us <= maxUs))
     return TextFault((duration ? *duration : event).placeIn(text) + ": " +
                      (duration ? "dur is " + duration->excerpt() +
                                      ", not microseconds of 0 or more"
@@ -87,7 +87,7 @@ std::optional<TextFault> StageTraces::addEvent(Value event, StringRef text,
   }
   int64_t stage = 0, microbatch = 0;
   const bool isKnown =
-      !rest.consumeInteger(10, stage) && stage >= 0 && stage < mostStages;
+      !rest.consumeInteger(10, stage) && stage >= 0 && stage < maxStages;
   if (isKnown && llvm::any_of(otherActions, [&](StringRef word) {
         StringRef number = rest;
         return number.consume_front(word) &&

@@ -21,7 +21,7 @@ std::optional<TextFault> takesOnly(int64_t taken, const Fields &fields,
     return {};
   const std::string where = prefix + key.str();
   int64_t number;
-  if (auto fault = readInteger(*value, where, 1, mostFigure, number))
+  if (auto fault = readInteger(*value, where, 1, maxFigure, number))
     return fault;
   return notTaken(where + " " + value->excerpt());
 }

@@ -34,7 +34,7 @@ std::optional<TextFault> takesWord(llvm::StringRef taken, llvm::StringRef other,
                                    const Fields &fields, llvm::StringRef key,
                                    const std::string &where);
 
-/// Reads `stages` of version 2: homes and costs. The ranks have been read.
+/// Reads `stages` of version 2: replicas and costs. The ranks have been read.
 std::optional<TextFault> readStagesVersion2(const Value &stages,
                                             Problem &problem);
 

@@ -48,15 +48,15 @@ std::optional<TextFault> judgeList(const ScheduleText &text,
 std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
                                             const Problem &problem,
                                             const VersionAnalysis &versions) {
-  if (auto fault = judgeList(text, "weight_copies", problem.numHomes(), "homes",
-                             [&](const Value &value, const std::string &where,
-                                 int64_t home) -> std::optional<TextFault> {
-                               const int64_t copies =
-                                   versions.homes[home].copies;
-                               return value.integer() == copies
-                                          ? std::optional<TextFault>()
-                                          : claimFault(where, copies, value);
-                             }))
+  if (auto fault =
+          judgeList(text, "weight_copies", problem.numReplicas(), "replicas",
+                    [&](const Value &value, const std::string &where,
+                        int64_t replica) -> std::optional<TextFault> {
+                      const int64_t copies = versions.replicas[replica].copies;
+                      return value.integer() == copies
+                                 ? std::optional<TextFault>()
+                                 : claimFault(where, copies, value);
+                    }))
     return fault;
   const std::vector<StageVersions> delays = stageVersions(problem, versions);
   return judgeList(
@@ -105,8 +105,8 @@ std::optional<TextFault> judgeNormDelay(const ScheduleText &text,
 void writeVersionClaims(llvm::json::OStream &json, const Problem &problem,
                         const VersionAnalysis &versions) {
   json.attributeArray("weight_copies", [&] {
-    for (const HomeVersions &home : versions.homes)
-      json.value(home.copies);
+    for (const ReplicaVersions &replica : versions.replicas)
+      json.value(replica.copies);
   });
   json.attributeArray("delay", [&] {
     for (const StageVersions &delay : stageVersions(problem, versions))

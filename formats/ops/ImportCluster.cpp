@@ -43,14 +43,14 @@ rondo::formats::importCluster(const json::Cluster &cluster,
   for (const auto &[pair, link] : cluster.links)
     pipe::LinkOp::create(builder, loc, nameOf(pair.first), nameOf(pair.second),
                          figures(link));
-  for (const json::ClusterCard &card : cluster.cards) {
+  for (const json::ClusterNic &nic : cluster.nics) {
     SmallVector<Attribute> devices;
-    for (int32_t rank : card.devices)
+    for (int32_t rank : nic.devices)
       devices.push_back(nameOf(rank));
-    pipe::CardOp::create(
-        builder, loc, builder.getStringAttr(card.name),
+    pipe::NicOp::create(
+        builder, loc, builder.getStringAttr(nic.name),
         builder.getArrayAttr(devices),
-        pipe::CardAttr::get(context, card.bytesPerUs, card.server));
+        pipe::NicAttr::get(context, nic.bytesPerUs, nic.server));
   }
   if (failed(mlir::verify(*module)))
     return nullptr;

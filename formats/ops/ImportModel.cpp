@@ -113,7 +113,7 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
   pipe::StageOp::create(
       builder, loc, name("s0"), builder.getArrayAttr(layers),
       builder.getDenseI64ArrayAttr({0}), /*shares=*/DenseI64ArrayAttr(),
-      /*deals=*/false, pipe::ShardedAttr(), /*recompute=*/ArrayAttr(),
+      /*round_robin=*/false, pipe::ShardedAttr(), /*recompute=*/ArrayAttr(),
       /*across=*/false, /*inputs=*/ArrayAttr(), pipe::StageCostsAttr(),
       /*buffers=*/ArrayAttr());
   return plan;

@@ -39,7 +39,7 @@ public:
     writeModel();
     writePlan();
     if (!hasWeights())
-      return problem.homes.areSharded()
+      return problem.replicas.areSharded()
                  ? "stages are sharded, but none has parameter_bytes above 0"
                  : "";
     if (failed(pipe::checkLayerSizes(plan.lookupModel())))
@@ -82,7 +82,7 @@ int64_t Importer::weightBytesOf(int32_t stage) const {
   if (!problem.weightBytes.empty())
     return problem.weightBytes[stage];
   // Zero unless the stage is sharded.
-  return problem.cost(problem.homes.numberOf(stage), ActionKind::Unshard)
+  return problem.cost(problem.replicas.numberOf(stage), ActionKind::Unshard)
       .acquireBytes;
 }
 
@@ -117,18 +117,17 @@ void Importer::writeCluster() {
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));
-  for (int32_t card = 0; card < problem.cards.count(); ++card) {
+  for (int32_t nic = 0; nic < problem.nics.count(); ++nic) {
     SmallVector<Attribute> devices;
     for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-      if (problem.cards.ofRank[rank] == card)
+      if (problem.nics.ofRank[rank] == nic)
         devices.push_back(reference("d" + Twine(rank)));
-    // A card without ranks carries nothing.
+    // A NIC without ranks carries nothing.
     if (!devices.empty())
-      pipe::CardOp::create(builder, loc, name("card" + Twine(card)),
-                           builder.getArrayAttr(devices),
-                           pipe::CardAttr::get(context,
-                                               problem.cards.bytesPerUs[card],
-                                               problem.cards.serverOf(card)));
+      pipe::NicOp::create(
+          builder, loc, name("nic" + Twine(nic)), builder.getArrayAttr(devices),
+          pipe::NicAttr::get(context, problem.nics.bytesPerUs[nic],
+                             problem.nics.serverOf(nic)));
   }
 }
 
@@ -155,7 +154,8 @@ void Importer::writeModel() {
 /// its activations.
 pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
   const WholeCosts costs = wholeCosts(problem, stage);
-  if (costs.stepNs == 0 && !problem.recomputes(problem.homes.numberOf(stage)))
+  if (costs.stepNs == 0 &&
+      !problem.recomputes(problem.replicas.numberOf(stage)))
     return {};
   return pipe::StageCostsAttr::get(
       context, costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
@@ -166,14 +166,14 @@ pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
 
 /// Null if each of the stage's ranks keeps its whole state.
 pipe::ShardedAttr Importer::shardedAttr(int32_t stage) const {
-  const HomeRange homes = problem.homes.of(stage);
-  const int32_t pieces = homes.begin()->pieces;
-  if (pieces == 1)
+  const ReplicaRange replicas = problem.replicas.of(stage);
+  const int32_t shards = replicas.begin()->shards;
+  if (shards == 1)
     return {};
-  // All homes together are the default.
+  // All replicas together are the default.
   return pipe::ShardedAttr::get(
       context, static_cast<pipe::ShardedState>(problem.sharded[stage]),
-      pieces == homes.size() ? 0 : pieces);
+      shards == replicas.size() ? 0 : shards);
 }
 
 void Importer::writePlan() {
@@ -192,9 +192,9 @@ void Importer::writePlan() {
     const bool isNext =
         s == 0 ? inputs[s].empty() : inputs[s] == std::vector<int32_t>{s - 1};
     llvm::SmallVector<int64_t> ranks, shares;
-    for (const Home &home : problem.homes.of(s)) {
-      ranks.push_back(home.rank);
-      shares.push_back(home.samples);
+    for (const Replica &replica : problem.replicas.of(s)) {
+      ranks.push_back(replica.rank);
+      shares.push_back(replica.samples);
     }
     pipe::StageOp::create(
         builder, loc, name("s" + Twine(s)),
@@ -202,10 +202,11 @@ void Importer::writePlan() {
         builder.getDenseI64ArrayAttr(ranks),
         llvm::all_equal(shares) ? mlir::DenseI64ArrayAttr()
                                 : builder.getDenseI64ArrayAttr(shares),
-        problem.homes.of(s).begin()->isDealt(), shardedAttr(s),
-        problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
-                                                      : mlir::ArrayAttr(),
-        problem.recomputesAcross(problem.homes.numberOf(s)),
+        problem.replicas.of(s).begin()->isRoundRobin(), shardedAttr(s),
+        problem.recomputes(problem.replicas.numberOf(s))
+            ? builder.getArrayAttr({})
+            : mlir::ArrayAttr(),
+        problem.recomputesAcross(problem.replicas.numberOf(s)),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }
@@ -219,7 +220,7 @@ std::string Importer::addState() {
   for (pipe::StageOp stage : stages) {
     if (!stage.getCostsAttr())
       stage.setCostsAttr(figures.costs(stage));
-    stage.setBuffersByHome(figures.buffers(stage));
+    stage.setBuffersByReplica(figures.buffers(stage));
   }
   for (auto [device, cap, state] : llvm::zip_equal(
            cluster.getDevices(), problem.memoryCaps, pipe::stateBytes(plan)))
@@ -238,22 +239,22 @@ std::string Importer::addState() {
   return failed(planned) ? "its plan is not legal" : whyOtherShards(*planned);
 }
 
-/// In a plan, pieces are equal and take as long as the links say.
+/// In a plan, shards are equal and take as long as the links say.
 std::string Importer::whyOtherShards(const Problem &planned) const {
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    if (!problem.homes[home].isSharded())
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (!problem.replicas[replica].isSharded())
       continue;
-    const std::string stage = std::to_string(problem.homes[home].stage);
+    const std::string stage = std::to_string(problem.replicas[replica].stage);
     for (ActionKind kind : {ActionKind::Unshard, ActionKind::ReduceGrad}) {
-      const Cost &own = problem.cost(home, kind),
-                 &made = planned.cost(home, kind);
+      const Cost &own = problem.cost(replica, kind),
+                 &made = planned.cost(replica, kind);
       const int64_t bytes = own.acquireBytes + own.releaseBytes,
                     madeBytes = made.acquireBytes + made.releaseBytes;
       if (bytes != madeBytes)
         return "stage " + stage + " has parameter_bytes of " +
                std::to_string(bytes) + ", in " +
-               countOf(problem.homes[home].pieces, "piece") +
-               "; in a plan, pieces are equal and of whole " +
+               countOf(problem.replicas[replica].shards, "shard") +
+               "; in a plan, shards are equal and of whole " +
                std::to_string(shardAlignment * int64_t(sizeof(float))) +
                " bytes, " + std::to_string(madeBytes) + " together";
       if (own.ns != made.ns)

@@ -12,13 +12,13 @@
 using namespace mlir;
 using namespace rondo;
 
-/// Of all samples, as the stage's first home has its share of them.
+/// Of all samples, as the stage's first replica has its share of them.
 static int64_t timeOf(const Problem &problem, int32_t stage, ActionKind kind) {
-  const int32_t home = problem.homes.numberOf(stage);
-  return static_cast<int64_t>(
-      std::min<__int128>(static_cast<__int128>(problem.cost(home, kind).ns) *
-                             problem.samples / problem.homes[home].samples,
-                         pipe::maxLayerNs));
+  const int32_t replica = problem.replicas.numberOf(stage);
+  return static_cast<int64_t>(std::min<__int128>(
+      static_cast<__int128>(problem.cost(replica, kind).ns) * problem.samples /
+          problem.replicas[replica].samples,
+      pipe::maxLayerNs));
 }
 
 int32_t rondo::formats::stagesOfCheaperBackward(const Problem &problem) {

@@ -15,7 +15,7 @@ using namespace rondo::timeline;
 
 namespace {
 
-constexpr int32_t mostShades = 7;
+constexpr int32_t maxShades = 7;
 
 /// Text of a script element, which `</script>` would end.
 std::string inScript(llvm::StringRef json) {
@@ -59,7 +59,7 @@ private:
       json.attribute("code", traitsOf(kind).code);
       json.attribute("words", words);
       json.attributeArray("colors", [&] {
-        for (int32_t chunk = 0; chunk < mostShades; ++chunk)
+        for (int32_t chunk = 0; chunk < maxShades; ++chunk)
           json.value(colorOf(kind, chunk));
       });
     });
@@ -86,7 +86,7 @@ private:
     json.attributeEnd();
   }
 
-  /// By task: home, kind, index, start as a gap to the end of the task in
+  /// By task: replica, kind, index, start as a gap to the end of the task in
   /// front, length, and what it waited for: 0 nothing, above a task by its
   /// distance, below a message by its number from -1.
   void writeTasks(const Timeline &timeline) {
@@ -122,22 +122,22 @@ private:
       for (int64_t cap : problem.memoryCaps)
         cap == noMemoryCap ? json.value(nullptr) : json.value(cap);
     });
-    // By home: its stage and chunk.
-    json.attributeArray("homes", [&] {
-      for (int32_t home = 0; home < problem.numHomes(); ++home)
+    // By replica: its stage and chunk.
+    json.attributeArray("replicas", [&] {
+      for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
         json.array([&] {
-          json.value(problem.homes[home].stage);
-          json.value(chunks[home]);
+          json.value(problem.replicas[replica].stage);
+          json.value(chunks[replica]);
         });
     });
-    // By home and kind: bytes that it takes and frees.
+    // By replica and kind: bytes that it takes and frees.
     json.attributeArray("bytes", [&] {
-      for (int32_t home = 0; home < problem.numHomes(); ++home)
+      for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
         json.array([&] {
           for (ActionKind kind : kinds)
             json.array([&] {
-              json.value(problem.cost(home, kind).acquireBytes);
-              json.value(problem.cost(home, kind).releaseBytes);
+              json.value(problem.cost(replica, kind).acquireBytes);
+              json.value(problem.cost(replica, kind).releaseBytes);
             });
         });
     });

@@ -17,7 +17,7 @@ using namespace rondo::timeline;
 
 namespace {
 
-/// A home, a kind and a micro-batch.
+/// A replica, a kind and a micro-batch.
 using TaskKey = std::tuple<int32_t, ActionKind, int64_t>;
 
 TaskKey keyOf(Action action) {
@@ -38,7 +38,7 @@ private:
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    (std::string() + ... + parts));
   }
-  int32_t homeOf(const MeasuredTask &task) const;
+  int32_t replicaOf(const MeasuredTask &task) const;
   llvm::Error checkShape();
   llvm::Error addTask(const MeasuredTask &task);
   llvm::Error checkOrder(int32_t rank) const;
@@ -59,12 +59,13 @@ private:
   std::vector<std::vector<int64_t>> inputs;
 };
 
-int32_t Layout::homeOf(const MeasuredTask &task) const {
+int32_t Layout::replicaOf(const MeasuredTask &task) const {
   if (task.stage >= problem.numStages())
     return -1;
-  const int32_t home = problem.homes.numberOf(task.stage) + task.replica;
-  return home < problem.numHomes() && problem.homes[home].stage == task.stage
-             ? home
+  const int32_t replica = problem.replicas.numberOf(task.stage) + task.replica;
+  return replica < problem.numReplicas() &&
+                 problem.replicas[replica].stage == task.stage
+             ? replica
              : -1;
 }
 
@@ -85,24 +86,24 @@ llvm::Error Layout::checkShape() {
 }
 
 llvm::Error Layout::addTask(const MeasuredTask &measured) {
-  const int32_t home = homeOf(measured);
+  const int32_t replica = replicaOf(measured);
   ActionKind kind = measured.kind;
   auto name = [&] {
-    return actionName(Action(kind, home, measured.microbatch), problem);
+    return actionName(Action(kind, replica, measured.microbatch), problem);
   };
-  if (home < 0)
+  if (replica < 0)
     return misfit("the trace has a task of stage ",
                   std::to_string(measured.stage), ", replica ",
                   std::to_string(measured.replica),
                   ", which the plan does not have");
-  if (problem.rankOf(home) != measured.rank)
+  if (problem.rankOf(replica) != measured.rank)
     return misfit("rank ", std::to_string(measured.rank), " of the trace ran ",
                   name(), ", which the plan has on rank ",
-                  std::to_string(problem.rankOf(home)),
+                  std::to_string(problem.rankOf(replica)),
                   iteration.hasWaits
                       ? ""
                       : "; give the traces of PyTorch in the order of ranks");
-  const TaskKey fused{home, ActionKind::Backward, measured.microbatch};
+  const TaskKey fused{replica, ActionKind::Backward, measured.microbatch};
   const bool isHalf =
       kind == ActionKind::InputGrad || kind == ActionKind::WeightGrad;
   if (isHalf && planned.count(fused)) {
@@ -117,7 +118,7 @@ llvm::Error Layout::addTask(const MeasuredTask &measured) {
       return llvm::Error::success();
     }
   }
-  const Action action(kind, home, measured.microbatch);
+  const Action action(kind, replica, measured.microbatch);
   // A schedule without steps has them behind all else.
   if (kind != ActionKind::Step && !planned.count(keyOf(action)))
     return misfit("the trace has ", name(), ", which the schedule does not");
@@ -157,7 +158,8 @@ llvm::Error Layout::checkOrder(int32_t rank) const {
                 ", where the schedule has ", nameAt(want, wanted.end()));
 }
 
-/// A message is the edge's whose producer and consumer are homes of its ranks.
+/// A message is the edge's whose producer and consumer are replicas of its
+/// ranks.
 void Layout::addMessages() {
   inputs.resize(timeline.tasks.size());
   std::map<std::tuple<int32_t, int32_t, int32_t, MessageKind, int64_t>,
@@ -178,7 +180,7 @@ void Layout::addMessages() {
       const Edge &edge = problem.edges[e];
       const auto found = measured.find(
           {problem.rankOf(edge.from), problem.rankOf(edge.to),
-           problem.homes[edge.from].stage, edge.message(), action.index});
+           problem.replicas[edge.from].stage, edge.message(), action.index});
       const auto consumer = consumers.find({e, action.index});
       if (found == measured.end() || consumer == consumers.end())
         continue;

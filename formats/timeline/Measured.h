@@ -20,7 +20,7 @@ llvm::Expected<Timeline> layOutMeasured(const Panel &predicted,
 
 /// An iteration as the prediction of others of the same schedule: its tasks and
 /// their times, in a problem that has nothing but ranks, stages and their
-/// homes. Fails where a stage or home is missing, or on two ranks.
+/// replicas. Fails where a stage or replica is missing, or on two ranks.
 llvm::Expected<Panel> panelOf(std::string title, std::string problem,
                               int32_t numStages,
                               const MeasuredIteration &iteration);

@@ -13,22 +13,22 @@ static llvm::Error misfit(const std::string &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-/// Stages with a home for each replica that has tasks.
-static llvm::Error addHomes(Problem &problem, int32_t numStages,
-                            const MeasuredIteration &iteration) {
+/// Stages with a replica for each replica that has tasks.
+static llvm::Error addReplicas(Problem &problem, int32_t numStages,
+                               const MeasuredIteration &iteration) {
   std::vector<std::map<int32_t, int32_t>> rankOf(numStages);
   for (const MeasuredTask &task : iteration.tasks) {
-    const auto [home, isNew] =
+    const auto [replica, isNew] =
         rankOf[task.stage].insert({task.replica, task.rank});
-    if (!isNew && home->second != task.rank)
+    if (!isNew && replica->second != task.rank)
       return misfit("stage " + std::to_string(task.stage) + " is on rank " +
-                    std::to_string(home->second) + " and on rank " +
+                    std::to_string(replica->second) + " and on rank " +
                     std::to_string(task.rank));
   }
   for (int32_t stage = 0; stage < numStages; ++stage) {
     std::vector<Share> shares;
-    for (const auto &[replica, rank] : rankOf[stage]) {
-      if (replica != int32_t(shares.size()))
+    for (const auto &[replicaIndex, rank] : rankOf[stage]) {
+      if (replicaIndex != int32_t(shares.size()))
         return misfit("the trace has no task of replica " +
                       std::to_string(shares.size()) + " of stage " +
                       std::to_string(stage));
@@ -36,9 +36,9 @@ static llvm::Error addHomes(Problem &problem, int32_t numStages,
     }
     if (shares.empty())
       return misfit("the trace has no task of stage " + std::to_string(stage));
-    problem.homes.addStage(shares);
-    if (problem.numHomes() > maxHomes)
-      return misfit("the trace has more than " + std::to_string(maxHomes) +
+    problem.replicas.addStage(shares);
+    if (problem.numReplicas() > maxReplicas)
+      return misfit("the trace has more than " + std::to_string(maxReplicas) +
                     " replicas of stages");
   }
   return llvm::Error::success();
@@ -52,9 +52,9 @@ llvm::Expected<Panel> timeline::panelOf(std::string title, std::string name,
   Problem &problem = panel.problem;
   problem.name = std::move(name);
   problem.memoryCaps.assign(iteration.ranks.size(), noMemoryCap);
-  if (llvm::Error error = addHomes(problem, numStages, iteration))
+  if (llvm::Error error = addReplicas(problem, numStages, iteration))
     return std::move(error);
-  problem.costs.resize(size_t(problem.numHomes()) * numCostColumns);
+  problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   Timeline &timeline = panel.timeline;
   timeline.makespanNs = iteration.durationNs;
   timeline.rankBegin.assign(iteration.ranks.size() + 1, 0);
@@ -62,9 +62,10 @@ llvm::Expected<Panel> timeline::panelOf(std::string title, std::string name,
     problem.microbatches =
         std::max(problem.microbatches, int32_t(measured.microbatch) + 1);
     TimelineTask task;
-    task.action = Action(
-        measured.kind, problem.homes.numberOf(measured.stage, measured.replica),
-        measured.microbatch);
+    task.action =
+        Action(measured.kind,
+               problem.replicas.numberOf(measured.stage, measured.replica),
+               measured.microbatch);
     task.rank = measured.rank;
     task.startNs = measured.startNs;
     task.endNs = measured.endNs;

@@ -20,15 +20,15 @@ int64_t timeline::endOf(llvm::ArrayRef<Panel> panels) {
 
 std::vector<int32_t> timeline::stagesOfRanks(const Problem &problem) {
   std::vector<int32_t> count(problem.numRanks(), 0);
-  for (const Home &home : problem.homes)
-    ++count[home.rank];
+  for (const Replica &replica : problem.replicas)
+    ++count[replica.rank];
   return count;
 }
 
 std::vector<int32_t> timeline::chunksOf(const Problem &problem) {
   std::vector<int32_t> next(problem.numRanks(), 0), chunks;
-  for (const Home &home : problem.homes)
-    chunks.push_back(next[home.rank]++);
+  for (const Replica &replica : problem.replicas)
+    chunks.push_back(next[replica.rank]++);
   return chunks;
 }
 

@@ -41,7 +41,7 @@ void writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<Panel> panels);
 /// The longest makespan of all panels.
 int64_t endOf(llvm::ArrayRef<Panel> panels);
 
-/// Of each home: which chunk of its rank it is, from 0.
+/// Of each replica: which chunk of its rank it is, from 0.
 std::vector<int32_t> chunksOf(const Problem &problem);
 
 /// `F3`, or `2F3` if the rank has several stages.

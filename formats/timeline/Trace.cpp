@@ -80,9 +80,9 @@ private:
   /// What the task is of and, where its rank was idle for a message, who sent
   /// that.
   void writeTask(const Panel &panel, const TimelineTask &task) {
-    const Home &home = panel.problem.homes[task.action.subject];
-    json.attribute("stage", home.stage);
-    json.attribute("replica", home.replica);
+    const Replica &replica = panel.problem.replicas[task.action.subject];
+    json.attribute("stage", replica.stage);
+    json.attribute("replica", replica.index);
     json.attribute("kind", task.action.traits().code);
     if (task.action.isTask())
       json.attribute("microbatch", int64_t(task.action.index));
@@ -136,7 +136,7 @@ private:
                                                     : "SEND_B") +
           std::to_string(uint64_t(from.action.index));
       const std::string label =
-          std::to_string(problem.homes[edge.from].stage) + what;
+          std::to_string(problem.replicas[edge.from].stage) + what;
       range(label, "communication", ranks + from.rank, 1, message.leaveNs,
             message.arriveNs, [&] {
               json.attribute("to", to.rank);

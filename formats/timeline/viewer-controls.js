@@ -40,7 +40,7 @@ function taskAt(x, y) {
 function describe({ panel, rank, i }) {
   const { tasks, messages } = panel;
   const lines = [
-    `${nameOf(panel, i)}: ${kinds[tasks.kind[i]].words} of stage ${panel.homes[tasks.home[i]][0]}, micro-batch ${tasks.index[i]}, on rank ${rank}`,
+    `${nameOf(panel, i)}: ${kinds[tasks.kind[i]].words} of stage ${panel.replicas[tasks.replica[i]][0]}, micro-batch ${tasks.index[i]}, on rank ${rank}`,
     `${timeText(tasks.start[i])} to ${timeText(tasks.end[i])}, ${timeText(tasks.end[i] - tasks.start[i])} long`,
   ];
   if (panel.memoryScale > 0) lines.push(`the rank holds ${bytesText(tasks.held[i])}, then ${bytesText(tasks.left[i])}`);

@@ -11,7 +11,7 @@ function unpack(panel) {
   const count = panel.tasks.length / 6;
   const tasks = {
     count,
-    home: new Int32Array(count), kind: new Uint8Array(count), index: new Int32Array(count),
+    replica: new Int32Array(count), kind: new Uint8Array(count), index: new Int32Array(count),
     start: new Float64Array(count), end: new Float64Array(count),
     waited: new Int32Array(count), held: new Float64Array(count), left: new Float64Array(count),
   };
@@ -19,14 +19,14 @@ function unpack(panel) {
     let time = 0, held = 0;
     for (let i = begin; i < panel.rankBegin[rank + 1]; ++i) {
       const at = 6 * i;
-      tasks.home[i] = panel.tasks[at];
+      tasks.replica[i] = panel.tasks[at];
       tasks.kind[i] = panel.tasks[at + 1];
       tasks.index[i] = panel.tasks[at + 2];
       // Times are gaps to the task in front; other lanes may begin before its end.
       tasks.start[i] = time + panel.tasks[at + 3];
       tasks.end[i] = time = tasks.start[i] + panel.tasks[at + 4];
       tasks.waited[i] = panel.tasks[at + 5];
-      const [takes, frees] = panel.bytes[tasks.home[i]][tasks.kind[i]] || [0, 0];
+      const [takes, frees] = panel.bytes[tasks.replica[i]][tasks.kind[i]] || [0, 0];
       tasks.held[i] = held += takes;
       tasks.left[i] = held -= frees;
     }
@@ -52,7 +52,7 @@ const view = { from: 0, perPixel: 1, top: 0, drawnTop: 0 };
 
 function nameOf(panel, i) {
   const { tasks } = panel;
-  return panel.homes[tasks.home[i]][0] + kinds[tasks.kind[i]].code + tasks.index[i];
+  return panel.replicas[tasks.replica[i]][0] + kinds[tasks.kind[i]].code + tasks.index[i];
 }
 function labelOf(panel, i, rank) {
   const { tasks } = panel;
@@ -184,7 +184,7 @@ function drawBars(panel, rank, y, area, byColor, labels) {
     begin = Math.max(begin, drawnTo);
     drawnTo = stop;
     const width = Math.max(stop - begin, 0.7);
-    const color = kinds[tasks.kind[i]].colors[Math.min(panel.homes[tasks.home[i]][1], 6)];
+    const color = kinds[tasks.kind[i]].colors[Math.min(panel.replicas[tasks.replica[i]][1], 6)];
     if (!byColor.has(color)) byColor.set(color, []);
     byColor.get(color).push(begin, y, width > 3 ? width - 0.6 : width, panel.barHeight);
     if (width > 16 && panel.barHeight > 8) {

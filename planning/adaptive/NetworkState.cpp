@@ -37,9 +37,9 @@ static Traffic trafficOf(const Problem &problem) {
 
 static int64_t meanForwardNs(const Problem &problem) {
   __int128 sum = 0;
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    sum += problem.cost(home, ActionKind::Forward).ns;
-  return static_cast<int64_t>(sum / std::max(1, problem.numHomes()));
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    sum += problem.cost(replica, ActionKind::Forward).ns;
+  return static_cast<int64_t>(sum / std::max(1, problem.numReplicas()));
 }
 
 /// The rate at which a message of `bytes` takes `ratio` of `forwardNs`; at

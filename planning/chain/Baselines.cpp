@@ -90,7 +90,7 @@ BaselinePlan baseline::tooLarge(const ChainProblem &problem) {
 }
 
 bool baseline::hasManySteps(const ChainProblem &problem) {
-  constexpr double mostSteps = 2e9;
+  constexpr double maxSteps = 2e9;
   const double states = double(problem.numLayers()) * problem.numDevices();
-  return states * states > mostSteps;
+  return states * states > maxSteps;
 }

@@ -29,9 +29,9 @@ BestLinks::BestLinks(const ChainProblem &problem)
   std::sort(speeds.begin(), speeds.end(), std::greater<>());
   for (int32_t device = 0; device < devices; ++device)
     allSpeeds += double(deviceOf(problem, device).speedPercent) / 100;
-  const std::set<int32_t> used(problem.cardOf.begin(), problem.cardOf.end());
+  const std::set<int32_t> used(problem.nicOf.begin(), problem.nicOf.end());
   if (!used.count(-1))
-    cards = static_cast<int64_t>(used.size());
+    nics = static_cast<int64_t>(used.size());
   // A group is connected by its slowest pair's rate and higher ones, so it lies
   // in one component of the pairs that are at least so fast.
   struct Pair {

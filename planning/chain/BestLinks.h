@@ -37,13 +37,13 @@ public:
     return latency(from + to);
   }
   /// The fewest pieces of a message between two groups that go in turn
-  /// (GroupLink::inTurn). Some card has at least an equal part of a group, and
+  /// (GroupLink::inTurn). Some NIC has at least an equal part of a group, and
   /// its server room for only so many devices of the other.
   int64_t inTurn(int32_t from, int32_t to) const {
-    if (cards == 0)
+    if (nics == 0)
       return 1;
     auto least = [&](int64_t group, int64_t other) {
-      const int64_t part = (group + cards - 1) / cards;
+      const int64_t part = (group + nics - 1) / nics;
       return part * (other - (largestServer - part));
     };
     return std::max({int64_t(1), least(from, to), least(to, from)});
@@ -61,7 +61,7 @@ private:
   int32_t devices, largestServer = 0;
   int64_t least = 0, acrossServers = 0;
   /// How many there are, where every device has one; else 0.
-  int64_t cards = 0;
+  int64_t nics = 0;
   /// By number of devices: the highest rate that leaves so many connected.
   std::vector<int64_t> connected;
   /// [others * devices + k]: of all devices' rates to their `others`-th best

@@ -14,7 +14,7 @@ GroupLink rondo::slower(const GroupLink &a, const GroupLink &b) {
 static int64_t mostInTurn(const ChainProblem &problem, const int32_t *from,
                           int32_t fromCount, const int32_t *to,
                           int32_t toCount) {
-  if (problem.cardOf.empty())
+  if (problem.nicOf.empty())
     return 1;
   auto countsOf = [&](const std::vector<int32_t> &placeOf, int32_t place) {
     auto count = [&](const int32_t *devices, int32_t number) {
@@ -28,8 +28,8 @@ static int64_t mostInTurn(const ChainProblem &problem, const int32_t *from,
   for (const auto &[devices, count] :
        {std::pair(from, fromCount), std::pair(to, toCount)})
     for (const int32_t *device = devices; device != devices + count; ++device)
-      if (const int32_t card = problem.cardOf[*device]; card >= 0)
-        most = std::max(most, piecesInTurn(countsOf(problem.cardOf, card),
+      if (const int32_t nic = problem.nicOf[*device]; nic >= 0)
+        most = std::max(most, piecesInTurn(countsOf(problem.nicOf, nic),
                                            countsOf(problem.nodeOf,
                                                     problem.nodeOf[*device]),
                                            {fromCount, toCount}));

@@ -10,11 +10,11 @@
 //   message to a stage on r' devices: the largest latency between the two sets
 //     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each
 //     pair of devices has a piece of its own; of the r r', x cross one side of
-//     a network card in turn, at the busiest card, and where there are none x
+//     a NIC in turn, at the busiest NIC, and where there are none x
 //     is 1
 //   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
 //     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). That is a
-//     ring, which can enter and leave each card once, so that cards do not
+//     ring, which can enter and leave each NIC once, so that NICs do not
 //     count
 //   memory of each device: state bytes + micro-batches under way x
 //     ceil(stash bytes / r) + ceil(working bytes / r), which the smallest of
@@ -50,8 +50,8 @@ struct GroupLink {
   /// The largest latency.
   int64_t latencyNs = 0;
   /// How many of a message's pieces, one for each pair of devices of the two
-  /// groups, go through the busiest card one after another. It is the same in
-  /// both directions; 1 where no card is shared.
+  /// groups, go through the busiest NIC one after another. It is the same in
+  /// both directions; 1 where no NIC is shared.
   int64_t inTurn = 1;
 };
 
@@ -61,15 +61,15 @@ GroupLink slower(const GroupLink &a, const GroupLink &b);
 struct GroupCounts {
   int64_t from = 0, to = 0;
 };
-/// How many pieces go in turn (GroupLink::inTurn) through a card that has some
+/// How many pieces go in turn (GroupLink::inTurn) through a NIC that has some
 /// of the groups' devices, in a server with some more.
-inline int64_t piecesInTurn(GroupCounts onCard, GroupCounts inServer,
+inline int64_t piecesInTurn(GroupCounts onNic, GroupCounts inServer,
                             GroupCounts all) {
-  return std::max(onCard.from * (all.to - inServer.to),
-                  onCard.to * (all.from - inServer.from));
+  return std::max(onNic.from * (all.to - inServer.to),
+                  onNic.to * (all.from - inServer.from));
 }
 /// Between two sets of devices without common ones. O(product of their sizes),
-/// with cards O(square of their sum).
+/// with NICs O(square of their sum).
 GroupLink linkBetween(const ChainProblem &problem, const int32_t *from,
                       int32_t fromCount, const int32_t *to, int32_t toCount);
 /// Within a set of devices. O(count^2).

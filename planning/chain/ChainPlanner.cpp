@@ -22,13 +22,13 @@ namespace {
 constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
                  descentsEnd = 0.7;
 /// Stages that the search of all plans tries before it gives up.
-constexpr int64_t mostExactStages = 2'000'000;
+constexpr int64_t maxExactStages = 2'000'000;
 /// Of more devices there are too many plans to try.
-constexpr int32_t mostExactDevices = 64;
+constexpr int32_t maxExactDevices = 64;
 /// Of more devices, other planners take too long to be asked first.
-constexpr int32_t mostPoolDevices = 32;
+constexpr int32_t maxPoolDevices = 32;
 /// Plans from which changes begin.
-constexpr size_t mostStarts = 4;
+constexpr size_t maxStarts = 4;
 /// Times that annealing begins anew.
 constexpr int32_t numAnnealings = 5;
 constexpr int64_t defaultEffort = 1000;
@@ -98,7 +98,7 @@ void Planner::offer(CostedPlan plan) {
   if (place != starts.end() && place->cost == plan.cost)
     return;
   starts.insert(place, std::move(plan));
-  if (starts.size() > mostStarts)
+  if (starts.size() > maxStarts)
     starts.pop_back();
 }
 
@@ -108,7 +108,7 @@ void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
   offer(ChainPlan{{0, problem.numLayers(), {orders.front().front()}}});
-  if (problem.numDevices() <= mostPoolDevices)
+  if (problem.numDevices() <= maxPoolDevices)
     for (const Baseline &baseline : baselines())
       if (baseline.isQuick)
         if (const BaselinePlan found =
@@ -159,7 +159,7 @@ void Planner::runProgram(const std::vector<int32_t> &order,
     const auto known = static_cast<double>(best.cost);
     const int64_t before = best.cost;
     for (const ChainPlan &plan :
-         program.solve({share * known, 1.02 * known}, mostStarts))
+         program.solve({share * known, 1.02 * known}, maxStarts))
       offer(plan);
     if (best.cost < before)
       bestShare = share;
@@ -173,7 +173,7 @@ void Planner::offerWorkloads(const std::vector<int32_t> &order) {
   const OrderedGroups groups(problem, order);
   const MinMaxProgram program(problem, groups, problem.numDevices(),
                               best.cost - 1);
-  for (int32_t stages = 1; stages <= program.mostStages(); ++stages)
+  for (int32_t stages = 1; stages <= program.maxStages(); ++stages)
     for (int32_t units = 1; units <= problem.numDevices(); ++units)
       if (program.workload(stages, units) < best.cost)
         offer(walk.costed(program.plan(stages, units), best.cost - 1));
@@ -189,7 +189,7 @@ void Planner::runPrograms() {
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
   // A good known plan leaves SPP's program little to look at.
-  if (problem.numDevices() > mostPoolDevices)
+  if (problem.numDevices() > maxPoolDevices)
     return;
   std::vector<int32_t> order = orderByMinimumCuts(problem);
   offerWorkloads(order);
@@ -269,14 +269,14 @@ void Planner::anneal() {
 ChainPlannerResult Planner::run() {
   startPlans();
   runPrograms();
-  const LeastRest rest(problem, ChainCosts(problem));
+  const CostToGo rest(problem, ChainCosts(problem));
   bound = PlanBound(problem, options.evaluator, rest).find(best.cost, [&] {
     return isOver(boundEnd);
   });
-  if (!isProven() && problem.numDevices() <= mostExactDevices) {
+  if (!isProven() && problem.numDevices() <= maxExactDevices) {
     ExactPlans exact(problem, options.evaluator, rest);
-    const ExactPlans::Result found = exact.find(
-        best.cost, mostExactStages, [&] { return isOver(exactEnd); });
+    const ExactPlans::Result found =
+        exact.find(best.cost, maxExactStages, [&] { return isOver(exactEnd); });
     if (!found.plan.empty())
       offer(found.plan);
     if (found.isComplete)

@@ -45,10 +45,10 @@ struct ChainProblem {
   std::vector<ChainLayer> layers;
   /// By device: its server.
   std::vector<int32_t> nodeOf;
-  /// By device: its network card, a number below that of devices, or -1 for
-  /// none; a card is in one server. Empty: there are no cards. What passes
-  /// between servers crosses the cards, one piece at a time in each direction.
-  std::vector<int32_t> cardOf;
+  /// By device: its NIC, a number below that of devices, or -1 for
+  /// none; a NIC is in one server. Empty: there are no NICs. What passes
+  /// between servers crosses the NICs, one piece at a time in each direction.
+  std::vector<int32_t> nicOf;
   /// Of the largest device; 0: no device has a limit.
   int64_t memoryBytes = 0;
   /// By device: how much less memory than the largest it has. Empty: all have

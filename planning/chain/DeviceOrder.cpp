@@ -114,9 +114,9 @@ void appendOrdered(const ChainProblem &problem, const Groups &groups,
 
 std::vector<int32_t> rondo::orderByMinimumCuts(const ChainProblem &problem) {
   // Cuts of more groups take seconds.
-  constexpr size_t mostGroups = 128;
+  constexpr size_t maxGroups = 128;
   Groups groups;
-  if (static_cast<size_t>(problem.numDevices()) <= mostGroups) {
+  if (static_cast<size_t>(problem.numDevices()) <= maxGroups) {
     for (int32_t device = 0; device < problem.numDevices(); ++device)
       groups.push_back({device});
   } else {
@@ -128,7 +128,7 @@ std::vector<int32_t> rondo::orderByMinimumCuts(const ChainProblem &problem) {
   }
   std::vector<int32_t> all(groups.size()), order;
   std::iota(all.begin(), all.end(), 0);
-  if (groups.size() <= mostGroups) {
+  if (groups.size() <= maxGroups) {
     appendOrdered(problem, groups, std::move(all), order);
     return order;
   }

@@ -8,7 +8,7 @@
 using namespace rondo;
 
 ExactPlans::ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
-                       const LeastRest &rest)
+                       const CostToGo &rest)
     : problem(problem), evaluator(evaluator), costs(problem), rest(rest),
       timer(problem, evaluator), stages(problem.numDevices()) {
   const PlanMoves moves(problem);
@@ -19,15 +19,15 @@ ExactPlans::ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
     classes.push_back(std::move(devices));
 }
 
-ExactPlans::Result ExactPlans::find(int64_t known, int64_t mostStages,
+ExactPlans::Result ExactPlans::find(int64_t known, int64_t maxStages,
                                     const std::function<bool()> &over) {
   best = {};
   knownNs = known;
-  stagesLeft = mostStages;
+  stagesLeft = maxStages;
   isOver = &over;
   inUse.assign(classes.size(), 0);
   best.isComplete = place(0, problem.numDevices());
-  best.stagesTried = mostStages - stagesLeft;
+  best.stagesTried = maxStages - stagesLeft;
   return std::move(best);
 }
 

@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_CHAIN_EXACTPLANS_H
 #define RONDO_PLANNING_CHAIN_EXACTPLANS_H
 
-#include "planning/chain/LeastRest.h"
+#include "planning/chain/CostToGo.h"
 #include "planning/chain/PlanMoves.h"
 #include "planning/chain/PlanTimer.h"
 
@@ -18,7 +18,7 @@ namespace rondo {
 class ExactPlans {
 public:
   ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
-             const LeastRest &rest);
+             const CostToGo &rest);
 
   struct Result {
     /// Better than the known time; empty if none was found.
@@ -29,8 +29,8 @@ public:
     int64_t stagesTried = 0;
   };
   /// Looks for plans that take less than `knownNs` and fit memory. Ends
-  /// incomplete after trying `mostStages` stages, or if `isOver`.
-  Result find(int64_t knownNs, int64_t mostStages,
+  /// incomplete after trying `maxStages` stages, or if `isOver`.
+  Result find(int64_t knownNs, int64_t maxStages,
               const std::function<bool()> &isOver);
 
 private:
@@ -52,7 +52,7 @@ private:
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
-  const LeastRest &rest;
+  const CostToGo &rest;
   PlanTimer timer;
   /// Equal devices, and how many of each class are in use: the first ones.
   std::vector<std::vector<int32_t>> classes;

@@ -10,18 +10,18 @@ using namespace rondo;
 static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
 MinMaxProgram::MinMaxProgram(const ChainProblem &problem,
-                             const OrderedGroups &groups, int32_t mostStages,
-                             int64_t mostWorkload)
+                             const OrderedGroups &groups, int32_t maxStages,
+                             int64_t maxWorkload)
     : problem(problem), groups(groups), costs(problem), L(problem.numLayers()),
-      U(groups.numUnits()), most(std::min({mostStages, L, U})),
-      mostWorkload(mostWorkload) {
+      U(groups.numUnits()), most(std::min({maxStages, L, U})),
+      maxWorkload(maxWorkload) {
   const size_t states = at(most, L, U, U) + 1;
   least.assign(states, never);
   choices.resize(states);
   for (int32_t layers = 1; layers <= L; ++layers)
     for (int32_t count = 1; count <= U; ++count)
       if (const int64_t work = stageWork(0, layers, count, count);
-          work <= mostWorkload)
+          work <= maxWorkload)
         least[at(1, layers, count, count)] = work;
   for (int32_t stages = 2; stages <= most; ++stages)
     for (int32_t layers = stages; layers <= L; ++layers)
@@ -58,7 +58,7 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
   for (int32_t before = layers - 1; before >= stages - 1; --before) {
     const int64_t work = stageWork(before, layers, count, used);
     // More layers take no less time.
-    if (work > std::min(best, mostWorkload))
+    if (work > std::min(best, maxWorkload))
       return;
     for (int32_t other = 1; other <= used - count; ++other) {
       const int64_t rest = least[at(stages - 1, before, other, used - count)];
@@ -67,7 +67,7 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
       const int64_t value =
           std::max({rest, channelWork(before, other, count, used), work});
       // Of equals, the fewest layers before, then the fewest units.
-      if (value > std::min(best, mostWorkload) ||
+      if (value > std::min(best, maxWorkload) ||
           (value == best && before == choice.layers && choice.units <= other))
         continue;
       best = value;

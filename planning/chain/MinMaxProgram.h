@@ -15,12 +15,12 @@ namespace rondo {
 /// order, all of them. O(stages * layers^2 * units^3) at worst.
 class MinMaxProgram {
 public:
-  /// Leaves out plans with more than `mostWorkload`.
+  /// Leaves out plans with more than `maxWorkload`.
   MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
-                int32_t mostStages,
-                int64_t mostWorkload = std::numeric_limits<int64_t>::max());
+                int32_t maxStages,
+                int64_t maxWorkload = std::numeric_limits<int64_t>::max());
 
-  int32_t mostStages() const { return most; }
+  int32_t maxStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has
   /// `units` units; int64_t's maximum if there is no such plan.
   int64_t workload(int32_t stages, int32_t units) const;
@@ -47,7 +47,7 @@ private:
   const OrderedGroups &groups;
   const ChainCosts costs;
   const int32_t L, U, most;
-  const int64_t mostWorkload;
+  const int64_t maxWorkload;
   /// [stages][layers][units of the last stage][units used].
   std::vector<int64_t> least;
   std::vector<Choice> choices;

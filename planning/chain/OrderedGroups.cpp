@@ -42,7 +42,7 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
       }
     }
   }
-  if (!problem.cardOf.empty())
+  if (!problem.nicOf.empty())
     countInTurn(problem);
   devicesOf.resize(side * side);
   for (int32_t first = 0; first < units; ++first)
@@ -72,22 +72,22 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
 /// Sets `inTurn` of all pairs of groups.
 void OrderedGroups::countInTurn(const ChainProblem &problem) {
   const size_t side = static_cast<size_t>(units) + 1;
-  // Of each card, by unit: its devices, and those of its server, in front of
+  // Of each NIC, by unit: its devices, and those of its server, in front of
   // the unit.
   struct Passed {
-    std::vector<int64_t> onCard = {0}, inServer = {0};
+    std::vector<int64_t> onNic = {0}, inServer = {0};
   };
-  std::map<int32_t, Passed> cards;
+  std::map<int32_t, Passed> nics;
   for (int32_t device : devices(0, units)) {
-    const int32_t card = problem.cardOf[device];
-    if (card < 0 || cards.count(card))
+    const int32_t nic = problem.nicOf[device];
+    if (nic < 0 || nics.count(nic))
       continue;
-    Passed &passed = cards[card];
+    Passed &passed = nics[nic];
     for (int32_t n = 0; n < units; ++n) {
-      passed.onCard.push_back(passed.onCard.back());
+      passed.onNic.push_back(passed.onNic.back());
       passed.inServer.push_back(passed.inServer.back());
       for (int32_t other : devices(n, n + 1)) {
-        passed.onCard.back() += problem.cardOf[other] == card;
+        passed.onNic.back() += problem.nicOf[other] == nic;
         passed.inServer.back() +=
             problem.nodeOf[other] == problem.nodeOf[device];
       }
@@ -103,8 +103,8 @@ void OrderedGroups::countInTurn(const ChainProblem &problem) {
         };
         const GroupCounts all = {int64_t(middle - first) * unit,
                                  int64_t(end - middle) * unit};
-        for (const auto &[card, passed] : cards)
-          most = std::max(most, piecesInTurn(countsOf(passed.onCard),
+        for (const auto &[nic, passed] : nics)
+          most = std::max(most, piecesInTurn(countsOf(passed.onNic),
                                              countsOf(passed.inServer), all));
       }
 }

@@ -13,7 +13,7 @@ namespace rondo {
 /// makes no unit is left out at the end.
 class OrderedGroups {
 public:
-  /// O(devices^2 * units), with cards O(units^3 * cards) too.
+  /// O(devices^2 * units), with NICs O(units^3 * NICs) too.
   OrderedGroups(const ChainProblem &problem, std::vector<int32_t> order,
                 int32_t unit = 1);
 

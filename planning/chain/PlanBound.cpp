@@ -8,7 +8,7 @@
 using namespace rondo;
 
 PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
-                     const LeastRest &rest)
+                     const CostToGo &rest)
     : problem(problem), evaluator(evaluator), costs(problem), rest(rest),
       sizes(rest.sizes()), L(problem.numLayers()), G(problem.numDevices()),
       K(sizes.count()), step(std::max(1, G / 256)), ways(at(L, G, K)) {}

@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_CHAIN_PLANBOUND_H
 #define RONDO_PLANNING_CHAIN_PLANBOUND_H
 
-#include "planning/chain/LeastRest.h"
+#include "planning/chain/CostToGo.h"
 #include "planning/chain/PlanTimer.h"
 
 #include <functional>
@@ -27,7 +27,7 @@ namespace rondo {
 class PlanBound {
 public:
   PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
-            const LeastRest &rest);
+            const CostToGo &rest);
 
   /// The bound, at most `knownNs`, the time of a known plan: it equals that if
   /// no plan can be better. `isOver` may end the calculation early, with a
@@ -62,7 +62,7 @@ private:
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
-  const LeastRest &rest;
+  const CostToGo &rest;
   const GroupSizes &sizes;
   /// Devices in use are counted in steps, rounded down.
   const int32_t L, G, K, step;

@@ -8,11 +8,11 @@ using namespace rondo;
 /// How far a boundary moves together with a device.
 static constexpr int32_t farthestGive = 4;
 
-/// Whether no rate, server, card, speed or memory tells two devices apart.
+/// Whether no rate, server, NIC, speed or memory tells two devices apart.
 static bool areEqual(const ChainProblem &problem, int32_t u, int32_t v) {
   if (problem.nodeOf[u] != problem.nodeOf[v] ||
       problem.rate(u, v) != problem.rate(v, u) ||
-      (!problem.cardOf.empty() && problem.cardOf[u] != problem.cardOf[v]) ||
+      (!problem.nicOf.empty() && problem.nicOf[u] != problem.nicOf[v]) ||
       (!problem.speedPercent.empty() &&
        problem.speedPercent[u] != problem.speedPercent[v]) ||
       (!problem.memoryLess.empty() &&

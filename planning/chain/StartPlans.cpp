@@ -120,11 +120,11 @@ rondo::deviceOrders(const ChainProblem &problem) {
 }
 
 ProgramScale rondo::programScale(const ChainProblem &problem, bool thorough) {
-  const int32_t mostUnits = thorough ? 128 : 32, mostCuts = thorough ? 64 : 40;
+  const int32_t maxUnits = thorough ? 128 : 32, maxCuts = thorough ? 64 : 40;
   ProgramScale scale;
-  while (problem.numDevices() / scale.devicesPerUnit > mostUnits)
+  while (problem.numDevices() / scale.devicesPerUnit > maxUnits)
     scale.devicesPerUnit *= 2;
-  const int32_t L = problem.numLayers(), parts = std::min(L, mostCuts);
+  const int32_t L = problem.numLayers(), parts = std::min(L, maxCuts);
   for (int32_t k = 0; k <= parts; ++k)
     scale.cuts.push_back(static_cast<int32_t>(int64_t(L) * k / parts));
   return scale;

@@ -77,7 +77,7 @@ public:
 
 private:
   /// Of the expanded text.
-  static constexpr size_t mostLetters = 100000;
+  static constexpr size_t maxLetters = 100000;
 
   bool fail(const std::string &why) {
     fault = why;
@@ -129,7 +129,7 @@ private:
       const size_t number = place;
       while (place < text.size() &&
              std::isdigit(static_cast<unsigned char>(text[place])) &&
-             times < static_cast<int64_t>(mostLetters))
+             times < static_cast<int64_t>(maxLetters))
         times = 10 * times + (text[place++] - '0');
       if (place == number || times == 0)
         return fail("* at character " + std::to_string(number) +
@@ -137,8 +137,8 @@ private:
     } else {
       isLoose |= isGroup;
     }
-    if (to.size() + part.size() * static_cast<size_t>(times) > mostLetters)
-      return fail("there are more than " + std::to_string(mostLetters) +
+    if (to.size() + part.size() * static_cast<size_t>(times) > maxLetters)
+      return fail("there are more than " + std::to_string(maxLetters) +
                   " letters");
     for (int64_t k = 0; k < times; ++k)
       to += part;

@@ -17,13 +17,13 @@ namespace {
 /// Parts of the time limit by the end of which a step ends.
 constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
 /// How often a chain is planned with less memory after its plan did not fit.
-constexpr int32_t mostRounds = 5;
+constexpr int32_t maxRounds = 5;
 /// Plans that are cut into chunks and relieved of recomputation.
-constexpr size_t mostRefined = 4;
+constexpr size_t maxRefined = 4;
 /// Of the best plan's time: others that take more are dropped.
 constexpr double slowest = 1.5;
 /// Effort of the chain planner where neither effort nor time is given.
-constexpr int64_t usualEffort = 50;
+constexpr int64_t defaultEffort = 50;
 
 class Planner {
 public:
@@ -79,7 +79,7 @@ ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
                                        double until) const {
   ChainPlannerOptions chosen;
   chosen.seed = options.seed;
-  chosen.effort = options.effort > 0 ? options.effort : usualEffort;
+  chosen.effort = options.effort > 0 ? options.effort : defaultEffort;
   chosen.timeLimitMs =
       options.deadline.exists()
           ? std::max<int64_t>(1, options.deadline.leftMs(until))
@@ -143,10 +143,10 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
 
 /// Whether memory is so far from full that it can hardly have mattered.
 static bool isRoomy(const PlanTrial &trial) {
-  constexpr double mostUsed = 0.6;
+  constexpr double maxUsed = 0.6;
   for (size_t rank = 0; rank < trial.arenaBytes.size(); ++rank)
     if (double(trial.arenaBytes[rank]) >
-        mostUsed * double(trial.laid.figures.devices[rank]))
+        maxUsed * double(trial.laid.figures.devices[rank]))
       return false;
   return true;
 }
@@ -164,7 +164,7 @@ bool Planner::propose(const Proposal &proposal) {
     offer(givenPlan(chain, proposal));
     return false;
   }
-  for (int32_t round = 0; round < mostRounds; ++round) {
+  for (int32_t round = 0; round < maxRounds; ++round) {
     const ChainPlannerResult found = planWithin(chain, proposal.until);
     if (!found.plan) {
       if (found.fault && round == 0)
@@ -243,7 +243,7 @@ void Planner::relieve(const PlanTrial &trial) {
 void Planner::refine() {
   std::vector<ModelPlan> best;
   for (const PlanTrial &trial : result.plans)
-    if (best.size() < mostRefined)
+    if (best.size() < maxRefined)
       best.push_back(trial.laid.plan);
   for (const ModelPlan &plan : best) {
     const Result<ChainProblem> chain =
@@ -264,7 +264,7 @@ void Planner::refine() {
     return;
   std::vector<PlanTrial> heavy;
   for (const PlanTrial &trial : result.plans)
-    if (heavy.size() < mostRefined &&
+    if (heavy.size() < maxRefined &&
         std::find(trial.laid.plan.recomputes.begin(),
                   trial.laid.plan.recomputes.end(),
                   true) != trial.laid.plan.recomputes.end())

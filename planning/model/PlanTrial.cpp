@@ -12,8 +12,8 @@
 using namespace rondo;
 
 /// How many fitting schedules are compared as programs; one if they are long.
-static constexpr int32_t mostProved = 3;
-static constexpr int64_t mostActionsOfSeveral = 50000;
+static constexpr int32_t maxProved = 3;
+static constexpr int64_t maxActionsOfSeveral = 50000;
 
 namespace {
 
@@ -35,9 +35,9 @@ static std::vector<int64_t> excessOfState(const Problem &problem,
   std::vector<int64_t> excess(groups.numRanks());
   if (problem.devices.empty())
     return excess;
-  for (const Home &home : problem.homes) {
-    const DeviceMemory &device = problem.devices[home.rank];
-    int64_t &most = excess[groups.homes.of(home.stage).begin()->rank];
+  for (const Replica &replica : problem.replicas) {
+    const DeviceMemory &device = problem.devices[replica.rank];
+    int64_t &most = excess[groups.replicas.of(replica.stage).begin()->rank];
     most = std::max(most, device.stateBytes - device.deviceBytes);
   }
   return excess;
@@ -62,7 +62,7 @@ static std::vector<Written> writeAll(const Problem &problem,
   const std::vector<int64_t> excess = excessOfState(problem, groups);
   std::vector<Written> all;
   for (const FamilyChoice &choice : choices) {
-    if (choice.family->stepsBeyondTasks(groups) > mostFamilySteps)
+    if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
       continue;
     FamilyResult result = generate(choice, groups);
     auto *schedule = std::get_if<Schedule>(&result);
@@ -155,8 +155,8 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
     }
     trial.improve(groups.spread(written.schedule), written.family);
     // Sums behind the last backward may change which is the fastest, by little.
-    if (trial.fits() && (++proved >= mostProved ||
-                         trial.schedule->numActions() > mostActionsOfSeveral))
+    if (trial.fits() && (++proved >= maxProved ||
+                         trial.schedule->numActions() > maxActionsOfSeveral))
       break;
   }
   if (!trial.fits() && trial.reason.empty())

@@ -13,14 +13,14 @@ using namespace rondo;
 
 /// Orders that are simulated on all devices of a plan, the best of those of one
 /// device a stage.
-static constexpr size_t mostSpreadOfFew = 1, mostSpreadOfAll = 3;
+static constexpr size_t maxSpreadOfFew = 1, maxSpreadOfAll = 3;
 
 StageOrders ScheduledPlan::orders() const {
   StageOrders orders;
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     std::vector<Action> &order = orders.emplace_back();
     for (Action action :
-         schedule.rank(problem.rankOf(problem.homes.numberOf(s))))
+         schedule.rank(problem.rankOf(problem.replicas.numberOf(s))))
       if (action.kind() != ActionKind::Step)
         order.push_back({action.kind(), s, int64_t(action.index)});
   }
@@ -110,7 +110,7 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
       choices.push_back(std::move(choice));
   }
   for (const FamilyChoice &choice : choices) {
-    if (choice.family->stepsBeyondTasks(groups) > mostFamilySteps)
+    if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
       continue;
     FamilyResult made = generate(choice, groups);
     if (auto *schedule = std::get_if<Schedule>(&made);
@@ -139,11 +139,11 @@ bool PlanJudge::improve(ScheduledPlan &plan, const Schedule &tasks,
   plan.family = family;
   plan.timeNs = simulation.makespanNs;
   plan.memoryBytes = 0;
-  for (const Home &home : plan.problem.homes) {
-    const ChainStage &stage = plan.plan[home.stage];
+  for (const Replica &replica : plan.problem.replicas) {
+    const ChainStage &stage = plan.plan[replica.stage];
     plan.memoryBytes =
         std::max(plan.memoryBytes, costs.stateBytes(stage.first, stage.end) +
-                                       simulation.peakBytes[home.rank]);
+                                       simulation.peakBytes[replica.rank]);
   }
   return true;
 }
@@ -167,7 +167,7 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
   std::vector<Written> all;
   write(std::get<RankGroups>(groups).groupProblem(), effort, known, all);
   const size_t most =
-      effort == FamilyEffort::Few ? mostSpreadOfFew : mostSpreadOfAll;
+      effort == FamilyEffort::Few ? maxSpreadOfFew : maxSpreadOfAll;
   bool isFound = false;
   // The slowest link of a boundary counts for all of one device a stage, so
   // that this is mostly above the plan's time, but hardly far above it.
@@ -186,7 +186,7 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
 bool PlanJudge::search(ScheduledPlan &plan, SearchOptions options) const {
   options.inIndexOrder = true;
   bool isBetter = false;
-  if (plan.problem.homes.hasReplicas()) {
+  if (plan.problem.replicas.isReplicated()) {
     options.timeLimitMs = (options.timeLimitMs + 1) / 2;
     options.effort = (options.effort + 1) / 2;
     const Result<RankGroups> groups = RankGroups::of(plan.problem);

@@ -19,7 +19,7 @@ using StageOrders = std::vector<std::vector<Action>>;
 struct ScheduledPlan {
   ChainPlan plan;
   Problem problem;
-  /// With the step of every home.
+  /// With the step of every replica.
   Schedule schedule;
   /// `zb-h1`; empty for an order that no family wrote.
   std::string family;
@@ -27,7 +27,7 @@ struct ScheduledPlan {
   /// State and activations of the fullest device.
   int64_t memoryBytes = 0;
 
-  /// The order of each stage's first home.
+  /// The order of each stage's first replica.
   StageOrders orders() const;
 };
 

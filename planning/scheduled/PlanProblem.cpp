@@ -28,30 +28,30 @@ static int64_t commonMultiple(const ChainPlan &plan) {
   return samples;
 }
 
-/// A card is as fast as the fastest pair that crosses it, so that it slows no
+/// A NIC is as fast as the fastest pair that crosses it, so that it slows no
 /// link: it only lets messages take turns.
-static Cards cardsOf(const ChainProblem &problem) {
-  Cards cards;
-  if (problem.cardOf.empty())
-    return cards;
+static Nics nicsOf(const ChainProblem &problem) {
+  Nics nics;
+  if (problem.nicOf.empty())
+    return nics;
   const int32_t count =
-      *std::max_element(problem.cardOf.begin(), problem.cardOf.end()) + 1;
-  cards.ofRank = problem.cardOf;
-  cards.bytesPerUs.assign(count, 1);
-  cards.servers.assign(count, -1);
+      *std::max_element(problem.nicOf.begin(), problem.nicOf.end()) + 1;
+  nics.ofRank = problem.nicOf;
+  nics.bytesPerUs.assign(count, 1);
+  nics.servers.assign(count, -1);
   const int32_t G = problem.numDevices();
   for (int32_t device = 0; device < G; ++device)
-    if (problem.cardOf[device] >= 0)
-      cards.servers[problem.cardOf[device]] = problem.nodeOf[device];
+    if (problem.nicOf[device] >= 0)
+      nics.servers[problem.nicOf[device]] = problem.nodeOf[device];
   for (int32_t u = 0; u < G; ++u)
     for (int32_t v = 0; v < G; ++v) {
-      const CardSides sides = cards.between(u, v);
-      for (int32_t card : {sides.out, sides.in})
-        if (card >= 0)
-          cards.bytesPerUs[card] =
-              std::max(cards.bytesPerUs[card], problem.rate(u, v));
+      const NicSides sides = nics.between(u, v);
+      for (int32_t nic : {sides.out, sides.in})
+        if (nic >= 0)
+          nics.bytesPerUs[nic] =
+              std::max(nics.bytesPerUs[nic], problem.rate(u, v));
     }
-  return cards;
+  return nics;
 }
 
 /// What a device has.
@@ -65,19 +65,19 @@ static void addLink(const ChainProblem &chain, int32_t from, int32_t to,
 }
 
 static int64_t sumNsOf(const ChainProblem &chain, const ChainStage &stage,
-                       const std::vector<int32_t> &homes, int64_t bytes,
+                       const std::vector<int32_t> &replicas, int64_t bytes,
                        Problem &problem) {
   const auto count = static_cast<int32_t>(stage.devices.size());
-  // Links within a stage carry no messages: the problem needs them for cards
+  // Links within a stage carry no messages: the problem needs them for NICs
   // alone.
-  if (chain.cardOf.empty())
+  if (chain.nicOf.empty())
     return sumOverLinksNs(count, bytes,
                           linkWithin(chain, stage.devices.data(), count));
   for (int32_t u : stage.devices)
     for (int32_t v : stage.devices)
       if (u != v)
         addLink(chain, u, v, problem);
-  return sumOverHomesNs(problem, homes, bytes);
+  return sumOverReplicasNs(problem, replicas, bytes);
 }
 
 static void addStage(const ChainProblem &chain, const ChainCosts &costs,
@@ -88,18 +88,19 @@ static void addStage(const ChainProblem &chain, const ChainCosts &costs,
   problem.setStageCost(number, costs.forwardNs(stage.first, stage.end),
                        costs.inputGradNs(stage.first, stage.end), weightGrad,
                        stash, weightGrad == 0 ? stash : 0);
-  std::vector<int32_t> homes(stage.devices.size());
-  std::iota(homes.begin(), homes.end(), problem.homes.numberOf(number));
+  std::vector<int32_t> replicas(stage.devices.size());
+  std::iota(replicas.begin(), replicas.end(),
+            problem.replicas.numberOf(number));
   const int64_t sumNs =
-      sumNsOf(chain, stage, homes, costs.parameterBytes(stage.first, stage.end),
-              problem);
-  for (int32_t home : homes) {
-    problem.cost(home, ActionKind::Step).ns = sumNs;
-    const int32_t device = problem.rankOf(home);
+      sumNsOf(chain, stage, replicas,
+              costs.parameterBytes(stage.first, stage.end), problem);
+  for (int32_t replica : replicas) {
+    problem.cost(replica, ActionKind::Step).ns = sumNs;
+    const int32_t device = problem.rankOf(replica);
     const int64_t speed = deviceOf(chain, device).speedPercent;
     for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
                             ActionKind::WeightGrad, ActionKind::Backward}) {
-      int64_t &ns = problem.cost(home, kind).ns;
+      int64_t &ns = problem.cost(replica, kind).ns;
       ns = (100 * ns + speed - 1) / speed;
     }
     if (chain.memoryBytes > 0)
@@ -122,14 +123,14 @@ Result<Problem> rondo::planProblem(const ChainProblem &chain,
   problem.memoryCaps.assign(chain.numDevices(), chain.memoryBytes > 0
                                                     ? chain.memoryBytes
                                                     : noMemoryCap);
-  problem.cards = cardsOf(chain);
+  problem.nics = nicsOf(chain);
   std::vector<int64_t> outputs;
   for (const ChainStage &stage : plan) {
     const auto r = static_cast<int32_t>(stage.devices.size());
     std::vector<Share> shares;
     for (int32_t device : stage.devices)
       shares.push_back({device, problem.samples / r});
-    problem.homes.addStage(shares);
+    problem.replicas.addStage(shares);
     outputs.push_back(chain.layers[stage.end - 1].outputBytes);
   }
   problem.makeChain(outputs);
@@ -158,16 +159,16 @@ Result<Problem> rondo::planProblem(const ChainProblem &chain,
 }
 
 Schedule rondo::withSteps(const Problem &problem, const Schedule &schedule) {
-  std::vector<int32_t> homeOf(problem.numRanks(), -1);
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    homeOf[problem.rankOf(home)] = home;
+  std::vector<int32_t> replicaOf(problem.numRanks(), -1);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    replicaOf[problem.rankOf(replica)] = replica;
   Schedule result;
-  result.reserve(schedule.numActions() + problem.numHomes());
+  result.reserve(schedule.numActions() + problem.numReplicas());
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     for (Action action : schedule.rank(r))
       result.append(action);
-    if (homeOf[r] >= 0)
-      result.append({ActionKind::Step, homeOf[r], 0});
+    if (replicaOf[r] >= 0)
+      result.append({ActionKind::Step, replicaOf[r], 0});
     result.endRank();
   }
   result.linkOrders = schedule.linkOrders;

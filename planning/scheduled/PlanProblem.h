@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What evaluator `rondo` times: an iteration of a plan as the core simulates
-// it. Device d is rank d, a stage on r devices has r homes with an equal share
-// of the samples each, in the order in which the plan lists its devices.
+// it. Device d is rank d, a stage on r devices has r replicas with an equal
+// share of the samples each, in the order in which the plan lists its devices.
 //
-//   F, I, W    of the layers' sums, divided by r, at the speed of the home's
+//   F, I, W    of the layers' sums, divided by r, at the speed of the replica's
 //              own device; where a backward is not
 //              given in parts, I is all of it
-//   messages   a home and each home of the next stage that has samples in
+//   messages   a replica and each replica of the next stage that has samples in
 //              common with it exchange these, over the link of the two devices
-//              and the network cards that it crosses
+//              and the NICs that it crosses
 //   steps      of a stage on several devices: its sum of gradients
-//              (sumOverHomesNs), behind the last backward of each device. It
-//              takes no link and no card from the messages of other stages
+//              (sumOverReplicasNs), behind the last backward of each device. It
+//              takes no link and no NIC from the messages of other stages
 //   memory     what state leaves of a device is for activations; W frees them,
 //              or I where the stage has no W
 //
@@ -28,12 +28,12 @@
 
 namespace rondo {
 
-/// What sumOverHomesNs() gives `count` homes without network cards, by the
+/// What sumOverReplicasNs() gives `count` replicas without NICs, by the
 /// lowest rate and the largest latency between two of them.
 int64_t sumOverLinksNs(int64_t count, int64_t bytes, const GroupLink &within);
 
 /// The most micro-batches times devices that are simulated.
-inline constexpr int64_t mostScheduledTasks = int64_t(1) << 20;
+inline constexpr int64_t maxScheduledTasks = int64_t(1) << 20;
 
 /// The problem of a plan's iteration, which has passed check(); a fault where
 /// the figures leave its range, or where the groups' sizes have no common
@@ -41,8 +41,8 @@ inline constexpr int64_t mostScheduledTasks = int64_t(1) << 20;
 /// O(devices^2) at worst.
 Result<Problem> planProblem(const ChainProblem &problem, const ChainPlan &plan);
 
-/// An order of tasks with the step of every home behind its last task. Needs a
-/// problem of planProblem() and a schedule without steps. O(actions).
+/// An order of tasks with the step of every replica behind its last task. Needs
+/// a problem of planProblem() and a schedule without steps. O(actions).
 Schedule withSteps(const Problem &problem, const Schedule &schedule);
 
 } // namespace rondo

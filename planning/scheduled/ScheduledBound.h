@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBOUND_H
 #define RONDO_PLANNING_SCHEDULED_SCHEDULEDBOUND_H
 
-#include "planning/chain/LeastRest.h"
+#include "planning/chain/CostToGo.h"
 
 #include <functional>
 
@@ -27,10 +27,10 @@ namespace rondo {
 /// The way to a stage is that of one micro-batch; the way back is that of its
 /// gradient, which ends with W and the sum of the first stage. W may run after
 /// a stage's last I, so only F and I precede all of the way back. Of a message,
-/// the first homes of two stages exchange as much as any two: one share of the
-/// stage with more homes. It is taken to have the best link that there is, and
-/// a sum the best that a group of its size can have. Memory and cards are not
-/// looked at.
+/// the first replicas of two stages exchange as much as any two: one share of
+/// the stage with more replicas. It is taken to have the best link that there
+/// is, and a sum the best that a group of its size can have. Memory and NICs
+/// are not looked at.
 class ScheduledBound {
 public:
   explicit ScheduledBound(const ChainProblem &problem);
@@ -43,7 +43,7 @@ public:
   bool mayTake(int64_t ns, const std::function<bool()> &isOver);
 
 private:
-  static constexpr int64_t never = LeastRest::never;
+  static constexpr int64_t never = CostToGo::never;
 
   /// Least times of a micro-batch, in ns: to the end of a stage's F, and that
   /// with the way back.
@@ -75,7 +75,7 @@ private:
 
   const ChainProblem &problem;
   const ChainCosts costs;
-  const LeastRest rest;
+  const CostToGo rest;
   const GroupSizes &sizes;
   /// Devices in use are counted in steps, rounded down.
   const int32_t L, G, K, step;

@@ -21,16 +21,16 @@ namespace {
 constexpr double chainPart = 0.12, startsEnd = 0.4, boundEnd = 0.55,
                  descentsEnd = 0.75, searchPart = 0.06;
 /// Plans from which changes begin.
-constexpr size_t mostStarts = 4;
+constexpr size_t maxStarts = 4;
 /// Plans judged per unit of effort.
 constexpr int64_t judgedPerEffort = 20;
 constexpr int64_t defaultEffort = 1000;
 /// Up to so many micro-batches times devices, all families judge each change.
-constexpr int64_t mostTried = 64;
+constexpr int64_t maxTried = 64;
 /// Of more devices, other planners take too long to be asked first.
-constexpr int32_t mostPoolDevices = 32;
+constexpr int32_t maxPoolDevices = 32;
 /// Into how many samples a micro-batch is cut where planChain() is to take
-/// messages as homes exchange them: many numbers of devices divide it.
+/// messages as replicas exchange them: many numbers of devices divide it.
 constexpr int64_t manySamples = 5040;
 
 /// What makes every plan fit that fits in any order.
@@ -46,7 +46,7 @@ public:
       : problem(problem), options(options),
         deadline(options.timeLimitMs, options.clock),
         effort(options.effort > 0 ? options.effort : defaultEffort),
-        usual(int64_t(problem.microbatches) * problem.numDevices() <= mostTried
+        usual(int64_t(problem.microbatches) * problem.numDevices() <= maxTried
                   ? FamilyEffort::All
                   : FamilyEffort::Few),
         judge(problem), steps(problem, options.seed), lower(problem) {}
@@ -103,7 +103,7 @@ void Planner::keep(ScheduledPlan plan) {
     }
   plans.insert(std::upper_bound(plans.begin(), plans.end(), plan, isFaster),
                std::move(plan));
-  if (plans.size() > mostStarts)
+  if (plans.size() > maxStarts)
     plans.pop_back();
 }
 
@@ -138,7 +138,7 @@ void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, order))
     if (!isOver(startsEnd))
       offer(plan);
-  if (problem.numDevices() <= mostPoolDevices)
+  if (problem.numDevices() <= maxPoolDevices)
     for (const Baseline &baseline : baselines())
       if (baseline.isQuick && !isOver(startsEnd))
         if (const BaselinePlan found =
@@ -300,9 +300,9 @@ SearchOptions rondo::orderSearchOptions(const ChainPlannerOptions &options) {
 
 /// Why the problem has no plan at all, or none that can be simulated.
 static std::optional<Fault> findFault(const ChainProblem &problem) {
-  if (int64_t(problem.microbatches) * problem.numDevices() > mostScheduledTasks)
+  if (int64_t(problem.microbatches) * problem.numDevices() > maxScheduledTasks)
     return makeFault<FaultKind::ManyTasksToSchedule>(
-        problem.microbatches, problem.numDevices(), mostScheduledTasks);
+        problem.microbatches, problem.numDevices(), maxScheduledTasks);
   if (problem.memoryBytes == 0)
     return {};
   const ChainProblem one = oneUnderWay(problem);

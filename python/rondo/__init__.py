@@ -21,13 +21,13 @@ from .command import (
 )
 from .fields import FormatError
 from .problem import (
-    Card,
+    Nic,
     Channels,
     Cost,
     Device,
     Edge,
     GraphStage,
-    Home,
+    Replica,
     HostCosts,
     Link,
     Problem,
@@ -42,14 +42,14 @@ from .problem import (
 from .schedule import Schedule, SearchRecord, Timeline, read_schedules, write_schedules
 
 __all__ = [
-    "Card",
+    "Nic",
     "Channels",
     "Cost",
     "Device",
     "Edge",
     "FormatError",
     "GraphStage",
-    "Home",
+    "Replica",
     "HostCosts",
     "IllegalSchedule",
     "Infeasible",

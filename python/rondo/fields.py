@@ -110,8 +110,13 @@ def from_object(
     cls: type[T], value: Any, path: str, without: frozenset[str] = frozenset()
 ) -> T:
     """An object of `cls`; keys in `without` are as unknown as those of no field."""
-    found = mapping(value, path)
     known = {key_of(f): f for f in json_fields(cls) if key_of(f) not in without}
+    found = {
+        EARLIER_KEYS[key] if EARLIER_KEYS.get(key) in known else key: entry
+        for key, entry in mapping(value, path).items()
+    }
+    if len(found) < len(value):
+        raise FormatError(f"{path} has a key and its earlier name, one of {', '.join(EARLIER_KEYS)}")
     for key in found:
         if key not in known:
             raise FormatError(
@@ -129,6 +134,9 @@ def from_object(
             raise FormatError(f'{path} has no key "{key}"')
     return cls(**arguments)
 
+
+# Keys of earlier files: the key that is written.
+EARLIER_KEYS = {"homes": "replicas", "cards": "nics", "card": "nic"}
 
 # How the whole object is called in errors; paths below it begin with a key.
 ROOTS = frozenset(["problem", "schedule"])

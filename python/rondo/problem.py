@@ -88,7 +88,7 @@ class Cost:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Home:
+class Replica:
     """A rank on which a stage lives, with its samples of each micro-batch."""
 
     rank: int = field(whole)
@@ -114,9 +114,9 @@ class Versions:
 
 @dataclasses.dataclass(kw_only=True)
 class GraphStage:
-    """A stage of a rondo-problem/2: its homes, and costs by kind (F, I, W, B, ...)."""
+    """A stage of a rondo-problem/2: its replicas, and costs by kind (F, I, W, B, ...)."""
 
-    homes: list[Home] = field(lists(objects(Home)))
+    replicas: list[Replica] = field(lists(objects(Replica)))
     split: str | None = field(text, default=None)
     shard: Shard | None = field(objects(Shard), default=None)
     parameter_bytes: int | None = field(whole, default=None)
@@ -164,8 +164,8 @@ class RankLink:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Card:
-    """A network card that ranks share."""
+class Nic:
+    """A NIC that ranks share."""
 
     ranks: list[int] = field(lists(whole))
     bytes_per_us: int = field(whole)
@@ -195,7 +195,7 @@ class Problem:
     edges: list[Edge] | None = field(lists(objects(Edge)), default=None)
     link: Link | None = field(objects(Link), default=None)
     links: list[RankLink] | None = field(lists(objects(RankLink)), default=None)
-    cards: list[Card] | None = field(lists(objects(Card)), default=None)
+    nics: list[Nic] | None = field(lists(objects(Nic)), default=None)
     channels: Channels | None = field(objects(Channels), default=None)
     host: HostCosts | None = field(objects(HostCosts), default=None)
     objective: str | None = field(text, default=None)
@@ -207,9 +207,9 @@ class Problem:
 
     @property
     def placement(self) -> list[int]:
-        """The rank of each stage; of several homes, the first."""
+        """The rank of each stage; of several replicas, the first."""
         return [
-            stage.homes[0].rank if isinstance(stage, GraphStage) else stage.rank
+            stage.replicas[0].rank if isinstance(stage, GraphStage) else stage.rank
             for stage in self.stages
         ]
 

@@ -50,7 +50,7 @@ bool BackgroundEstimator::hasChanged() const {
 
 /// A new place, or that of the slowest which is neither running nor the best.
 size_t BackgroundEstimator::placeForFound(size_t running) const {
-  if (known.found.size() < mostFound)
+  if (known.found.size() < maxFound)
     return numCompiled + known.found.size();
   const auto best = static_cast<size_t>(
       std::min_element(known.ns.begin(), known.ns.end()) - known.ns.begin());

@@ -40,7 +40,7 @@ struct Estimates {
   /// ns of an iteration, by program: those that were compiled, then `found`; -1
   /// where there is no estimate.
   std::vector<int64_t> ns;
-  /// Programs that searches have found, at most `mostFound`. One may replace
+  /// Programs that searches have found, at most `maxFound`. One may replace
   /// another at its place, but not what runs, nor the best of all.
   std::vector<std::shared_ptr<const FoundProgram>> found;
   /// Why the last search has found nothing; empty if it did not fail.
@@ -50,7 +50,7 @@ struct Estimates {
 /// Estimates, and searches, while the ranks train.
 class BackgroundEstimator {
 public:
-  static constexpr size_t mostFound = 4;
+  static constexpr size_t maxFound = 4;
 
   explicit BackgroundEstimator(Estimator estimator,
                                const SearchPlan &plan = {});

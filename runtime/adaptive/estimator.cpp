@@ -11,9 +11,9 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 /// What a measured time may be.
-static constexpr int64_t mostNs = int64_t(1) << 40;
+static constexpr int64_t maxNs = int64_t(1) << 40;
 
-static bool isSound(int64_t ns) { return ns > 0 && ns <= mostNs; }
+static bool isSound(int64_t ns) { return ns > 0 && ns <= maxNs; }
 
 Estimator::Estimator(const Executable &executable,
                      const std::vector<const ProgramDesc *> &programs) {
@@ -45,18 +45,18 @@ void Estimator::take(const Measurements &measured) {
       if (isOwn)
         costs[k].ns = ns;
       else if (!candidate.isMeasured && predicted && predicted[k] > 0)
-        costs[k].ns = std::min(
-            mostNs, static_cast<int64_t>(std::llround(
-                        static_cast<double>(candidate.desc->workNs[k]) *
-                        (static_cast<double>(ns) /
-                         static_cast<double>(predicted[k])))));
+        costs[k].ns =
+            std::min(maxNs, static_cast<int64_t>(std::llround(
+                                static_cast<double>(candidate.desc->workNs[k]) *
+                                (static_cast<double>(ns) /
+                                 static_cast<double>(predicted[k])))));
     }
     // A backward is measured as its two halves; found programs may have it.
     Problem &problem = candidate.values.problem;
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      problem.cost(home, ActionKind::Backward).ns =
-          problem.cost(home, ActionKind::InputGrad).ns +
-          problem.cost(home, ActionKind::WeightGrad).ns;
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      problem.cost(replica, ActionKind::Backward).ns =
+          problem.cost(replica, ActionKind::InputGrad).ns +
+          problem.cost(replica, ActionKind::WeightGrad).ns;
     for (const LinkEstimate &link : measured.links)
       if (isSound(link.medianNs))
         candidate.values.problem.links[{link.from, link.to}] = {

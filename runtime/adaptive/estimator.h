@@ -17,7 +17,7 @@ namespace rondo::runtime {
 struct Measurements {
   /// Its micro-batches; programs with the same have the same costs.
   int32_t microbatches = 0, samples = 0;
-  /// [home * numCostColumns + costColumn(kind)], the median in ns; 0: not
+  /// [replica * numCostColumns + costColumn(kind)], the median in ns; 0: not
   /// measured.
   std::vector<int64_t> workNs;
   /// Of links that have carried messages.

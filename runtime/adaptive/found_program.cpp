@@ -13,16 +13,16 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-// An action: kind, message and home; then the receiver plus one, and the
+// An action: kind, message and replica; then the receiver plus one, and the
 // micro-batch.
-static constexpr int messageShift = 8, homeShift = 16, receiverShift = 32;
+static constexpr int messageShift = 8, replicaShift = 16, receiverShift = 32;
 
 /// The function of every rank.
 static void runTable(Rank &rank, const int64_t *row) {
   for (int64_t left = *row++; left > 0; --left, row += 2) {
     const auto kind = static_cast<ActionKind>(row[0] & 0xff);
     const auto message = static_cast<Message>((row[0] >> messageShift) & 0xff);
-    const int64_t subject = row[0] >> homeShift;
+    const int64_t subject = row[0] >> replicaShift;
     const int64_t to = (row[1] >> receiverShift) - 1;
     const int64_t microbatch = row[1] & 0xffffffff;
     switch (kind) {
@@ -90,7 +90,7 @@ static std::vector<int64_t> tableOf(ActionRange order,
     }
     row.push_back(static_cast<int64_t>(action.kind()) |
                   static_cast<int64_t>(message) << messageShift |
-                  subject << homeShift);
+                  subject << replicaShift);
     row.push_back(receiver << receiverShift |
                   static_cast<int64_t>(action.index));
   }
@@ -164,33 +164,33 @@ rondo::runtime::decode(const std::string &text, const Executable &executable) {
       throw Error("process 0 has sent a schedule that cannot be read");
     return number;
   };
-  constexpr int64_t mostCount = int64_t(1) << 31;
+  constexpr int64_t maxCount = int64_t(1) << 31;
   const ProgramDesc &like =
       executable.programs[next(0, executable.numPrograms - 1)];
   Program program;
   program.resident = residentOf(like);
   for (int64_t left = next(1, maxRanks); left > 0; --left) {
-    for (int64_t action = next(0, mostCount); action > 0; --action) {
+    for (int64_t action = next(0, maxCount); action > 0; --action) {
       const auto kind = static_cast<ActionKind>(next(0, numActionKinds - 1));
-      const int64_t subject = next(0, mostCount);
-      program.order.append({kind, subject, next(0, mostCount)});
+      const int64_t subject = next(0, maxCount);
+      program.order.append({kind, subject, next(0, maxCount)});
     }
     program.order.endRank();
   }
-  constexpr int64_t mostBytes = int64_t(1) << 62;
-  for (int64_t left = next(0, mostCount); left > 0; --left) {
+  constexpr int64_t maxBytes = int64_t(1) << 62;
+  for (int64_t left = next(0, maxCount); left > 0; --left) {
     Pool pool;
     pool.rank = static_cast<int32_t>(next(0, maxRanks));
-    pool.offset = next(0, mostBytes);
-    pool.slotBytes = next(0, mostBytes);
+    pool.offset = next(0, maxBytes);
+    pool.slotBytes = next(0, maxBytes);
     pool.slots = static_cast<int32_t>(next(0, maxSlots));
     program.pools.push_back(pool);
   }
   const auto numPools = static_cast<int64_t>(program.pools.size());
-  for (int64_t left = next(0, mostCount); left > 0; --left) {
+  for (int64_t left = next(0, maxCount); left > 0; --left) {
     Place &place = program.places.emplace_back();
     place.pool = static_cast<int32_t>(next(-1, numPools - 1));
-    for (int64_t slot = next(0, mostCount); slot > 0; --slot)
+    for (int64_t slot = next(0, maxCount); slot > 0; --slot)
       place.slotOf.push_back(static_cast<int32_t>(next(0, maxSlots - 1)));
   }
   for (int64_t left = next(0, maxRanks); left > 0; --left)

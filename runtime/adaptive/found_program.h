@@ -17,7 +17,7 @@ namespace rondo::runtime {
 /// from a table instead of being functions.
 class FoundProgram {
 public:
-  /// `like`: a program of the executable with the same homes, edges and
+  /// `like`: a program of the executable with the same replicas, edges and
   /// micro-batches, whose connections this one uses; it must outlive this
   /// object. Throws Error where `program` is not one of its kind.
   FoundProgram(const ProgramDesc &like, std::string name, Program program,

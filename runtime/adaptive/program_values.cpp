@@ -20,31 +20,31 @@ public:
   Recorder(const Problem &problem, int32_t rank, Schedule &order)
       : problem(problem), rank(rank), order(order) {}
 
-  void forward(int64_t home, int64_t microbatch) override {
-    order.append({ActionKind::Forward, home, microbatch});
+  void forward(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::Forward, replica, microbatch});
   }
-  void inputGrad(int64_t home, int64_t microbatch) override {
-    order.append({ActionKind::InputGrad, home, microbatch});
+  void inputGrad(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::InputGrad, replica, microbatch});
   }
-  void weightGrad(int64_t home, int64_t microbatch) override {
-    order.append({ActionKind::WeightGrad, home, microbatch});
+  void weightGrad(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::WeightGrad, replica, microbatch});
   }
-  void recompute(int64_t home, int64_t microbatch) override {
-    order.append({ActionKind::Recompute, home, microbatch});
+  void recompute(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::Recompute, replica, microbatch});
   }
-  void send(Message message, int64_t home, int64_t to,
+  void send(Message message, int64_t replica, int64_t to,
             int64_t microbatch) override {
     order.append({ActionKind::Send,
-                  edgeOf(message, home, to,
+                  edgeOf(message, replica, to,
                          [this](const Edge &edge) {
                            return problem.rankOf(edge.from) == rank;
                          }),
                   microbatch});
   }
-  void receive(Message message, int64_t home, int64_t to,
+  void receive(Message message, int64_t replica, int64_t to,
                int64_t microbatch) override {
     order.append({ActionKind::Recv,
-                  edgeOf(message, home, to,
+                  edgeOf(message, replica, to,
                          [this](const Edge &edge) {
                            return problem.rankOf(edge.to) == rank;
                          }),
@@ -56,28 +56,28 @@ public:
   void await(int64_t collective, int64_t /*step*/) override {
     order.append({ActionKind::Await, collective, 0});
   }
-  void unshard(int64_t home, int64_t unit) override {
-    order.append({ActionKind::Unshard, home, unit});
+  void unshard(int64_t replica, int64_t unit) override {
+    order.append({ActionKind::Unshard, replica, unit});
   }
-  void reshard(int64_t home, int64_t unit) override {
-    order.append({ActionKind::Reshard, home, unit});
+  void reshard(int64_t replica, int64_t unit) override {
+    order.append({ActionKind::Reshard, replica, unit});
   }
-  void reduceGrad(int64_t home, int64_t unit) override {
-    order.append({ActionKind::ReduceGrad, home, unit});
+  void reduceGrad(int64_t replica, int64_t unit) override {
+    order.append({ActionKind::ReduceGrad, replica, unit});
   }
   int64_t repetitions() override { return 1; }
-  void step(int64_t home, int64_t /*step*/) override {
-    order.append({ActionKind::Step, home, 0});
+  void step(int64_t replica, int64_t /*step*/) override {
+    order.append({ActionKind::Step, replica, 0});
   }
 
 private:
   /// The edge between ranks that a message belongs to.
   template <typename IsHere>
-  int64_t edgeOf(Message message, int64_t home, int64_t to,
+  int64_t edgeOf(Message message, int64_t replica, int64_t to,
                  IsHere isHere) const {
     for (size_t e = 0; e < problem.edges.size(); ++e) {
       const Edge &edge = problem.edges[e];
-      if (edge.from == home && edge.message() == message &&
+      if (edge.from == replica && edge.message() == message &&
           (to < 0 || edge.to == to) && isHere(edge) &&
           problem.rankOf(edge.from) != problem.rankOf(edge.to))
         return static_cast<int64_t>(e);
@@ -93,21 +93,22 @@ private:
 
 } // namespace
 
-static void addHomes(const Executable &exe, const ProgramDesc &program,
-                     Homes &homes) {
-  for (int32_t h = 0; h < exe.numHomes;) {
+static void addReplicas(const Executable &exe, const ProgramDesc &program,
+                        Replicas &replicas) {
+  for (int32_t h = 0; h < exe.numReplicas;) {
     std::vector<Share> shares;
     std::vector<int32_t> ranks;
     const int32_t first = h;
-    for (; h < exe.numHomes && exe.homes[h].stage == exe.homes[first].stage;
+    for (; h < exe.numReplicas &&
+           exe.replicas[h].stage == exe.replicas[first].stage;
          ++h) {
-      ranks.push_back(program.rankOfHome[h]);
+      ranks.push_back(program.rankOfReplica[h]);
       shares.push_back({ranks.back(), program.shares[h].samples});
     }
     if (program.shares[first].turns > 1)
-      homes.addDealtStage(ranks, program.shares[first].samples);
+      replicas.addRoundRobinStage(ranks, program.shares[first].samples);
     else
-      homes.addStage(shares);
+      replicas.addStage(shares);
   }
 }
 
@@ -120,8 +121,8 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
                     desc.bytes, 0};
     // Parts of an edge between stages follow each other.
     auto stages = [&](const Edge &of) {
-      return std::make_tuple(exe.homes[of.from].stage, exe.homes[of.to].stage,
-                             of.producer);
+      return std::make_tuple(exe.replicas[of.from].stage,
+                             exe.replicas[of.to].stage, of.producer);
     };
     if (e == 0 || stages(edge) != stages(problem.edges.back()))
       ++stageEdge;
@@ -136,9 +137,9 @@ static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
   problem.microbatches = program.microbatches;
   problem.samples = std::max(1, program.samples);
   problem.memoryCaps.assign(program.numRanks, noMemoryCap);
-  addHomes(exe, program, problem.homes);
+  addReplicas(exe, program, problem.replicas);
   addEdges(exe, program, problem);
-  problem.costs.resize(static_cast<size_t>(exe.numHomes) * numCostColumns);
+  problem.costs.resize(static_cast<size_t>(exe.numReplicas) * numCostColumns);
   if (program.workNs)
     for (size_t k = 0; k < problem.costs.size(); ++k)
       problem.costs[k].ns = program.workNs[k];
@@ -171,11 +172,12 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
 
 ProgramValues rondo::runtime::valuesOf(const Executable &executable,
                                        const ProgramDesc &desc) {
-  for (int32_t h = 0; h < executable.numHomes; ++h)
-    if (executable.homes[h].pieces > 1)
+  for (int32_t h = 0; h < executable.numReplicas; ++h)
+    if (executable.replicas[h].shards > 1)
       throw Error(
           "the state of stage '" +
-              std::string(executable.stages[executable.homes[h].stage].name) +
+              std::string(
+                  executable.stages[executable.replicas[h].stage].name) +
               "' is sharded, and estimates of such schedules are not "
               "there yet; run it with --adapt off",
           Exit::Usage);
@@ -186,8 +188,8 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
     const CollectiveDesc &collective = desc.collectives[c];
     program.collectives.push_back(
         {collective.kind, collective.tensor,
-         std::vector<int32_t>(collective.homes,
-                              collective.homes + collective.numHomes),
+         std::vector<int32_t>(collective.replicas,
+                              collective.replicas + collective.numReplicas),
          collective.ns});
   }
   addPlaces(desc, program);
@@ -196,11 +198,11 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
     desc.ranks[r].run(recorder, desc.ranks[r].row);
     program.order.endRank();
   }
-  // R makes what I needs only where a home recomputes.
+  // R makes what I needs only where a replica recomputes.
   for (int32_t r = 0; r < desc.numRanks; ++r)
     for (Action action : program.order.rank(r))
       if (action.kind() == ActionKind::Recompute) {
-        values.problem.recomputation.resize(executable.numHomes,
+        values.problem.recomputation.resize(executable.numReplicas,
                                             Recomputation::None);
         values.problem.recomputation[action.subject] = Recomputation::FromInput;
       }

@@ -16,7 +16,7 @@ namespace rondo::runtime {
 /// What is searched for: a faster order for the tasks of a program.
 struct SearchRequest {
   const Executable &executable;
-  /// Its micro-batches, homes and collectives are those of the new program.
+  /// Its micro-batches, replicas and collectives are those of the new program.
   const ProgramDesc &like;
   /// Of `like`, with costs and links as last measured.
   const ProgramValues &values;

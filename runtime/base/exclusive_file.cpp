@@ -20,7 +20,7 @@ int rondo::runtime::makeExclusiveFile(const std::string &path) {
 }
 
 /// umask() would change it for other threads meanwhile.
-static mode_t usualMode() {
+static mode_t defaultMode() {
   std::ifstream status("/proc/self/status");
   std::string word;
   while (status >> word)
@@ -30,7 +30,7 @@ static mode_t usualMode() {
 }
 
 bool rondo::runtime::shareAsUsual(int descriptor) {
-  return fchmod(descriptor, usualMode()) == 0;
+  return fchmod(descriptor, defaultMode()) == 0;
 }
 
 int rondo::runtime::openOwnFile(const std::string &path, bool appends) {

@@ -12,8 +12,8 @@
 
 namespace rondo::runtime {
 
-/// A tensor of the model, by its global name; of a home that keeps a piece of
-/// its stage's state, what is in the piece.
+/// A tensor of the model, by its global name; of a replica that keeps a shard
+/// of its stage's state, what is in the shard.
 struct Tensor {
   std::string name;
   /// Global name of the tensor of which this is a copy; empty: none.
@@ -22,10 +22,10 @@ struct Tensor {
   LayerTensor layout;
   /// The elements that are here: all, a part, or none.
   int64_t first = 0, count = 0;
-  /// The home that holds this copy, and the home whose copy counts for the norm
-  /// and the checkpoint, where state lies in pieces together with those of its
-  /// group. Numbers of homes.
-  int32_t home = 0, owner = 0;
+  /// The replica that holds this copy, and the replica whose copy counts for
+  /// the norm and the checkpoint, where state lies sharded together with those
+  /// of its group. Numbers of replicas.
+  int32_t replica = 0, owner = 0;
   int32_t layerInStage = 0, index = 0;
   /// The number in its stage of the tensor whose weights this copy gets after a
   /// step, which has no moments of its own; -1: the tensor has a step itself.

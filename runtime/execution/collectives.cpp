@@ -17,11 +17,11 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// The home's copy of a shared tensor, by its own global name or by the one
+/// The replica's copy of a shared tensor, by its own global name or by the one
 /// that it is shared under; null where it has none.
-static const Tensor *findShared(const State &state, int32_t home,
+static const Tensor *findShared(const State &state, int32_t replica,
                                 const std::string &name) {
-  const HomeBinding &binding = state.homes()[home];
+  const ReplicaBinding &binding = state.replicas()[replica];
   for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
     const Tensor &tensor = state.tensors()[t];
     if (tensor.name == name || tensor.sharedWith == name)
@@ -31,17 +31,17 @@ static const Tensor *findShared(const State &state, int32_t home,
 }
 
 static PartParams partOf(const State &state, const ProgramDesc &program,
-                         const CollectiveDesc &desc, int32_t home) {
-  const HomeBinding &binding = state.homes()[home];
-  PartParams part{program.rankOfHome[home], nullptr, 0,
-                  allHomesContribute(desc.kind) || state.isOwner(home)};
+                         const CollectiveDesc &desc, int32_t replica) {
+  const ReplicaBinding &binding = state.replicas()[replica];
+  PartParams part{program.rankOfReplica[replica], nullptr, 0,
+                  allReplicasContribute(desc.kind) || state.isOwner(replica)};
   switch (desc.kind) {
-  case CollectiveKind::HomeGradients:
+  case CollectiveKind::ReplicaGradients:
     part.data = binding.gradients;
     part.count = binding.optimized.gradientBytes / int64_t(sizeof(float));
     break;
   case CollectiveKind::TiedGradients: {
-    const Tensor *tensor = findShared(state, home, desc.tensor);
+    const Tensor *tensor = findShared(state, replica, desc.tensor);
     if (!tensor)
       throw Error("stage '" + std::string(binding.desc->name) +
                   "' has no tensor '" + desc.tensor +
@@ -53,8 +53,8 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
         part.count > tensor->first + tensor->count - first)
       throw Error("elements " + std::to_string(first) + " to " +
                   std::to_string(first + part.count) + " of tensor '" +
-                  desc.tensor + "' shall be added, of which home " +
-                  std::to_string(home) + " of stage '" + binding.desc->name +
+                  desc.tensor + "' shall be added, of which replica " +
+                  std::to_string(replica) + " of stage '" + binding.desc->name +
                   "' has " + std::to_string(tensor->first) + " to " +
                   std::to_string(tensor->first + tensor->count));
     if (tensor->gradients)
@@ -63,7 +63,7 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
   }
   case CollectiveKind::GatherWeights:
   case CollectiveKind::ScatterGradients:
-    part.count = binding.home->pieces * binding.shard;
+    part.count = binding.replica->shards * binding.shard;
     break;
   case CollectiveKind::GradientNorm:
     part.data = binding.control.partials;
@@ -110,13 +110,13 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
     // Where iterations overlap, as many are under way at once; twice that, so
     // that a number is not used again before its buffer is.
     wiring.channels[channel].messages +=
-        program.overlap ? 2 * mostAtOnce(program) : program.microbatches;
+        program.overlap ? 2 * maxAtOnce(program) : program.microbatches;
     wiring.channels[channel].isEndless |= program.overlap != nullptr;
   };
   for (int32_t e = 0; e < state.executable().numEdges; ++e) {
     const EdgeDesc &edge = state.executable().edges[e];
-    const int32_t from = program.rankOfHome[edge.from],
-                  to = program.rankOfHome[edge.to];
+    const int32_t from = program.rankOfReplica[edge.from],
+                  to = program.rankOfReplica[edge.to];
     if (from != to)
       connect(from, to);
   }
@@ -127,16 +127,16 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
     CollectiveParams parts;
-    for (int32_t i = 0; i < desc.numHomes; ++i)
-      parts.push_back(partOf(state, program, desc, desc.homes[i]));
+    for (int32_t i = 0; i < desc.numReplicas; ++i)
+      parts.push_back(partOf(state, program, desc, desc.replicas[i]));
     for (const auto &[rank, bytes] : stagingBytes(desc.kind, parts, limits))
       needed[rank] = std::max(needed[rank], bytes);
     wiring.firstEntry.push_back(
         static_cast<int32_t>(wiring.collectives.size()));
     // Each that is under way at once has parts of its own.
     for (int32_t k = 0; k < desc.delay; ++k) {
-      for (int32_t i = 0; i < desc.numHomes; ++i)
-        parts[i].data = state.normParts(desc.homes[i], k);
+      for (int32_t i = 0; i < desc.numReplicas; ++i)
+        parts[i].data = state.normParts(desc.replicas[i], k);
       wiring.collectives.push_back(parts);
       wiring.moves.push_back(-1);
       wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
@@ -146,20 +146,20 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
     wiring.collectives.push_back(std::move(parts));
     wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
     wiring.moves.push_back(
-        movesState(desc.kind)
-            ? 2 * desc.homes[0] + (desc.kind == CollectiveKind::GatherWeights)
-            : -1);
+        movesState(desc.kind) ? 2 * desc.replicas[0] +
+                                    (desc.kind == CollectiveKind::GatherWeights)
+                              : -1);
   }
   wiring.staging = findStaging(state, program, needed);
   return wiring;
 }
 
-/// Of the rank's homes.
+/// Of the rank's replicas.
 std::vector<ControlHeader *> RunningRank::headers() const {
   std::vector<ControlHeader *> headers;
-  for (const LocalHome &home : homes)
-    if (home.binding)
-      headers.push_back(home.binding->control.header);
+  for (const LocalReplica &replica : replicas)
+    if (replica.binding)
+      headers.push_back(replica.binding->control.header);
   return headers;
 }
 
@@ -182,17 +182,17 @@ void RunningRank::startCollective(int32_t collective, int64_t step) {
   if (headers().empty())
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
-                " without a home");
+                " without a replica");
   // Steps have made the parts of a norm that is late.
   if (desc.delay > 0)
     return transport.startAddAll(entry, me, &lateSums[entry]);
-  for (size_t h = 0; h < homes.size(); ++h)
-    if (const HomeBinding *home = homes[h].binding) {
-      // Copies in a piece have been added before the reduction.
-      if (home->shard == 0)
-        device.addCopies(home->optimized);
+  for (size_t h = 0; h < replicas.size(); ++h)
+    if (const ReplicaBinding *replica = replicas[h].binding) {
+      // Copies in a shard have been added before the reduction.
+      if (replica->shard == 0)
+        device.addCopies(replica->optimized);
       if (state.isOwner(static_cast<int32_t>(h)))
-        device.sumSquares(home->optimized);
+        device.sumSquares(replica->optimized);
     }
   // Memory that every kind of device can reach; the norm replaces it.
   transport.startAddAll(entry, me, &headers().front()->norm);
@@ -210,6 +210,6 @@ void RunningRank::finishCollective(int32_t collective, int64_t step) {
     return;
   }
   device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());
-  if (span.imitation.history)
-    span.imitation.history->addNorm(headers().front()->norm);
+  if (span.emulation.history)
+    span.emulation.history->addNorm(headers().front()->norm);
 }

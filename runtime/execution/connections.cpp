@@ -19,7 +19,7 @@ static bool isSame(const CollectiveParams &a, const CollectiveParams &b) {
 }
 
 Connections::Connections(State &state, const ProgramOptions &options)
-    : options(options), home(state), fault(options.fault) {
+    : options(options), replica(state), fault(options.fault) {
   const Executable &exe = state.executable();
   const World &world = state.world();
   TransportParams params;
@@ -51,7 +51,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
 
 void Connections::add(const ProgramDesc &program, TransportParams &params) {
   Wiring &wiring = wirings[program.id];
-  wiring = wire(home, program);
+  wiring = wire(replica, program);
   ViewParams &view = views[program.id];
   params.ranksOfProgram[program.id] = program.numRanks;
   params.ranks = std::max(params.ranks, program.numRanks);
@@ -104,8 +104,8 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
 }
 
 std::unique_ptr<Transport> Connections::view(const ProgramDesc &program) const {
-  const int32_t processes = home.world().processes;
-  if (!home.world().isAlone() && program.numRanks != processes)
+  const int32_t processes = replica.world().processes;
+  if (!replica.world().isAlone() && program.numRanks != processes)
     throw Error("program '" + std::string(program.name) + "' has " +
                 std::to_string(program.numRanks) + " ranks, but there are " +
                 std::to_string(processes) + " processes");

@@ -48,7 +48,7 @@ public:
   /// outlive it.
   Connections(State &state, const ProgramOptions &options);
 
-  State &state() const { return home; }
+  State &state() const { return replica; }
   const ProgramOptions options;
   const Wiring &wiring(const ProgramDesc &program) const {
     return wirings[program.id];
@@ -69,7 +69,7 @@ public:
 private:
   void add(const ProgramDesc &program, TransportParams &params);
 
-  State &home;
+  State &replica;
   /// By program id.
   std::vector<Wiring> wirings;
   std::vector<ViewParams> views;

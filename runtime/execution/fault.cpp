@@ -46,8 +46,8 @@ Fault rondo::runtime::parseFault(const std::string &text) {
 
 /// Those that have a peer by an address of the internet.
 static void shutSockets() {
-  constexpr int mostDescriptors = 4096;
-  for (int descriptor = 3; descriptor < mostDescriptors; ++descriptor) {
+  constexpr int maxDescriptors = 4096;
+  for (int descriptor = 3; descriptor < maxDescriptors; ++descriptor) {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
     if (getpeername(descriptor, reinterpret_cast<sockaddr *>(&peer), &size) ==

@@ -1,4 +1,5 @@
-//===- local_shard.h - What a home with a piece has whole -------*- C++ -*-===//
+//===- local_shard.h - What a replica with a shard has whole -------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_LOCAL_SHARD_H
@@ -11,16 +12,16 @@
 
 namespace rondo::runtime {
 
-/// Of a home that keeps a piece of its stage's state: how far an iteration has
-/// come with what it has whole for a while.
+/// Of a replica that keeps a shard of its stage's state: how far an iteration
+/// has come with what it has whole for a while.
 struct LocalShard {
-  /// 1: the home keeps all of its state, and the rest says nothing.
-  int32_t pieces = 1;
-  bool isSharded() const { return pieces > 1; }
-  /// Of a piece; 0 if the stage has no weights.
+  /// 1: the replica keeps all of its state, and the rest says nothing.
+  int32_t shards = 1;
+  bool isSharded() const { return shards > 1; }
+  /// Of a shard; 0 if the stage has no weights.
   int64_t elements = 0;
-  /// The collectives of its group; -1: this rank has all homes of the group and
-  /// needs none, or the program has none.
+  /// The collectives of its group; -1: this rank has all replicas of the group
+  /// and needs none, or the program has none.
   int32_t gather = -1, scatter = -1;
   bool isGroupHere = false;
   /// The stage's tensors in gradients that are not reduced yet; empty if none
@@ -32,7 +33,7 @@ struct LocalShard {
   enum class Weights : uint8_t { Freed, Issued, Gathered };
   Weights weights = Weights::Freed;
   /// Sums issued: the unit to which W adds. Whether it has added anything, and
-  /// whether another home of the group has already read it.
+  /// whether another replica of the group has already read it.
   int64_t sums = 0;
   enum class Gradients : uint8_t { None, Begun, Ended };
   Gradients gradients = Gradients::None;

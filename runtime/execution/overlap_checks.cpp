@@ -11,12 +11,12 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 /// No order begins more iterations at once.
-static constexpr int32_t mostNormDelay = 4096;
+static constexpr int32_t maxNormDelay = 4096;
 
-/// Bytes of a home's buffer, as planned.
-static int64_t bytesOf(const ProgramDesc &program, int32_t home,
+/// Bytes of a replica's buffer, as planned.
+static int64_t bytesOf(const ProgramDesc &program, int32_t replica,
                        Buffer buffer) {
-  return program.shares[home].bytes[static_cast<int>(buffer)];
+  return program.shares[replica].bytes[static_cast<int>(buffer)];
 }
 
 int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
@@ -32,10 +32,10 @@ void State::checkOverlap(const ProgramDesc &program) const {
   };
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
-    if (desc.delay < 0 || desc.delay > mostNormDelay)
+    if (desc.delay < 0 || desc.delay > maxNormDelay)
       fail("collective " + std::to_string(c) + " is awaited " +
            std::to_string(desc.delay) + " iterations later; it may be 0 to " +
-           std::to_string(mostNormDelay));
+           std::to_string(maxNormDelay));
     if (desc.delay > 0 &&
         (!program.overlap || desc.kind != CollectiveKind::GradientNorm))
       fail("collective " + std::to_string(c) + " is awaited " +
@@ -58,16 +58,17 @@ void State::checkOverlap(const ProgramDesc &program) const {
          " repeat, in repetitions of " +
          std::to_string(overlap.iterationsEach) +
          " iterations; all are 1 or more, and no more repeat than are listed");
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const VersionDesc &versions = overlap.versions[h];
     const std::string name = "stage '" + std::string(stage.name) + "'";
-    // Then a micro-batch's number in a run and in its iteration name one home.
+    // Then a micro-batch's number in a run and in its iteration name one
+    // replica.
     const int32_t turns = program.shares[h].turns;
     if (program.microbatches % turns != 0)
-      fail(name + " deals the " + std::to_string(program.microbatches) +
+      fail(name + " assigns the " + std::to_string(program.microbatches) +
            " micro-batches of an iteration to " + std::to_string(turns) +
-           " homes in turn; where iterations overlap, all get as many");
+           " replicas in turn; where iterations overlap, all get as many");
     for (const int16_t *delays :
          {versions.forward, versions.backward, versions.recompute})
       for (int32_t m = 0; m < overlap.numDelays; ++m)

@@ -7,9 +7,9 @@ using namespace rondo::runtime;
 
 void State::prepareDevices() {
   std::vector<bool> isUsed(arenas.size());
-  for (const std::vector<HomeBinding> &size : bindings)
-    for (const HomeBinding &binding : size) {
-      const int32_t rank = binding.home->rank;
+  for (const std::vector<ReplicaBinding> &size : bindings)
+    for (const ReplicaBinding &binding : size) {
+      const int32_t rank = binding.replica->rank;
       if (!processes.holds(rank))
         continue;
       for (const LayerBinding &layer : binding.layers)

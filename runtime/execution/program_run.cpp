@@ -27,9 +27,9 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
     }
 }
 
-char *ProgramRun::data(int32_t home, int64_t microbatch) const {
+char *ProgramRun::data(int32_t replica, int64_t microbatch) const {
   const PlaceDesc &place =
-      desc.places[home * numBuffers + static_cast<int>(Buffer::Data)];
+      desc.places[replica * numBuffers + static_cast<int>(Buffer::Data)];
   if (place.pool < 0)
     return nullptr;
   return state.address(desc.pools[place.pool], slotOf(place, microbatch));

@@ -65,7 +65,7 @@ public:
   std::string describeWaits() const;
 
   /// Where the data of a stage's micro-batch are staged; null if it has none.
-  char *data(int32_t home, int64_t microbatch) const;
+  char *data(int32_t replica, int64_t microbatch) const;
 
 private:
   class Watchdog;

@@ -49,16 +49,17 @@ void RunningRank::run() {
   }
 }
 
-RunningRank::LocalHome &RunningRank::local(int64_t home, int64_t microbatch) {
-  if (home < 0 || home >= static_cast<int64_t>(homes.size()) ||
-      !homes[home].binding || microbatch < 0 ||
+RunningRank::LocalReplica &RunningRank::local(int64_t replica,
+                                              int64_t microbatch) {
+  if (replica < 0 || replica >= static_cast<int64_t>(replicas.size()) ||
+      !replicas[replica].binding || microbatch < 0 ||
       (!program.overlap && microbatch >= program.microbatches) ||
-      !takes(program.shares[home], microbatch))
-    failOnHome(home, microbatch);
-  return homes[home];
+      !takes(program.shares[replica], microbatch))
+    failOnReplica(replica, microbatch);
+  return replicas[replica];
 }
 
-/// The weights that a task of a layer reads, of its home's.
+/// The weights that a task of a layer reads, of its replica's.
 static inline void setWeights(const LayerBinding &layer, LayerArgs &args,
                               char *weights) {
   args.weights = weights + layer.weightsOffset;
@@ -67,7 +68,7 @@ static inline void setWeights(const LayerBinding &layer, LayerArgs &args,
 }
 
 /// F of a layer, also where R runs it again, with the weights that `args` has.
-static inline void runForward(const HomeBinding &binding,
+static inline void runForward(const ReplicaBinding &binding,
                               const LayerBinding &layer, LayerArgs &args,
                               char *data, int64_t microbatch) {
   args.data = reinterpret_cast<const int32_t *>(at(data, layer.dataOffset));
@@ -80,28 +81,30 @@ static inline void runForward(const HomeBinding &binding,
 void RunningRank::forward(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
-  LocalHome &home = local(h, microbatch);
+  LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  acquire(home.place(Buffer::Output), microbatch, action);
-  acquire(home.place(Buffer::SavedForInputGrad), microbatch, action);
-  acquire(home.place(Buffer::SavedForWeightGrad), microbatch, action);
-  acquire(home.place(Buffer::Checkpoints), microbatch, action);
-  awaitTensors(home.inputs, microbatch, action);
-  char *data = home.place(Buffer::Data).at(microbatch);
+  acquire(replica.place(Buffer::Output), microbatch, action);
+  acquire(replica.place(Buffer::SavedForInputGrad), microbatch, action);
+  acquire(replica.place(Buffer::SavedForWeightGrad), microbatch, action);
+  acquire(replica.place(Buffer::Checkpoints), microbatch, action);
+  awaitTensors(replica.inputs, microbatch, action);
+  char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
-  const HomeBinding &binding = *home.binding;
-  const Saved saved(home, microbatch);
+  const ReplicaBinding &binding = *replica.binding;
+  const Saved saved(replica, microbatch);
   char *weights = weightsOf(h, ActionKind::Forward, microbatch);
-  char *checkpoints = home.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
-  for (size_t k = 0; k < home.inputs.size(); ++k)
-    home.calls.front().forward.inputs[k] = home.inputs[k].place.at(microbatch);
-  home.calls.back().forward.output = home.place(Buffer::Output).at(microbatch);
-  for (size_t l = 0; l < home.calls.size(); ++l) {
+  for (size_t k = 0; k < replica.inputs.size(); ++k)
+    replica.calls.front().forward.inputs[k] =
+        replica.inputs[k].place.at(microbatch);
+  replica.calls.back().forward.output =
+      replica.place(Buffer::Output).at(microbatch);
+  for (size_t l = 0; l < replica.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = home.calls[l].forward;
+    LayerArgs &args = replica.calls[l].forward;
     if (!layer.desc->recomputes) {
       args.savedForInputGrad = saved.forInputGrad(layer);
       args.savedForWeightGrad = saved.forWeightGrad(layer);
@@ -109,57 +112,58 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     // Where R begins, the layer before writes the checkpoint.
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    if (l + 1 < home.calls.size())
+    if (l + 1 < replica.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
     setWeights(layer, args, weights);
     runForward(binding, layer, args, data, number);
   }
-  if (HomeRecord &record = *records[h]; !record.losses.empty())
+  if (ReplicaRecord &record = *records[h]; !record.losses.empty())
     record.losses[microbatch] = binding.control.losses[number];
 }
 
 void RunningRank::recompute(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
-  LocalHome &home = local(h, microbatch);
+  LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
-  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch, action);
-  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch, action);
-  const Place &output = home.place(Buffer::RecomputedOutput);
+  acquire(replica.place(Buffer::RecomputedForInputGrad), microbatch, action);
+  acquire(replica.place(Buffer::RecomputedForWeightGrad), microbatch, action);
+  const Place &output = replica.place(Buffer::RecomputedOutput);
   acquire(output, microbatch, action);
-  awaitTensors(home.recomputedInputs, microbatch, action);
-  char *data = home.place(Buffer::Data).at(microbatch);
+  awaitTensors(replica.recomputedInputs, microbatch, action);
+  char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
-  const HomeBinding &binding = *home.binding;
-  const Saved saved(home, microbatch);
+  const ReplicaBinding &binding = *replica.binding;
+  const Saved saved(replica, microbatch);
   char *weights = weightsOf(h, ActionKind::Recompute, microbatch);
-  const char *changes = home.stepsBackAgain > 0
+  const char *changes = replica.stepsBackAgain > 0
                             ? changesOf(h, ActionKind::Recompute, microbatch)
                             : nullptr;
-  char *checkpoints = home.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
-  const std::vector<LocalTensor> &inputs =
-      home.recomputedInputs.empty() ? home.inputs : home.recomputedInputs;
+  const std::vector<LocalTensor> &inputs = replica.recomputedInputs.empty()
+                                               ? replica.inputs
+                                               : replica.recomputedInputs;
   for (size_t k = 0; k < inputs.size(); ++k)
-    home.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
+    replica.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
   if (output.base)
-    home.calls.back().recompute.output = output.at(microbatch);
-  for (size_t l = 0; l < home.calls.size(); ++l) {
+    replica.calls.back().recompute.output = output.at(microbatch);
+  for (size_t l = 0; l < replica.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
     if (!layer.desc->recomputes)
       continue;
-    LayerArgs &args = home.calls[l].recompute;
+    LayerArgs &args = replica.calls[l].recompute;
     args.savedForInputGrad = saved.forInputGrad(layer);
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
     setWeights(layer, args, weights);
     if (changes)
-      args.weights =
-          movedWeightsOf(home, layer, weights, changes, home.stepsBackAgain);
+      args.weights = movedWeightsOf(replica, layer, weights, changes,
+                                    replica.stepsBackAgain);
     runForward(binding, layer, args, data, number);
   }
 }
@@ -167,30 +171,30 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
 void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
-  LocalHome &home = local(h, microbatch);
+  LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
-  for (const LocalTensor &tensor : home.inputGrads)
+  for (const LocalTensor &tensor : replica.inputGrads)
     acquire(tensor.place, microbatch, action);
-  awaitTensors(home.outputGrads, microbatch, action);
+  awaitTensors(replica.outputGrads, microbatch, action);
   action.restart();
-  addOutputGrads(home, microbatch);
-  const HomeBinding &binding = *home.binding;
-  const Saved saved(home, microbatch);
+  addOutputGrads(replica, microbatch);
+  const ReplicaBinding &binding = *replica.binding;
+  const Saved saved(replica, microbatch);
   char *weights = weightsOf(h, ActionKind::InputGrad, microbatch);
   const char *changes =
-      home.moved ? changesOf(h, ActionKind::InputGrad, microbatch) : nullptr;
-  for (size_t k = 0; k < home.inputGrads.size(); ++k)
-    home.calls.front().inputGrad.inputGrads[k] =
-        home.inputGrads[k].place.at(microbatch);
-  home.calls.back().inputGrad.outputGrad =
-      home.place(Buffer::OutputGrad).at(microbatch);
-  for (size_t l = home.calls.size(); l-- > 0;) {
+      replica.moved ? changesOf(h, ActionKind::InputGrad, microbatch) : nullptr;
+  for (size_t k = 0; k < replica.inputGrads.size(); ++k)
+    replica.calls.front().inputGrad.inputGrads[k] =
+        replica.inputGrads[k].place.at(microbatch);
+  replica.calls.back().inputGrad.outputGrad =
+      replica.place(Buffer::OutputGrad).at(microbatch);
+  for (size_t l = replica.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = home.calls[l].inputGrad;
+    LayerArgs &args = replica.calls[l].inputGrad;
     setWeights(layer, args, weights);
     if (changes)
       args.weights =
-          movedWeightsOf(home, layer, weights, changes, home.stepsBack);
+          movedWeightsOf(replica, layer, weights, changes, replica.stepsBack);
     args.savedForInputGrad = saved.forInputGrad(layer);
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch % program.microbatches;
@@ -201,16 +205,16 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
 void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
-  LocalHome &home = local(h, microbatch);
+  LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
-  const HomeBinding &binding = *home.binding;
-  const Saved saved(home, microbatch);
+  const ReplicaBinding &binding = *replica.binding;
+  const Saved saved(replica, microbatch);
   char *weights = weightsOf(h, ActionKind::WeightGrad, microbatch);
   char *gradients =
-      home.shard.isSharded() ? unreducedGradients(h) : binding.gradients;
-  for (size_t l = home.calls.size(); l-- > 0;) {
+      replica.shard.isSharded() ? unreducedGradients(h) : binding.gradients;
+  for (size_t l = replica.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = home.calls[l].weightGrad;
+    LayerArgs &args = replica.calls[l].weightGrad;
     setWeights(layer, args, weights);
     args.gradients = gradients + layer.gradientsOffset;
     args.savedForWeightGrad = saved.forWeightGrad(layer);

@@ -28,9 +28,9 @@ using ActionKind = rondo::ActionKind;
 std::string actionName(ActionKind kind, Message message, int64_t subject,
                        int64_t microbatch);
 
-/// How long a home's task or step took.
+/// How long a replica's task or step took.
 struct WorkTime {
-  int32_t home;
+  int32_t replica;
   ActionKind kind;
   int64_t ns;
 };
@@ -48,9 +48,9 @@ struct OptimizerConfig {
   double extrapolationDecay = 0.1353352832366127;
 };
 
-/// What a home has done in a run whose iterations overlap. Its rank's thread
+/// What a replica has done in a run whose iterations overlap. Its rank's thread
 /// writes; others may read what belongs to the first `steps` iterations.
-struct HomeRecord {
+struct ReplicaRecord {
   /// By micro-batch of the run; only where the loss is made.
   std::vector<float> losses;
   /// By iteration: when its step had ended, on the host's clock, and whether it
@@ -85,7 +85,7 @@ struct Wiring {
 Wiring wire(const State &state, const ProgramDesc &program);
 
 /// The most micro-batches that may be under way at once on an edge.
-int64_t mostAtOnce(const ProgramDesc &program);
+int64_t maxAtOnce(const ProgramDesc &program);
 
 /// Executes actions; one thread at a time. Buffer addresses come from tables
 /// made at construction, so an action costs its host much less than 1 us.
@@ -102,20 +102,20 @@ public:
   /// work on the device have ended.
   void run();
 
-  void forward(int64_t home, int64_t microbatch) override;
-  void inputGrad(int64_t home, int64_t microbatch) override;
-  void weightGrad(int64_t home, int64_t microbatch) override;
-  void recompute(int64_t home, int64_t microbatch) override;
-  void send(Message message, int64_t home, int64_t to,
+  void forward(int64_t replica, int64_t microbatch) override;
+  void inputGrad(int64_t replica, int64_t microbatch) override;
+  void weightGrad(int64_t replica, int64_t microbatch) override;
+  void recompute(int64_t replica, int64_t microbatch) override;
+  void send(Message message, int64_t replica, int64_t to,
             int64_t microbatch) override;
-  void receive(Message message, int64_t home, int64_t to,
+  void receive(Message message, int64_t replica, int64_t to,
                int64_t microbatch) override;
   void allReduce(int64_t collective, int64_t step) override;
   void await(int64_t collective, int64_t step) override;
-  void step(int64_t home, int64_t step) override;
-  void unshard(int64_t home, int64_t unit) override;
-  void reshard(int64_t home, int64_t unit) override;
-  void reduceGrad(int64_t home, int64_t unit) override;
+  void step(int64_t replica, int64_t step) override;
+  void unshard(int64_t replica, int64_t unit) override;
+  void reshard(int64_t replica, int64_t unit) override;
+  void reduceGrad(int64_t replica, int64_t unit) override;
   int64_t repetitions() override;
 
   /// Actions begun so far, and the last one. Any thread.
@@ -129,8 +129,10 @@ public:
   int64_t collectiveOf(int64_t entry) const;
 
   /// Of a run whose iterations overlap, or of its reference. Null where another
-  /// rank has the home.
-  const HomeRecord *record(int32_t home) const { return records[home].get(); }
+  /// rank has the replica.
+  const ReplicaRecord *record(int32_t replica) const {
+    return records[replica].get();
+  }
 
   /// Filled by iterations while `keepTrace`; the caller clears it.
   std::vector<TraceEvent> trace;
@@ -141,7 +143,7 @@ public:
   bool keepTimes = false;
 
 private:
-  /// Where a buffer lies; base is null where the home has none.
+  /// Where a buffer lies; base is null where the replica has none.
   struct Place {
     char *base = nullptr;
     int64_t slotBytes = 0;
@@ -160,16 +162,16 @@ private:
   struct LayerCalls {
     LayerArgs forward{}, inputGrad{}, weightGrad{}, recompute{};
   };
-  /// What a home takes from another stage or makes for it: one tensor, of which
-  /// each edge carries a part.
+  /// What a replica takes from another stage or makes for it: one tensor, of
+  /// which each edge carries a part.
   struct LocalTensor {
     /// The number of the place.
     int32_t number = -1;
     Place place;
     std::vector<int32_t> edges;
   };
-  struct LocalHome {
-    const HomeBinding *binding = nullptr;
+  struct LocalReplica {
+    const ReplicaBinding *binding = nullptr;
     int32_t stage = 0;
     Place places[numBuffers];
     /// What its tasks take and make, by the stages at the other end, in order.
@@ -199,14 +201,15 @@ private:
       return places[static_cast<int>(buffer)];
     }
   };
-  /// Where a home's tensors for the backward of a micro-batch lie.
+  /// Where a replica's tensors for the backward of a micro-batch lie.
   struct Saved {
-    Saved(const LocalHome &home, int64_t microbatch)
-        : kept(home.place(Buffer::SavedForInputGrad).at(microbatch)),
-          keptForWeights(home.place(Buffer::SavedForWeightGrad).at(microbatch)),
-          again(home.place(Buffer::RecomputedForInputGrad).at(microbatch)),
+    Saved(const LocalReplica &replica, int64_t microbatch)
+        : kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
+          keptForWeights(
+              replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
+          again(replica.place(Buffer::RecomputedForInputGrad).at(microbatch)),
           againForWeights(
-              home.place(Buffer::RecomputedForWeightGrad).at(microbatch)) {}
+              replica.place(Buffer::RecomputedForWeightGrad).at(microbatch)) {}
 
     char *forInputGrad(const LayerBinding &layer) const {
       char *base = layer.desc->recomputes ? again : kept;
@@ -229,7 +232,7 @@ private:
     /// Whether the consumer copies it from the producer's buffer on this rank.
     bool isCopied = false;
     /// Whether an end takes some micro-batches only.
-    bool isDealt = false;
+    bool isRoundRobin = false;
     /// By micro-batch modulo their number, as many as may be posted at once:
     /// the ticket of the posted receive, -1 where none is.
     std::vector<int64_t> tickets;
@@ -246,30 +249,30 @@ private:
   };
   class Action;
 
-  LocalHome &local(int64_t home, int64_t microbatch);
+  LocalReplica &local(int64_t replica, int64_t microbatch);
   void acquire(const Place &place, int64_t microbatch, Action &action);
   Place placeOf(const State &state, int32_t number);
   void addEdge(int32_t number, const Wiring &wiring);
   void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
-  int32_t stageOf(int64_t home) const { return homes[home].stage; }
+  int32_t stageOf(int64_t replica) const { return replicas[replica].stage; }
   /// Whether an edge has a message of a micro-batch: both ends take it.
   bool carries(int32_t edge, int64_t microbatch) const {
-    return !edges[edge].isDealt ||
+    return !edges[edge].isRoundRobin ||
            (takes(program.shares[edgeDescs[edge].from], microbatch) &&
             takes(program.shares[edgeDescs[edge].to], microbatch));
   }
-  int32_t edgeOf(Message message, int64_t home, int64_t to,
+  int32_t edgeOf(Message message, int64_t replica, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
   void awaitMessage(int32_t edge, int64_t microbatch, Action &action);
   void awaitTensors(const std::vector<LocalTensor> &tensors, int64_t microbatch,
                     Action &action);
-  void addOutputGrads(const LocalHome &home, int64_t microbatch);
-  void makeCalls(LocalHome &home) const;
+  void addOutputGrads(const LocalReplica &replica, int64_t microbatch);
+  void makeCalls(LocalReplica &replica) const;
 
   // In rank_overlap.cpp.
-  void prepare(int64_t home);
-  void findShared(int64_t home);
+  void prepare(int64_t replica);
+  void findShared(int64_t replica);
   void checkEnd() const;
   /// Whether what an action names belongs to an iteration behind the run's end.
   bool isLeftOut(int64_t microbatch) const {
@@ -280,57 +283,58 @@ private:
     return program.overlap && step >= span.iterations;
   }
   /// The version that a task reads, counted from the run's start.
-  int64_t versionOf(int64_t home, ActionKind kind, int64_t microbatch) const;
+  int64_t versionOf(int64_t replica, ActionKind kind, int64_t microbatch) const;
   /// The weights that a task reads.
-  char *weightsOf(int64_t home, ActionKind kind, int64_t microbatch);
-  /// Of a home that moves its weights back: the mean of their changes.
-  const char *changesOf(int64_t home, ActionKind kind, int64_t microbatch);
+  char *weightsOf(int64_t replica, ActionKind kind, int64_t microbatch);
+  /// Of a replica that moves its weights back: the mean of their changes.
+  const char *changesOf(int64_t replica, ActionKind kind, int64_t microbatch);
   /// The weights of a layer, moved back by so many steps.
-  char *movedWeightsOf(const LocalHome &home, const LayerBinding &layer,
+  char *movedWeightsOf(const LocalReplica &replica, const LayerBinding &layer,
                        const char *weights, const char *changes, float steps);
 
-  // In rank_shards.cpp, for homes that keep a piece of their state.
-  void setUpShard(int32_t home);
+  // In rank_shards.cpp, for replicas that keep a shard of their state.
+  void setUpShard(int32_t replica);
   /// Nothing is gathered, and nothing under way.
   void beginShards();
   void checkShards() const;
-  LocalHome &sharded(ActionKind kind, int64_t home, int64_t unit);
-  char *gatheredWeights(int64_t home, ActionKind kind,
+  LocalReplica &sharded(ActionKind kind, int64_t replica, int64_t unit);
+  char *gatheredWeights(int64_t replica, ActionKind kind,
                         int64_t microbatch) const;
   /// Where W adds; the first one of a unit finds zeros.
-  char *unreducedGradients(int64_t home);
-  void beginGradients(int64_t home);
-  void endGradients(int64_t home);
-  void reduceHere(int64_t home);
-  void issue(ActionKind kind, int64_t home, int32_t collective, int64_t unit);
+  char *unreducedGradients(int64_t replica);
+  void beginGradients(int64_t replica);
+  void endGradients(int64_t replica);
+  void reduceHere(int64_t replica);
+  void issue(ActionKind kind, int64_t replica, int32_t collective,
+             int64_t unit);
   bool isHere(int64_t collective, int64_t unit) const;
   void finishShard(int32_t collective);
   /// What tasks read in another dtype, of the weights that are gathered.
-  void copyGathered(const LocalHome &home, int64_t unit);
-  [[noreturn]] void failOnShard(int64_t home, const std::string &what) const;
+  void copyGathered(const LocalReplica &replica, int64_t unit);
+  [[noreturn]] void failOnShard(int64_t replica, const std::string &what) const;
 
   // In rank_steps.cpp.
   /// The program whose steps these are.
   const ProgramDesc &stepped() const {
-    return span.imitation.pipeline ? *span.imitation.pipeline : program;
+    return span.emulation.pipeline ? *span.emulation.pipeline : program;
   }
   bool clipsByStage() const { return overlap && !computesNorm(stepped()); }
-  void prepareStep(LocalHome &home, int64_t step);
-  /// `parts`: where the home's part of the norm goes; null: nowhere.
-  void clipByStage(LocalHome &home, double *parts);
+  void prepareStep(LocalReplica &replica, int64_t step);
+  /// `parts`: where the replica's part of the norm goes; null: nowhere.
+  void clipByStage(LocalReplica &replica, double *parts);
   /// Clips by the norm of an iteration before, where there is one.
-  void clipByEarlier(LocalHome &home, int64_t step);
+  void clipByEarlier(LocalReplica &replica, int64_t step);
   /// Of an iteration of the run. Not a number where it has not begun.
   double normOf(int64_t step) const;
   /// The entry of a collective that a step's runs as.
   int32_t entryOf(int64_t collective, int64_t step) const;
   // They throw Error.
-  [[noreturn]] void failOnHome(int64_t home, int64_t microbatch) const;
+  [[noreturn]] void failOnReplica(int64_t replica, int64_t microbatch) const;
   [[noreturn]] void failOnUnposted(int32_t edge, int64_t microbatch) const;
   [[noreturn]] void failOnMessage(const char *verb, Message message,
-                                  int64_t home, int64_t microbatch,
+                                  int64_t replica, int64_t microbatch,
                                   const char *why) const;
-  [[noreturn]] void failOnVersion(int64_t home, ActionKind kind,
+  [[noreturn]] void failOnVersion(int64_t replica, ActionKind kind,
                                   int64_t microbatch,
                                   const std::string &why) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
@@ -348,8 +352,9 @@ private:
   const OptimizerConfig optimizer;
   void *const stream;
   /// Without a binding where another rank runs it.
-  std::vector<LocalHome> homes;
-  /// [numMessageKinds * home + message]: edges with such a message of the home.
+  std::vector<LocalReplica> replicas;
+  /// [numMessageKinds * replica + message]: edges with such a message of the
+  /// replica.
   std::vector<std::vector<int32_t>> edgesFrom;
   /// By edge.
   const EdgeDesc *const edgeDescs;
@@ -373,11 +378,11 @@ private:
   /// For tests; null: none.
   FaultPoint *const fault;
   Span span;
-  /// Of the program, or of the pipeline that it imitates; null: neither.
+  /// Of the program, or of the pipeline that it emulates; null: neither.
   const OverlapDesc *overlap = nullptr;
-  /// By home.
-  std::vector<std::unique_ptr<HomeRecord>> records;
-  /// The headers of tensors that stages share, by home and tensor.
+  /// By replica.
+  std::vector<std::unique_ptr<ReplicaRecord>> records;
+  /// The headers of tensors that stages share, by replica and tensor.
   std::vector<std::vector<ControlHeader>> sharedHeaders;
   /// Where a reference moves weights back.
   std::vector<char> movedWeights;

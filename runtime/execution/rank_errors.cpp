@@ -35,19 +35,19 @@ std::string RunningRank::currentAction() const {
                     static_cast<int64_t>(packed & 0xffffffff));
 }
 
-void RunningRank::failOnHome(int64_t home, int64_t microbatch) const {
-  throw Error("the program of rank " + std::to_string(me) + " runs home " +
-              std::to_string(home) + ", micro-batch " +
+void RunningRank::failOnReplica(int64_t replica, int64_t microbatch) const {
+  throw Error("the program of rank " + std::to_string(me) + " runs replica " +
+              std::to_string(replica) + ", micro-batch " +
               std::to_string(microbatch) + ", which it does not hold");
 }
 
-void RunningRank::failOnVersion(int64_t home, ActionKind kind,
+void RunningRank::failOnVersion(int64_t replica, ActionKind kind,
                                 int64_t microbatch,
                                 const std::string &why) const {
   throw Error(
-      "stage '" + std::string(homes[home].binding->desc->name) +
-      "': " + actionName(kind, Message::None, stageOf(home), microbatch) +
-      " reads version " + std::to_string(versionOf(home, kind, microbatch)) +
+      "stage '" + std::string(replicas[replica].binding->desc->name) +
+      "': " + actionName(kind, Message::None, stageOf(replica), microbatch) +
+      " reads version " + std::to_string(versionOf(replica, kind, microbatch)) +
       " of the run's weights, " + why);
 }
 
@@ -58,12 +58,14 @@ void RunningRank::failOnUnposted(int32_t edge, int64_t microbatch) const {
               ", which it has not posted a receive for");
 }
 
-void RunningRank::failOnMessage(const char *verb, Message message, int64_t home,
-                                int64_t microbatch, const char *why) const {
-  const bool isKnown = home >= 0 && home < static_cast<int64_t>(homes.size());
+void RunningRank::failOnMessage(const char *verb, Message message,
+                                int64_t replica, int64_t microbatch,
+                                const char *why) const {
+  const bool isKnown =
+      replica >= 0 && replica < static_cast<int64_t>(replicas.size());
   throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +
               nameOf(message,
-                     isKnown ? stageOf(home) : static_cast<int32_t>(home),
+                     isKnown ? stageOf(replica) : static_cast<int32_t>(replica),
                      static_cast<int32_t>(microbatch)) +
               ", which " + why);
 }

@@ -60,24 +60,25 @@ void RunningRank::awaitTensors(const std::vector<LocalTensor> &tensors,
 
 /// Adds the gradients from all stages into the first one's buffer, one stage
 /// after another, so that the bits do not depend on when they came.
-void RunningRank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
-  for (size_t k = 1; k < home.outputGrads.size(); ++k) {
+void RunningRank::addOutputGrads(const LocalReplica &replica,
+                                 int64_t microbatch) {
+  for (size_t k = 1; k < replica.outputGrads.size(); ++k) {
     int64_t bytes = 0;
-    for (int32_t edge : home.outputGrads[k].edges)
+    for (int32_t edge : replica.outputGrads[k].edges)
       if (carries(edge, microbatch))
         bytes += edgeDescs[edge].bytes;
-    device.addTo(home.outputGrads[0].place.at(microbatch),
-                 home.outputGrads[k].place.at(microbatch), bytes,
-                 home.binding->layers.back().desc->dtype);
+    device.addTo(replica.outputGrads[0].place.at(microbatch),
+                 replica.outputGrads[k].place.at(microbatch), bytes,
+                 replica.binding->layers.back().desc->dtype);
   }
 }
 
 /// The edge that a message belongs to.
-int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
+int32_t RunningRank::edgeOf(Message message, int64_t replica, int64_t to,
                             int64_t microbatch) const {
-  const size_t row =
-      static_cast<size_t>(numMessageKinds * home + static_cast<int>(message));
-  if (home >= 0 && row < edgesFrom.size()) {
+  const size_t row = static_cast<size_t>(numMessageKinds * replica +
+                                         static_cast<int>(message));
+  if (replica >= 0 && row < edgesFrom.size()) {
     const std::vector<int32_t> &candidates = edgesFrom[row];
     if (to < 0 && candidates.size() == 1)
       return candidates.front();
@@ -85,7 +86,8 @@ int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
       if (edgeDescs[edge].to == to)
         return edge;
   }
-  failOnMessage("names", message, home, microbatch, "no other home needs");
+  failOnMessage("names", message, replica, microbatch,
+                "no other replica needs");
 }
 
 void RunningRank::send(Message message, int64_t h, int64_t to,

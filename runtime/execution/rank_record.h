@@ -20,8 +20,8 @@ public:
   Action(RunningRank &rank, ActionKind kind, int64_t subject,
          int64_t microbatch, Message message = Message::Activation)
       : rank(rank), kind(kind), message(message),
-        home(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
-        number(home < 0 ? subject : rank.stageOf(home)),
+        replica(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
+        number(replica < 0 ? subject : rank.stageOf(replica)),
         microbatch(microbatch) {
     const uint64_t what = (static_cast<uint64_t>(kind) << 58) |
                           (static_cast<uint64_t>(message) << 56) |
@@ -62,14 +62,14 @@ public:
     if (rank.keepTimes && traitsOf(kind).hasCost() &&
         !traitsOf(kind).movesState())
       rank.workTimes.push_back(
-          {static_cast<int32_t>(home), kind, endNs - startNs});
+          {static_cast<int32_t>(replica), kind, endNs - startNs});
   }
 
 private:
   void record(Traced what, int64_t ofEdge, int64_t messageMicrobatch,
               int64_t endNs) {
     rank.trace.push_back(
-        {what, kind, message, rank.program.id, static_cast<int32_t>(home),
+        {what, kind, message, rank.program.id, static_cast<int32_t>(replica),
          static_cast<int32_t>(number), static_cast<int32_t>(microbatch),
          static_cast<int32_t>(ofEdge), static_cast<int32_t>(messageMicrobatch),
          rank.span.before + iteration() + 1, startNs, endNs});
@@ -91,7 +91,7 @@ private:
   RunningRank &rank;
   const ActionKind kind;
   const Message message;
-  const int64_t home, number, microbatch;
+  const int64_t replica, number, microbatch;
   int32_t edge = -1;
   int64_t startNs = 0;
 };

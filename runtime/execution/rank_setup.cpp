@@ -15,36 +15,36 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
                          ActionRing &ring, FaultPoint *fault)
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
-      stream(device.stream()), homes(state.homes().size()),
+      stream(device.stream()), replicas(state.replicas().size()),
       edgeDescs(program.edges), edges(state.executable().numEdges),
       firstFence(program.numPools, -1), progress(wiring.collectives.size()),
       firstEntry(wiring.firstEntry), lateSums(wiring.collectives.size()),
-      ring(ring), fault(fault), records(homes.size()),
-      sharedHeaders(homes.size()) {
-  for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
-    homes[h].stage = state.executable().homes[h].stage;
-    if (program.rankOfHome[h] != me)
+      ring(ring), fault(fault), records(replicas.size()),
+      sharedHeaders(replicas.size()) {
+  for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h) {
+    replicas[h].stage = state.executable().replicas[h].stage;
+    if (program.rankOfReplica[h] != me)
       continue;
-    homes[h].binding = &state.homes(program)[h];
-    homes[h].optimized = homes[h].binding->optimized;
-    records[h] = std::make_unique<HomeRecord>();
+    replicas[h].binding = &state.replicas(program)[h];
+    replicas[h].optimized = replicas[h].binding->optimized;
+    records[h] = std::make_unique<ReplicaRecord>();
     // The iteration's loss is the mean over all of its samples.
-    homes[h].lossScale =
+    replicas[h].lossScale =
         program.shares[h].samples /
         (static_cast<double>(samplesOf(program)) * program.microbatches);
     for (int b = 0; b < numBuffers; ++b)
-      homes[h].places[b] = placeOf(state, h * numBuffers + b);
+      replicas[h].places[b] = placeOf(state, h * numBuffers + b);
   }
-  for (size_t h = 0; h < homes.size(); ++h)
-    if (homes[h].binding && homes[h].binding->home->pieces > 1)
+  for (size_t h = 0; h < replicas.size(); ++h)
+    if (replicas[h].binding && replicas[h].binding->replica->shards > 1)
       setUpShard(static_cast<int32_t>(h));
-  edgesFrom.resize(numMessageKinds * homes.size());
+  edgesFrom.resize(numMessageKinds * replicas.size());
   for (int32_t e = 0; e < static_cast<int32_t>(edges.size()); ++e)
     addEdge(e, wiring);
-  for (const LocalHome &home : homes) {
-    if (home.inputs.size() > maxLayerInputs)
-      throw Error("stage '" + std::string(home.binding->desc->name) + "' has " +
-                  std::to_string(home.inputs.size()) +
+  for (const LocalReplica &replica : replicas) {
+    if (replica.inputs.size() > maxLayerInputs)
+      throw Error("stage '" + std::string(replica.binding->desc->name) +
+                  "' has " + std::to_string(replica.inputs.size()) +
                   " inputs; a layer takes " + std::to_string(maxLayerInputs) +
                   " at most");
     // All sends of an activation, or of what R makes, read one slot, those of a
@@ -57,36 +57,36 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
           }));
     };
     for (Message message : {Message::Activation, Message::Recomputed})
-      if (home.binding)
-        activations =
-            std::max(activations,
-                     sends(edgesFrom[numMessageKinds * (&home - homes.data()) +
-                                     static_cast<int>(message)]));
+      if (replica.binding)
+        activations = std::max(
+            activations,
+            sends(edgesFrom[numMessageKinds * (&replica - replicas.data()) +
+                            static_cast<int>(message)]));
     fencesPerSlot = std::max(fencesPerSlot, activations);
-    for (const LocalTensor &tensor : home.inputGrads)
+    for (const LocalTensor &tensor : replica.inputGrads)
       fencesPerSlot = std::max(fencesPerSlot, sends(tensor.edges));
   }
   fences.resize(fences.size() * fencesPerSlot);
-  for (LocalHome &home : homes)
-    if (home.binding)
-      makeCalls(home);
+  for (LocalReplica &replica : replicas)
+    if (replica.binding)
+      makeCalls(replica);
 }
 
 void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   const EdgeDesc &desc = edgeDescs[number];
   LocalEdge &edge = edges[number];
-  const int32_t fromRank = program.rankOfHome[desc.from],
-                toRank = program.rankOfHome[desc.to];
+  const int32_t fromRank = program.rankOfReplica[desc.from],
+                toRank = program.rankOfReplica[desc.to];
   edgesFrom[numMessageKinds * desc.from + static_cast<int>(desc.message)]
       .push_back(number);
   if (fromRank == me) {
     edge.sent = placeOf(state, desc.sent);
     if (desc.message == Message::Gradient)
-      addPart(homes[desc.from].inputGrads, desc.sent, number);
+      addPart(replicas[desc.from].inputGrads, desc.sent, number);
   }
   if (toRank == me) {
     edge.received = placeOf(state, desc.received);
-    LocalHome &to = homes[desc.to];
+    LocalReplica &to = replicas[desc.to];
     addPart(desc.message == Message::Activation   ? to.inputs
             : desc.message == Message::Recomputed ? to.recomputedInputs
                                                   : to.outputGrads,
@@ -94,7 +94,7 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   }
   const ShareDesc &from = program.shares[desc.from],
                   &to = program.shares[desc.to];
-  edge.isDealt = from.turns > 1 || to.turns > 1;
+  edge.isRoundRobin = from.turns > 1 || to.turns > 1;
   if (fromRank == toRank) {
     edge.isCopied = from.firstSample != to.firstSample ||
                     from.samples != to.samples || from.turn != to.turn ||
@@ -105,7 +105,7 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   if (toRank == me)
     edge.tickets.assign(edge.received.base && program.overlap
                             ? edge.received.slots.period
-                            : mostAtOnce(program),
+                            : maxAtOnce(program),
                         -1);
 }
 
@@ -134,23 +134,23 @@ RunningRank::Place RunningRank::placeOf(const State &state, int32_t number) {
 }
 
 /// Writes the fields that all calls of a layer's task have in common.
-void RunningRank::makeCalls(LocalHome &home) const {
-  const HomeBinding &binding = *home.binding;
+void RunningRank::makeCalls(LocalReplica &replica) const {
+  const ReplicaBinding &binding = *replica.binding;
   const size_t last = binding.layers.size() - 1;
   LayerArgs common{};
-  common.lossScale = home.lossScale;
+  common.lossScale = replica.lossScale;
   common.stream = stream;
   // Activations between layers of the stage come before the scratch, and are
   // used in turn.
-  char *workspace = home.place(Buffer::Workspace).at(0);
+  char *workspace = replica.place(Buffer::Workspace).at(0);
   auto inner = [&](size_t border) {
     return workspace + (border % 2) * binding.innerBytes;
   };
   if (workspace)
     common.workspace = workspace + binding.numInner * binding.innerBytes;
-  home.calls.assign(binding.layers.size(), {common, common, common, common});
+  replica.calls.assign(binding.layers.size(), {common, common, common, common});
   for (size_t l = 0; l <= last; ++l) {
-    LayerCalls &calls = home.calls[l];
+    LayerCalls &calls = replica.calls[l];
     if (l > 0)
       calls.forward.inputs[0] = calls.recompute.inputs[0] =
           calls.inputGrad.inputGrads[0] = inner(l - 1);

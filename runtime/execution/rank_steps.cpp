@@ -77,22 +77,22 @@ static void setNorm(ControlHeader &header, double sumOfSquares,
       header.isFinite ? clipFactor(header.norm, maxNorm) : 0;
 }
 
-/// Clips the home's gradients by their own norm. Copies of a tensor in several
-/// stages must stay equal, so such a tensor is clipped, and skipped, by its own
-/// norm: the collective has given all of them the same gradients.
-void RunningRank::clipByStage(LocalHome &home, double *parts) {
+/// Clips the replica's gradients by their own norm. Copies of a tensor in
+/// several stages must stay equal, so such a tensor is clipped, and skipped, by
+/// its own norm: the collective has given all of them the same gradients.
+void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
   // A reference's own norm has done so.
   if (clipsByStage() || parts)
-    device.addCopies(home.optimized);
-  const size_t h = &home - homes.data();
+    device.addCopies(replica.optimized);
+  const size_t h = &replica - replicas.data();
   double sum = 0;
-  for (int32_t t = 0; t < home.optimized.numTensors; ++t) {
-    const Tensor &tensor = home.optimized.tensors[t];
+  for (int32_t t = 0; t < replica.optimized.numTensors; ++t) {
+    const Tensor &tensor = replica.optimized.tensors[t];
     // The copy of a tensor of the stage itself has the gradients of that one.
-    if (!home.ownHeaders[t] && !tensor.sharedWith.empty())
+    if (!replica.ownHeaders[t] && !tensor.sharedWith.empty())
       continue;
     const double squares = sumOfSquares(tensor.gradients, tensor.count);
-    if (home.ownHeaders[t])
+    if (replica.ownHeaders[t])
       setNorm(sharedHeaders[h][t], squares, optimizer.maxNorm);
     else
       sum += squares;
@@ -100,13 +100,13 @@ void RunningRank::clipByStage(LocalHome &home, double *parts) {
     if (parts && tensor.sharedWith.empty())
       parts[tensor.layerInStage * partialsPerLayer + tensor.index] = squares;
   }
-  setNorm(*home.binding->control.header, sum, optimizer.maxNorm);
+  setNorm(*replica.binding->control.header, sum, optimizer.maxNorm);
 }
 
 double RunningRank::normOf(int64_t step) const {
   if (step < 0)
     return std::numeric_limits<double>::quiet_NaN();
-  return span.imitation.history ? span.imitation.history->norm(step)
+  return span.emulation.history ? span.emulation.history->norm(step)
                                 : lateNorms[step];
 }
 
@@ -114,7 +114,7 @@ double RunningRank::normOf(int64_t step) const {
 /// stage's own. Where that iteration is not part of the run, or a gradient of
 /// it was not finite, the own one stays. A stage whose own gradients are not
 /// finite skips its step in any case.
-void RunningRank::clipByEarlier(LocalHome &home, int64_t step) {
+void RunningRank::clipByEarlier(LocalReplica &replica, int64_t step) {
   const double norm = normOf(step - normDelay(stepped()));
   if (!std::isfinite(norm))
     return;
@@ -123,16 +123,16 @@ void RunningRank::clipByEarlier(LocalHome &home, int64_t step) {
     if (header.isFinite)
       header.step.clipFactor = factor;
   };
-  clip(*home.binding->control.header);
-  const size_t h = &home - homes.data();
+  clip(*replica.binding->control.header);
+  const size_t h = &replica - replicas.data();
   for (size_t t = 0; t < sharedHeaders[h].size(); ++t)
-    if (home.ownHeaders[t])
+    if (replica.ownHeaders[t])
       clip(sharedHeaders[h][t]);
 }
 
 /// The rate of a step depends on its number in the training and on how late the
 /// stage is, never on when it runs.
-void RunningRank::prepareStep(LocalHome &home, int64_t step) {
+void RunningRank::prepareStep(LocalReplica &replica, int64_t step) {
   const int64_t number = span.before + step + 1;
   const double rate = learningRate(span.rates, number);
   auto set = [&](ControlHeader &header, double delay) {
@@ -140,50 +140,51 @@ void RunningRank::prepareStep(LocalHome &home, int64_t step) {
     header.step.learningRate = static_cast<float>(
         rate * delayFactor(delay, number - 1, optimizer.delayAnneal));
   };
-  set(*home.binding->control.header, home.versions->meanForward);
+  set(*replica.binding->control.header, replica.versions->meanForward);
   std::vector<ControlHeader> &shared =
-      sharedHeaders[static_cast<size_t>(&home - homes.data())];
+      sharedHeaders[static_cast<size_t>(&replica - replicas.data())];
   for (size_t t = 0; t < shared.size(); ++t)
-    if (home.ownHeaders[t]) {
-      shared[t] = *home.binding->control.header;
-      set(shared[t], home.ownDelays[t]);
+    if (replica.ownHeaders[t]) {
+      shared[t] = *replica.binding->control.header;
+      set(shared[t], replica.ownDelays[t]);
     }
   const int32_t delay = normDelay(stepped());
   if (clipsByStage() || delay > 0)
     clipByStage(
-        home, span.imitation.history || delay == 0
-                  ? nullptr
-                  : state.normParts(static_cast<int32_t>(&home - homes.data()),
-                                    static_cast<int32_t>(step % delay)));
+        replica,
+        span.emulation.history || delay == 0
+            ? nullptr
+            : state.normParts(static_cast<int32_t>(&replica - replicas.data()),
+                              static_cast<int32_t>(step % delay)));
   if (delay > 0)
-    clipByEarlier(home, step + span.imitation.iteration);
+    clipByEarlier(replica, step + span.emulation.iteration);
 }
 
 void RunningRank::step(int64_t h, int64_t step) {
   if (isStepLeftOut(step))
     return;
-  LocalHome &home = local(h, program.shares[h].turn);
+  LocalReplica &replica = local(h, program.shares[h].turn);
   Action action(*this, ActionKind::Step, h, step);
   if (overlap)
-    prepareStep(home, step);
-  else if (!computesNorm(program) && !home.shard.isSharded())
-    device.addCopies(home.optimized);
+    prepareStep(replica, step);
+  else if (!computesNorm(program) && !replica.shard.isSharded())
+    device.addCopies(replica.optimized);
   // Writes the version after the newest one.
   state.nextVersion(static_cast<int32_t>(h));
-  device.step(home.optimized, optimizer.rule);
+  device.step(replica.optimized, optimizer.rule);
   if (!overlap)
     return;
-  if (span.imitation.history)
-    span.imitation.history->add(static_cast<int32_t>(h));
-  HomeRecord &record = *records[h];
+  if (span.emulation.history)
+    span.emulation.history->add(static_cast<int32_t>(h));
+  ReplicaRecord &record = *records[h];
   const int64_t done = record.steps.load(std::memory_order_relaxed);
   if (done != step)
     throw Error("the program of rank " + std::to_string(me) + " runs step " +
                 std::to_string(step) + " of stage '" +
-                home.binding->desc->name + "', which has done " +
+                replica.binding->desc->name + "', which has done " +
                 std::to_string(done) + " of the run");
-  bool isFinite = home.binding->control.header->isFinite != 0;
-  for (const ControlHeader *own : home.ownHeaders)
+  bool isFinite = replica.binding->control.header->isFinite != 0;
+  for (const ControlHeader *own : replica.ownHeaders)
     isFinite &= !own || own->isFinite;
   record.skipped[step] = !isFinite;
   record.endNs[step] = nowNs();

@@ -17,7 +17,7 @@ class WeightHistory;
 /// What the program of a reference does as another one does it: a pipeline
 /// whose iterations overlap. It reads the versions of weights that the
 /// pipeline's tables name, and steps as the pipeline steps.
-struct Imitation {
+struct Emulation {
   const ProgramDesc *pipeline = nullptr;
   /// Those tables.
   const OverlapDesc *overlap = nullptr;
@@ -34,13 +34,13 @@ struct Span {
   /// iterations overlap; others have their rate from the control memory.
   int64_t before = 0;
   LearningRateSchedule rates;
-  /// Writes a home's samples of a micro-batch, numbered through the run, to the
-  /// slot where F reads them. Called by the thread of the home's rank, before F
-  /// and R. Null: they are there.
-  std::function<void(int32_t home, int64_t microbatch)> writeData;
+  /// Writes a replica's samples of a micro-batch, numbered through the run, to
+  /// the slot where F reads them. Called by the thread of the replica's rank,
+  /// before F and R. Null: they are there.
+  std::function<void(int32_t replica, int64_t microbatch)> writeData;
   /// Iterations whose actions a trace keeps.
   int64_t tracedIterations = INT64_MAX;
-  Imitation imitation;
+  Emulation emulation;
 };
 
 } // namespace rondo::runtime

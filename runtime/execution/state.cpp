@@ -16,10 +16,10 @@ using namespace rondo::runtime;
 
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
-  checkHomes();
+  checkReplicas();
   checkGroups();
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].replica == 0)
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].index == 0)
       owners.push_back(h);
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
@@ -34,7 +34,7 @@ State::State(const Executable &executable, const World &world)
     checkStages(program);
     checkEdges(program);
     checkOverlap(program);
-    checkPieces(program);
+    checkShards(program);
     auto same =
         std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
           return other->shares == program.shares &&
@@ -54,14 +54,14 @@ State::State(const Executable &executable, const World &world)
   }
   for (const ProgramDesc *program : sizes) {
     bindings.emplace_back();
-    for (int32_t h = 0; h < exe.numHomes; ++h)
-      bindings.back().push_back(bindHome(h, *program));
+    for (int32_t h = 0; h < exe.numReplicas; ++h)
+      bindings.back().push_back(bindReplica(h, *program));
   }
   prepareDevices();
-  for (int32_t h = 0; h < exe.numHomes; ++h)
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
     bindTensors(h);
   for (size_t h = 0; h < bindings.front().size(); ++h) {
-    HomeBinding &binding = bindings.front()[h];
+    ReplicaBinding &binding = bindings.front()[h];
     StageTensors &optimized = binding.optimized;
     optimized.tensors = allTensors.data() + binding.firstTensor;
     optimized.numTensors = binding.lastTensor - binding.firstTensor;
@@ -70,7 +70,7 @@ State::State(const Executable &executable, const World &world)
     optimized.gradients = binding.gradients;
     optimized.gradientBytes =
         binding.share->bytes[static_cast<int>(Buffer::Gradients)];
-    for (std::vector<HomeBinding> &others : bindings) {
+    for (std::vector<ReplicaBinding> &others : bindings) {
       others[h].optimized = optimized;
       others[h].firstTensor = binding.firstTensor;
       others[h].lastTensor = binding.lastTensor;
@@ -79,24 +79,24 @@ State::State(const Executable &executable, const World &world)
   int32_t latest = 0;
   for (int32_t p = 0; p < exe.numPrograms; ++p)
     latest = std::max(latest, normDelay(exe.programs[p]));
-  lateParts.resize(exe.numHomes);
-  for (int32_t h = 0; h < exe.numHomes; ++h)
+  lateParts.resize(exe.numReplicas);
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
     for (int32_t k = 0; holds(h) && k < latest; ++k)
       lateParts[h].push_back(std::make_unique<double[]>(
-          partialsPerLayer * exe.stages[exe.homes[h].stage].numLayers));
+          partialsPerLayer * exe.stages[exe.replicas[h].stage].numLayers));
 }
 
-std::vector<const Tensor *> State::piecesOf(const Tensor &tensor) const {
+std::vector<const Tensor *> State::shardsOf(const Tensor &tensor) const {
   const int32_t number = static_cast<int32_t>(&tensor - allTensors.data()) -
-                         homes()[tensor.home].firstTensor;
-  std::vector<const Tensor *> pieces;
-  for (int32_t p = 0; p < exe.homes[tensor.home].pieces; ++p) {
-    const Tensor &piece =
-        allTensors[homes()[tensor.home + p].firstTensor + number];
-    if (piece.count > 0)
-      pieces.push_back(&piece);
+                         replicas()[tensor.replica].firstTensor;
+  std::vector<const Tensor *> shards;
+  for (int32_t p = 0; p < exe.replicas[tensor.replica].shards; ++p) {
+    const Tensor &shard =
+        allTensors[replicas()[tensor.replica + p].firstTensor + number];
+    if (shard.count > 0)
+      shards.push_back(&shard);
   }
-  return pieces;
+  return shards;
 }
 
 void State::poison() {
@@ -110,14 +110,14 @@ void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
     blocks += rowOf(exe.layers[l].kind).isResidual;
-  for (const HomeBinding &binding : homes()) {
-    if (!processes.holds(binding.home->rank))
+  for (const ReplicaBinding &binding : replicas()) {
+    if (!processes.holds(binding.replica->rank))
       continue;
-    moveTensors(static_cast<int32_t>(&binding - homes().data()), 0);
-    Arena &home = arena(binding.home->rank);
+    moveTensors(static_cast<int32_t>(&binding - replicas().data()), 0);
+    Arena &replica = arena(binding.replica->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
-        home.fill(where, 0, binding.share->bytes[static_cast<int>(buffer)]);
+        replica.fill(where, 0, binding.share->bytes[static_cast<int>(buffer)]);
     };
     for (char *weights : binding.weights)
       zero(weights, Buffer::Weights);
@@ -127,11 +127,11 @@ void State::initialise(uint64_t seed) {
     zero(reinterpret_cast<char *>(binding.control.header), Buffer::Control);
     ControlHeader header{};
     header.isFinite = 1;
-    home.write(binding.control.header, &header, sizeof header);
+    replica.write(binding.control.header, &header, sizeof header);
   }
   std::vector<float> values;
   for (const Tensor &tensor : allTensors) {
-    if (!holds(tensor.home))
+    if (!holds(tensor.replica))
       continue;
     LayerTensor layout = tensor.layout;
     layout.offset = 0;
@@ -139,14 +139,14 @@ void State::initialise(uint64_t seed) {
       continue;
     values.resize(layout.count);
     initialiseTensor(layout, seed, blocks, values.data());
-    write(tensor.home, tensor.weights, values.data() + tensor.first,
+    write(tensor.replica, tensor.weights, values.data() + tensor.first,
           4 * tensor.count);
   }
   weightsWritten();
 }
 
-void State::moveTensors(int32_t home, int64_t version) {
-  const HomeBinding &binding = homes()[home];
+void State::moveTensors(int32_t replica, int64_t version) {
+  const ReplicaBinding &binding = replicas()[replica];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
   if (slots > 1) {
     const int64_t distance = binding.weights[version % slots] -
@@ -154,51 +154,52 @@ void State::moveTensors(int32_t home, int64_t version) {
     for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t)
       allTensors[t].weights += distance / static_cast<int64_t>(sizeof(float));
   }
-  for (std::vector<HomeBinding> &sizes : bindings)
-    sizes[home].version = version;
+  for (std::vector<ReplicaBinding> &sizes : bindings)
+    sizes[replica].version = version;
 }
 
-void State::nextVersion(int32_t home) {
-  const HomeBinding &binding = homes()[home];
+void State::nextVersion(int32_t replica) {
+  const ReplicaBinding &binding = replicas()[replica];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
   // A CPU's memory is the host's. Other devices have only one slot.
   if (slots > 1)
-    arena(binding.home->rank)
+    arena(binding.replica->rank)
         .write(binding.weights[(binding.version + 1) % slots],
                binding.weights[binding.version % slots],
                binding.share->bytes[static_cast<int>(Buffer::Weights)]);
-  moveTensors(home, binding.version + 1);
+  moveTensors(replica, binding.version + 1);
 }
 
 void State::weightsWritten() {
-  for (const HomeBinding &binding : homes())
-    if (processes.holds(binding.home->rank))
-      devices[binding.home->rank]->weightsWritten(binding.optimized);
+  for (const ReplicaBinding &binding : replicas())
+    if (processes.holds(binding.replica->rank))
+      devices[binding.replica->rank]->weightsWritten(binding.optimized);
 }
 
-void State::keepLogits(int32_t home) {
-  if (!holds(home))
+void State::keepLogits(int32_t replica) {
+  if (!holds(replica))
     return;
   int64_t bytes = 0;
-  for (const std::vector<HomeBinding> &sizes : bindings) {
-    const LayerDesc &head = *sizes[home].layers.back().desc;
+  for (const std::vector<ReplicaBinding> &sizes : bindings) {
+    const LayerDesc &head = *sizes[replica].layers.back().desc;
     bytes = std::max(bytes, numTokens(head) * logitsStride(head) *
                                 cuda::elementBytes(head.dtype));
   }
-  logits.resize(exe.numHomes);
-  logits[home] = devices[exe.homes[home].rank]->makeArena(bytes);
-  for (std::vector<HomeBinding> &sizes : bindings)
-    sizes[home].logits = logits[home]->base();
+  logits.resize(exe.numReplicas);
+  logits[replica] = devices[exe.replicas[replica].rank]->makeArena(bytes);
+  for (std::vector<ReplicaBinding> &sizes : bindings)
+    sizes[replica].logits = logits[replica]->base();
 }
 
-std::vector<float> State::readLogits(int32_t home, int64_t first,
+std::vector<float> State::readLogits(int32_t replica, int64_t first,
                                      int64_t count) const {
-  const LayerDesc &head = *homes()[home].layers.back().desc;
+  const LayerDesc &head = *replicas()[replica].layers.back().desc;
   const int64_t stride = logitsStride(head),
                 size = cuda::elementBytes(head.dtype);
   std::vector<char> bytes(count * stride * size);
-  logits[home]->read(bytes.data(), logits[home]->base() + first * stride * size,
-                     static_cast<int64_t>(bytes.size()));
+  logits[replica]->read(bytes.data(),
+                        logits[replica]->base() + first * stride * size,
+                        static_cast<int64_t>(bytes.size()));
   std::vector<float> values(count * head.vocab);
   float *value = values.data();
   for (int64_t t = 0; t < count; ++t)

@@ -25,8 +25,8 @@ struct LayerBinding {
   int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
   /// In each of the moments.
   int64_t momentsOffset = 0;
-  /// Of the weights in the layer's dtype, in what a home with a piece gathers;
-  /// -1: they lie behind the layer's weights, or are these.
+  /// Of the weights in the layer's dtype, in what a replica with a shard
+  /// gathers; -1: they lie behind the layer's weights, or are these.
   int64_t copyOffset = -1;
   /// In what F keeps, or in what R restores if the layer recomputes.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
@@ -34,16 +34,16 @@ struct LayerBinding {
   int64_t checkpointOffset = -1;
 };
 
-/// A home of a stage and its state, at the same place in every program.
-struct HomeBinding {
-  const HomeDesc *home = nullptr;
+/// A replica of a stage and its state, at the same place in every program.
+struct ReplicaBinding {
+  const ReplicaDesc *replica = nullptr;
   const StageDesc *desc = nullptr;
   const ShareDesc *share = nullptr;
-  /// Elements of the piece that it keeps of its stage's weights, and of its
+  /// Elements of the shard that it keeps of its stage's weights, and of its
   /// gradients; 0: it keeps all of its state.
   int64_t shard = 0;
   std::vector<LayerBinding> layers;
-  /// Layers for a part of the samples; empty if the home takes all.
+  /// Layers for a part of the samples; empty if the replica takes all.
   std::vector<LayerDesc> shared;
   /// Of one activation between layers of the stage, and how many there are.
   int64_t innerBytes = 0;
@@ -73,14 +73,14 @@ inline int32_t samplesOf(const ProgramDesc &program) {
   return std::max(program.samples, 1);
 }
 
-/// Bytes of the weights of a home's largest layer, moved back for its I:
+/// Bytes of the weights of a replica's largest layer, moved back for its I:
 /// scratch at the end of its workspace.
 int64_t movedBytes(const LayerDesc *layers, int32_t count);
 
-/// Where a home's buffer lies.
-inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
+/// Where a replica's buffer lies.
+inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t replica,
                                 Buffer buffer) {
-  return program.places[home * numBuffers + static_cast<int>(buffer)];
+  return program.places[replica * numBuffers + static_cast<int>(buffer)];
 }
 
 /// An executable's state: one arena per rank, allocated at start.
@@ -95,29 +95,34 @@ public:
   explicit State(const Executable &executable, const World &world = {});
 
   const World &world() const { return processes; }
-  /// Whether this process holds a home's state.
-  bool holds(int32_t home) const {
-    return processes.holds(exe.homes[home].rank);
+  /// Whether this process holds a replica's state.
+  bool holds(int32_t replica) const {
+    return processes.holds(exe.replicas[replica].rank);
   }
-  /// The home that owns the stage's tensors: its first; where state lies in
-  /// pieces, together with the others of its group.
+  /// The replica that owns the stage's tensors: its first; where state lies in
+  /// shards, together with the others of its group.
   int32_t ownerOf(int32_t stage) const { return owners[stage]; }
-  bool isOwner(int32_t home) const {
-    return ownerOf(exe.homes[home].stage) == groupOf(exe.homes, home);
+  bool isOwner(int32_t replica) const {
+    return ownerOf(exe.replicas[replica].stage) ==
+           groupOf(exe.replicas, replica);
   }
 
   const Executable &executable() const { return exe; }
   /// As in the first program.
-  const std::vector<HomeBinding> &homes() const { return bindings.front(); }
-  /// The same homes with the layers and sizes of a program of this executable.
-  const std::vector<HomeBinding> &homes(const ProgramDesc &program) const {
+  const std::vector<ReplicaBinding> &replicas() const {
+    return bindings.front();
+  }
+  /// The same replicas with the layers and sizes of a program of this
+  /// executable.
+  const std::vector<ReplicaBinding> &
+  replicas(const ProgramDesc &program) const {
     return bindings[sizesOf[program.id]];
   }
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
-  /// A tensor of the first home of a group, and the same of the others, which
-  /// have the rest of its elements; those that have some.
-  std::vector<const Tensor *> piecesOf(const Tensor &tensor) const;
+  /// A tensor of the first replica of a group, and the same of the others,
+  /// which have the rest of its elements; those that have some.
+  std::vector<const Tensor *> shardsOf(const Tensor &tensor) const;
   bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {
@@ -125,12 +130,13 @@ public:
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
   Device &device(int32_t rank) { return *devices[rank]; }
-  /// Copies between the host and a home's buffers.
-  void read(int32_t home, void *host, const void *device, int64_t bytes) const {
-    arenas[exe.homes[home].rank]->read(host, device, bytes);
+  /// Copies between the host and a replica's buffers.
+  void read(int32_t replica, void *host, const void *device,
+            int64_t bytes) const {
+    arenas[exe.replicas[replica].rank]->read(host, device, bytes);
   }
-  void write(int32_t home, void *device, const void *host, int64_t bytes) {
-    arenas[exe.homes[home].rank]->write(device, host, bytes);
+  void write(int32_t replica, void *device, const void *host, int64_t bytes) {
+    arenas[exe.replicas[replica].rank]->write(device, host, bytes);
   }
   /// Bytes of all arenas allocated in this process.
   int64_t allocatedBytes() const;
@@ -138,11 +144,11 @@ public:
   /// -1 if it is the host's.
   int64_t bytesInUse() const;
 
-  /// Where a home's step leaves its part of a norm that is awaited some
+  /// Where a replica's step leaves its part of a norm that is awaited some
   /// iterations later: one of as many places as are under way at once. In
-  /// memory beside the arena; null if another process holds the home.
-  double *normParts(int32_t home, int32_t place) const {
-    return holds(home) ? lateParts[home][place].get() : nullptr;
+  /// memory beside the arena; null if another process holds the replica.
+  double *normParts(int32_t replica, int32_t place) const {
+    return holds(replica) ? lateParts[replica][place].get() : nullptr;
   }
 
   /// Fills all arenas with NaNs, to make reads of unwritten buffers visible.
@@ -150,42 +156,43 @@ public:
   void poison();
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
-  /// Makes the next version of a home's weights, initially equal to the current
-  /// one, the version that tensors name and tasks read. Called by the thread of
-  /// the home's rank, before the optimizer's step.
-  void nextVersion(int32_t home);
+  /// Makes the next version of a replica's weights, initially equal to the
+  /// current one, the version that tensors name and tasks read. Called by the
+  /// thread of the replica's rank, before the optimizer's step.
+  void nextVersion(int32_t replica);
   /// Call this after the host has written weights.
   void weightsWritten();
 
-  /// Makes F of a home's last layer, a head, leave the logits of the last
+  /// Makes F of a replica's last layer, a head, leave the logits of the last
   /// micro-batch in memory of their own, beside the arena. Call it before
-  /// programs are made; homes of other processes get none.
-  void keepLogits(int32_t home);
-  /// Those of `count` tokens of the home's first sample, from token `first` on,
-  /// one row of the vocabulary's size after another. Held by this process.
-  std::vector<float> readLogits(int32_t home, int64_t first,
+  /// programs are made; replicas of other processes get none.
+  void keepLogits(int32_t replica);
+  /// Those of `count` tokens of the replica's first sample, from token `first`
+  /// on, one row of the vocabulary's size after another. Held by this process.
+  std::vector<float> readLogits(int32_t replica, int64_t first,
                                 int64_t count) const;
 
 private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
   void checkOverlap(const ProgramDesc &program) const;
-  void checkHomes() const;
+  void checkReplicas() const;
   void checkGroups() const;
-  void checkPieces(const ProgramDesc &program) const;
+  void checkShards(const ProgramDesc &program) const;
   void checkShares(const ProgramDesc &program) const;
   void checkTensorNames() const;
   void checkEdges(const ProgramDesc &program) const;
-  /// The layers of a home, for its samples.
-  std::vector<LayerDesc> layersOf(int32_t home,
+  /// The layers of a replica, for its samples.
+  std::vector<LayerDesc> layersOf(int32_t replica,
                                   const ProgramDesc &program) const;
-  HomeBinding bindHome(int32_t home, const ProgramDesc &program);
-  int32_t numberIn(const HomeBinding &binding, const std::string &name) const;
-  void bindTensors(int32_t home);
+  ReplicaBinding bindReplica(int32_t replica, const ProgramDesc &program);
+  int32_t numberIn(const ReplicaBinding &binding,
+                   const std::string &name) const;
+  void bindTensors(int32_t replica);
   /// Lets devices prepare the layers of each rank, in all sizes, while arenas
   /// have no content; they are zero again afterwards.
   void prepareDevices();
-  void moveTensors(int32_t home, int64_t version);
+  void moveTensors(int32_t replica, int64_t version);
 
   const Executable &exe;
   const World processes;
@@ -193,12 +200,13 @@ private:
   /// its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
-  /// By home and place.
+  /// By replica and place.
   std::vector<std::vector<std::unique_ptr<double[]>>> lateParts;
-  /// By home, null without keepLogits().
+  /// By replica, null without keepLogits().
   std::vector<std::unique_ptr<Arena>> logits;
-  /// For each micro-batch size, by home; and the index of each program's size.
-  std::vector<std::vector<HomeBinding>> bindings;
+  /// For each micro-batch size, by replica; and the index of each program's
+  /// size.
+  std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<int32_t> sizesOf;
   /// By stage.
   std::vector<int32_t> owners;

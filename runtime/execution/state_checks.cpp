@@ -64,11 +64,12 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(pool.slotBytes) + " bytes, it needs " +
            std::to_string(bytes));
   };
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
-    if (program.rankOfHome[h] < 0 || program.rankOfHome[h] >= program.numRanks)
-      fail(name + " is on rank " + std::to_string(program.rankOfHome[h]) +
+    if (program.rankOfReplica[h] < 0 ||
+        program.rankOfReplica[h] >= program.numRanks)
+      fail(name + " is on rank " + std::to_string(program.rankOfReplica[h]) +
            " of " + std::to_string(program.numRanks));
     // Parts of one tensor come into one place.
     std::set<int32_t> inputs;
@@ -98,7 +99,7 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(program.pools[pool].rank) +
            "; it has one slot on its own rank");
   }
-  for (int32_t p = exe.numHomes * numBuffers; p < program.numPlaces; ++p)
+  for (int32_t p = exe.numReplicas * numBuffers; p < program.numPlaces; ++p)
     checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
 }
 
@@ -120,69 +121,71 @@ void State::checkTensorNames() const {
     }
 }
 
-void State::checkHomes() const {
+void State::checkReplicas() const {
   auto fail = [&](int32_t h, const std::string &what) {
-    throw Error("'" + std::string(exe.name) + "': home " + std::to_string(h) +
-                " of " + std::to_string(exe.numHomes) + " " + what);
+    throw Error("'" + std::string(exe.name) + "': replica " +
+                std::to_string(h) + " of " + std::to_string(exe.numReplicas) +
+                " " + what);
   };
-  int32_t stage = -1, replica = 0;
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const HomeDesc &home = exe.homes[h];
-    replica = home.stage == stage ? replica + 1 : 0;
-    const bool isNext = home.stage == stage || home.stage == stage + 1;
-    stage = home.stage;
+  int32_t stage = -1, replicaIndex = 0;
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const ReplicaDesc &replica = exe.replicas[h];
+    replicaIndex = replica.stage == stage ? replicaIndex + 1 : 0;
+    const bool isNext = replica.stage == stage || replica.stage == stage + 1;
+    stage = replica.stage;
     if (!isNext || stage < 0 || stage >= exe.numStages ||
-        home.replica != replica)
-      fail(h, "is replica " + std::to_string(home.replica) + " of stage " +
+        replica.index != replicaIndex)
+      fail(h, "is replica " + std::to_string(replica.index) + " of stage " +
                   std::to_string(stage) + " of " +
                   std::to_string(exe.numStages) +
-                  "; homes are listed by stage and then by replica");
-    if (home.rank < 0 || home.rank >= exe.numRanks)
-      fail(h, "is on rank " + std::to_string(home.rank) + " of " +
+                  "; replicas are listed by stage and then by replica");
+    if (replica.rank < 0 || replica.rank >= exe.numRanks)
+      fail(h, "is on rank " + std::to_string(replica.rank) + " of " +
                   std::to_string(exe.numRanks));
   }
   if (stage + 1 != exe.numStages)
-    fail(exe.numHomes,
+    fail(exe.numReplicas,
          "would be of stage " + std::to_string(stage + 1) + ", which has none");
 }
 
-/// The homes of a stage take all samples, one after the other, or all
+/// The replicas of a stage take all samples, one after the other, or all
 /// micro-batches in turn.
 void State::checkShares(const ProgramDesc &program) const {
   int32_t next = 0;
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const ShareDesc &share = program.shares[h];
-    next = exe.homes[h].replica == 0 ? 0 : next;
-    const bool isLast = h + 1 == exe.numHomes || exe.homes[h + 1].replica == 0;
+    next = exe.replicas[h].index == 0 ? 0 : next;
+    const bool isLast =
+        h + 1 == exe.numReplicas || exe.replicas[h + 1].index == 0;
     if (share.turns != 1) {
-      const int32_t replica = exe.homes[h].replica;
+      const int32_t replicaIndex = exe.replicas[h].index;
       if (share.firstSample != 0 || share.samples != samplesOf(program) ||
-          share.turn != replica || share.turns < replica + 1 ||
-          isLast != (share.turns == replica + 1))
-        throw Error("program '" + std::string(program.name) + "': home " +
-                    std::to_string(h) + " has turn " +
-                    std::to_string(share.turn) + " of " +
-                    std::to_string(share.turns) +
-                    "; the homes of a stage are dealt whole micro-batches in "
-                    "turn");
+          share.turn != replicaIndex || share.turns < replicaIndex + 1 ||
+          isLast != (share.turns == replicaIndex + 1))
+        throw Error(
+            "program '" + std::string(program.name) + "': replica " +
+            std::to_string(h) + " has turn " + std::to_string(share.turn) +
+            " of " + std::to_string(share.turns) +
+            "; the replicas of a stage are assigned whole micro-batches in "
+            "turn");
       continue;
     }
     if (share.firstSample != next || share.samples < 1 ||
         share.samples > samplesOf(program) - next ||
         (isLast && next + share.samples != samplesOf(program)))
-      throw Error("program '" + std::string(program.name) + "': home " +
+      throw Error("program '" + std::string(program.name) + "': replica " +
                   std::to_string(h) + " takes " +
                   std::to_string(share.samples) + " samples from " +
                   std::to_string(share.firstSample) + " of " +
                   std::to_string(samplesOf(program)) +
-                  "; the homes of a stage take all, one after the other");
+                  "; the replicas of a stage take all, one after the other");
     next += share.samples;
   }
 }
 
 std::vector<LayerDesc> State::layersOf(int32_t h,
                                        const ProgramDesc &program) const {
-  const StageDesc &stage = exe.stages[exe.homes[h].stage];
+  const StageDesc &stage = exe.stages[exe.replicas[h].stage];
   const ShareDesc &share = program.shares[h];
   std::vector<LayerDesc> layers;
   for (int32_t l = 0; l < stage.numLayers; ++l)
@@ -197,12 +200,12 @@ void State::checkEdges(const ProgramDesc &program) const {
     const EdgeDesc &edge = program.edges[e];
     const bool isForward = edge.message != Message::Gradient;
     if (std::min(edge.from, edge.to) < 0 ||
-        std::max(edge.from, edge.to) >= exe.numHomes ||
+        std::max(edge.from, edge.to) >= exe.numReplicas ||
         (edge.from < edge.to) != isForward || edge.bytes < 0)
       throw Error(
           "edge " + std::to_string(e) + " hands " + std::to_string(edge.bytes) +
-          " bytes from home " + std::to_string(edge.from) + " to home " +
-          std::to_string(edge.to) + " of " + std::to_string(exe.numHomes));
+          " bytes from replica " + std::to_string(edge.from) + " to replica " +
+          std::to_string(edge.to) + " of " + std::to_string(exe.numReplicas));
     for (auto [number, offset] :
          {std::pair(edge.sent, edge.sentOffset),
           std::pair(edge.received, edge.receivedOffset)}) {
@@ -232,12 +235,12 @@ void State::checkStages(const ProgramDesc &program) const {
                   "' does not begin with the layer behind the stage before it");
     nextLayer += stage.numLayers;
   }
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const ShareDesc &share = program.shares[h];
     int64_t needed[numBuffers];
     stageBytes(layersOf(h, program).data(), stage.numLayers, microbatches,
-               needed, exe.homes[h].pieces, exe.moments);
+               needed, exe.replicas[h].shards, exe.moments);
     for (int b = 0; b < numBuffers; ++b)
       if (share.bytes[b] < needed[b])
         throw Error("stage '" + std::string(stage.name) + "' plans " +

@@ -1,4 +1,5 @@
-//===- state_layout.cpp - Where homes and tensors lie ---------------------===//
+//===- state_layout.cpp - Where replicas and tensors lie
+//---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"
@@ -14,11 +15,11 @@ using namespace rondo::runtime;
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
 
-HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
-  const HomeDesc &home = exe.homes[h];
-  const StageDesc &stage = exe.stages[home.stage];
-  HomeBinding binding;
-  binding.home = &home;
+ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
+  const ReplicaDesc &replica = exe.replicas[h];
+  const StageDesc &stage = exe.stages[replica.stage];
+  ReplicaBinding binding;
+  binding.replica = &replica;
   binding.desc = &stage;
   binding.share = &program.shares[h];
 
@@ -58,15 +59,15 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     const std::vector<char *> places = findAll(buffer);
     return places.empty() ? nullptr : places.front();
   };
-  if (home.pieces > 1)
-    binding.shard = elementsOfPiece(
+  if (replica.shards > 1)
+    binding.shard = elementsOfShard(
         alignedBytes(
             stageSizes(program.layers + stage.firstLayer, stage.numLayers)
                 .gradients) /
             int64_t(sizeof(float)),
-        home.pieces);
+        replica.shards);
   binding.weights = findAll(Buffer::Weights);
-  if (binding.weights.size() > 1 && home.pieces > 1)
+  if (binding.weights.size() > 1 && replica.shards > 1)
     throw Error("stage '" + std::string(stage.name) + "' has " +
                 std::to_string(binding.weights.size()) +
                 " slots for its weights; a stage whose state is sharded has 1");
@@ -97,20 +98,20 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
     if (holds(h))
-      layer.body = devices[home.rank]->body(*layer.desc);
+      layer.body = devices[replica.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
-    if (home.pieces > 1) {
+    if (replica.shards > 1) {
       // All that is gathered, in fp32, and then the copies.
       if (copyBytes(layer.sizes) > 0)
         layer.copyOffset =
-            int64_t(sizeof(float)) * home.pieces * binding.shard + copies;
+            int64_t(sizeof(float)) * replica.shards * binding.shard + copies;
       copies += copyBytes(layer.sizes);
       next.weightsOffset += layer.sizes.gradients;
     } else {
       next.weightsOffset += layer.sizes.weights;
     }
     next.gradientsOffset += layer.sizes.gradients;
-    next.momentsOffset += home.pieces > 1
+    next.momentsOffset += replica.shards > 1
                               ? layer.sizes.gradients
                               : momentBytes(layers, stage.numLayers, l);
     if (layers[l].recomputes) {
@@ -133,7 +134,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
 }
 
 /// The number of a tensor in a stage, some of whose tensors are bound.
-int32_t State::numberIn(const HomeBinding &binding,
+int32_t State::numberIn(const ReplicaBinding &binding,
                         const std::string &name) const {
   const auto begin = allTensors.begin() + binding.firstTensor;
   return static_cast<int32_t>(std::find_if(begin, allTensors.end(),
@@ -146,8 +147,8 @@ int32_t State::numberIn(const HomeBinding &binding,
 
 /// Tensors are the same for all micro-batch sizes.
 void State::bindTensors(int32_t h) {
-  HomeBinding &binding = bindings.front()[h];
-  const HomeDesc &home = *binding.home;
+  ReplicaBinding &binding = bindings.front()[h];
+  const ReplicaDesc &replica = *binding.replica;
   const StageDesc &stage = *binding.desc;
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
@@ -162,12 +163,12 @@ void State::bindTensors(int32_t h) {
       tensor.name = tensorName(layout);
       tensor.sharedWith = layout.sharedWith ? layout.sharedWith : "";
       tensor.layout = layout;
-      tensor.home = h;
-      tensor.owner = ownerOf(home.stage);
+      tensor.replica = h;
+      tensor.owner = ownerOf(replica.stage);
       tensor.layerInStage = l;
       tensor.index = index++;
       tensor.count = layout.count;
-      if (layout.sharedWith && home.pieces <= 1 &&
+      if (layout.sharedWith && replica.shards <= 1 &&
           isTiedInStage(layers, stage.numLayers, l))
         tensor.weightsFrom = numberIn(binding, layout.sharedWith);
       const LayerBinding &layer = binding.layers[l];
@@ -175,12 +176,12 @@ void State::bindTensors(int32_t h) {
       if (binding.shard > 0) {
         // Weights and gradients of a layer are at one place of the stage's.
         const int64_t begin = layer.gradientsOffset / 4 + offset,
-                      piece = home.piece * binding.shard;
-        tensor.first = std::clamp<int64_t>(piece - begin, 0, layout.count);
-        tensor.count = std::clamp<int64_t>(piece + binding.shard - begin, 0,
+                      shard = replica.shard * binding.shard;
+        tensor.first = std::clamp<int64_t>(shard - begin, 0, layout.count);
+        tensor.count = std::clamp<int64_t>(shard + binding.shard - begin, 0,
                                            layout.count) -
                        tensor.first;
-        offset += tensor.first - piece;
+        offset += tensor.first - shard;
       }
       auto at = [&](char *base) {
         return reinterpret_cast<float *>(base + 4 * offset);
@@ -199,7 +200,7 @@ void State::bindTensors(int32_t h) {
               at(binding.moments + eachMoment + layer.momentsOffset);
         if (binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
-        // After the fp32 weights, which are as large as the gradients. Pieces
+        // After the fp32 weights, which are as large as the gradients. Shards
         // have none.
         if (layer.desc->dtype == DType::Bf16 && copyBytes(layer.sizes) > 0 &&
             binding.shard == 0)

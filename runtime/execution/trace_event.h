@@ -28,8 +28,8 @@ struct TraceEvent {
   Message message;
   /// Its index among the executable's programs.
   int32_t program;
-  /// The home that runs the action, or that made the message.
-  int32_t home;
+  /// The replica that runs the action, or that made the message.
+  int32_t replica;
   /// A stage, or a collective, and a micro-batch. Of a run, how many
   /// iterations.
   int32_t number, microbatch;

@@ -16,15 +16,15 @@ char *WeightHistory::Version::alignedWeights() {
 }
 
 WeightHistory::WeightHistory(const State &state, const OverlapDesc &overlap)
-    : state(state), homes(state.homes().size()) {
-  for (size_t h = 0; h < homes.size(); ++h) {
-    homes[h].most = mostDelay(overlap, overlap.versions[h]) + 1;
-    homes[h].versions.push_back(copyOf(static_cast<int32_t>(h)));
+    : state(state), replicas(state.replicas().size()) {
+  for (size_t h = 0; h < replicas.size(); ++h) {
+    replicas[h].most = maxDelay(overlap, overlap.versions[h]) + 1;
+    replicas[h].versions.push_back(copyOf(static_cast<int32_t>(h)));
   }
 }
 
-WeightHistory::Version WeightHistory::copyOf(int32_t home) const {
-  const HomeBinding &binding = state.homes()[home];
+WeightHistory::Version WeightHistory::copyOf(int32_t replica) const {
+  const ReplicaBinding &binding = state.replicas()[replica];
   auto bytesOf = [&](Buffer buffer) {
     return binding.share->bytes[static_cast<int>(buffer)];
   };
@@ -33,44 +33,44 @@ WeightHistory::Version WeightHistory::copyOf(int32_t home) const {
     const int64_t bytes = bytesOf(Buffer::Weights);
     version.weights.resize(bytes + bufferAlignment);
     const int64_t slots = static_cast<int64_t>(binding.weights.size());
-    state.read(home, version.alignedWeights(),
+    state.read(replica, version.alignedWeights(),
                binding.weights[binding.version % slots], bytes);
   }
   if (binding.changes) {
     version.changes.resize(bytesOf(Buffer::WeightChanges));
-    state.read(home, version.changes.data(), binding.changes,
+    state.read(replica, version.changes.data(), binding.changes,
                static_cast<int64_t>(version.changes.size()));
   }
   return version;
 }
 
-void WeightHistory::add(int32_t home) {
-  Home &kept = homes[home];
-  kept.versions.push_back(copyOf(home));
+void WeightHistory::add(int32_t replica) {
+  Replica &kept = replicas[replica];
+  kept.versions.push_back(copyOf(replica));
   while (static_cast<int64_t>(kept.versions.size()) > kept.most) {
     kept.versions.pop_front();
     ++kept.first;
   }
 }
 
-WeightHistory::Version &WeightHistory::find(int32_t home, int64_t version) {
-  Home &kept = homes[home];
+WeightHistory::Version &WeightHistory::find(int32_t replica, int64_t version) {
+  Replica &kept = replicas[replica];
   const int64_t end = kept.first + static_cast<int64_t>(kept.versions.size());
   if (version < kept.first || version >= end)
     throw Error("the reference of stage '" +
-                std::string(state.homes()[home].desc->name) +
+                std::string(state.replicas()[replica].desc->name) +
                 "' needs version " + std::to_string(version) +
                 " of the run's weights, but keeps " +
                 std::to_string(kept.first) + " to " + std::to_string(end - 1));
   return kept.versions[version - kept.first];
 }
 
-char *WeightHistory::weights(int32_t home, int64_t version) {
-  Version &found = find(home, version);
+char *WeightHistory::weights(int32_t replica, int64_t version) {
+  Version &found = find(replica, version);
   return found.weights.empty() ? nullptr : found.alignedWeights();
 }
 
-const char *WeightHistory::changes(int32_t home, int64_t version) {
-  Version &found = find(home, version);
+const char *WeightHistory::changes(int32_t replica, int64_t version) {
+  Version &found = find(replica, version);
   return found.changes.empty() ? nullptr : found.changes.data();
 }

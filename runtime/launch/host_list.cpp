@@ -11,7 +11,7 @@ using namespace rondo::runtime;
 namespace {
 
 /// The most ranks a run may have.
-constexpr size_t mostHosts = 1 << 16;
+constexpr size_t maxHosts = 1 << 16;
 /// The limit for a DNS name.
 constexpr size_t longestName = 253;
 
@@ -24,7 +24,7 @@ public:
     std::vector<std::string> hosts;
     do {
       std::vector<std::string> more = group();
-      if (hosts.size() + more.size() > mostHosts)
+      if (hosts.size() + more.size() > maxHosts)
         fail();
       hosts.insert(hosts.end(), more.begin(), more.end());
     } while (take(','));
@@ -54,7 +54,7 @@ private:
     while (at < text.size() && text[at] != ',') {
       if (take('[')) {
         std::vector<std::string> numbers = ranges(), all;
-        if (hosts.size() * numbers.size() > mostHosts)
+        if (hosts.size() * numbers.size() > maxHosts)
           fail();
         for (const std::string &host : hosts)
           for (const std::string &number : numbers)
@@ -81,7 +81,7 @@ private:
       std::string first = digits();
       std::string last = take('-') ? digits() : first;
       size_t from = std::stoul(first), to = std::stoul(last);
-      if (to < from || to - from >= mostHosts - numbers.size())
+      if (to < from || to - from >= maxHosts - numbers.size())
         fail();
       for (size_t n = from; n <= to; ++n) {
         std::string number = std::to_string(n);

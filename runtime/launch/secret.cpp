@@ -17,7 +17,7 @@
 using namespace rondo::runtime;
 
 /// Somebody who has recorded how two processes greet can try short ones.
-static constexpr size_t fewestBytes = 16, mostBytes = 4096;
+static constexpr size_t fewestBytes = 16, maxBytes = 4096;
 
 /// A file may be another one on another machine.
 [[noreturn]] static void usage(const std::string &message) {
@@ -43,13 +43,13 @@ static std::string readSecretFile(const std::string &path) {
     usage(name + " is open to others, its mode is " + mode +
           ": chmod 600 it, and change the secret if others have been there");
   }
-  std::string text(mostBytes + 1, '\0');
+  std::string text(maxBytes + 1, '\0');
   const ssize_t count = read(file.descriptor(), text.data(), text.size());
   if (count < 0)
     usage("cannot read " + name + ": " + std::strerror(errno));
   text.resize(static_cast<size_t>(count));
-  if (text.size() > mostBytes)
-    usage(name + " has more than " + std::to_string(mostBytes) + " bytes");
+  if (text.size() > maxBytes)
+    usage(name + " has more than " + std::to_string(maxBytes) + " bytes");
   // An editor ends the last line.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.pop_back();

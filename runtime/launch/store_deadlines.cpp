@@ -71,6 +71,6 @@ void StoreServer::checkDeadlines() {
     check(key, from, "the value");
   for (const auto &[key, from] : takes)
     check(key, from, "the data");
-  for (const auto &[key, gift] : gifts)
-    check(key, gift.giver, "the receiver of");
+  for (const auto &[key, handover] : handovers)
+    check(key, handover.giver, "the receiver of");
 }

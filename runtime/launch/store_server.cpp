@@ -26,7 +26,7 @@ static constexpr uint64_t maxStrangerBytes = 1 << 16,
 static constexpr size_t maxStrangers = 256;
 static constexpr int64_t helloPatienceNs = 10'000'000'000;
 
-static DoorParams doorOf(const StoreParams &params) {
+static ListenerParams doorOf(const StoreParams &params) {
   return {params.secret, Line::Store, maxStrangers + params.processes,
           params.note};
 }
@@ -48,14 +48,14 @@ void StoreServer::turn(int waitMs) {
   now = clock->now();
   std::vector<pollfd> waiting;
   door.addTo(waiting, now);
-  const size_t atDoor = waiting.size();
+  const size_t atListener = waiting.size();
   for (const auto &[fd, client] : clients) {
     bool hasMore = client.outDone < client.out.size();
     waiting.push_back(
         {fd, static_cast<short>(hasMore ? POLLIN | POLLOUT : POLLIN), 0});
   }
   poll(waiting.data(), waiting.size(), waitMs);
-  for (size_t i = atDoor; i < waiting.size(); ++i) {
+  for (size_t i = atListener; i < waiting.size(); ++i) {
     const pollfd &ready = waiting[i];
     if (ready.revents == 0)
       continue;
@@ -66,7 +66,7 @@ void StoreServer::turn(int waitMs) {
       read(client);
   }
   sendStrangersAway();
-  waiting.resize(atDoor);
+  waiting.resize(atListener);
   for (Socket &connection : door.admit(waiting, now))
     adopt(std::move(connection));
   if (door.isOutOfFiles() && joined < params.processes)
@@ -273,13 +273,13 @@ void StoreServer::handle(Client &client, Frame frame) {
       takes.erase(it);
       return answer(from, {});
     }
-    gifts[field(0)] = {from, std::move(field(1))};
+    handovers[field(0)] = {from, std::move(field(1))};
     return;
   case StoreFrame::Take:
-    if (auto it = gifts.find(field(0)); it != gifts.end()) {
+    if (auto it = handovers.find(field(0)); it != handovers.end()) {
       answer(from, {std::move(it->second.value)});
       answer(it->second.giver, {});
-      gifts.erase(it);
+      handovers.erase(it);
       return;
     }
     takes.emplace(field(0), from);

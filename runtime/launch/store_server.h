@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
 #include "runtime/base/clock.h"
-#include "runtime/launch/door.h"
+#include "runtime/launch/listener.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
@@ -102,7 +102,7 @@ private:
     std::vector<Request> requests;
     Store::Patience patience = Store::Patience::Usual;
   };
-  struct Gift {
+  struct Handover {
     Request giver;
     std::string value;
   };
@@ -124,7 +124,7 @@ private:
   Request request(int32_t process, uint64_t id) const;
 
   const StoreParams params;
-  Door door;
+  Listener door;
   const std::shared_ptr<Clock> clock;
   /// The time at the beginning of this turn, used for all waits.
   int64_t now = 0;
@@ -138,7 +138,7 @@ private:
   std::vector<int64_t> lastHeardNs;
   std::map<std::string, std::string> values;
   std::multimap<std::string, Request> gets, takes;
-  std::map<std::string, Gift> gifts;
+  std::map<std::string, Handover> handovers;
   std::map<std::string, Meeting> meetings;
   int64_t lastAliveNs = 0;
   int32_t joined = 0;

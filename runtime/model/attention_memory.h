@@ -9,7 +9,7 @@
 namespace rondo::runtime {
 
 /// Where cuDNN's attention takes a larger workspace than this, own kernels run.
-inline constexpr int64_t mostAttentionWorkspaceBytes = int64_t(1) << 30;
+inline constexpr int64_t maxAttentionWorkspaceBytes = int64_t(1) << 30;
 
 /// Device memory, in bytes, that a rank takes beside its arena for cuDNN's
 /// attention of the layer; 0 where own kernels run. A rank's layers share it.
@@ -28,7 +28,7 @@ inline int64_t attentionMemoryBytes(const LayerDesc &layer) {
       isLlama ? cuda::QkvColumns(layer).stride : 3 * int64_t(layer.hidden);
   const int64_t rows = numTokens(layer) * layer.heads;
   const int64_t workspace = rows * (2 * int64_t(layer.sequence) + 4) + 256;
-  if (width % 8 != 0 || workspace > mostAttentionWorkspaceBytes)
+  if (width % 8 != 0 || workspace > maxAttentionWorkspaceBytes)
     return 0;
   return alignedBytes(2 * numTokens(layer) * columns) + workspace;
 }

@@ -182,12 +182,12 @@ struct BlockWorkspace {
 };
 
 /// How a head goes over its tokens. If the logits' gradients all fit into
-/// `mostKept`, they are kept from F to W. Otherwise only one chunk of tokens
+/// `maxKept`, they are kept from F to W. Otherwise only one chunk of tokens
 /// has logits at a time: F also computes the gradient of the norm's output, and
 /// W recomputes the logits, a third more work for the head.
 struct HeadChunks {
-  static constexpr int64_t mostKept = int64_t(1) << 30;
-  static constexpr int64_t mostLive = int64_t(256) << 20;
+  static constexpr int64_t maxKept = int64_t(1) << 30;
+  static constexpr int64_t maxLive = int64_t(256) << 20;
   /// Elements from one token's logits to the next: rows start at multiples of
   /// 16 bytes; otherwise cuBLASLt has no fast kernel.
   int64_t stride;
@@ -196,16 +196,14 @@ struct HeadChunks {
   int64_t rows;
 
   constexpr explicit HeadChunks(const LayerDesc &layer)
-      : HeadChunks(layer, mostKept, mostLive) {}
-  constexpr HeadChunks(const LayerDesc &layer, int64_t mostKept,
-                       int64_t mostLive)
+      : HeadChunks(layer, maxKept, maxLive) {}
+  constexpr HeadChunks(const LayerDesc &layer, int64_t maxKept, int64_t maxLive)
       : stride(chunksOf(layer.vocab, 64) * 64),
-        kept(activationBytes(layer, numTokens(layer) * stride) <= mostKept),
+        kept(activationBytes(layer, numTokens(layer) * stride) <= maxKept),
         rows(numTokens(layer)) {
     if (!kept)
       rows = smaller(
-          rows,
-          larger(mostLive / activationBytes(layer, stride) / 64 * 64, 64));
+          rows, larger(maxLive / activationBytes(layer, stride) / 64 * 64, 64));
   }
 };
 

@@ -37,40 +37,40 @@ struct StageDesc {
 };
 
 /// A stage's place on one rank; a stage has one for each of its replicas.
-struct HomeDesc {
+struct ReplicaDesc {
   int32_t stage;
-  int32_t replica;
-  /// The rank that holds the home's state in every program.
+  int32_t index;
+  /// The rank that holds the replica's state in every program.
   int32_t rank;
-  /// The piece of weights, gradients and moments that it keeps, of as many
-  /// (kinds/Shards.h). The homes of a group follow each other by their pieces,
-  /// each on another rank. One piece: all of it.
-  int32_t piece = 0, pieces = 1;
+  /// The shard of weights, gradients and moments that it keeps, of as many
+  /// (kinds/Shards.h). The replicas of a group follow each other by their
+  /// shards, each on another rank. One shard: all of it.
+  int32_t shard = 0, shards = 1;
 };
 
-/// The home that has the first piece of the group of home `h`.
-inline int32_t groupOf(const HomeDesc *homes, int32_t h) {
-  return h - homes[h].piece;
+/// The replica that has the first shard of the group of replica `h`.
+inline int32_t groupOf(const ReplicaDesc *replicas, int32_t h) {
+  return h - replicas[h].shard;
 }
 
-/// What a home takes, and its buffers.
+/// What a replica takes, and its buffers.
 struct ShareDesc {
   /// Of each micro-batch that it takes.
   int32_t firstSample, samples;
   /// It takes micro-batches turn, turn + turns, and so on: all of them, or
-  /// those that the stage deals to it.
+  /// those that the stage assigns to it.
   int32_t turn = 0, turns = 1;
   /// Bytes by Buffer, as planned by the compiler. Checked at start against
   /// stageBytes().
   int64_t bytes[numBuffers];
 };
 
-/// Whether a home takes a micro-batch.
+/// Whether a replica takes a micro-batch.
 inline bool takes(const ShareDesc &share, int64_t microbatch) {
   return share.turns == 1 || microbatch % share.turns == share.turn;
 }
 
-/// What one home passes to another for each micro-batch that both take: the
+/// What one replica passes to another for each micro-batch that both take: the
 /// samples that both have.
 struct EdgeDesc {
   int32_t from, to;
@@ -99,8 +99,8 @@ struct SlotPartDesc {
   const uint16_t *slots;
 };
 
-/// Where a home's buffer lies: in the slots of a pool. pool < 0: the stage has
-/// no such buffer.
+/// Where a replica's buffer lies: in the slots of a pool. pool < 0: the stage
+/// has no such buffer.
 struct PlaceDesc {
   int32_t pool = -1;
   /// Slots repeat, until a later part begins, if there is one.
@@ -135,12 +135,12 @@ struct CollectiveDesc {
   CollectiveKind kind;
   /// The shared tensor's global name; "" for the norm.
   const char *tensor;
-  int32_t numHomes;
-  const int32_t *homes;
+  int32_t numReplicas;
+  const int32_t *replicas;
   /// Predicted time once all ranks are there.
   int64_t ns = 0;
-  /// Of a sum of a shared tensor whose homes have pieces: the tensor's elements
-  /// that it adds, which all its homes have in theirs; 0: all.
+  /// Of a sum of a shared tensor whose replicas have shards: the tensor's
+  /// elements that it adds, which all its replicas have in theirs; 0: all.
   int64_t firstElement = 0, numElements = 0;
   /// Of a norm where iterations overlap: the step that awaits that of iteration
   /// t is t + delay. From 1 on, steps make its parts.
@@ -155,7 +155,7 @@ struct LinkDesc {
   int64_t bytesPerUs;
 };
 
-/// Which weights a home's tasks read in a program whose iterations overlap.
+/// Which weights a replica's tasks read in a program whose iterations overlap.
 struct VersionDesc {
   /// By micro-batch, numbered from 0 through all iterations of a run: how many
   /// optimizer steps behind its own iteration the version is that F reads, the
@@ -186,7 +186,7 @@ struct OverlapDesc {
   int32_t numDelays, period;
   /// Iterations that each repetition adds.
   int32_t iterationsEach;
-  /// By home.
+  /// By replica.
   const VersionDesc *versions;
 };
 
@@ -200,8 +200,8 @@ inline int32_t delayOf(const OverlapDesc &overlap, const int16_t *delays,
 }
 
 /// The largest delay of any task.
-inline int32_t mostDelay(const OverlapDesc &overlap,
-                         const VersionDesc &versions) {
+inline int32_t maxDelay(const OverlapDesc &overlap,
+                        const VersionDesc &versions) {
   int32_t most = 0;
   for (int32_t m = 0; m < overlap.numDelays; ++m)
     for (const int16_t *delays :
@@ -247,16 +247,16 @@ struct ProgramDesc {
   /// Those of the executable, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
   const LayerDesc *layers;
-  /// By home.
+  /// By replica.
   const ShareDesc *shares;
   const EdgeDesc *edges;
   int32_t numRanks;
   const RankDesc *ranks;
-  /// By home: the rank of this program that runs it.
-  const int32_t *rankOfHome;
+  /// By replica: the rank of this program that runs it.
+  const int32_t *rankOfReplica;
   int32_t numPools;
   const PoolDesc *pools;
-  /// First [home * numBuffers + buffer], then those of further edges.
+  /// First [replica * numBuffers + buffer], then those of further edges.
   int32_t numPlaces;
   const PlaceDesc *places;
   int32_t numCollectives;
@@ -272,8 +272,8 @@ struct ProgramDesc {
   /// (stagingBytes() in kinds/Sums.h), which lies at the same place in all
   /// programs that have it; -1: none. Null: no rank has any.
   const int32_t *staging = nullptr;
-  /// Predicted time of a task or step of each home, in ns:
-  /// [home * numCostColumns + costColumn(kind)]. Null: costs are unknown.
+  /// Predicted time of a task or step of each replica, in ns:
+  /// [replica * numCostColumns + costColumn(kind)]. Null: costs are unknown.
   const int64_t *workNs = nullptr;
   /// Only of a pipeline; null: a run is one iteration, and every task reads the
   /// newest weights. With it, `microbatches` are those of one iteration,
@@ -335,8 +335,8 @@ struct Executable {
   const StageDesc *stages;
   /// By stage, and within a stage by replica. The first of a stage owns its
   /// tensors: it counts for the norm and writes the checkpoint.
-  int32_t numHomes;
-  const HomeDesc *homes;
+  int32_t numReplicas;
+  const ReplicaDesc *replicas;
   /// Edges of activations come before those of gradients, and these before
   /// those of what R makes. A task takes its inputs, and adds its output
   /// gradients, in this order.

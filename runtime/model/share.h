@@ -1,9 +1,9 @@
-//===- share.h - A layer of a home that takes a part of the samples -*- C++
+//===- share.h - A layer of a replica that takes a part of the samples -*- C++
 //-*-//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compiler plans buffers for the layers of a home with shareOf(); at start
-// the runtime makes its own with the same function.
+// The compiler plans buffers for the layers of a replica with shareOf(); at
+// start the runtime makes its own with the same function.
 //
 //===----------------------------------------------------------------------===//
 

@@ -38,15 +38,15 @@ constexpr int64_t copyBytes(const LayerSizes &sizes) {
 /// of each layer and, if a layer has a loss, one (fp32) for each of
 /// `microbatches`, the most of any program. `moments` is how many the optimizer
 /// keeps of each weight (kinds/Optimizers.h); a head tied to an embedding of
-/// the stage has none of its own (isTiedInStage), unless state is in pieces.
+/// the stage has none of its own (isTiedInStage), unless state is sharded.
 ///
-/// A home that keeps one of several `pieces` has a piece of the weights, the
+/// A replica that keeps one of several `shards` has a shard of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
-/// as all pieces are. Where tasks read a copy of the weights in another dtype,
-/// a home makes it of what it has gathered: behind that, layer by layer.
+/// as all shards are. Where tasks read a copy of the weights in another dtype,
+/// a replica makes it of what it has gathered: behind that, layer by layer.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers],
-                       int64_t pieces = 1, int32_t moments = 2) {
+                       int64_t shards = 1, int32_t moments = 2) {
   auto at = [&](Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
@@ -54,18 +54,18 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
   at(Buffer::GatheredWeights) = at(Buffer::UnreducedGradients) = 0;
-  if (pieces > 1) {
-    auto pieceBytes = [&](Buffer whole) {
+  if (shards > 1) {
+    auto shardBytes = [&](Buffer whole) {
       constexpr int64_t each = sizeof(float);
-      return alignedBytes(each * elementsOfPiece(at(whole) / each, pieces));
+      return alignedBytes(each * elementsOfShard(at(whole) / each, shards));
     };
-    at(Buffer::Weights) = at(Buffer::Gradients) = pieceBytes(Buffer::Gradients);
-    at(Buffer::UnreducedGradients) = pieces * at(Buffer::Gradients);
+    at(Buffer::Weights) = at(Buffer::Gradients) = shardBytes(Buffer::Gradients);
+    at(Buffer::UnreducedGradients) = shards * at(Buffer::Gradients);
     at(Buffer::GatheredWeights) =
         at(Buffer::UnreducedGradients) + copyBytes(sizes);
   }
   int64_t each = at(Buffer::Gradients);
-  if (pieces <= 1) {
+  if (shards <= 1) {
     each = 0;
     for (int l = 0; l < numLayers; ++l)
       each += momentBytes(layers, numLayers, l);

@@ -17,14 +17,14 @@ using namespace rondo::runtime;
 
 static_assert(numBuffers == numBufferKinds);
 
-static int64_t &bytesOf(HomeBuffers &buffers, BufferKind kind) {
+static int64_t &bytesOf(ReplicaBuffers &buffers, BufferKind kind) {
   return buffers[static_cast<size_t>(kind)];
 }
 
-/// Null: the home has no such buffer.
-static const Pool *poolOf(const Program &program, int32_t home,
+/// Null: the replica has no such buffer.
+static const Pool *poolOf(const Program &program, int32_t replica,
                           BufferKind kind) {
-  const Place &place = program.place(home, kind);
+  const Place &place = program.place(replica, kind);
   return place.pool < 0 ? nullptr : &program.pools[place.pool];
 }
 
@@ -37,8 +37,8 @@ static PlanFigures figuresOf(const SearchRequest &request) {
   const ProgramDesc &like = request.like;
   const Program &own = request.values.program;
   PlanFigures plan;
-  plan.buffers.resize(exe.numHomes);
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
+  plan.buffers.resize(exe.numReplicas);
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
     std::copy_n(like.shares[h].bytes, numBufferKinds, plan.buffers[h].begin());
     // As large as the programs of all sizes of micro-batches need it.
     if (const Pool *control = poolOf(own, h, BufferKind::Control))
@@ -62,8 +62,8 @@ static KeptBytes keptBytes(const SearchRequest &request,
   const Program &own = request.values.program;
   KeptBytes kept;
   kept.staging = plan.stagingBytes;
-  kept.data.assign(request.executable.numHomes, 0);
-  for (int32_t h = 0; h < request.executable.numHomes; ++h) {
+  kept.data.assign(request.executable.numReplicas, 0);
+  for (int32_t h = 0; h < request.executable.numReplicas; ++h) {
     const Pool *data = poolOf(own, h, BufferKind::Data);
     if (!data)
       continue;
@@ -83,8 +83,8 @@ static KeptBytes keptBytes(const SearchRequest &request,
 /// What activations hold, and what state leaves of the arenas for them.
 static void addMemory(const SearchRequest &request, PlanFigures &plan,
                       Problem &problem) {
-  for (int32_t h = 0; h < problem.numHomes(); ++h) {
-    HomeBuffers &buffers = plan.buffers[h];
+  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
+    ReplicaBuffers &buffers = plan.buffers[h];
     const int64_t forInput = bytesOf(buffers, BufferKind::SavedForInputGrad),
                   forWeight = bytesOf(buffers, BufferKind::SavedForWeightGrad),
                   checkpoints = bytesOf(buffers, BufferKind::Checkpoints),
@@ -113,7 +113,7 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
   auto count = [&](const Pool &pool) {
     stateEnd[pool.rank] = std::max(stateEnd[pool.rank], endOf(pool));
   };
-  for (int32_t h = 0; h < problem.numHomes(); ++h)
+  for (int32_t h = 0; h < problem.numReplicas(); ++h)
     for (const BufferTraits &traits : bufferTable)
       if (const Pool *pool = poolOf(own, h, traits.kind);
           pool && traits.isState())
@@ -199,7 +199,7 @@ std::optional<Fault> Finder::place(const Problem &links,
       plan.needsOf(rondo::ProgramKind::Pipeline));
   lowered.program.resident = plan.resident;
   if (auto fault =
-          planMemory(links, links.homes, links.numRanks(), plan.buffers,
+          planMemory(links, links.replicas, links.numRanks(), plan.buffers,
                      lowered.program, keptBytes(request, plan)))
     return fault;
   if (std::optional<Fault> fault = checkLowered(lowered, plan))

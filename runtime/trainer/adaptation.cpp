@@ -30,7 +30,7 @@ Adaptation::Adaptation(Trainer &trainer, const TunerOptions &options,
                        bool searches, Progress &progress)
     : trainer(trainer), options(options), programs(programs),
       numCompiled(programs.size()), progress(progress), tuner(options),
-      workNs(static_cast<size_t>(trainer.executable().numHomes) *
+      workNs(static_cast<size_t>(trainer.executable().numReplicas) *
              numCostColumns) {
   // The last one returns to the first.
   for (size_t p = 1; p < programs.size(); ++p)
@@ -116,7 +116,7 @@ void Adaptation::keep(ProgramRun &run) {
 
   for (int32_t r : run.heldRanks())
     for (const WorkTime &work : run.rank(r).workTimes)
-      workNs[static_cast<size_t>(work.home) * numCostColumns +
+      workNs[static_cast<size_t>(work.replica) * numCostColumns +
              static_cast<size_t>(costColumn(work.kind))]
           .push_back(work.ns);
 }

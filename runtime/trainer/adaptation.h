@@ -79,7 +79,7 @@ private:
   int64_t measuredIterations = 0;
   /// Schedules with which the run begins, each for two iterations.
   std::vector<size_t> tour;
-  /// [home * numCostColumns + costColumn(kind)], of the iterations since the
+  /// [replica * numCostColumns + costColumn(kind)], of the iterations since the
   /// last measurement.
   std::vector<std::vector<int64_t>> workNs;
   /// By channel, one iteration behind the other.

@@ -28,11 +28,11 @@ void Progress::measured(int64_t number, const Executable &executable,
   }
   std::fprintf(log, "],\"stages\":[");
   separator = "";
-  for (int32_t h = 0; h < executable.numHomes; ++h) {
-    const HomeDesc &home = executable.homes[h];
+  for (int32_t h = 0; h < executable.numReplicas; ++h) {
+    const ReplicaDesc &replica = executable.replicas[h];
     std::fprintf(log, "%s{\"stage\":%s,\"rank\":%d", separator,
-                 jsonString(executable.stages[home.stage].name).c_str(),
-                 home.rank);
+                 jsonString(executable.stages[replica.stage].name).c_str(),
+                 replica.rank);
     for (const ActionTraits &traits : actionTable.rows)
       if (traits.hasCost())
         if (const int64_t ns = measured.workNs[static_cast<size_t>(

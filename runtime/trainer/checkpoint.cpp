@@ -33,16 +33,16 @@ struct Slice {
 
 } // namespace
 
-/// Whether the home of a tensor keeps changes; other processes know it too.
+/// Whether the replica of a tensor keeps changes; other processes know it too.
 static bool hasChanges(const State &state, const Tensor &tensor) {
-  return state.homes()[tensor.home]
+  return state.replicas()[tensor.replica]
              .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
 }
 
 /// Copies of a tensor have its name, but changes of their own.
 static std::string nameOfChanges(const State &state, const Tensor &tensor) {
   const Executable &exe = state.executable();
-  const StageDesc &stage = exe.stages[exe.homes[tensor.home].stage];
+  const StageDesc &stage = exe.stages[exe.replicas[tensor.replica].stage];
   const std::string layer =
       exe.layers[stage.firstLayer + tensor.layerInStage].name;
   return changesPrefix + (tensor.sharedWith.empty() ? "" : layer + ".") +
@@ -54,7 +54,7 @@ static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
                                    bool withChanges) {
   std::vector<Slice> slices;
   for (const Tensor &tensor : state.tensors()) {
-    if (tensor.home != tensor.owner)
+    if (tensor.replica != tensor.owner)
       continue;
     if (withChanges && hasChanges(state, tensor))
       slices.push_back(
@@ -119,17 +119,17 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   });
   std::vector<float> values;
   for (const Slice &slice : slices) {
-    const std::vector<const Tensor *> pieces = state.piecesOf(*slice.tensor);
-    if (std::none_of(pieces.begin(), pieces.end(), [&](const Tensor *piece) {
-          return takesPart(state, piece->home);
+    const std::vector<const Tensor *> shards = state.shardsOf(*slice.tensor);
+    if (std::none_of(shards.begin(), shards.end(), [&](const Tensor *shard) {
+          return takesPart(state, shard->replica);
         }))
       continue;
     values.resize(slice.tensor->layout.count);
-    for (const Tensor *piece : pieces)
-      if (takesPart(state, piece->home))
-        gather(state, piece->home, keyOf(state, piece->home, slice.name),
-               piece->*slice.values, values.data() + piece->first,
-               4 * piece->count);
+    for (const Tensor *shard : shards)
+      if (takesPart(state, shard->replica))
+        gather(state, shard->replica, keyOf(state, shard->replica, slice.name),
+               shard->*slice.values, values.data() + shard->first,
+               4 * shard->count);
     attempt([&] { file->write(values.data(), 4 * values.size()); });
   }
   attempt([&] { file->commit(); });
@@ -256,16 +256,16 @@ const float *Source::read(const std::string &name, int64_t first,
 static void distribute(Source *source, State &state, OptimizerKind optimizer,
                        bool withChanges) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
-    if (takesPart(state, tensor.home) && tensor.count > 0)
-      scatter(state, tensor.home, keyOf(state, tensor.home, name), values,
+    if (takesPart(state, tensor.replica) && tensor.count > 0)
+      scatter(state, tensor.replica, keyOf(state, tensor.replica, name), values,
               source ? source->read(name, tensor.first, tensor.count) : nullptr,
               4 * tensor.count);
   };
   for (const Slice &slice : slicesOf(state, optimizer, withChanges))
-    for (const Tensor *piece : state.piecesOf(*slice.tensor))
-      put(*piece, piece->*slice.values, slice.name);
+    for (const Tensor *shard : state.shardsOf(*slice.tensor))
+      put(*shard, shard->*slice.values, slice.name);
   for (const Tensor &copy : state.tensors()) {
-    if (copy.sharedWith.empty() && state.isOwner(copy.home))
+    if (copy.sharedWith.empty() && state.isOwner(copy.replica))
       continue;
     const std::string &name =
         copy.sharedWith.empty() ? copy.name : copy.sharedWith;
@@ -276,7 +276,7 @@ static void distribute(Source *source, State &state, OptimizerKind optimizer,
     if (hasMoments && optimizer == OptimizerKind::AdamW)
       put(copy, copy.moment2, "optimizer.v." + name);
     // Of a shared tensor, the owner of the copy has taken them above.
-    if (withChanges && hasChanges(state, copy) && copy.home != copy.owner)
+    if (withChanges && hasChanges(state, copy) && copy.replica != copy.owner)
       put(copy, copy.changes, nameOfChanges(state, copy));
   }
   state.weightsWritten();

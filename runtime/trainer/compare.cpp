@@ -16,11 +16,11 @@ using namespace rondo::runtime;
 static Weights copyWeights(const State &state) {
   Weights weights;
   for (const Tensor &tensor : state.tensors()) {
-    if (!takesPart(state, tensor.home))
+    if (!takesPart(state, tensor.replica))
       continue;
     weights.emplace_back(tensor.count);
     if (tensor.count > 0)
-      gather(state, tensor.home, keyOf(state, tensor.home, tensor.name),
+      gather(state, tensor.replica, keyOf(state, tensor.replica, tensor.name),
              tensor.weights, weights.back().data(), 4 * tensor.count);
   }
   return weights;
@@ -92,15 +92,15 @@ Snapshot rondo::runtime::runReference(Trainer &trainer, const Turns &turns,
     if (!run)
       run = trainer.makeRun(program);
     std::unique_ptr<WeightHistory> history;
-    Imitation imitation;
+    Emulation emulation;
     if (pipeline.overlap) {
       history =
           std::make_unique<WeightHistory>(trainer.state(), *pipeline.overlap);
-      imitation = {&pipeline, pipeline.overlap, 0, history.get()};
+      emulation = {&pipeline, pipeline.overlap, 0, history.get()};
     }
-    for (int64_t i = first; i < first + count; ++i, ++imitation.iteration) {
+    for (int64_t i = first; i < first + count; ++i, ++emulation.iteration) {
       const IterationResult result = trainer.train(
-          *run, how.seed, i, how.iterations, Trainer::noSignal, -1, imitation);
+          *run, how.seed, i, how.iterations, Trainer::noSignal, -1, emulation);
       snapshot.skipped += !result.isFinite;
       print(trainer, program, how, i, result);
     }

@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// By tensor of the state, in its order: of a piece, its elements.
+/// By tensor of the state, in its order: of a shard, its elements.
 using Weights = std::vector<std::vector<float>>;
 
 struct Snapshot {

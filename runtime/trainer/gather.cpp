@@ -10,16 +10,16 @@
 
 using namespace rondo::runtime;
 
-std::string rondo::runtime::keyOf(const State &state, int32_t home,
+std::string rondo::runtime::keyOf(const State &state, int32_t replica,
                                   const std::string &name) {
-  const int32_t stage = state.executable().homes[home].stage;
-  return state.ownerOf(stage) == home
+  const int32_t stage = state.executable().replicas[replica].stage;
+  return state.ownerOf(stage) == replica
              ? name
-             : name + " of home " + std::to_string(home);
+             : name + " of replica " + std::to_string(replica);
 }
 
-bool rondo::runtime::takesPart(const State &state, int32_t home) {
-  return state.world().isFirst() || state.holds(home);
+bool rondo::runtime::takesPart(const State &state, int32_t replica) {
+  return state.world().isFirst() || state.holds(replica);
 }
 
 static std::string takeExactly(const State &state, const std::string &key,
@@ -32,11 +32,11 @@ static std::string takeExactly(const State &state, const std::string &key,
   return data;
 }
 
-void rondo::runtime::gather(const State &state, int32_t home,
+void rondo::runtime::gather(const State &state, int32_t replica,
                             const std::string &key, const void *device,
                             void *host, int64_t bytes) {
-  if (state.holds(home)) {
-    state.read(home, host, device, bytes);
+  if (state.holds(replica)) {
+    state.read(replica, host, device, bytes);
     if (!state.world().isFirst())
       state.world().store->give(key,
                                 std::string(static_cast<const char *>(host),
@@ -47,17 +47,18 @@ void rondo::runtime::gather(const State &state, int32_t home,
   }
 }
 
-void rondo::runtime::scatter(State &state, int32_t home, const std::string &key,
-                             void *device, const void *host, int64_t bytes) {
-  if (!state.holds(home)) {
+void rondo::runtime::scatter(State &state, int32_t replica,
+                             const std::string &key, void *device,
+                             const void *host, int64_t bytes) {
+  if (!state.holds(replica)) {
     if (state.world().isFirst())
       state.world().store->give(key,
                                 std::string(static_cast<const char *>(host),
                                             static_cast<size_t>(bytes)));
   } else if (state.world().isFirst()) {
-    state.write(home, device, host, bytes);
+    state.write(replica, device, host, bytes);
   } else {
     std::string data = takeExactly(state, key, bytes);
-    state.write(home, device, data.data(), bytes);
+    state.write(replica, device, data.data(), bytes);
   }
 }

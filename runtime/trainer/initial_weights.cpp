@@ -71,8 +71,8 @@ public:
 
 private:
   int32_t layerOf(const Tensor &tensor) const {
-    const HomeBinding &home = state.homes()[tensor.home];
-    return home.desc->firstLayer + tensor.layerInStage;
+    const ReplicaBinding &replica = state.replicas()[tensor.replica];
+    return replica.desc->firstLayer + tensor.layerInStage;
   }
 
   const State &state;
@@ -106,7 +106,7 @@ Names::Names(const State &state) : state(state) {
 std::vector<const Tensor *> Names::owned() const {
   std::vector<const Tensor *> tensors;
   for (const Tensor &tensor : state.tensors())
-    if (tensor.sharedWith.empty() && tensor.home == tensor.owner)
+    if (tensor.sharedWith.empty() && tensor.replica == tensor.owner)
       tensors.push_back(&tensor);
   return tensors;
 }
@@ -338,7 +338,7 @@ rondo::runtime::readInitialWeights(const std::string &path, State &state) {
     open();
   std::vector<float> values;
   for (const Tensor &tensor : state.tensors()) {
-    if (!state.holds(tensor.home) || tensor.count == 0)
+    if (!state.holds(tensor.replica) || tensor.count == 0)
       continue;
     const std::string name = names.in(*files, tensor, naming);
     // Another machine may have other files at that path.
@@ -348,7 +348,7 @@ rondo::runtime::readInitialWeights(const std::string &path, State &state) {
       const int64_t count = std::min(numbersAtOnce, tensor.count - i);
       values.resize(count);
       files->read(name, tensor.first + i, count, values.data());
-      state.write(tensor.home, tensor.weights + i, values.data(), 4 * count);
+      state.write(tensor.replica, tensor.weights + i, values.data(), 4 * count);
     }
   }
   state.weightsWritten();

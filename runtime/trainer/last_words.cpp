@@ -239,7 +239,7 @@ std::string LastWords::textOf(const ActionRing &ring, int32_t rank,
     if (entry.edge >= 0 && (entry.readyTicks > 0 || !entry.isUnfinished)) {
       const EdgeDesc &edge = exe.edges[entry.edge];
       Object waited;
-      waited.number("rank", exe.homes[edge.from].rank);
+      waited.number("rank", exe.replicas[edge.from].rank);
       waited.text("name",
                   nameOf(edge.message, edges[entry.edge].from,
                          static_cast<int32_t>(entry.what & 0xffffffff)));

@@ -15,10 +15,10 @@
 
 using namespace rondo::runtime;
 
-static constexpr double mostMs = 1e12, mostUs = 1e9;
-static constexpr int64_t mostBytesPerUs = 1'000'000'000;
+static constexpr double maxMs = 1e12, maxUs = 1e9;
+static constexpr int64_t maxBytesPerUs = 1'000'000'000;
 /// Of a message of other jobs, and the time in which one is sent.
-static constexpr int64_t mostMessageBytes = 1'000'000'000'000;
+static constexpr int64_t maxTracedBytes = 1'000'000'000'000;
 static constexpr int64_t leastUsBetween = 100;
 static constexpr int64_t nsPerMs = 1'000'000, nsPerUs = 1'000;
 
@@ -28,8 +28,8 @@ static bool hasOnly(const std::string &text, const char *characters) {
 }
 
 static std::optional<int64_t> wholeNumberIn(const std::string &text) {
-  constexpr size_t mostDigits = 18;
-  if (!hasOnly(text, "0123456789") || text.size() > mostDigits)
+  constexpr size_t maxDigits = 18;
+  if (!hasOnly(text, "0123456789") || text.size() > maxDigits)
     return std::nullopt;
   return std::strtoll(text.c_str(), nullptr, 10);
 }
@@ -137,7 +137,7 @@ void Reader::add() {
   LinkTrace::Row row;
   const std::string &place = text(lines.key());
   row.at = goesByTime()
-               ? std::llround(number(LinkTraceLines::Time, mostMs) * nsPerMs)
+               ? std::llround(number(LinkTraceLines::Time, maxMs) * nsPerMs)
                : wholeNumber(LinkTraceLines::Iteration, 1, INT32_MAX) - 1;
   row.from = rank(LinkTraceLines::From);
   row.to = rank(LinkTraceLines::To);
@@ -145,11 +145,11 @@ void Reader::add() {
     lines.fail("from and to are both rank " + std::to_string(row.from) +
                "; a link connects two ranks: name another one");
   row.link.latencyNs =
-      std::llround(number(LinkTraceLines::Latency, mostUs) * nsPerUs);
-  row.link.bytesPerUs = wholeNumber(LinkTraceLines::Bytes, 0, mostBytesPerUs);
+      std::llround(number(LinkTraceLines::Latency, maxUs) * nsPerUs);
+  row.link.bytesPerUs = wholeNumber(LinkTraceLines::Bytes, 0, maxBytesPerUs);
   if (lines.texts()[LinkTraceLines::OtherBytes])
     row.link.otherBytesPerUs =
-        wholeNumber(LinkTraceLines::OtherBytes, 0, mostBytesPerUs);
+        wholeNumber(LinkTraceLines::OtherBytes, 0, maxBytesPerUs);
   if (row.link.otherBytesPerUs > 0 &&
       row.link.otherBytesPerUs >= row.link.bytesPerUs)
     lines.fail(
@@ -168,7 +168,7 @@ void Reader::add() {
 
 void Reader::readOtherMessage(ImposedLink &link) {
   link.otherMessageBytes =
-      wholeNumber(LinkTraceLines::OtherMessage, 0, mostMessageBytes);
+      wholeNumber(LinkTraceLines::OtherMessage, 0, maxTracedBytes);
   if (link.otherMessageBytes == 0)
     return;
   if (link.otherBytesPerUs == 0)

@@ -142,7 +142,7 @@ static void checkClip(const Executable &executable, const Options &options,
                       const World &world) {
   const bool hasWeights =
       std::any_of(executable.programs[0].shares,
-                  executable.programs[0].shares + executable.numHomes,
+                  executable.programs[0].shares + executable.numReplicas,
                   [](const ShareDesc &share) {
                     return share.bytes[static_cast<int>(Buffer::Weights)] > 0;
                   });

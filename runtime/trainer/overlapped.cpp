@@ -13,12 +13,12 @@
 using namespace rondo::runtime;
 
 struct Trainer::Done {
-  /// How many iterations all homes here have finished.
+  /// How many iterations all replicas here have finished.
   int64_t iterations = 0;
   /// By iteration: its end at the stage that makes the loss, ns since the run
   /// began.
   std::vector<int64_t> endNs;
-  /// By iteration and home of that stage: the mean loss over the iteration's
+  /// By iteration and replica of that stage: the mean loss over the iteration's
   /// micro-batches.
   std::vector<std::vector<double>> losses;
   /// By iteration: the stages that have skipped their step.
@@ -29,15 +29,15 @@ struct Trainer::Done {
 Trainer::Done Trainer::doneBy(ProgramRun &run, const TrainingSpan &span,
                               int64_t startNs) const {
   const ProgramDesc &program = run.program();
-  auto recordOf = [&](int32_t home) -> const HomeRecord * {
-    return programState.holds(home)
-               ? run.rank(program.rankOfHome[home]).record(home)
+  auto recordOf = [&](int32_t replica) -> const ReplicaRecord * {
+    return programState.holds(replica)
+               ? run.rank(program.rankOfReplica[replica]).record(replica)
                : nullptr;
   };
   Done done;
   done.iterations = span.count;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (const HomeRecord *record = recordOf(h))
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (const ReplicaRecord *record = recordOf(h))
       done.iterations = std::min(done.iterations,
                                  record->steps.load(std::memory_order_acquire));
   done.endNs.assign(done.iterations, 0);
@@ -45,9 +45,9 @@ Trainer::Done Trainer::doneBy(ProgramRun &run, const TrainingSpan &span,
   done.skipped.resize(done.iterations);
   // A model without a loss is timed at its last stage.
   const int32_t timed = lossStage >= 0 ? lossStage : exe.numStages - 1;
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const int32_t stage = exe.homes[h].stage;
-    const HomeRecord *record = recordOf(h);
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const int32_t stage = exe.replicas[h].stage;
+    const ReplicaRecord *record = recordOf(h);
     for (int64_t t = 0; t < done.iterations; ++t) {
       if (stage == lossStage)
         done.losses[t].push_back(0);
@@ -91,9 +91,9 @@ void Trainer::exchangeDone(const TrainingSpan &span, int stopSignal,
           std::to_string(span.first + span.count - 1),
       own, Store::Patience::WhileReported);
   std::vector<int32_t> rankOfLoss;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].stage == lossStage)
-      rankOfLoss.push_back(exe.homes[h].rank);
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].stage == lossStage)
+      rankOfLoss.push_back(exe.replicas[h].rank);
   for (size_t p = 0; p < all.size(); ++p) {
     char *rest = nullptr;
     done.stopSignal =
@@ -130,8 +130,8 @@ IterationResult Trainer::resultOf(const ProgramDesc &program,
   result.ns = std::max<int64_t>(1, done.endNs[index] -
                                        (index > 0 ? done.endNs[index - 1] : 0));
   size_t k = 0;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].stage == lossStage)
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].stage == lossStage)
       result.loss += done.losses[index][k++] * program.shares[h].samples /
                      samplesOf(program);
   return result;
@@ -154,9 +154,9 @@ int Trainer::trainSpan(ProgramRun &run, const TrainingSpan &span,
   iterations.rates = ratesUpTo(span.last);
   iterations.tracedIterations = span.traced;
   if (tokens)
-    iterations.writeData = [&](int32_t home, int64_t microbatch) {
+    iterations.writeData = [&](int32_t replica, int64_t microbatch) {
       const int64_t iteration = span.first + microbatch / program.microbatches;
-      stageMicrobatch(run, home, microbatch,
+      stageMicrobatch(run, replica, microbatch,
                       [&](int64_t sample, int64_t count, int32_t *out) {
                         tokens->trainingSample(span.seed, iteration, sample,
                                                count, out);

@@ -48,12 +48,13 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
                                   ActionKind::WeightGrad,
                                   ActionKind::Recompute};
   constexpr int kinds = 4;
-  std::vector<std::vector<int64_t>> times(exe.numHomes * kinds);
+  std::vector<std::vector<int64_t>> times(exe.numReplicas * kinds);
   for (int32_t r : run->heldRanks())
     for (const TraceEvent &event : run->rank(r).trace)
       for (int k = 0; k < kinds; ++k)
         if (event.what == Traced::Action && event.kind == timed[k])
-          times[event.home * kinds + k].push_back(event.endNs - event.startNs);
+          times[event.replica * kinds + k].push_back(event.endNs -
+                                                     event.startNs);
   // Of this program: others may have micro-batches of another size.
   const LayerDesc &first = run->program().layers[0];
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
@@ -62,13 +63,13 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
     json += std::string(s ? "," : "") +
             "\n{\"name\":" + jsonString(exe.stages[s].name);
     for (int k = 0; k < kinds; ++k) {
-      // Of all samples: those of the homes that share them together, or the
+      // Of all samples: those of the replicas that share them together, or the
       // mean of those that take whole micro-batches.
       int64_t ns = 0;
       int32_t turns = 1;
       bool isRun = timed[k] != ActionKind::Recompute;
-      for (int32_t h = 0; h < exe.numHomes; ++h)
-        if (exe.homes[h].stage == s) {
+      for (int32_t h = 0; h < exe.numReplicas; ++h)
+        if (exe.replicas[h].stage == s) {
           isRun |= !times[h * kinds + k].empty();
           samples = std::max(samples, times[h * kinds + k].size());
           ns += median(times[h * kinds + k]);
@@ -85,8 +86,8 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
               jsonString(exe.layers[exe.stages[s].firstLayer + k].name);
     json += "]";
     int32_t taskSamples = 0;
-    for (int32_t h = 0; h < exe.numHomes; ++h)
-      if (exe.homes[h].stage == s)
+    for (int32_t h = 0; h < exe.numReplicas; ++h)
+      if (exe.replicas[h].stage == s)
         taskSamples = std::max(taskSamples, run->program().shares[h].samples);
     if (taskSamples < first.batch)
       json += ",\"task_samples\":" + std::to_string(taskSamples);

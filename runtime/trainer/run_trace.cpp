@@ -109,12 +109,12 @@ private:
   const EdgeDesc &edgeOf(const TraceEvent &event) const {
     return programOf(event).edges[event.edge];
   }
-  int32_t rankOf(const TraceEvent &event, int32_t home) const {
-    return programOf(event).rankOfHome[home];
+  int32_t rankOf(const TraceEvent &event, int32_t replica) const {
+    return programOf(event).rankOfReplica[replica];
   }
   std::string messageName(const TraceEvent &event) const {
     const EdgeDesc &edge = edgeOf(event);
-    return nameOf(edge.message, exe.homes[edge.from].stage,
+    return nameOf(edge.message, exe.replicas[edge.from].stage,
                   event.messageMicrobatch);
   }
   /// Identifies a message.
@@ -198,7 +198,8 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
         : traits.isTask() || event.kind == ActionKind::Step ? "task"
                                                             : "collective",
         rank,
-        traits.subject == Subject::Home || isAwait ? computing : communicating,
+        traits.subject == Subject::Replica || isAwait ? computing
+                                                      : communicating,
         event);
   if (traits.subject == Subject::Collective) {
     argument(isAwait ? "for" : "kind",
@@ -222,7 +223,7 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
       argument("from", rankOf(event, edge.from));
   } else {
     argument("kind", jsonString(traits.code));
-    argument("replica", exe.homes[event.home].replica);
+    argument("replica", exe.replicas[event.replica].index);
   }
   end();
 }
@@ -252,7 +253,7 @@ void Writer::writeMessage(const TraceEvent &event) {
         std::min(sent->second, event.endNs));
   json += ",\"id\":" + id;
   argument("iteration", event.iteration);
-  argument("stage", exe.homes[edge.from].stage);
+  argument("stage", exe.replicas[edge.from].stage);
   argument("microbatch", event.messageMicrobatch);
   argument("bytes", edge.bytes);
   argument("from", rankOf(event, edge.from));

@@ -22,9 +22,9 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.arenaBytes[r]);
   for (int32_t s = 0; s < exe.numStages; ++s)
     add(exe.stages[s].numLayers);
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    add(exe.homes[h].stage);
-    add(exe.homes[h].rank);
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    add(exe.replicas[h].stage);
+    add(exe.replicas[h].rank);
     for (int64_t bytes : exe.programs[0].shares[h].bytes)
       add(bytes);
   }
@@ -38,13 +38,13 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.programs[p].predictedNs);
     const OverlapDesc *overlap = exe.programs[p].overlap;
     add(overlap ? overlap->numDelays : 0);
-    for (int32_t h = 0; overlap && h < exe.numHomes; ++h)
+    for (int32_t h = 0; overlap && h < exe.numReplicas; ++h)
       for (int32_t m = 0; m < overlap->numDelays; ++m) {
         add(overlap->versions[h].forward[m]);
         add(overlap->versions[h].backward[m]);
         add(overlap->versions[h].recompute[m]);
       }
-    for (int32_t h = 0; h < exe.numHomes; ++h) {
+    for (int32_t h = 0; h < exe.numReplicas; ++h) {
       add(exe.programs[p].shares[h].samples);
       add(exe.programs[p].shares[h].turns);
     }

@@ -8,8 +8,8 @@
 using namespace rondo::runtime;
 
 void Trainer::stageData(ProgramRun &run, const Sample &sample) {
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const int32_t stage = exe.homes[h].stage;
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const int32_t stage = exe.replicas[h].stage;
     if (embeddingStage < 0 || !programState.holds(h) ||
         (stage != embeddingStage && stage != headStage))
       continue;
@@ -19,12 +19,12 @@ void Trainer::stageData(ProgramRun &run, const Sample &sample) {
   }
 }
 
-void Trainer::stageMicrobatch(ProgramRun &run, int32_t home, int64_t microbatch,
-                              const Sample &sample) {
+void Trainer::stageMicrobatch(ProgramRun &run, int32_t replica,
+                              int64_t microbatch, const Sample &sample) {
   const ProgramDesc &program = run.program();
-  const ShareDesc &share = program.shares[home];
+  const ShareDesc &share = program.shares[replica];
   const std::vector<LayerBinding> &layers =
-      programState.homes(program)[home].layers;
+      programState.replicas(program)[replica].layers;
   const int64_t sequence = layerOf(embeddingStage, embeddingLayer).sequence;
   const int64_t firstSample =
       microbatch % program.microbatches * program.samples + share.firstSample;
@@ -35,11 +35,12 @@ void Trainer::stageMicrobatch(ProgramRun &run, int32_t home, int64_t microbatch,
     std::copy(window.begin(), window.end() - 1, inputs.begin() + b * sequence);
     std::copy(window.begin() + 1, window.end(), targets.begin() + b * sequence);
   }
-  char *slot = run.data(home, microbatch);
+  char *slot = run.data(replica, microbatch);
   auto write = [&](int32_t stage, int32_t layer,
                    const std::vector<int32_t> &values) {
-    if (exe.homes[home].stage == stage)
-      programState.write(home, slot + layers[layer].dataOffset, values.data(),
+    if (exe.replicas[replica].stage == stage)
+      programState.write(replica, slot + layers[layer].dataOffset,
+                         values.data(),
                          4 * static_cast<int64_t>(values.size()));
   };
   write(embeddingStage, embeddingLayer, inputs);

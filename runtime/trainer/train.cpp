@@ -112,12 +112,12 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 static void checkAdapts(const Executable &exe,
                         const std::vector<const ProgramDesc *> &programs,
                         const World &world) {
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].pieces > 1)
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].shards > 1)
       throwInAll(world,
                  Error("--adapt estimates schedules, which it cannot do yet "
                        "where state is sharded, as that of stage '" +
-                           std::string(exe.stages[exe.homes[h].stage].name) +
+                           std::string(exe.stages[exe.replicas[h].stage].name) +
                            "'; run it with --adapt off",
                        Exit::Usage));
   for (const ProgramDesc *program : programs)

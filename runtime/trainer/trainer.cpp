@@ -26,7 +26,7 @@ static int countCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-static int32_t mostRanks(const Executable &executable) {
+static int32_t maxRanks(const Executable &executable) {
   int32_t ranks = 1;
   for (int32_t p = 0; p < executable.numPrograms; ++p)
     ranks = std::max(ranks, executable.programs[p].numRanks);
@@ -65,7 +65,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData, const World &world)
     : exe(executable), options(options), numCores(countCores()),
       programState(executable, world),
-      threads(world.isAlone() ? mostRanks(executable) : 1) {
+      threads(world.isAlone() ? maxRanks(executable) : 1) {
   if (!options.failureDir.empty())
     lastWords = std::make_unique<LastWords>(options.failureDir, exe,
                                             programState.world());
@@ -112,8 +112,8 @@ void Trainer::failed(const std::exception_ptr &why) {
 }
 
 bool Trainer::holdsStage(int32_t stage) const {
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].stage == stage && programState.holds(h))
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].stage == stage && programState.holds(h))
       return true;
   return false;
 }
@@ -134,7 +134,7 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   programOptions.fault = options.fault;
   if (!options.linkTrace.empty())
     programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
-        options.linkTrace, mostRanks(exe), options.linkTraceRepeat));
+        options.linkTrace, maxRanks(exe), options.linkTraceRepeat));
   programOptions.transport.cores = numCores;
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
   programOptions.transport.useGraph = options.useGraph;
@@ -162,13 +162,14 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
 std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
   std::vector<double> means;
   std::vector<float> losses(program.microbatches);
-  for (int32_t h = 0; h < exe.numHomes; ++h) {
-    if (exe.homes[h].stage != lossStage)
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    if (exe.replicas[h].stage != lossStage)
       continue;
     means.push_back(0);
     if (!programState.holds(h))
       continue;
-    programState.read(h, losses.data(), programState.homes()[h].control.losses,
+    programState.read(h, losses.data(),
+                      programState.replicas()[h].control.losses,
                       4 * losses.size());
     for (int64_t i = 0; i < program.microbatches; ++i)
       if (takes(program.shares[h], i))
@@ -189,15 +190,15 @@ int64_t Trainer::enqueueNs(const ProgramRun &run) {
   return sum;
 }
 
-/// Combines what each process knows. Each home's loss is the mean over its
+/// Combines what each process knows. Each replica's loss is the mean over its
 /// samples of all micro-batches, as if those that it does not take had none.
 void Trainer::share(const std::string &name, const ProgramDesc &program,
                     IterationResult &result) {
   std::vector<double> means = meanLosses(program);
-  std::vector<int32_t> homes;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
-    if (exe.homes[h].stage == lossStage)
-      homes.push_back(h);
+  std::vector<int32_t> replicas;
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
+    if (exe.replicas[h].stage == lossStage)
+      replicas.push_back(h);
   if (!world().isAlone()) {
     std::string own = std::to_string(result.stopSignal) + " " +
                       std::to_string(result.proposal);
@@ -217,17 +218,17 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
       const auto proposal = static_cast<int32_t>(std::strtol(rest, &rest, 10));
       if (p == 0)
         result.proposal = proposal;
-      for (size_t k = 0; k < homes.size(); ++k) {
+      for (size_t k = 0; k < replicas.size(); ++k) {
         const double mean = std::strtod(rest, &rest);
-        if (static_cast<int32_t>(p) == exe.homes[homes[k]].rank)
+        if (static_cast<int32_t>(p) == exe.replicas[replicas[k]].rank)
           means[k] = mean;
       }
     }
   }
   result.loss = 0;
-  for (size_t k = 0; k < homes.size(); ++k)
+  for (size_t k = 0; k < replicas.size(); ++k)
     result.loss +=
-        means[k] * program.shares[homes[k]].samples / samplesOf(program);
+        means[k] * program.shares[replicas[k]].samples / samplesOf(program);
 }
 
 const std::atomic<int> Trainer::noSignal{0};
@@ -244,14 +245,14 @@ LearningRateSchedule Trainer::ratesUpTo(int64_t lastIteration) const {
 IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
                                int64_t iteration, int64_t lastIteration,
                                const std::atomic<int> &stopSignal,
-                               int32_t proposal, const Imitation &imitation) {
+                               int32_t proposal, const Emulation &emulation) {
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->trainingSample(seed, iteration, sample, count, out);
   });
   Span span;
   span.before = iteration - 1;
   span.rates = ratesUpTo(lastIteration);
-  span.imitation = imitation;
+  span.emulation = emulation;
   IterationResult result;
   result.learningRate = learningRate(span.rates, iteration);
   ControlHeader header{};
@@ -260,13 +261,13 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   header.step.clipFactor = 1;
   header.norm = std::numeric_limits<double>::quiet_NaN();
   header.isFinite = 1;
-  // Every home's header gets the norm over all homes.
-  int32_t heldHome = -1;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
+  // Every replica's header gets the norm over all replicas.
+  int32_t heldReplica = -1;
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
     if (programState.holds(h)) {
-      programState.write(h, programState.homes()[h].control.header, &header,
+      programState.write(h, programState.replicas()[h].control.header, &header,
                          sizeof header);
-      heldHome = h;
+      heldReplica = h;
     }
 
   rankConnections->transport().beginIteration(iteration);
@@ -280,14 +281,14 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   share("iteration " + std::to_string(iteration), run.program(), result);
   result.ns = nowNs() - startNs;
 
-  if (heldHome >= 0)
-    programState.read(heldHome, &header,
-                      programState.homes()[heldHome].control.header,
+  if (heldReplica >= 0)
+    programState.read(heldReplica, &header,
+                      programState.replicas()[heldReplica].control.header,
                       sizeof header);
   result.norm = header.norm;
   result.isFinite = header.isFinite != 0;
-  if (imitation.pipeline)
-    for (int32_t h = 0; h < exe.numHomes; ++h)
+  if (emulation.pipeline)
+    for (int32_t h = 0; h < exe.numReplicas; ++h)
       result.isFinite &= run.rank(0).record(h)->skipped[0] == 0;
   return result;
 }
@@ -343,11 +344,11 @@ std::vector<float> Trainer::logitsOf(ProgramRun &run,
     std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
   });
   run.iterate(threads);
-  const int32_t home = programState.ownerOf(headStage);
+  const int32_t replica = programState.ownerOf(headStage);
   const std::string key = "logits";
   std::vector<float> logits;
-  if (programState.holds(home)) {
-    logits = programState.readLogits(home, first, count);
+  if (programState.holds(replica)) {
+    logits = programState.readLogits(replica, first, count);
     if (!world().isFirst())
       world().store->give(
           key, std::string(reinterpret_cast<const char *>(logits.data()),

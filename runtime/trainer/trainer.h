@@ -89,7 +89,7 @@ public:
   IterationResult train(ProgramRun &run, uint64_t seed, int64_t iteration,
                         int64_t lastIteration,
                         const std::atomic<int> &stopSignal = noSignal,
-                        int32_t proposal = -1, const Imitation &imitation = {});
+                        int32_t proposal = -1, const Emulation &emulation = {});
   /// Is told of each iteration once it has ended: in one process while others
   /// run, else when the span has ended.
   using Report =
@@ -127,18 +127,19 @@ private:
       std::function<void(int64_t sample, int64_t count, int32_t *tokens)>;
   /// Fills the staging buffers of all micro-batches of an iteration.
   void stageData(ProgramRun &run, const Sample &sample);
-  /// Those of a home for one micro-batch. Any thread, for one home at a time.
-  void stageMicrobatch(ProgramRun &run, int32_t home, int64_t microbatch,
+  /// Those of a replica for one micro-batch. Any thread, for one replica at a
+  /// time.
+  void stageMicrobatch(ProgramRun &run, int32_t replica, int64_t microbatch,
                        const Sample &sample);
   LearningRateSchedule ratesUpTo(int64_t lastIteration) const;
-  /// What overlapping iterations of a run have done, by those of the homes
+  /// What overlapping iterations of a run have done, by those of the replicas
   /// here.
   struct Done;
   Done doneBy(ProgramRun &run, const TrainingSpan &span, int64_t startNs) const;
   void exchangeDone(const TrainingSpan &span, int stopSignal, Done &done);
   IterationResult resultOf(const ProgramDesc &program, const TrainingSpan &span,
                            int64_t index, const Done &done) const;
-  /// By home of the loss's stage, 0 where another process holds it.
+  /// By replica of the loss's stage, 0 where another process holds it.
   std::vector<double> meanLosses(const ProgramDesc &program) const;
   /// Device::enqueueNs() of all ranks of the program in this process.
   int64_t enqueueNs(const ProgramRun &run);

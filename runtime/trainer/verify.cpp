@@ -43,8 +43,8 @@ private:
   const ProgramDesc &referenceAt(const Turns &turns, int64_t iteration) const {
     return findProgram(exe, ProgramKind::Sequential, turns.at(iteration));
   }
-  /// The pipeline that the reference imitates; null: it only computes the same.
-  static const ProgramDesc *imitatedAt(const Turns &turns, int64_t iteration) {
+  /// The pipeline that the reference emulates; null: it only computes the same.
+  static const ProgramDesc *emulatedAt(const Turns &turns, int64_t iteration) {
     const ProgramDesc &program = turns.at(iteration);
     return program.overlap ? &program : nullptr;
   }
@@ -74,9 +74,9 @@ static int64_t leastIterations(const Executable &exe,
   if (!program.overlap)
     return 1;
   int64_t most = 0;
-  for (int32_t h = 0; h < exe.numHomes; ++h)
+  for (int32_t h = 0; h < exe.numReplicas; ++h)
     most = std::max<int64_t>(
-        most, mostDelay(*program.overlap, program.overlap->versions[h]));
+        most, maxDelay(*program.overlap, program.overlap->versions[h]));
   return 2 * (most + 2);
 }
 
@@ -111,7 +111,7 @@ void Verification::add(Turns turns) {
   auto isSame = [&](const Case &other) {
     for (int64_t i = 1; i <= iterations; ++i)
       if (&referenceAt(each.turns, i) != &referenceAt(other.turns, i) ||
-          imitatedAt(each.turns, i) != imitatedAt(other.turns, i))
+          emulatedAt(each.turns, i) != emulatedAt(other.turns, i))
         return false;
     return true;
   };
@@ -163,10 +163,10 @@ bool Verification::run(const Case &each) {
                 100 * tolerance);
   auto compare = isExact ? compareBits : compareChange;
   Difference difference = compare(trainer.state(), reference, pipeline);
-  // Those of the model; every home's have been compared.
+  // Those of the model; every replica's have been compared.
   int64_t elements = 0, tensors = 0;
   for (const Tensor &tensor : trainer.state().tensors())
-    if (tensor.home == tensor.owner) {
+    if (tensor.replica == tensor.owner) {
       elements += tensor.layout.count;
       ++tensors;
     }

@@ -33,7 +33,7 @@ rondo::runtime::firstContribution(const CollectiveParams &parts) {
 }
 
 SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
-                         int64_t mostAtOnce)
+                         int64_t maxAtOnce)
     : parts(parts), me(me), count(parts.front().count), ranks(ranksOf(parts)),
       adders(ranksWith(
           parts, [](const PartParams &part) { return part.contributes; })) {
@@ -52,7 +52,7 @@ SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
   const int64_t largest = largestPiece(pieces, count);
   // One rank alone moves nothing.
   atOnce =
-      ranks.size() == 1 ? largest : elementsOfRound(pieces, count, mostAtOnce);
+      ranks.size() == 1 ? largest : elementsOfRound(pieces, count, maxAtOnce);
   rounds = atOnce == 0 ? 0 : (largest + atOnce - 1) / atOnce;
 }
 

@@ -29,7 +29,7 @@ std::vector<int32_t> ranksOf(const CollectiveParams &parts);
 const PartParams &firstContribution(const CollectiveParams &parts);
 
 /// One rank's share of a sum of parts. All ranks must take the same
-/// `mostAtOnce`.
+/// `maxAtOnce`.
 class SumExchange {
 public:
   /// Elements that travel between this rank and `peer`.
@@ -39,9 +39,9 @@ public:
     int64_t count;
   };
 
-  /// `me` has a part. `mostAtOnce`: the most elements of a part that are moved
+  /// `me` has a part. `maxAtOnce`: the most elements of a part that are moved
   /// to one rank in a round.
-  SumExchange(const CollectiveParams &parts, int32_t me, int64_t mostAtOnce);
+  SumExchange(const CollectiveParams &parts, int32_t me, int64_t maxAtOnce);
 
   int64_t numRounds() const { return rounds == 0 ? 0 : rounds + 1; }
   /// Once this round's moves have ended, all contributing ranks have started.

@@ -86,9 +86,9 @@ struct alignas(64) Channel {
 struct alignas(64) WaitRecord {
   /// What it waits for (32 bits), the channel or collective (32).
   std::atomic<uint64_t> place{0};
-  /// For a channel: edge (32), micro-batch (32); homes it is from (32), for
+  /// For a channel: edge (32), micro-batch (32); replicas it is from (32), for
   /// (32).
-  std::atomic<uint64_t> message{0}, homes{0};
+  std::atomic<uint64_t> message{0}, replicas{0};
 };
 
 uint64_t pack(int32_t high, int32_t low) {
@@ -297,8 +297,8 @@ private:
                                    : entry.sender.name;
       record.message.store(pack(name.edge, name.microbatch),
                            std::memory_order_relaxed);
-      record.homes.store(pack(name.fromHome, name.toHome),
-                         std::memory_order_relaxed);
+      record.replicas.store(pack(name.fromReplica, name.toReplica),
+                            std::memory_order_relaxed);
     }
     record.place.store(pack(static_cast<int32_t>(what), place),
                        std::memory_order_release);
@@ -382,10 +382,11 @@ Waiting InprocTransport::waiting(int32_t rank) const {
   const Channel &c = channels[place];
   result.onRank = result.what == Waiting::For::Arrival ? c.from : c.to;
   const uint64_t name = records[rank].message.load(std::memory_order_relaxed),
-                 homes = records[rank].homes.load(std::memory_order_relaxed);
+                 replicas =
+                     records[rank].replicas.load(std::memory_order_relaxed);
   result.message = {
       static_cast<int32_t>(name >> 32), static_cast<int32_t>(name),
-      static_cast<int32_t>(homes >> 32), static_cast<int32_t>(homes)};
+      static_cast<int32_t>(replicas >> 32), static_cast<int32_t>(replicas)};
   return result;
 }
 

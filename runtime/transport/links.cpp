@@ -12,7 +12,7 @@ LinkPoint *LinkMeter::find(int64_t bytes) {
   for (int i = 0; i < used; ++i)
     if (points[i].bytes == bytes)
       return &points[last = i];
-  if (used == mostSizes)
+  if (used == maxSizes)
     return nullptr;
   last = used++;
   points[last].bytes = bytes;

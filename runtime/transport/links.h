@@ -45,7 +45,7 @@ class LinkMeter {
 public:
   /// The number of distinct sizes. Messages of further sizes are not counted:
   /// programs send few sizes.
-  static constexpr int mostSizes = 16;
+  static constexpr int maxSizes = 16;
 
   void add(int64_t bytes, uint64_t duration) {
     // Usually the size that came last.
@@ -65,7 +65,7 @@ public:
 private:
   LinkPoint *find(int64_t bytes);
 
-  LinkPoint points[mostSizes];
+  LinkPoint points[maxSizes];
   int used = 0, last = 0;
 };
 

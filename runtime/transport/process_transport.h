@@ -26,10 +26,11 @@
 namespace rondo::runtime {
 
 /// Encodes the names of messages as tags up to a largest one: the edge and the
-/// micro-batch. The homes follow from the edge and the channel's ranks, since a
-/// rank has at most one home of a stage. Different names have different tags as
-/// long as edges and micro-batches are few: up to 16,384 and 131,072 with tags
-/// of 31 bits, 1,024 and 8,192 with the 23 of some MPIs. Larger numbers wrap.
+/// micro-batch. The replicas follow from the edge and the channel's ranks,
+/// since a rank has at most one replica of a stage. Different names have
+/// different tags as long as edges and micro-batches are few: up to 16,384 and
+/// 131,072 with tags of 31 bits, 1,024 and 8,192 with the 23 of some MPIs.
+/// Larger numbers wrap.
 class MessageTags {
 public:
   explicit MessageTags(int32_t largest);

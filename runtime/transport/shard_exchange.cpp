@@ -9,7 +9,7 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 ShardExchange::ShardExchange(const CollectiveParams &parts, int32_t me,
-                             Kind kind, float *whole, int64_t mostAtOnce)
+                             Kind kind, float *whole, int64_t maxAtOnce)
     : kind(kind), whole(whole) {
   const auto pieces = static_cast<int64_t>(parts.size());
   shard = parts.front().count / pieces;
@@ -21,7 +21,7 @@ ShardExchange::ShardExchange(const CollectiveParams &parts, int32_t me,
   // One rank alone moves nothing.
   if (pieces == 1)
     return;
-  atOnce = elementsOfRound(pieces, parts.front().count, mostAtOnce);
+  atOnce = elementsOfRound(pieces, parts.front().count, maxAtOnce);
   rounds = atOnce == 0 ? 0 : (shard + atOnce - 1) / atOnce;
 }
 

@@ -21,16 +21,16 @@
 namespace rondo::runtime {
 
 /// One rank's share of a gather or scatter. All ranks must take the same
-/// `mostAtOnce`.
+/// `maxAtOnce`.
 class ShardExchange {
 public:
   enum class Kind : uint8_t { Gather, Scatter };
   using Move = SumExchange::Move;
 
-  /// `me` has a part; `whole` is its memory for all pieces. `mostAtOnce`: the
+  /// `me` has a part; `whole` is its memory for all pieces. `maxAtOnce`: the
   /// most elements that go to one rank in a round.
   ShardExchange(const CollectiveParams &parts, int32_t me, Kind kind,
-                float *whole, int64_t mostAtOnce);
+                float *whole, int64_t maxAtOnce);
 
   int64_t numRounds() const { return rounds; }
   /// Once this round's moves have ended, all ranks have started: each has sent

@@ -5,8 +5,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/launch/door.h"
 #include "runtime/launch/listen.h"
+#include "runtime/launch/listener.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
 
@@ -115,7 +115,7 @@ static std::string machineName() {
 namespace {
 
 /// Somebody who has been let in and has not said which process he is.
-struct Guest {
+struct PendingPeer {
   Socket socket;
   Greeting greeting{};
   size_t received = 0;
@@ -124,20 +124,21 @@ struct Guest {
 
 } // namespace
 
-/// Returns whether the guest has not said all.
-static bool isStillToSay(Guest &guest, int64_t now) {
-  auto *to = reinterpret_cast<char *>(&guest.greeting);
+/// Returns whether the pending has not said all.
+static bool isStillToSay(PendingPeer &pending, int64_t now) {
+  auto *to = reinterpret_cast<char *>(&pending.greeting);
   const ssize_t count =
-      recv(guest.socket.descriptor(), to + guest.received,
-           sizeof guest.greeting - guest.received, MSG_DONTWAIT);
+      recv(pending.socket.descriptor(), to + pending.received,
+           sizeof pending.greeting - pending.received, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN))
-    return now <= guest.deadlineNs;
+    return now <= pending.deadlineNs;
   if (count <= 0) {
-    guest.received = 0;
+    pending.received = 0;
     return false;
   }
-  guest.received += static_cast<size_t>(count);
-  return guest.received < sizeof guest.greeting && now <= guest.deadlineNs;
+  pending.received += static_cast<size_t>(count);
+  return pending.received < sizeof pending.greeting &&
+         now <= pending.deadlineNs;
 }
 
 /// Fills in the sockets of processes with higher numbers.
@@ -147,19 +148,19 @@ static void admit(const World &world, int purposes,
                   const std::atomic<bool> &isGivenUp,
                   std::vector<Socket> &sockets) {
   Store &store = *world.store;
-  constexpr int64_t patienceNs = 60'000'000'000, guestNs = 5'000'000'000;
-  constexpr size_t mostStrangers = 256;
+  constexpr int64_t patienceNs = 60'000'000'000, pendingNs = 5'000'000'000;
+  constexpr size_t maxStrangers = 256;
   const int64_t deadlineNs = nowNs() + patienceNs;
   auto missing =
       std::count(isPeer.begin() + int64_t(world.process + 1) * purposes,
                  isPeer.end(), true);
-  const size_t most = mostStrangers + static_cast<size_t>(missing);
-  Door door(std::move(listeners),
-            {store.secret(), Line::Messages, most, sayNote});
-  std::deque<Guest> guests;
-  auto seat = [&](Guest &guest) {
-    const Greeting &greeting = guest.greeting;
-    if (guest.received != sizeof greeting || greeting.token != token ||
+  const size_t most = maxStrangers + static_cast<size_t>(missing);
+  Listener door(std::move(listeners),
+                {store.secret(), Line::Messages, most, sayNote});
+  std::deque<PendingPeer> pendingPeers;
+  auto seat = [&](PendingPeer &pending) {
+    const Greeting &greeting = pending.greeting;
+    if (pending.received != sizeof greeting || greeting.token != token ||
         greeting.process <= world.process ||
         greeting.process >= world.processes || greeting.purpose < 0 ||
         greeting.purpose >= purposes)
@@ -169,7 +170,7 @@ static void admit(const World &world, int purposes,
     Socket &socket = sockets[place];
     if (socket || !isPeer[place])
       return;
-    socket = std::move(guest.socket);
+    socket = std::move(pending.socket);
     --missing;
   };
   while (missing > 0) {
@@ -182,27 +183,27 @@ static void admit(const World &world, int purposes,
                   Exit::RunFailure);
     std::vector<pollfd> waiting;
     door.addTo(waiting, nowNs());
-    const size_t atDoor = waiting.size();
-    for (const Guest &guest : guests)
-      waiting.push_back({guest.socket.descriptor(), POLLIN, 0});
+    const size_t atListener = waiting.size();
+    for (const PendingPeer &pending : pendingPeers)
+      waiting.push_back({pending.socket.descriptor(), POLLIN, 0});
     poll(waiting.data(), waiting.size(), 100);
     const int64_t now = nowNs();
-    for (auto it = guests.begin(); it != guests.end();) {
+    for (auto it = pendingPeers.begin(); it != pendingPeers.end();) {
       if (isStillToSay(*it, now)) {
         ++it;
         continue;
       }
       seat(*it);
-      it = guests.erase(it);
+      it = pendingPeers.erase(it);
     }
-    waiting.resize(atDoor);
+    waiting.resize(atListener);
     for (Socket &socket : door.admit(waiting, now)) {
-      if (guests.size() >= most)
-        guests.pop_front();
-      Guest guest;
-      guest.socket = std::move(socket);
-      guest.deadlineNs = now + guestNs;
-      guests.push_back(std::move(guest));
+      if (pendingPeers.size() >= most)
+        pendingPeers.pop_front();
+      PendingPeer pending;
+      pending.socket = std::move(socket);
+      pending.deadlineNs = now + pendingNs;
+      pendingPeers.push_back(std::move(pending));
     }
   }
   door.sayCounts();

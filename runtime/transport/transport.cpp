@@ -42,8 +42,8 @@ EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
   EdgeNames names;
   for (int32_t e = 0; e < executable.numEdges; ++e) {
     const EdgeDesc &edge = executable.edges[e];
-    names.push_back({edge.message, executable.homes[edge.from].stage,
-                     executable.homes[edge.to].stage});
+    names.push_back({edge.message, executable.replicas[edge.from].stage,
+                     executable.replicas[edge.to].stage});
   }
   return names;
 }
@@ -79,12 +79,12 @@ void rondo::runtime::failOnMismatch(MessageName sent, MessageName expected,
     ours += " for stage " + std::to_string(ourEdge->to);
     theirs += " for stage " + std::to_string(theirEdge->to);
   } else if (ours == theirs) {
-    auto homes = [](MessageName name) {
-      return " of home " + std::to_string(name.fromHome) + " for home " +
-             std::to_string(name.toHome);
+    auto replicas = [](MessageName name) {
+      return " of replica " + std::to_string(name.fromReplica) +
+             " for replica " + std::to_string(name.toReplica);
     };
-    ours += homes(expected);
-    theirs += homes(sent);
+    ours += replicas(expected);
+    theirs += replicas(sent);
   }
   throw Error("rank " + std::to_string(to) + " expects " + ours +
               " from rank " + std::to_string(from) + ", which sends " + theirs);
@@ -113,7 +113,7 @@ void rondo::runtime::checkContent(const std::string &what, int32_t from,
   throw Error(what + " from rank " + std::to_string(from) + " to rank " +
               std::to_string(to) + " has changed on its way: its checksum is " +
               sums +
-              "; memory, a network card or a cable of one of their machines "
+              "; memory, a NIC or a cable of one of their machines "
               "may be faulty");
 }
 

@@ -31,17 +31,17 @@
 
 namespace rondo::runtime {
 
-/// A message: what an edge carries for a micro-batch, from one home of the
+/// A message: what an edge carries for a micro-batch, from one replica of the
 /// stage that makes it to one of the stage that needs it. Numbers are those of
-/// Executable::edges and Executable::homes.
+/// Executable::edges and Executable::replicas.
 struct MessageName {
   int32_t edge = 0;
   int32_t microbatch = 0;
-  int32_t fromHome = 0, toHome = 0;
+  int32_t fromReplica = 0, toReplica = 0;
 
   friend bool operator==(MessageName a, MessageName b) {
     return a.edge == b.edge && a.microbatch == b.microbatch &&
-           a.fromHome == b.fromHome && a.toHome == b.toHome;
+           a.fromReplica == b.fromReplica && a.toReplica == b.toReplica;
   }
 };
 
@@ -209,15 +209,15 @@ public:
   /// in its own memory; `sum` must not be in a part. Imposed links do not slow
   /// it down.
   virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
-  /// Starts gathering pieces. A collective of which pieces are gathered or
+  /// Starts gathering shards. A collective of which shards are gathered or
   /// scattered has one part on each of its ranks; all have one count, that of
-  /// the pieces together, which are equal, and the n-th part's rank has the
+  /// the shards together, which are equal, and the n-th part's rank has the
   /// n-th. Parts have no address: `whole` is memory of so many elements, of
-  /// which the rank has filled its own piece, and gets all others.
+  /// which the rank has filled its own shard, and gets all others.
   virtual void startGather(int32_t collective, int32_t rank, float *whole) = 0;
   /// Starts adding the `whole` of all ranks, in the order of the parts as
-  /// startSumParts() does. A rank gets its own piece of the sum in its `whole`,
-  /// where the other pieces are overwritten. Throws like startSumParts().
+  /// startSumParts() does. A rank gets its own shard of the sum in its `whole`,
+  /// where the other shards are overwritten. Throws like startSumParts().
   virtual void startScatter(int32_t collective, int32_t rank, float *whole) = 0;
   /// Blocks until the rank has the result of a collective that it has started,
   /// and no other rank reads its memory any more; with imposed links, for all

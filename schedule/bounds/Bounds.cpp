@@ -31,7 +31,8 @@ Bound rondo::roughBound(const Problem &problem) {
 
 Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
-  const int64_t tasks = int64_t(3) * problem.numHomes() * problem.microbatches;
+  const int64_t tasks =
+      int64_t(3) * problem.numReplicas() * problem.microbatches;
   Bound best;
   for (const BoundArgument &argument : boundArguments()) {
     if (argument.isSlow && effort <= 0)

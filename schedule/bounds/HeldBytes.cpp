@@ -46,10 +46,10 @@ struct Ramp {
 Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   std::sort(gains.begin(), gains.end(),
             [](const Gain &a, const Gain &b) { return a.time < b.time; });
-  int64_t leastNs = never, mostBytes = 1;
+  int64_t leastNs = never, maxBytes = 1;
   for (const Gain &gain : gains) {
     leastNs = std::min(leastNs, gain.ns);
-    mostBytes = std::max(mostBytes, gain.bytes);
+    maxBytes = std::max(maxBytes, gain.bytes);
   }
   Ramp ramp;
   int64_t released = 0, inRow = 0, time = begin;
@@ -57,7 +57,7 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
     // Both sums increase in steps; the lower one counts.
     const int64_t first = std::max(begin, gains.front().time);
     const int64_t nextInRow =
-        inRow < released ? first + inRow / mostBytes * leastNs : never;
+        inRow < released ? first + inRow / maxBytes * leastNs : never;
     const int64_t then =
         std::min(next < gains.size() ? gains[next].time : never, nextInRow);
     const int64_t there = std::min(inRow, released);
@@ -66,7 +66,7 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
       time = then;
     }
     if (then == nextInRow)
-      inRow += mostBytes;
+      inRow += maxBytes;
     else
       released += gains[next++].bytes;
     // If tasks take no time, there is no row.
@@ -112,7 +112,7 @@ std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
     roundTrip[s] = flat.messages[s].transferNs() + flat.ns[0][s + 1] +
                    roundTrip[s + 1] + flat.ns[1][s + 1] +
                    flat.messages[flat.stages - 1 + s].transferNs();
-  if (!flat.isChain && flat.stages <= FlatProblem::mostRelated)
+  if (!flat.isChain && flat.stages <= FlatProblem::maxRelated)
     for (int32_t s = 0; s < flat.stages; ++s)
       roundTrip[s] = roundTripOf(flat, s, ends);
   return roundTrip;

@@ -68,9 +68,9 @@ public:
       const int64_t bytes = bytesOf(flat, side, letter, s);
       const int64_t ns = flat.ns[letter][s];
       leastBytes = std::min(leastBytes, bytes);
-      mostNs = std::max(mostNs, ns);
+      maxNs = std::max(maxNs, ns);
       if (bytes > 0)
-        mostNsOfByte = std::max(mostNsOfByte, double(ns) / double(bytes));
+        maxNsOfByte = std::max(maxNsOfByte, double(ns) / double(bytes));
     }
   }
 
@@ -79,15 +79,15 @@ public:
     if (leastBytes == 0 || work == 0)
       return work;
     const int64_t count = bytes / leastBytes;
-    if (count < work / mostNs)
-      work = count * mostNs;
-    const double most = mostNsOfByte * double(bytes) * (1 + 1e-9) + 1;
+    if (count < work / maxNs)
+      work = count * maxNs;
+    const double most = maxNsOfByte * double(bytes) * (1 + 1e-9) + 1;
     return most < double(work) ? int64_t(most) : work;
   }
 
 private:
-  int64_t leastBytes = never, mostNs = 0;
-  double mostNsOfByte = 0;
+  int64_t leastBytes = never, maxNs = 0;
+  double maxNsOfByte = 0;
 };
 
 } // namespace

@@ -23,7 +23,7 @@ using namespace rondo;
 /// ranks has.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
-      maxDetailedTasks / (int64_t(3) * problem.numHomes()),
+      maxDetailedTasks / (int64_t(3) * problem.numReplicas()),
       std::min<int64_t>(2 * problem.numRanks(), problem.microbatches / 4));
   return int32_t(std::min<int64_t>(problem.microbatches, most));
 }

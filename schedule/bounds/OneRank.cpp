@@ -29,7 +29,7 @@ struct Candidate {
 /// is left, or so many times as much if the look has raised the bound. After so
 /// many that tell no more, no other is tried.
 constexpr int64_t partToChoose = 4, moreIfTold = 4;
-constexpr int mostInVain = 2;
+constexpr int maxInVain = 2;
 /// Bounds that differ by no more than this part are about the same.
 constexpr int64_t partAsGood = 64;
 
@@ -129,7 +129,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     raise(*flat, propagation, candidate.chain, ceiling, left, best);
     effort += std::max<int64_t>(0, left);
     inVain += best == before;
-    if (best >= ceiling || inVain == mostInVain)
+    if (best >= ceiling || inVain == maxInVain)
       break;
   }
   return best;

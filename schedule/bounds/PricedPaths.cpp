@@ -13,7 +13,7 @@
 // adds up what the work, the cap, and what both leave unused at the two ends
 // forbid.
 //
-// Good prices are those of a game (MatrixGame.h): a mix of capacities against
+// Good prices are those of a game (Simplex.h): a mix of capacities against
 // paths. Paths are added in rounds, those that are cheap at a mean of the best
 // prices so far and those of the game (column generation, with the smoothing of
 // Wentges, 1997). Then the objective grows as far as the best prices allow,
@@ -26,8 +26,8 @@
 #include "schedule/bounds/CheapestPath.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
-#include "schedule/bounds/MatrixGame.h"
 #include "schedule/bounds/PriceKnots.h"
+#include "schedule/bounds/Simplex.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,10 +37,10 @@ using namespace rondo;
 namespace {
 
 /// In one objective.
-constexpr int32_t mostRounds = 60;
-constexpr int64_t mostPivots = 400;
+constexpr int32_t maxRounds = 60;
+constexpr int64_t maxPivots = 400;
 /// New paths in a round, and how many are kept at most.
-constexpr size_t pathsOfRound = 8, mostPaths = 400;
+constexpr size_t pathsOfRound = 8, maxPaths = 400;
 /// How many of them, the cheapest, are moved to the next objective.
 constexpr size_t pathsMoved = 200;
 constexpr double shareOfBest = 0.7;
@@ -53,10 +53,10 @@ constexpr double enough = 0.6;
 constexpr double leastOfRounds = 2e-4, leastOfStep = 1e-3;
 constexpr int stepsWithoutGain = 3;
 /// Beyond this many pieces rounds take too long for what they gain.
-constexpr size_t mostPieces = 60;
+constexpr size_t maxPieces = 60;
 constexpr double shareSplit = 0.3;
 /// More labels than this seldom gain anything.
-constexpr int64_t mostEffort = 300000;
+constexpr int64_t maxEffort = 300000;
 
 class PricedPaths {
 public:
@@ -88,7 +88,7 @@ public:
       if (gains)
         knots.join(before, path.cap, best);
       const RankPrices guide = bestValue > 1 ? best : *ofGame;
-      knots.split(before, path.cap, guide, gains ? shareSplit : 1, mostPieces,
+      knots.split(before, path.cap, guide, gains ? shareSplit : 1, maxPieces,
                   best);
     }
     return std::min(objective, ceiling);
@@ -146,7 +146,7 @@ private:
     return prices;
   }
 
-  void add(const CheapestPath &cheapest, MatrixGame &game, PathStarts starts) {
+  void add(const CheapestPath &cheapest, Simplex &game, PathStarts starts) {
     const std::vector<double> column = columnOf(cheapest, starts);
     // A path that uses nothing costs nothing, whatever the prices.
     if (*std::max_element(column.begin(), column.end()) <= 0)
@@ -154,7 +154,7 @@ private:
     game.addColumn(column);
     paths.push_back(std::move(starts));
   }
-  void keepPaths(MatrixGame &game, size_t most) {
+  void keepPaths(Simplex &game, size_t most) {
     std::vector<PathStarts> kept;
     for (size_t number : game.prune(most))
       kept.push_back(std::move(paths[number]));
@@ -163,7 +163,7 @@ private:
 
   /// Paths of the last objective near its begin stay, those near its end move
   /// with that, and others by a part of it. None gets less time for its delays.
-  void movePaths(const CheapestPath &cheapest, MatrixGame &game) {
+  void movePaths(const CheapestPath &cheapest, Simplex &game) {
     std::vector<PathStarts> old;
     std::swap(old, paths);
     const auto slack = double(path.slack(objective));
@@ -183,12 +183,12 @@ private:
   std::optional<RankPrices> improve() {
     CheapestPath cheapest = cheapestIn(objective);
     const size_t pieces = cheapest.pieces();
-    MatrixGame game(2 * pieces);
+    Simplex game(2 * pieces);
     movePaths(cheapest, game);
     scale(cheapest, best);
     RankPrices prices = best, ofGame;
     bestValue = 0;
-    for (int32_t round = 0; round < mostRounds; ++round) {
+    for (int32_t round = 0; round < maxRounds; ++round) {
       const double value = valueOf(cheapest, prices);
       if (value > bestValue) {
         bestValue = value;
@@ -198,9 +198,9 @@ private:
         add(cheapest, game, std::move(starts));
       if (game.columns() == 0)
         return std::nullopt;
-      int64_t pivots = mostPivots;
+      int64_t pivots = maxPivots;
       game.solve(pivots);
-      spend(size_t(mostPivots - pivots) * (pieces + game.columns()) * pieces /
+      spend(size_t(maxPivots - pivots) * (pieces + game.columns()) * pieces /
             256);
       ofGame = pricesOf(cheapest, game.mix());
       // Other paths can only make it less.
@@ -208,8 +208,8 @@ private:
       if (most <= 1 + leastOfRounds || most - bestValue < leastOfRounds ||
           bestValue - 1 > enough * (most - 1) || effort <= 0)
         break;
-      if (game.columns() > mostPaths)
-        keepPaths(game, mostPaths);
+      if (game.columns() > maxPaths)
+        keepPaths(game, maxPaths);
       auto mixIn = [](std::vector<double> &to, const std::vector<double> &first,
                       const std::vector<double> &second) {
         for (size_t i = 0; i < to.size(); ++i)
@@ -304,7 +304,7 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
   if (known >= ceiling || path->slack(known) <= 0)
     return std::min(known, ceiling);
   // Bound L5 takes the same effort.
-  effort = std::min(effort / 4, mostEffort);
+  effort = std::min(effort / 4, maxEffort);
   return pricedPathsBound(*path, all, known, ceiling, effort);
 }
 

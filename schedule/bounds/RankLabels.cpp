@@ -14,7 +14,7 @@ namespace {
 
 /// Once a layer has so many times the labels that the effort left allows in
 /// each, the end is not reached.
-constexpr size_t mostOutOfReach = 64;
+constexpr size_t maxOutOfReach = 64;
 
 /// Of the same counts at least the first number of labels are kept until a
 /// layer is complete, and so many times those in reach of all groups.
@@ -65,10 +65,10 @@ public:
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
       // The first layers seldom tell more than bound L4. If most others are out
       // of reach, other ranks get the effort.
-      if (layer.size() / mostOutOfReach > inReach)
+      if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};
       merge(inReach);
-      mostOfGroup =
+      maxOfGroup =
           std::max(leastOfGroup, timesInReach * inReach / layer.size());
       next.clear();
       for (size_t g = 0; g < layer.size(); ++g) {
@@ -99,11 +99,11 @@ private:
 
   /// Merges labels of the same counts until about so many are left, at least
   /// one of each.
-  void merge(size_t mostLabels) {
+  void merge(size_t maxLabels) {
     const size_t labels = layer.numLabels();
-    if (labels <= mostLabels)
+    if (labels <= maxLabels)
       return;
-    const double share = double(mostLabels) / double(labels);
+    const double share = double(maxLabels) / double(labels);
     for (size_t g = 0; g < layer.size(); ++g) {
       LabelGroup &group = layer[g];
       const size_t size = group.labels.size() / group.stride;
@@ -358,8 +358,8 @@ private:
     }
     labels.resize(kept);
     labels.insert(labels.end(), made.data(), madeEnd);
-    if (labels.size() / stride > mostOfGroup)
-      mergeInto(mostOfGroup / 2, group);
+    if (labels.size() / stride > maxOfGroup)
+      mergeInto(maxOfGroup / 2, group);
   }
 
   const FlatProblem &flat;
@@ -387,7 +387,7 @@ private:
   std::vector<std::pair<int64_t, const int64_t *>> order;
   std::vector<int64_t> merged;
   /// More labels of the same counts are merged at once.
-  size_t mostOfGroup = 0;
+  size_t maxOfGroup = 0;
 };
 
 } // namespace

@@ -15,24 +15,24 @@
 
 using namespace rondo;
 
-/// What a home's tasks of one micro-batch take.
-static int64_t workOf(const Problem &problem, int32_t home) {
-  return problem.cost(home, ActionKind::Forward).ns +
-         std::min(problem.cost(home, ActionKind::InputGrad).ns +
-                      problem.cost(home, ActionKind::WeightGrad).ns,
-                  problem.cost(home, ActionKind::Backward).ns) +
-         problem.cost(home, ActionKind::Recompute).ns;
+/// What a replica's tasks of one micro-batch take.
+static int64_t workOf(const Problem &problem, int32_t replica) {
+  return problem.cost(replica, ActionKind::Forward).ns +
+         std::min(problem.cost(replica, ActionKind::InputGrad).ns +
+                      problem.cost(replica, ActionKind::WeightGrad).ns,
+                  problem.cost(replica, ActionKind::Backward).ns) +
+         problem.cost(replica, ActionKind::Recompute).ns;
 }
 
-/// When each home can start: behind the quickest way to it. Of the homes that
-/// one stage edge comes from, a micro-batch may need any one.
+/// When each replica can start: behind the quickest way to it. Of the replicas
+/// that one stage edge comes from, a micro-batch may need any one.
 static std::vector<int64_t> quickestHeads(const Problem &problem) {
-  std::vector<int64_t> heads(problem.numHomes(), 0);
+  std::vector<int64_t> heads(problem.numReplicas(), 0);
   const EdgeTable edges(problem);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int32_t stageEdge = -1;
     int64_t quickest = 0;
-    for (int32_t e : edges.inputs(home, ActionKind::Forward)) {
+    for (int32_t e : edges.inputs(replica, ActionKind::Forward)) {
       const Edge &edge = problem.edges[e];
       const int32_t from = problem.rankOf(edge.from),
                     to = problem.rankOf(edge.to);
@@ -42,12 +42,12 @@ static std::vector<int64_t> quickestHeads(const Problem &problem) {
         arrival += problem.linkBetween(from, to).latencyNs +
                    problem.linkBetween(from, to).occupancyNs(edge.bytes);
       if (edge.stageEdge != stageEdge)
-        heads[home] = std::max(heads[home], quickest);
+        heads[replica] = std::max(heads[replica], quickest);
       quickest =
           edge.stageEdge == stageEdge ? std::min(quickest, arrival) : arrival;
       stageEdge = edge.stageEdge;
     }
-    heads[home] = std::max(heads[home], quickest);
+    heads[replica] = std::max(heads[replica], quickest);
   }
   return heads;
 }
@@ -57,11 +57,11 @@ static int64_t computeAnyRankWork(const Problem &problem) {
   const std::vector<int64_t> heads = quickestHeads(problem);
   std::vector<int64_t> head(problem.numRanks(), never),
       work(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    const int32_t rank = problem.rankOf(home);
-    head[rank] = std::min(head[rank], heads[home]);
-    work[rank] += workOf(problem, home) *
-                  problem.homes[home].numTaken(problem.microbatches);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    const int32_t rank = problem.rankOf(replica);
+    head[rank] = std::min(head[rank], heads[replica]);
+    work[rank] += workOf(problem, replica) *
+                  problem.replicas[replica].numTaken(problem.microbatches);
   }
   int64_t best = 0;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)

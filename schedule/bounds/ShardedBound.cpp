@@ -9,42 +9,44 @@
 
 using namespace rondo;
 
-static int64_t gatheredBytes(const Problem &problem, int32_t home) {
-  return problem.cost(home, ActionKind::Unshard).acquireBytes;
+static int64_t gatheredBytes(const Problem &problem, int32_t replica) {
+  return problem.cost(replica, ActionKind::Unshard).acquireBytes;
 }
 
-/// What a move takes; nothing where a rank has all pieces.
-static int64_t moveNs(const Problem &problem, int32_t home, ActionKind kind) {
-  return problem.homes[home].isSharded() && !problem.isGroupLocal(home)
-             ? problem.cost(home, kind).ns
+/// What a move takes; nothing where a rank has all shards.
+static int64_t moveNs(const Problem &problem, int32_t replica,
+                      ActionKind kind) {
+  return problem.replicas[replica].isSharded() && !problem.isGroupLocal(replica)
+             ? problem.cost(replica, kind).ns
              : 0;
 }
-static int64_t gatherNs(const Problem &problem, int32_t home) {
-  return moveNs(problem, home, ActionKind::Unshard);
+static int64_t gatherNs(const Problem &problem, int32_t replica) {
+  return moveNs(problem, replica, ActionKind::Unshard);
 }
-static int64_t reduceNs(const Problem &problem, int32_t home) {
-  return moveNs(problem, home, ActionKind::ReduceGrad);
+static int64_t reduceNs(const Problem &problem, int32_t replica) {
+  return moveNs(problem, replica, ActionKind::ReduceGrad);
 }
 
-static std::vector<std::vector<int32_t>> homesOfRanks(const Problem &problem) {
-  std::vector<std::vector<int32_t>> homes(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    homes[problem.rankOf(home)].push_back(home);
-  return homes;
+static std::vector<std::vector<int32_t>>
+replicasOfRanks(const Problem &problem) {
+  std::vector<std::vector<int32_t>> replicas(problem.numRanks());
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    replicas[problem.rankOf(replica)].push_back(replica);
+  return replicas;
 }
 
 Problem rondo::withWholeStateAtMost(const Problem &problem) {
   Problem whole = withWholeState(problem);
-  const auto homes = homesOfRanks(problem);
+  const auto replicas = replicasOfRanks(problem);
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     whole.memoryCaps[rank] = problem.memoryCaps[rank];
-    if (problem.memoryCaps[rank] == noMemoryCap || homes[rank].empty())
+    if (problem.memoryCaps[rank] == noMemoryCap || replicas[rank].empty())
       continue;
     // Memory is taken by tasks, which have their chunk; whole ones need none.
     int64_t least = problem.memoryCaps[rank];
-    for (int32_t home : homes[rank])
-      least = std::min(least, problem.homes[home].isSharded()
-                                  ? gatheredBytes(problem, home)
+    for (int32_t replica : replicas[rank])
+      least = std::min(least, problem.replicas[replica].isSharded()
+                                  ? gatheredBytes(problem, replica)
                                   : 0);
     whole.memoryCaps[rank] -= least;
   }
@@ -55,19 +57,19 @@ Problem rondo::withWholeStateAtMost(const Problem &problem) {
 // The least moves.
 //===----------------------------------------------------------------------===//
 
-/// Homes that F of `last` comes behind, for the same micro-batch, and whose
+/// Replicas that F of `last` comes behind, for the same micro-batch, and whose
 /// backward comes behind its own.
-static std::vector<bool> homesAround(const Problem &problem, int32_t last) {
+static std::vector<bool> replicasAround(const Problem &problem, int32_t last) {
   auto reached = [&](ActionKind producer, bool isBackwards) {
-    std::vector<bool> isThere(problem.numHomes());
+    std::vector<bool> isThere(problem.numReplicas());
     std::vector<int32_t> open = {last};
     while (!open.empty()) {
-      const int32_t home = open.back();
+      const int32_t replica = open.back();
       open.pop_back();
       for (const Edge &edge : problem.edges) {
         const int32_t from = isBackwards ? edge.to : edge.from,
                       to = isBackwards ? edge.from : edge.to;
-        if (from != home || edge.producer != producer || isThere[to] ||
+        if (from != replica || edge.producer != producer || isThere[to] ||
             !problem.carries(edge, 0))
           continue;
         isThere[to] = true;
@@ -78,34 +80,35 @@ static std::vector<bool> homesAround(const Problem &problem, int32_t last) {
   };
   const std::vector<bool> before = reached(ActionKind::Forward, true),
                           behind = reached(ActionKind::InputGrad, false);
-  std::vector<bool> both(problem.numHomes());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    both[home] = before[home] && behind[home];
+  std::vector<bool> both(problem.numReplicas());
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    both[replica] = before[replica] && behind[replica];
   return both;
 }
 
 /// Adds what a rank gathers again while its cap has room for few chunks.
 static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
-                     const std::vector<int32_t> &homes, int32_t last,
+                     const std::vector<int32_t> &replicas, int32_t last,
                      LeastMoves &moves) {
   int64_t room = problem.memoryCaps[problem.rankOf(last)];
   if (room == noMemoryCap)
     return;
   std::vector<int64_t> bytes, ns;
-  for (int32_t home : homes) {
-    if (home != last && !isAround[home])
+  for (int32_t replica : replicas) {
+    if (replica != last && !isAround[replica])
       continue;
     // What recomputes may have freed some of what F takes.
-    if (!problem.recomputes(home))
-      room -= problem.cost(home, ActionKind::Forward).acquireBytes;
-    if (!problem.homes[home].isSharded())
+    if (!problem.recomputes(replica))
+      room -= problem.cost(replica, ActionKind::Forward).acquireBytes;
+    if (!problem.replicas[replica].isSharded())
       continue;
-    if (home == last)
-      room -= gatheredBytes(problem, home);
-    if (home == last || problem.shardedState(home) != ShardedState::Weights)
+    if (replica == last)
+      room -= gatheredBytes(problem, replica);
+    if (replica == last ||
+        problem.shardedState(replica) != ShardedState::Weights)
       continue;
-    bytes.push_back(gatheredBytes(problem, home));
-    ns.push_back(gatherNs(problem, home));
+    bytes.push_back(gatheredBytes(problem, replica));
+    ns.push_back(gatherNs(problem, replica));
   }
   std::sort(bytes.begin(), bytes.end());
   std::sort(ns.begin(), ns.end());
@@ -121,21 +124,22 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
 
 std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
   std::vector<LeastMoves> least(problem.numRanks());
-  const auto homes = homesOfRanks(problem);
+  const auto replicas = replicasOfRanks(problem);
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     LeastMoves &moves = least[rank];
-    for (int32_t home : homes[rank]) {
-      if (!problem.homes[home].isSharded())
+    for (int32_t replica : replicas[rank]) {
+      if (!problem.replicas[replica].isSharded())
         continue;
       ++moves.gathers;
       ++moves.reductions;
-      moves.ns += gatherNs(problem, home) + reduceNs(problem, home);
+      moves.ns += gatherNs(problem, replica) + reduceNs(problem, replica);
     }
     LeastMoves most = moves;
-    for (int32_t last : homes[rank]) {
+    for (int32_t last : replicas[rank]) {
       LeastMoves again = moves;
-      if (problem.homes[last].takes(0))
-        addAgain(problem, homesAround(problem, last), homes[rank], last, again);
+      if (problem.replicas[last].takes(0))
+        addAgain(problem, replicasAround(problem, last), replicas[rank], last,
+                 again);
       if (again.ns > most.ns)
         most = again;
     }
@@ -148,14 +152,14 @@ std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
 // Times.
 //===----------------------------------------------------------------------===//
 
-/// When a task has all that its stage edges bring: of the homes that
+/// When a task has all that its stage edges bring: of the replicas that
 /// one comes from, a micro-batch may need any one.
 static int64_t behindInputs(const Problem &problem, const EdgeTable &edges,
-                            int32_t home, ActionKind kind,
+                            int32_t replica, ActionKind kind,
                             const std::vector<int64_t> &ends) {
   int64_t begin = 0, quickest = 0;
   int32_t stageEdge = -1;
-  for (int32_t e : edges.inputs(home, kind)) {
+  for (int32_t e : edges.inputs(replica, kind)) {
     const Edge &edge = problem.edges[e];
     const int32_t from = problem.rankOf(edge.from),
                   to = problem.rankOf(edge.to);
@@ -184,44 +188,45 @@ Bound rondo::shardedBound(const Problem &problem) {
       take(moves.ns, "G1");
 
   const EdgeTable edges(problem);
-  auto nsOf = [&](int32_t home, ActionKind kind) {
-    return problem.cost(home, kind).ns;
+  auto nsOf = [&](int32_t replica, ActionKind kind) {
+    return problem.cost(replica, kind).ns;
   };
-  auto backwardNs = [&](int32_t home) {
-    return std::min(nsOf(home, ActionKind::InputGrad) +
-                        nsOf(home, ActionKind::WeightGrad),
-                    nsOf(home, ActionKind::Backward));
+  auto backwardNs = [&](int32_t replica) {
+    return std::min(nsOf(replica, ActionKind::InputGrad) +
+                        nsOf(replica, ActionKind::WeightGrad),
+                    nsOf(replica, ActionKind::Backward));
   };
-  std::vector<int64_t> heads(problem.numHomes()), ends(problem.numHomes()),
-      gradientEnds(problem.numHomes());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    heads[home] =
-        std::max(gatherNs(problem, home),
-                 behindInputs(problem, edges, home, ActionKind::Forward, ends));
-    ends[home] = heads[home] + nsOf(home, ActionKind::Forward);
+  std::vector<int64_t> heads(problem.numReplicas()),
+      ends(problem.numReplicas()), gradientEnds(problem.numReplicas());
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    heads[replica] = std::max(
+        gatherNs(problem, replica),
+        behindInputs(problem, edges, replica, ActionKind::Forward, ends));
+    ends[replica] = heads[replica] + nsOf(replica, ActionKind::Forward);
   }
-  for (int32_t home = problem.numHomes(); home-- > 0;) {
-    const int64_t begin =
-        std::max(ends[home], behindInputs(problem, edges, home,
-                                          ActionKind::InputGrad, gradientEnds));
-    gradientEnds[home] = begin + std::min(nsOf(home, ActionKind::InputGrad),
-                                          nsOf(home, ActionKind::Backward));
+  for (int32_t replica = problem.numReplicas(); replica-- > 0;) {
+    const int64_t begin = std::max(
+        ends[replica], behindInputs(problem, edges, replica,
+                                    ActionKind::InputGrad, gradientEnds));
+    gradientEnds[replica] =
+        begin + std::min(nsOf(replica, ActionKind::InputGrad),
+                         nsOf(replica, ActionKind::Backward));
     if (!isSpan)
-      take(begin + backwardNs(home) + reduceNs(problem, home), "G3");
+      take(begin + backwardNs(replica) + reduceNs(problem, replica), "G3");
   }
 
-  for (const std::vector<int32_t> &homes : homesOfRanks(problem)) {
-    if (homes.empty())
+  for (const std::vector<int32_t> &replicas : replicasOfRanks(problem)) {
+    if (replicas.empty())
       continue;
-    int64_t head = heads[homes.front()],
-            tail = reduceNs(problem, homes.front()), work = 0;
-    for (int32_t home : homes) {
-      head = std::min(head, heads[home]);
+    int64_t head = heads[replicas.front()],
+            tail = reduceNs(problem, replicas.front()), work = 0;
+    for (int32_t replica : replicas) {
+      head = std::min(head, heads[replica]);
       // The last task of a rank is a W or a B.
-      tail = std::min(tail, reduceNs(problem, home));
-      work += (nsOf(home, ActionKind::Forward) + backwardNs(home) +
-               nsOf(home, ActionKind::Recompute)) *
-              problem.homes[home].numTaken(problem.microbatches);
+      tail = std::min(tail, reduceNs(problem, replica));
+      work += (nsOf(replica, ActionKind::Forward) + backwardNs(replica) +
+               nsOf(replica, ActionKind::Recompute)) *
+              problem.replicas[replica].numTaken(problem.microbatches);
     }
     take((isSpan ? 0 : head) + work + tail, "G2");
   }

@@ -26,7 +26,7 @@ struct LeastMoves {
   /// What they take on the rank's lane, one after another.
   int64_t ns = 0;
 };
-/// By rank. O(homes^2).
+/// By rank. O(replicas^2).
 std::vector<LeastMoves> leastMoves(const Problem &problem);
 
 /// The same problem with whole state, whose orders are all that sharded state

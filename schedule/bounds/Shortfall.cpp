@@ -11,12 +11,12 @@ using namespace rondo;
 
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    const int32_t rank = problem.rankOf(home);
-    least[rank] += problem.cost(home, ActionKind::Forward).acquireBytes;
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    const int32_t rank = problem.rankOf(replica);
+    least[rank] += problem.cost(replica, ActionKind::Forward).acquireBytes;
     // The backwards of a micro-batch run one after the other.
     again[rank] = std::max(
-        again[rank], problem.cost(home, ActionKind::Recompute).acquireBytes);
+        again[rank], problem.cost(replica, ActionKind::Recompute).acquireBytes);
   }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     least[rank] += again[rank];
@@ -25,20 +25,21 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
 
 std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   std::vector<int64_t> needed(problem.numRanks());
-  // What F has taken stays until R of the same home has taken its own.
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    int64_t &bytes = needed[problem.rankOf(home)];
+  // What F has taken stays until R of the same replica has taken its own.
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    int64_t &bytes = needed[problem.rankOf(replica)];
     bytes = std::max(
-        bytes, problem.cost(home, ActionKind::Forward).acquireBytes +
-                   problem.cost(home, ActionKind::Recompute).acquireBytes);
+        bytes, problem.cost(replica, ActionKind::Forward).acquireBytes +
+                   problem.cost(replica, ActionKind::Recompute).acquireBytes);
   }
-  // Where micro-batches are dealt, a rank's homes may never hold the same one.
-  if (problem.homes.areDealt() || !isSingleEnded(problem))
+  // Where micro-batches are assigned, a rank's replicas may never hold the same
+  // one.
+  if (problem.replicas.areRoundRobin() || !isSingleEnded(problem))
     return needed;
   std::vector<int64_t> all(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    all[problem.rankOf(home)] +=
-        problem.cost(home, ActionKind::Forward).acquireBytes;
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    all[problem.rankOf(replica)] +=
+        problem.cost(replica, ActionKind::Forward).acquireBytes;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     needed[rank] = std::max(needed[rank], all[rank]);
   return needed;

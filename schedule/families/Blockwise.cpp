@@ -142,9 +142,9 @@ static Result<FamilyArguments> chooseUnit(const Problem &problem,
                                           const ArenaLimits &arenas) {
   if (arguments["v"] == autoArgument) {
     const int32_t rank = problem.rankOf(0);
-    const auto chunks =
-        std::count_if(problem.homes.begin(), problem.homes.end(),
-                      [&](const Home &home) { return home.rank == rank; });
+    const auto chunks = std::count_if(
+        problem.replicas.begin(), problem.replicas.end(),
+        [&](const Replica &replica) { return replica.rank == rank; });
     return makeFault<FaultKind::AutoChunks>("blockwise", chunks);
   }
   const std::vector<UnitCandidate> candidates =

@@ -33,7 +33,7 @@ struct Row {
 };
 
 /// Which tasks a pass may move.
-enum class Part { Ramps, RampDown };
+enum class Phase { Ramps, RampDown };
 
 class Repeater {
 public:
@@ -49,10 +49,10 @@ public:
 
   const std::vector<Row> &run() {
     fillWeightGrads();
-    reorder(Part::Ramps);
+    reorder(Phase::Ramps);
     squeeze();
     removeWeightGrads();
-    reorder(Part::RampDown);
+    reorder(Phase::RampDown);
     fillWeightGrads();
     squeeze();
     removeWeightGrads();
@@ -70,7 +70,7 @@ private:
 
   void fillWeightGrads();
   void removeWeightGrads();
-  void reorder(Part part);
+  void reorder(Phase part);
   void squeeze();
   /// The first slot that a task may have after what it needs.
   int64_t earliest(size_t rank, Cell cell) const;
@@ -218,7 +218,7 @@ int64_t Repeater::earliest(size_t rank, Cell cell) const {
 
 /// Moves each task of the part, in the order of slots, to the first free slot
 /// after what it needs if its rank keeps the limit.
-void Repeater::reorder(Part part) {
+void Repeater::reorder(Phase part) {
   const bool hasWeightGrads = !rows[0].slots[W].empty();
   std::vector<Holding> holdings;
   int64_t limit = 0;
@@ -241,7 +241,7 @@ void Repeater::reorder(Part part) {
           phase = CoolDown;
         continue;
       }
-      if (phase == WarmUp && part == Part::RampDown)
+      if (phase == WarmUp && part == Phase::RampDown)
         continue;
       for (int64_t to = earliest(rank, cell); to < slot; ++to) {
         if (row.cells[to].type != Free)

@@ -1,9 +1,9 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/model/Nearest.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/model/Nearest.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -238,7 +238,7 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
     FamilyResult result = generate(choice, found.groupProblem());
     if (auto *schedule = std::get_if<Schedule>(&result))
       return found.spread(*schedule);
-    if (problem.homes.hasReplicas())
+    if (problem.replicas.isReplicated())
       return makeFault<FaultKind::OfGroups>(describe(std::get<Fault>(result)));
   }
   if (hasRecomputation(problem)) {

@@ -121,8 +121,8 @@ Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
                                  const ArenaLimits &arenas = {});
 
 /// Over several iterations, a family that drains the pipeline repeats its order
-/// of one. Where stages have several homes, ranks with the same stages get the
-/// same order; a fault where some ranks have only some stages in common.
+/// of one. Where stages have several replicas, ranks with the same stages get
+/// the same order; a fault where some ranks have only some stages in common.
 /// Chooses numbers for what is `auto`.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 

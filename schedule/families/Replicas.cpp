@@ -1,4 +1,5 @@
-//===- Replicas.cpp - Families on stages with several homes ---------------===//
+//===- Replicas.cpp - Families on stages with several replicas
+//---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Replicas.h"
@@ -12,13 +13,13 @@ using namespace rondo;
 /// By rank: its stages, ascending.
 static std::vector<std::vector<int32_t>> stagesOfRanks(const Problem &problem) {
   std::vector<std::vector<int32_t>> stages(problem.numRanks());
-  for (const Home &home : problem.homes)
-    stages[home.rank].push_back(home.stage);
+  for (const Replica &replica : problem.replicas)
+    stages[replica.rank].push_back(replica.stage);
   return stages;
 }
 
 bool RankGroups::areNeeded(const Problem &problem) {
-  if (problem.homes.hasReplicas())
+  if (problem.replicas.isReplicated())
     return true;
   int32_t before = -1;
   for (const std::vector<int32_t> &stages : stagesOfRanks(problem)) {
@@ -32,16 +33,16 @@ bool RankGroups::areNeeded(const Problem &problem) {
 Result<RankGroups> RankGroups::of(const Problem &problem) {
   const std::vector<std::vector<int32_t>> stages = stagesOfRanks(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const int32_t first = problem.homes.of(s).begin()->rank;
-    for (const Home &home : problem.homes.of(s))
-      if (stages[home.rank] != stages[first])
-        return makeFault<FaultKind::MixedRanks>(s, first, home.rank);
+    const int32_t first = problem.replicas.of(s).begin()->rank;
+    for (const Replica &replica : problem.replicas.of(s))
+      if (stages[replica.rank] != stages[first])
+        return makeFault<FaultKind::MixedRanks>(s, first, replica.rank);
   }
 
   RankGroups groups(problem);
-  for (const Home &home : problem.homes)
+  for (const Replica &replica : problem.replicas)
     groups.microbatchesInRound = static_cast<int32_t>(std::min<int64_t>(
-        std::lcm(int64_t(groups.microbatchesInRound), int64_t(home.turns)),
+        std::lcm(int64_t(groups.microbatchesInRound), int64_t(replica.turns)),
         problem.microbatches));
   // In the order of their first stages.
   std::map<std::vector<int32_t>, int32_t> byStages;
@@ -73,24 +74,25 @@ Problem RankGroups::groupProblem() const {
       cap = std::min(cap, all.memoryCaps[r]);
     }
   for (int32_t s = 0; s < all.numStages(); ++s)
-    groups.homes.addStage(groupOf[all.homes.of(s).begin()->rank]);
+    groups.replicas.addStage(groupOf[all.replicas.of(s).begin()->rank]);
 
   if (!all.recomputation.empty())
     for (int32_t s = 0; s < all.numStages(); ++s)
-      groups.recomputation.push_back(all.recomputation[all.homes.numberOf(s)]);
+      groups.recomputation.push_back(
+          all.recomputation[all.replicas.numberOf(s)]);
   groups.costs.resize(size_t(all.numStages()) * numCostColumns);
-  for (int32_t home = 0; home < all.numHomes(); ++home)
+  for (int32_t replica = 0; replica < all.numReplicas(); ++replica)
     for (int column = 0; column < numCostColumns; ++column) {
-      Cost one = all.costs[home * numCostColumns + column];
+      Cost one = all.costs[replica * numCostColumns + column];
       // A step is not for micro-batches.
       if (column != costColumn(ActionKind::Step)) {
-        const int64_t times = inRound(all.homes[home].turns);
+        const int64_t times = inRound(all.replicas[replica].turns);
         one.ns *= times;
         one.acquireBytes *= times;
         one.releaseBytes *= times;
       }
       Cost &most =
-          groups.costs[all.homes[home].stage * numCostColumns + column];
+          groups.costs[all.replicas[replica].stage * numCostColumns + column];
       most.ns = std::max(most.ns, one.ns);
       most.acquireBytes = std::max(most.acquireBytes, one.acquireBytes);
       most.releaseBytes = std::max(most.releaseBytes, one.releaseBytes);
@@ -105,7 +107,8 @@ Problem RankGroups::groupProblem() const {
 void RankGroups::addMessages(Problem &groups) const {
   groups.link = problem->link;
   for (const Edge &edge : problem->edges) {
-    const Home &from = problem->homes[edge.from], &to = problem->homes[edge.to];
+    const Replica &from = problem->replicas[edge.from],
+                  &to = problem->replicas[edge.to];
     if (groups.edges.empty() || groups.edges.back().stageEdge != edge.stageEdge)
       groups.edges.push_back(
           {from.stage, to.stage, edge.producer, 0, edge.stageEdge});
@@ -142,12 +145,12 @@ void RankGroups::forEachOfRound(int64_t round, Visit visit) const {
 
 std::optional<Action> RankGroups::taskOn(int32_t rank, Action ofGroup,
                                          int64_t microbatch) const {
-  const Homes &homes = problem->homes;
-  const int32_t home =
-      homes.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
-  if (!homes[home].takes(microbatch))
+  const Replicas &replicas = problem->replicas;
+  const int32_t replica =
+      replicas.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
+  if (!replicas[replica].takes(microbatch))
     return std::nullopt;
-  Action action(ofGroup.kind(), home, microbatch);
+  Action action(ofGroup.kind(), replica, microbatch);
   action.count = ofGroup.count;
   return action;
 }
@@ -173,7 +176,7 @@ Schedule RankGroups::spread(const Schedule &ofGroups) const {
   std::vector<bool> feeds(problem->numStages());
   for (const Edge &edge : problem->edges)
     if (edge.producer == ActionKind::Forward)
-      feeds[problem->homes[edge.from].stage] = true;
+      feeds[problem->replicas[edge.from].stage] = true;
   Schedule schedule;
   for (int32_t r = 0; r < problem->numRanks(); ++r) {
     const ActionRange order =
@@ -199,7 +202,7 @@ Schedule RankGroups::spread(const Schedule &ofGroups) const {
 void RankGroups::spreadLinkOrder(std::pair<int32_t, int32_t> groups,
                                  const std::vector<Action> &tasks,
                                  Schedule &schedule) const {
-  // By pair of ranks, whether a home's F or I sends there.
+  // By pair of ranks, whether a replica's F or I sends there.
   std::map<std::pair<int32_t, int32_t>, std::vector<Edge>> parts;
   for (const Edge &edge : problem->edges) {
     const int32_t from = problem->rankOf(edge.from),

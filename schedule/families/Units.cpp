@@ -14,11 +14,11 @@
 
 using namespace rondo;
 
-/// The homes of each rank, by stage.
+/// The replicas of each rank, by stage.
 static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
   std::vector<std::vector<int32_t>> chunks(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    chunks[problem.rankOf(home)].push_back(home);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    chunks[problem.rankOf(replica)].push_back(replica);
   return chunks;
 }
 
@@ -32,22 +32,22 @@ Hiding rondo::hidingOf(const Problem &problem) {
   Hiding worst;
   for (const std::vector<int32_t> &chunks : chunksOfRanks(problem))
     for (size_t k = 0; k < chunks.size(); ++k) {
-      const int32_t home = chunks[k];
-      const ShardedState how = problem.shardedState(home);
-      if (!problem.homes[home].isSharded())
+      const int32_t replica = chunks[k];
+      const ShardedState how = problem.shardedState(replica);
+      if (!problem.replicas[replica].isSharded())
         continue;
       // A single chunk has only itself.
       const int32_t before = chunks[(k + chunks.size() - 1) % chunks.size()];
       auto ns = [&](int32_t of, ActionKind kind) {
         return problem.cost(of, kind).ns;
       };
-      // With less in pieces they move once an iteration, not once a unit.
+      // With less sharded they move once an iteration, not once a unit.
       if (how == ShardedState::Weights)
-        keepWorse(worst.gather, {ns(home, ActionKind::Unshard),
+        keepWorse(worst.gather, {ns(replica, ActionKind::Unshard),
                                  ns(before, ActionKind::Forward)});
       if (how != ShardedState::Optimizer)
         keepWorse(worst.reduction,
-                  {ns(home, ActionKind::ReduceGrad),
+                  {ns(replica, ActionKind::ReduceGrad),
                    std::max(ns(before, ActionKind::InputGrad),
                             ns(before, ActionKind::WeightGrad))});
     }
@@ -90,9 +90,9 @@ std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
 /// The same problem where gathers and reductions take no time.
 static Problem withFreeMoves(const Problem &problem) {
   Problem free = problem;
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
     for (ActionKind kind : {ActionKind::Unshard, ActionKind::ReduceGrad})
-      free.cost(home, kind).ns = 0;
+      free.cost(replica, kind).ns = 0;
   return free;
 }
 
@@ -160,7 +160,7 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
         arenas.arenaOf(placed).value_or(std::vector<int64_t>());
   findMissing(candidate, problem, arenas);
   // Planning arenas takes long, so only where it is needed.
-  if (candidate.missingBytes > 0 && problem.homes.areSharded() &&
+  if (candidate.missingBytes > 0 && problem.replicas.areSharded() &&
       arenas.arenaOf && !fitting.arenaOf)
     return rateUnit(problem, free, unit, arenas, arenas);
   return candidate;

@@ -43,7 +43,7 @@ struct Shape {
 class Layout {
 public:
   explicit Layout(const FlatProblem &flat)
-      : flat(flat), last(flat.microbatches), mostAhead(flat.stages) {
+      : flat(flat), last(flat.microbatches), maxAhead(flat.stages) {
     std::vector<int64_t> down(flat.stages), up(flat.stages);
     for (const FlatProblem::Message &message : flat.messages)
       (message.letter == 0 ? down[message.to] : up[message.to]) =
@@ -54,11 +54,11 @@ public:
       if (s + 1 < flat.stages)
         returns += down[s + 1] + flat.ns[1][s + 1] + up[s];
       returns += flat.ns[0][s];
-      mostAhead[s] = roomOf(s);
+      maxAhead[s] = roomOf(s);
       // Later ones would delay the I of the ranks above.
       if (const int64_t ns = flat.ns[0][s]; ns > 0)
-        mostAhead[s] = std::clamp<int64_t>(
-            s > 0 ? returns / ns : (returns + ns - 1) / ns, 1, mostAhead[s]);
+        maxAhead[s] = std::clamp<int64_t>(
+            s > 0 ? returns / ns : (returns + ns - 1) / ns, 1, maxAhead[s]);
     }
   }
 
@@ -67,7 +67,7 @@ public:
   std::vector<Shape> shapes(bool onlyFurthest) const {
     const int64_t ranks = flat.stages;
     // With this one, no rank runs an I before all F.
-    const int64_t most = std::min(mostAhead[0], last + 2 * ranks);
+    const int64_t most = std::min(maxAhead[0], last + 2 * ranks);
     std::set<int64_t> warmUps = {most};
     if (!onlyFurthest)
       for (int64_t ahead : {ranks, ranks + ranks / 2, 2 * ranks - 1, 2 * ranks})
@@ -89,7 +89,7 @@ public:
       // With more than the rank above, both would wait for each other.
       warmUp = std::clamp<int64_t>(
           std::max<int64_t>(shape.warmUp - shape.step * s, flat.stages - s), 1,
-          std::min(mostAhead[s], warmUp));
+          std::min(maxAhead[s], warmUp));
       addRank(schedule, s, warmUp, shape);
     }
     return schedule;
@@ -142,7 +142,7 @@ private:
   const int64_t last;
   /// By stage: the longest warm-up that the cap and the first I allow, if there
   /// are as many micro-batches.
-  std::vector<int64_t> mostAhead;
+  std::vector<int64_t> maxAhead;
 };
 
 /// Up to this many tasks there is time for all shapes.

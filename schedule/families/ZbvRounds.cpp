@@ -49,7 +49,7 @@ public:
   Greedy(const Costs &costs, const std::vector<int64_t> &limits,
          Switches switches, const std::vector<int64_t> &allowed)
       : costs(costs), limits(limits), switches(switches), allowed(allowed),
-        mostAllowed(*std::max_element(allowed.begin(), allowed.end())),
+        maxAllowed(*std::max_element(allowed.begin(), allowed.end())),
         ranks(costs.ranks) {
     for (std::vector<int64_t> &column : end)
       column.assign(size_t(costs.ranks) * costs.microbatches, -1);
@@ -171,7 +171,7 @@ private:
                    costs.weightGradNs[rank.inputGrads[rank.weightGrads]][r] <=
                input)
       weightGrad(rank);
-    const int64_t most = std::max(longestIdle, mostAllowed - allowed[r]);
+    const int64_t most = std::max(longestIdle, maxAllowed - allowed[r]);
     if (mayDelay && rank.hasWeightGrad() &&
         input - rank.clock > most - rank.idle)
       weightGrad(rank);
@@ -278,7 +278,7 @@ private:
   const std::vector<int64_t> &limits;
   const Switches switches;
   const std::vector<int64_t> &allowed;
-  const int64_t mostAllowed;
+  const int64_t maxAllowed;
   std::vector<Rank> ranks;
   int64_t longestIdle = 0, placed = 0;
   int warmUpLeg = F0;

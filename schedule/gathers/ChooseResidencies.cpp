@@ -72,13 +72,13 @@ static void join(std::vector<int32_t> &labels, int32_t a, int32_t b) {
 
 static std::vector<int32_t> chunksOfRanks(const Problem &problem) {
   std::vector<int32_t> counts(problem.numRanks(), 0);
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (problem.homes[home].isSharded())
-      ++counts[problem.rankOf(home)];
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.replicas[replica].isSharded())
+      ++counts[problem.rankOf(replica)];
   return counts;
 }
 
-int32_t rondo::mostChunks(const Problem &problem) {
+int32_t rondo::maxChunks(const Problem &problem) {
   const std::vector<int32_t> counts = chunksOfRanks(problem);
   return *std::max_element(counts.begin(), counts.end());
 }
@@ -89,10 +89,10 @@ rondo::ranksThatShare(const Problem &problem) {
   std::vector<int32_t> labels;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     labels.push_back(rank);
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (problem.homes[home].isSharded())
-      join(labels, problem.rankOf(home),
-           problem.rankOf(problem.homes.groupOf(home)));
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.replicas[replica].isSharded())
+      join(labels, problem.rankOf(replica),
+           problem.rankOf(problem.replicas.groupOf(replica)));
   std::vector<std::vector<int32_t>> groups(problem.numRanks());
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (counts[rank] > 0)
@@ -106,7 +106,7 @@ rondo::ranksThatShare(const Problem &problem) {
 Chooser::Chooser(const Problem &problem, const Schedule &schedule,
                  const FixResidencies &fix)
     : problem(problem), schedule(schedule), fix(fix),
-      chunks(mostChunks(problem)), groups(ranksThatShare(problem)) {}
+      chunks(maxChunks(problem)), groups(ranksThatShare(problem)) {}
 
 /// Whether a group shares some of its ranks with another, and has others. Such
 /// ranks have different chunks, so that they may gather or reduce a shared one
@@ -116,10 +116,11 @@ static bool overlapInPart(const Problem &problem) {
   for (const std::vector<int32_t> &ranks : ranksThatShare(problem))
     for (int32_t rank : ranks)
       sharing[rank] = ranks.size();
-  return std::any_of(
-      problem.homes.begin(), problem.homes.end(), [&](const Home &home) {
-        return home.isSharded() && sharing[home.rank] != size_t(home.pieces);
-      });
+  return std::any_of(problem.replicas.begin(), problem.replicas.end(),
+                     [&](const Replica &replica) {
+                       return replica.isSharded() &&
+                              sharing[replica.rank] != size_t(replica.shards);
+                     });
 }
 
 std::optional<ResidencyTrial>
@@ -184,7 +185,7 @@ const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
 /// different ways, and some numbers have orders that wait for each other. With
 /// all chunks whole each is gathered once, in the order of the stages.
 void Chooser::tryAll() {
-  const bool isLarge = schedule.numActions() > mostActionsToTryAll;
+  const bool isLarge = schedule.numActions() > maxActionsToTryAll;
   for (int32_t weights = 1; weights <= chunks; ++weights)
     for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
       // Of many, the least, and all.
@@ -301,9 +302,9 @@ FittingResidencies Chooser::run(const ArenaLimits &arenas) {
     return found;
   };
   // A byte less is the next best; after some, as much less as lacks.
-  constexpr int mostAttempts = 12, smallSteps = 6;
+  constexpr int maxAttempts = 12, smallSteps = 6;
   Trial last = fastest;
-  for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+  for (int attempt = 0; attempt < maxAttempts; ++attempt) {
     Trial next = choose(caps);
     if (next.residencies == last.residencies)
       break;

@@ -42,7 +42,7 @@ std::string rondo::describe(const FittingResidencies &chosen) {
 Schedule rondo::withGathers(const Problem &problem, Schedule schedule,
                             const ArenaLimits &arenas,
                             std::optional<FittingResidencies> *taken) {
-  if (!problem.homes.areSharded() || movesState(schedule))
+  if (!problem.replicas.areSharded() || movesState(schedule))
     return schedule;
   FittingResidencies chosen = chooseFitting(problem, schedule, arenas);
   Schedule placed = placeGathersByRank(problem, schedule, chosen.residencies);

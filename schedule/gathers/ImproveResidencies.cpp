@@ -44,7 +44,7 @@ Residencies rondo::improveResidencies(
   if (start.size() > 1)
     byRank = start;
   const std::vector<std::vector<int32_t>> groups = ranksThatShare(problem);
-  const int32_t chunks = mostChunks(problem);
+  const int32_t chunks = maxChunks(problem);
   auto tryOut = [&](const Residencies &residencies) {
     --trials;
     return tryResidencies(problem, schedule, residencies);

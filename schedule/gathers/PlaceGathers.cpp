@@ -16,46 +16,48 @@ namespace {
 /// it next.
 class Whole {
 public:
-  /// `uses` are by home: positions in the rank's order, ascending.
+  /// `uses` are by replica: positions in the rank's order, ascending.
   Whole(std::vector<std::vector<int64_t>> uses, int32_t most)
       : uses(std::move(uses)), most(std::max<int32_t>(most, 1)),
         next(this->uses.size(), 0), isThere(this->uses.size(), false) {
-    for (size_t home = 0; home < this->uses.size(); ++home)
-      if (!this->uses[home].empty())
-        homes.push_back(static_cast<int32_t>(home));
+    for (size_t replica = 0; replica < this->uses.size(); ++replica)
+      if (!this->uses[replica].empty())
+        replicas.push_back(static_cast<int32_t>(replica));
   }
 
-  void set(int32_t home, bool there) { isThere[home] = there; }
-  bool has(int32_t home) const { return isThere[home]; }
+  void set(int32_t replica, bool there) { isThere[replica] = there; }
+  bool has(int32_t replica) const { return isThere[replica]; }
   /// The use at this position is over.
-  void pass(int32_t home) { ++next[home]; }
-  bool isUsedAgain(int32_t home) const {
-    return next[home] < uses[home].size();
+  void pass(int32_t replica) { ++next[replica]; }
+  bool isUsedAgain(int32_t replica) const {
+    return next[replica] < uses[replica].size();
   }
-  int64_t nextUse(int32_t home) const { return uses[home][next[home]]; }
+  int64_t nextUse(int32_t replica) const {
+    return uses[replica][next[replica]];
+  }
 
-  /// The homes that are used next, nearest first, as many as may be whole.
+  /// The replicas that are used next, nearest first, as many as may be whole.
   const std::vector<int32_t> &nearest() {
     found.clear();
-    for (int32_t home : homes)
-      if (isUsedAgain(home))
-        found.push_back(home);
+    for (int32_t replica : replicas)
+      if (isUsedAgain(replica))
+        found.push_back(replica);
     std::sort(found.begin(), found.end(),
               [&](int32_t a, int32_t b) { return nextUse(a) < nextUse(b); });
     if (found.size() > size_t(most))
       found.resize(most);
     return found;
   }
-  const std::vector<int32_t> &all() const { return homes; }
+  const std::vector<int32_t> &all() const { return replicas; }
 
 private:
   const std::vector<std::vector<int64_t>> uses;
   const int32_t most;
-  /// By home, into `uses`.
+  /// By replica, into `uses`.
   std::vector<size_t> next;
   std::vector<bool> isThere;
   /// Those with uses.
-  std::vector<int32_t> homes;
+  std::vector<int32_t> replicas;
   std::vector<int32_t> found;
 };
 
@@ -64,7 +66,7 @@ public:
   Placer(const Problem &problem, const Schedule &schedule,
          const Residencies &residencies)
       : problem(problem), schedule(schedule), residencies(residencies),
-        numbers(size_t(problem.numHomes()) * 3, 0) {}
+        numbers(size_t(problem.numReplicas()) * 3, 0) {}
 
   Schedule run() {
     result.reserve(schedule.numActions());
@@ -77,15 +79,17 @@ public:
   }
 
 private:
-  bool isSharded(int32_t home) const { return problem.homes[home].isSharded(); }
-  void emit(ActionKind kind, int32_t home) {
-    int64_t &number = numbers[home * 3 + static_cast<int>(kind) -
+  bool isSharded(int32_t replica) const {
+    return problem.replicas[replica].isSharded();
+  }
+  void emit(ActionKind kind, int32_t replica) {
+    int64_t &number = numbers[replica * 3 + static_cast<int>(kind) -
                               static_cast<int>(ActionKind::Unshard)];
-    result.append(Action(kind, home, number++));
+    result.append(Action(kind, replica, number++));
   }
   std::vector<std::vector<int64_t>> usesOf(ActionRange order,
                                            Done makes) const {
-    std::vector<std::vector<int64_t>> uses(problem.numHomes());
+    std::vector<std::vector<int64_t>> uses(problem.numReplicas());
     for (int64_t i = 0; i < order.size(); ++i)
       if (order[i].isTask() && isSharded(order[i].subject) &&
           (makes == nothingDone || (order[i].traits().makes & makes)))
@@ -97,7 +101,7 @@ private:
   void reduceUnneeded(Whole &gradients);
 
   /// Whether the tasks of a micro-batch end with the action at `i`: another
-  /// micro-batch or home follows.
+  /// micro-batch or replica follows.
   static bool isLastOfMicrobatch(ActionRange order, int64_t i) {
     return i + 1 == order.size() || !order[i + 1].isTask() ||
            order[i + 1].subject != order[i].subject ||
@@ -108,7 +112,7 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const Residencies residencies;
-  /// [home * 3 + kind]: the next number of each.
+  /// [replica * 3 + kind]: the next number of each.
   std::vector<int64_t> numbers;
   Schedule result;
 };
@@ -117,33 +121,34 @@ private:
 /// may be.
 void Placer::gatherFor(Whole &weights, int32_t ahead) {
   const std::vector<int32_t> &nearest = weights.nearest();
-  for (int32_t home : weights.all())
-    if (weights.has(home) &&
-        problem.shardedState(home) == ShardedState::Weights &&
-        std::find(nearest.begin(), nearest.end(), home) == nearest.end()) {
-      emit(ActionKind::Reshard, home);
-      weights.set(home, false);
+  for (int32_t replica : weights.all())
+    if (weights.has(replica) &&
+        problem.shardedState(replica) == ShardedState::Weights &&
+        std::find(nearest.begin(), nearest.end(), replica) == nearest.end()) {
+      emit(ActionKind::Reshard, replica);
+      weights.set(replica, false);
     }
   const size_t most = ahead == Residency::allAhead
                           ? nearest.size()
                           : std::min(nearest.size(), size_t(ahead) + 1);
   for (size_t k = 0; k < most; ++k)
-    if (const int32_t home = nearest[k]; !weights.has(home)) {
-      emit(ActionKind::Unshard, home);
-      weights.set(home, true);
+    if (const int32_t replica = nearest[k]; !weights.has(replica)) {
+      emit(ActionKind::Unshard, replica);
+      weights.set(replica, true);
     }
 }
 
 /// Adds what is none of the next chunks that make gradients.
 void Placer::reduceUnneeded(Whole &gradients) {
   const std::vector<int32_t> &nearest = gradients.nearest();
-  for (int32_t home : gradients.all())
-    if (gradients.has(home) &&
-        (!gradients.isUsedAgain(home) ||
-         (problem.shardedState(home) != ShardedState::Optimizer &&
-          std::find(nearest.begin(), nearest.end(), home) == nearest.end()))) {
-      emit(ActionKind::ReduceGrad, home);
-      gradients.set(home, false);
+  for (int32_t replica : gradients.all())
+    if (gradients.has(replica) &&
+        (!gradients.isUsedAgain(replica) ||
+         (problem.shardedState(replica) != ShardedState::Optimizer &&
+          std::find(nearest.begin(), nearest.end(), replica) ==
+              nearest.end()))) {
+      emit(ActionKind::ReduceGrad, replica);
+      gradients.set(replica, false);
     }
 }
 
@@ -152,29 +157,30 @@ void Placer::writeRank(ActionRange order, Residency residency) {
       gradients(usesOf(order, weightGradDone), residency.gradients);
   for (int64_t i = 0; i < order.size(); ++i) {
     const Action action = order[i];
-    const auto home = static_cast<int32_t>(action.subject);
-    if (!action.isTask() || !isSharded(home)) {
+    const auto replica = static_cast<int32_t>(action.subject);
+    if (!action.isTask() || !isSharded(replica)) {
       result.append(action);
       continue;
     }
-    const bool isWeights = problem.shardedState(home) == ShardedState::Weights;
+    const bool isWeights =
+        problem.shardedState(replica) == ShardedState::Weights;
     gatherFor(weights, residency.ahead);
     result.append(action);
-    weights.pass(home);
+    weights.pass(replica);
     const bool ends = isLastOfMicrobatch(order, i);
-    if (!weights.isUsedAgain(home) ||
+    if (!weights.isUsedAgain(replica) ||
         (residency.weights == 0 && isWeights && ends)) {
-      emit(ActionKind::Reshard, home);
-      weights.set(home, false);
+      emit(ActionKind::Reshard, replica);
+      weights.set(replica, false);
     }
     if (!(action.traits().makes & weightGradDone))
       continue;
-    gradients.set(home, true);
-    gradients.pass(home);
+    gradients.set(replica, true);
+    gradients.pass(replica);
     if (residency.gradients == 0 && ends &&
-        problem.shardedState(home) != ShardedState::Optimizer) {
-      emit(ActionKind::ReduceGrad, home);
-      gradients.set(home, false);
+        problem.shardedState(replica) != ShardedState::Optimizer) {
+      emit(ActionKind::ReduceGrad, replica);
+      gradients.set(replica, false);
     }
     reduceUnneeded(gradients);
   }
@@ -193,11 +199,12 @@ Schedule rondo::placeGathersByRank(const Problem &problem,
   return Placer(problem, schedule, residencies).run();
 }
 
-/// Of a home's piece of the gradients, which the groups of its stage add once
-/// an iteration: a part of it to each other group, and the sum of its own part.
-static int64_t bytesAcross(const Problem &problem, int32_t home) {
-  const int32_t groups = samePieceOfGroups(problem, home).count;
-  return 2 * (pieceOfGradients(problem, home) / groups) * (groups - 1);
+/// Of a replica's shard of the gradients, which the groups of its stage add
+/// once an iteration: a part of it to each other group, and the sum of its own
+/// part.
+static int64_t bytesAcross(const Problem &problem, int32_t replica) {
+  const int32_t groups = sameShardOfGroups(problem, replica).count;
+  return 2 * (shardOfGradients(problem, replica) / groups) * (groups - 1);
 }
 
 GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
@@ -207,13 +214,13 @@ GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
       continue;
     const Cost &cost = problem.cost(action.subject, action.kind());
     // A copy of the gathered weights in another dtype does not travel.
-    const int64_t pieces = problem.homes[action.subject].pieces,
+    const int64_t shards = problem.replicas[action.subject].shards,
                   sum = problem.cost(action.subject, ActionKind::ReduceGrad)
                             .releaseBytes,
                   whole = std::min(cost.acquireBytes + cost.releaseBytes, sum);
     ++(action.kind() == ActionKind::Unshard ? counts.gathers
                                             : counts.reductions);
-    counts.bytes += whole / pieces * (pieces - 1);
+    counts.bytes += whole / shards * (shards - 1);
     if (action.kind() == ActionKind::ReduceGrad && action.index == 0)
       counts.bytes += bytesAcross(problem, action.subject);
   }
@@ -235,17 +242,17 @@ GatherCounts rondo::countGathers(const Problem &problem,
 Problem rondo::withWholeState(const Problem &problem) {
   Problem whole = problem;
   std::vector<int64_t> largest(problem.numRanks(), 0);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    if (!problem.homes[home].isSharded())
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (!problem.replicas[replica].isSharded())
       continue;
-    int64_t &bytes = largest[problem.rankOf(home)];
+    int64_t &bytes = largest[problem.rankOf(replica)];
     bytes = std::max(
-        bytes, problem.cost(home, ActionKind::Unshard).acquireBytes +
-                   problem.cost(home, ActionKind::ReduceGrad).releaseBytes);
+        bytes, problem.cost(replica, ActionKind::Unshard).acquireBytes +
+                   problem.cost(replica, ActionKind::ReduceGrad).releaseBytes);
     for (ActionKind kind :
          {ActionKind::Unshard, ActionKind::Reshard, ActionKind::ReduceGrad})
-      whole.cost(home, kind) = {};
-    whole.homes.makeWhole(home);
+      whole.cost(replica, kind) = {};
+    whole.replicas.makeWhole(replica);
   }
   whole.sharded.clear();
   for (int32_t r = 0; r < problem.numRanks(); ++r)

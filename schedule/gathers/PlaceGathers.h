@@ -56,7 +56,7 @@ using Residencies = std::vector<Residency>;
 /// unless its backward follows, and again after the last backward; torch's
 /// pipelines look ahead for three chunks in the same way as here.)
 ///
-/// Homes of a group with the same order of tasks get the same gathers.
+/// Replicas of a group with the same order of tasks get the same gathers.
 /// O(actions * chunks).
 Schedule placeGathers(const Problem &problem, const Schedule &schedule,
                       Residency residency);
@@ -73,18 +73,18 @@ Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
 /// reduced after its last W or B of the unit. Phases of one chunk that overlap
 /// share a gather: since W reads weights, those of a unit may run among the Fs
 /// of the next. So V chunks are gathered up to 2 V - 1 times a unit where the
-/// last one's backwards follow its Fs. Stages with less in pieces are gathered
+/// last one's backwards follow its Fs. Stages with less sharded are gathered
 /// once. O(actions + phases * log phases).
 Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
                             int64_t unit);
 
-inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
+inline constexpr int64_t maxActionsToTryAll = int64_t(1) << 20;
 
 /// The residency with the shortest time within the memory caps; among equals
 /// the one with the least memory, then with the fewest gathers. Where none is
 /// within the caps, the one with the least memory. Tries all numbers of chunks
 /// of a rank; O(chunks^2) simulations, of orders of more than
-/// mostActionsToTryAll actions only a few.
+/// maxActionsToTryAll actions only a few.
 ///
 /// Where a cap is in the way of some numbers, also tries them with fewer on the
 /// ranks whose caps they exceed, and takes that if it is shorter than the same
@@ -150,8 +150,8 @@ Schedule withGathers(const Problem &problem, Schedule schedule,
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
   /// That leave ranks for other ranks, all together: (g - 1) / g of what is
-  /// gathered or reduced, by each of g homes, and where a stage has r groups,
-  /// 2 (r - 1) / r of the pieces that these add.
+  /// gathered or reduced, by each of g replicas, and where a stage has r
+  /// groups, 2 (r - 1) / r of the shards that these add.
   int64_t bytes = 0;
 };
 GatherCounts countGathers(const Problem &problem, const Schedule &schedule);

@@ -15,7 +15,7 @@ namespace {
 /// Tasks of a rank for which a chunk is whole, from one position of its order
 /// to another.
 struct Phase {
-  int32_t home = 0;
+  int32_t replica = 0;
   bool isForward = false;
   int64_t first = 0, last = 0;
   /// Where it is gathered: before the action there.
@@ -26,7 +26,7 @@ class UnitPlacer {
 public:
   UnitPlacer(const Problem &problem, const Schedule &schedule, int64_t unit)
       : problem(problem), schedule(schedule), unit(unit),
-        numbers(size_t(problem.numHomes()) * 3, 0) {}
+        numbers(size_t(problem.numReplicas()) * 3, 0) {}
 
   Schedule run() {
     result.reserve(schedule.numActions());
@@ -40,7 +40,7 @@ public:
 
 private:
   bool isTaskOfSharded(Action action) const {
-    return action.isTask() && problem.homes[action.subject].isSharded();
+    return action.isTask() && problem.replicas[action.subject].isSharded();
   }
   std::vector<Phase> phasesOf(ActionRange order) const;
   std::vector<Phase> merged(const std::vector<Phase> &phases,
@@ -48,22 +48,22 @@ private:
   std::vector<std::pair<int64_t, int32_t>>
   reductionsOf(ActionRange order) const;
   void writeRank(ActionRange order);
-  void emit(ActionKind kind, int32_t home) {
-    int64_t &number = numbers[home * 3 + static_cast<int>(kind) -
+  void emit(ActionKind kind, int32_t replica) {
+    int64_t &number = numbers[replica * 3 + static_cast<int>(kind) -
                               static_cast<int>(ActionKind::Unshard)];
-    result.append(Action(kind, home, number++));
+    result.append(Action(kind, replica, number++));
   }
 
   const Problem &problem;
   const Schedule &schedule;
   const int64_t unit;
-  /// [home * 3 + kind]: the next number of each.
+  /// [replica * 3 + kind]: the next number of each.
   std::vector<int64_t> numbers;
   Schedule result;
 };
 
-/// The home that runs the next F, I or B from a position on; -1: none does.
-int64_t nextHome(ActionRange order, int64_t from) {
+/// The replica that runs the next F, I or B from a position on; -1: none does.
+int64_t nextReplica(ActionRange order, int64_t from) {
   for (int64_t i = from; i < order.size(); ++i)
     if (order[i].isTask() && (order[i].kind() == ActionKind::Forward ||
                               (order[i].traits().makes & inputGradDone)))
@@ -73,23 +73,24 @@ int64_t nextHome(ActionRange order, int64_t from) {
 
 } // namespace
 
-/// The Fs of a home in a unit, and what follows them, by their beginnings.
+/// The Fs of a replica in a unit, and what follows them, by their beginnings.
 std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
-  // Home, unit, not F.
+  // Replica, unit, not F.
   std::map<std::tuple<int32_t, int64_t, bool>, size_t> known;
   std::vector<Phase> phases;
   for (int64_t i = 0; i < order.size(); ++i) {
     if (!isTaskOfSharded(order[i]))
       continue;
-    const auto home = static_cast<int32_t>(order[i].subject);
+    const auto replica = static_cast<int32_t>(order[i].subject);
     const bool isForward = order[i].kind() == ActionKind::Forward,
-               isOne = problem.shardedState(home) != ShardedState::Weights;
+               isOne = problem.shardedState(replica) != ShardedState::Weights;
     auto [place, isNew] = known.insert(
-        {isOne ? std::tuple(home, int64_t(0), false)
-               : std::tuple(home, int64_t(order[i].index) / unit, !isForward),
+        {isOne
+             ? std::tuple(replica, int64_t(0), false)
+             : std::tuple(replica, int64_t(order[i].index) / unit, !isForward),
          phases.size()});
     if (isNew)
-      phases.push_back({home, isForward, i, i});
+      phases.push_back({replica, isForward, i, i});
     phases[place->second].last = i;
   }
   return phases;
@@ -99,16 +100,17 @@ std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
 std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
                                       ActionRange order) const {
   std::vector<Phase> result;
-  // By home, into `result`.
+  // By replica, into `result`.
   std::map<int32_t, size_t> latest;
   int64_t ahead = phases.empty() ? 0 : phases.front().first;
   for (Phase phase : phases) {
     phase.gathered = std::exchange(ahead, phase.first);
-    auto before = latest.find(phase.home);
+    auto before = latest.find(phase.replica);
     if (before != latest.end()) {
       Phase &earlier = result[before->second];
-      const bool follows = earlier.isForward && !phase.isForward &&
-                           nextHome(order, earlier.last + 1) == phase.home;
+      const bool follows =
+          earlier.isForward && !phase.isForward &&
+          nextReplica(order, earlier.last + 1) == phase.replica;
       phase.gathered = std::max(phase.gathered, earlier.last + 1);
       // Gathered again as soon as it is freed, it stays.
       if (follows || phase.gathered == earlier.last + 1) {
@@ -117,23 +119,24 @@ std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
         continue;
       }
     }
-    latest[phase.home] = result.size();
+    latest[phase.replica] = result.size();
     result.push_back(phase);
   }
   return result;
 }
 
-/// Behind which actions gradients are reduced, of which homes.
+/// Behind which actions gradients are reduced, of which replicas.
 std::vector<std::pair<int64_t, int32_t>>
 UnitPlacer::reductionsOf(ActionRange order) const {
-  // Home and unit.
+  // Replica and unit.
   std::map<std::pair<int32_t, int64_t>, int64_t> last;
   for (int64_t i = 0; i < order.size(); ++i)
     if (isTaskOfSharded(order[i]) &&
         (order[i].traits().makes & weightGradDone)) {
-      const auto home = static_cast<int32_t>(order[i].subject);
-      const bool isOnce = problem.shardedState(home) == ShardedState::Optimizer;
-      last[{home, isOnce ? 0 : int64_t(order[i].index) / unit}] = i;
+      const auto replica = static_cast<int32_t>(order[i].subject);
+      const bool isOnce =
+          problem.shardedState(replica) == ShardedState::Optimizer;
+      last[{replica, isOnce ? 0 : int64_t(order[i].index) / unit}] = i;
     }
   std::vector<std::pair<int64_t, int32_t>> result;
   for (const auto &[key, position] : last)
@@ -148,8 +151,8 @@ void UnitPlacer::writeRank(ActionRange order) {
   // In the order of their positions, of equals in that of the first tasks.
   std::vector<std::pair<int64_t, int32_t>> gathers, frees;
   for (const Phase &phase : phases) {
-    gathers.push_back({phase.gathered, phase.home});
-    frees.push_back({phase.last, phase.home});
+    gathers.push_back({phase.gathered, phase.replica});
+    frees.push_back({phase.last, phase.replica});
   }
   auto isEarlier = [](const auto &a, const auto &b) {
     return a.first < b.first;

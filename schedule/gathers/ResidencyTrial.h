@@ -36,7 +36,7 @@ std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
                                              const Residencies &residencies);
 
 /// Of the rank that has most with sharded state.
-int32_t mostChunks(const Problem &problem);
+int32_t maxChunks(const Problem &problem);
 
 } // namespace rondo
 

@@ -27,25 +27,26 @@ static_assert(kindBits + subjectBits + countBits + indexBits == 64,
 
 inline constexpr int64_t maxStages = int64_t(1) << 15;
 /// Of all stages.
-inline constexpr int64_t maxHomes = int64_t(1) << 16;
-/// Between homes. A chain of stages with one home each has 2 * (stages - 1).
+inline constexpr int64_t maxReplicas = int64_t(1) << 16;
+/// Between replicas. A chain of stages with one replica each has 2 * (stages -
+/// 1).
 inline constexpr int64_t maxEdges = int64_t(1) << 20;
 inline constexpr int64_t maxMicrobatches = int64_t(1)
                                            << action_layout::indexBits;
 /// The most consecutive indices that one action serves.
 inline constexpr int64_t maxCount =
     (int64_t(1) << action_layout::countBits) - 1;
-/// The most pairs of a home and a micro-batch: eight times those of 1024 ranks
-/// with 8192 micro-batches. A larger product is probably a typing error, and
-/// its tables would not fit a machine.
+/// The most pairs of a replica and a micro-batch: eight times those of 1024
+/// ranks with 8192 micro-batches. A larger product is probably a typing error,
+/// and its tables would not fit a machine.
 inline constexpr int64_t maxTasksOfKind = int64_t(1) << 26;
 /// The most pairs of an edge and a micro-batch: twice those of a chain.
 inline constexpr int64_t maxMessages = 4 * maxTasksOfKind;
 
 static_assert(maxActionKinds == 1 << action_layout::kindBits,
               "every number has a row in the table of kinds");
-static_assert(maxHomes <= int64_t(1) << action_layout::subjectBits,
-              "every home has a number");
+static_assert(maxReplicas <= int64_t(1) << action_layout::subjectBits,
+              "every replica has a number");
 static_assert(maxEdges <= int64_t(1) << action_layout::subjectBits,
               "every edge has one");
 static_assert(2 * (maxStages - 1) <= maxEdges, "a chain may be that long");
@@ -54,8 +55,9 @@ static_assert(2 * (maxStages - 1) <= maxEdges, "a chain may be that long");
 /// task reads follows from the order.
 struct Action {
   uint64_t kindBits : action_layout::kindBits;
-  /// What the kind's `subject` says: a home (an index into Problem::homes), an
-  /// edge (into Problem::edges) or a collective (into Program::collectives).
+  /// What the kind's `subject` says: a replica (an index into
+  /// Problem::replicas), an edge (into Problem::edges) or a collective (into
+  /// Program::collectives).
   uint64_t subject : action_layout::subjectBits;
   /// The number of consecutive indices this action serves.
   uint64_t count : action_layout::countBits;

@@ -11,21 +11,21 @@
 using namespace rondo;
 
 BufferNumbers::BufferNumbers(const Problem &problem) {
-  buffers.resize(static_cast<size_t>(problem.numHomes()) * numBufferKinds);
+  buffers.resize(static_cast<size_t>(problem.numReplicas()) * numBufferKinds);
   for (int32_t number = 0; number < count(); ++number) {
-    buffers[number].home = number / numBufferKinds;
+    buffers[number].replica = number / numBufferKinds;
     buffers[number].kind = static_cast<BufferKind>(number % numBufferKinds);
   }
-  // By home, kind and stage edge: the buffer of its parts.
+  // By replica, kind and stage edge: the buffer of its parts.
   std::map<std::tuple<int32_t, BufferKind, int32_t>, int32_t> parts;
-  auto add = [&](int32_t home, BufferKind kind, int32_t edge) {
-    const int32_t first = of(home, kind);
+  auto add = [&](int32_t replica, BufferKind kind, int32_t edge) {
+    const int32_t first = of(replica, kind);
     if (buffers[first].edge < 0) {
       buffers[first].edge = edge;
       return first;
     }
     auto [known, isNew] =
-        parts.insert({{home, kind, problem.edges[edge].stageEdge}, count()});
+        parts.insert({{replica, kind, problem.edges[edge].stageEdge}, count()});
     if (!isNew)
       return known->second;
     if (problem.edges[buffers[first].edge].stageEdge ==
@@ -34,7 +34,7 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
       return first;
     }
     buffers[first].isOneOfSeveral = true;
-    buffers.push_back({home, kind, edge, true});
+    buffers.push_back({replica, kind, edge, true});
     return known->second;
   };
   for (size_t e = 0; e < problem.edges.size(); ++e) {
@@ -50,17 +50,17 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
 
 int64_t rondo::bytesOf(const Problem &problem,
                        const BufferNumbers::Buffer &buffer,
-                       const std::vector<HomeBuffers> &homes) {
-  auto own = [&](int32_t home, BufferKind kind) {
-    return homes[home][static_cast<int>(kind)];
+                       const std::vector<ReplicaBuffers> &replicas) {
+  auto own = [&](int32_t replica, BufferKind kind) {
+    return replicas[replica][static_cast<int>(kind)];
   };
   if (!buffer.isOneOfSeveral || buffer.kind == BufferKind::OutputGrad)
-    return own(buffer.home, buffer.kind);
+    return own(buffer.replica, buffer.kind);
   const Edge &edge = problem.edges[buffer.edge];
-  // Sizes are rounded up, and so is what a home with other samples needs.
-  const int32_t producer = buffer.home == edge.to ? edge.from : edge.to;
-  const int32_t samples = problem.homes[buffer.home].samples,
-                others = problem.homes[producer].samples;
+  // Sizes are rounded up, and so is what a replica with other samples needs.
+  const int32_t producer = buffer.replica == edge.to ? edge.from : edge.to;
+  const int32_t samples = problem.replicas[buffer.replica].samples,
+                others = problem.replicas[producer].samples;
   const int64_t bytes = own(producer, BufferKind::Output);
   return samples == others ? bytes : partOfUp(bytes, samples, others);
 }

@@ -18,16 +18,16 @@ static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
       std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
 }
 
-/// How long it takes if each home's piece for each other passes `times`.
+/// How long it takes if each replica's piece for each other passes `times`.
 static int64_t exchangeNs(const Problem &problem,
-                          const std::vector<int32_t> &homes, int64_t bytes,
+                          const std::vector<int32_t> &replicas, int64_t bytes,
                           int64_t times) {
-  const int64_t count = static_cast<int64_t>(homes.size());
+  const int64_t count = static_cast<int64_t>(replicas.size());
   if (count < 2)
     return 0;
   int64_t latencyNs = 0, rate = 0;
-  for (int32_t from : homes)
-    for (int32_t to : homes)
+  for (int32_t from : replicas)
+    for (int32_t to : replicas)
       if (from != to) {
         const Link link =
             problem.linkBetween(problem.rankOf(from), problem.rankOf(to));
@@ -37,49 +37,50 @@ static int64_t exchangeNs(const Problem &problem,
       }
   int64_t ns =
       rate == 0 ? 0 : exchangeNs(bytes, count, times * (count - 1), rate);
-  // By card: the pieces that leave by it, which are as many as come in.
-  std::vector<int64_t> pieces(problem.cards.count());
-  for (int32_t from : homes)
-    for (int32_t to : homes)
-      if (const int32_t card =
-              problem.cards.between(problem.rankOf(from), problem.rankOf(to))
+  // By NIC: the pieces that leave by it, which are as many as come in.
+  std::vector<int64_t> pieces(problem.nics.count());
+  for (int32_t from : replicas)
+    for (int32_t to : replicas)
+      if (const int32_t nic =
+              problem.nics.between(problem.rankOf(from), problem.rankOf(to))
                   .out;
-          card >= 0)
-        ++pieces[card];
-  for (int32_t card = 0; card < problem.cards.count(); ++card)
-    ns = std::max(ns, exchangeNs(bytes, count, times * pieces[card],
-                                 problem.cards.bytesPerUs[card]));
+          nic >= 0)
+        ++pieces[nic];
+  for (int32_t nic = 0; nic < problem.nics.count(); ++nic)
+    ns = std::max(ns, exchangeNs(bytes, count, times * pieces[nic],
+                                 problem.nics.bytesPerUs[nic]));
   return ns + times * latencyNs;
 }
 
-int64_t rondo::sumOverHomesNs(const Problem &problem,
-                              const std::vector<int32_t> &homes,
-                              int64_t bytes) {
-  return exchangeNs(problem, homes, bytes, /*times=*/2);
-}
-
-HomeSteps rondo::samePieceOfGroups(const Problem &problem, int32_t home) {
-  const Home &one = problem.homes[home];
-  return {problem.homes.numberOf(one.stage) + one.piece, one.pieces,
-          static_cast<int32_t>(problem.homes.of(one.stage).size()) /
-              one.pieces};
-}
-
-int64_t rondo::pieceOfGradients(const Problem &problem, int32_t home) {
-  return problem.cost(home, ActionKind::ReduceGrad).releaseBytes /
-         problem.homes[home].pieces;
-}
-
-int64_t rondo::sumAcrossNs(const Problem &problem, int32_t home) {
-  const HomeSteps all = samePieceOfGroups(problem, home);
-  std::vector<int32_t> homes;
-  for (int32_t k = 0; k < all.count; ++k)
-    homes.push_back(all[k]);
-  return sumOverHomesNs(problem, homes, pieceOfGradients(problem, home));
-}
-
-int64_t rondo::gatherOverHomesNs(const Problem &problem,
-                                 const std::vector<int32_t> &homes,
+int64_t rondo::sumOverReplicasNs(const Problem &problem,
+                                 const std::vector<int32_t> &replicas,
                                  int64_t bytes) {
-  return exchangeNs(problem, homes, bytes, /*times=*/1);
+  return exchangeNs(problem, replicas, bytes, /*times=*/2);
+}
+
+ReplicaSteps rondo::sameShardOfGroups(const Problem &problem, int32_t replica) {
+  const Replica &one = problem.replicas[replica];
+  return {problem.replicas.numberOf(one.stage) + one.shard, one.shards,
+          static_cast<int32_t>(problem.replicas.of(one.stage).size()) /
+              one.shards};
+}
+
+int64_t rondo::shardOfGradients(const Problem &problem, int32_t replica) {
+  return problem.cost(replica, ActionKind::ReduceGrad).releaseBytes /
+         problem.replicas[replica].shards;
+}
+
+int64_t rondo::sumAcrossNs(const Problem &problem, int32_t replica) {
+  const ReplicaSteps all = sameShardOfGroups(problem, replica);
+  std::vector<int32_t> replicas;
+  for (int32_t k = 0; k < all.count; ++k)
+    replicas.push_back(all[k]);
+  return sumOverReplicasNs(problem, replicas,
+                           shardOfGradients(problem, replica));
+}
+
+int64_t rondo::gatherOverReplicasNs(const Problem &problem,
+                                    const std::vector<int32_t> &replicas,
+                                    int64_t bytes) {
+  return exchangeNs(problem, replicas, bytes, /*times=*/1);
 }

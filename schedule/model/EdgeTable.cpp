@@ -1,16 +1,18 @@
-//===- EdgeTable.cpp - A problem's edges by home ----------------*- C++ -*-===//
+//===- EdgeTable.cpp - A problem's edges by replica ----------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/EdgeTable.h"
 
 using namespace rondo;
 
-EdgeTable::EdgeTable(const Problem &problem) : numHomes(problem.numHomes()) {
-  auto fill = [&](Lists &lists, int32_t Edge::*home) {
+EdgeTable::EdgeTable(const Problem &problem)
+    : numReplicas(problem.numReplicas()) {
+  auto fill = [&](Lists &lists, int32_t Edge::*replica) {
     auto rowOf = [&](const Edge &edge) {
-      return row(edge.*home, edge.message());
+      return row(edge.*replica, edge.message());
     };
-    lists.begin.assign(numMessageKinds * numHomes + 2, 0);
+    lists.begin.assign(numMessageKinds * numReplicas + 2, 0);
     for (const Edge &edge : problem.edges)
       ++lists.begin[rowOf(edge) + 1];
     for (size_t i = 1; i < lists.begin.size(); ++i)

@@ -1,4 +1,5 @@
-//===- EdgeTable.h - A problem's edges by home ------------------*- C++ -*-===//
+//===- EdgeTable.h - A problem's edges by replica ------------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_MODEL_EDGETABLE_H
@@ -24,15 +25,15 @@ class EdgeTable {
 public:
   explicit EdgeTable(const Problem &problem);
 
-  EdgeRange inputs(int32_t home, ActionKind kind) const {
-    return in.of(row(home, traitsOf(kind).consumes));
+  EdgeRange inputs(int32_t replica, ActionKind kind) const {
+    return in.of(row(replica, traitsOf(kind).consumes));
   }
-  EdgeRange outputs(int32_t home, ActionKind kind) const {
-    return out.of(row(home, traitsOf(kind).produces));
+  EdgeRange outputs(int32_t replica, ActionKind kind) const {
+    return out.of(row(replica, traitsOf(kind).produces));
   }
 
 private:
-  /// Lists of edges in one array, a row per home and message; the last row,
+  /// Lists of edges in one array, a row per replica and message; the last row,
   /// for no message, is always empty.
   struct Lists {
     std::vector<int32_t> begin, edges;
@@ -42,13 +43,13 @@ private:
     }
   };
 
-  int64_t row(int32_t home, MessageKind message) const {
+  int64_t row(int32_t replica, MessageKind message) const {
     return message == MessageKind::None
-               ? numMessageKinds * numHomes
-               : numMessageKinds * home + static_cast<int>(message);
+               ? numMessageKinds * numReplicas
+               : numMessageKinds * replica + static_cast<int>(message);
   }
 
-  int64_t numHomes;
+  int64_t numReplicas;
   Lists in, out;
 };
 

@@ -182,7 +182,7 @@ std::string describeBriefly(const Fault &fault);
 
 /// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.
 std::string actionName(Action action);
-/// Its subject is a home of the problem; the name has the home's stage.
+/// Its subject is a replica of the problem; the name has the replica's stage.
 std::string actionName(Action action, const Problem &problem);
 /// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
 std::string programActionName(Action action, const Problem &);

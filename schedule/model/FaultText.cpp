@@ -43,9 +43,10 @@ std::string place(int32_t rank, int64_t position) {
 }
 
 /// Tells one fault; see Faults.def.
-class Teller {
+class FaultFormatter {
 public:
-  Teller(const Fault &fault, const Problem *problem, bool isBrief = false)
+  FaultFormatter(const Fault &fault, const Problem *problem,
+                 bool isBrief = false)
       : fault(fault), problem(problem), isBrief(isBrief) {}
 
   std::string tell() const {
@@ -72,10 +73,10 @@ private:
     return "slot " + text(name.slot) + " of pool " + text(name.pool);
   }
   std::string nameOf(Action action) const;
-  std::string stageOf(int64_t home) const {
-    return text(problem && home < problem->numHomes()
-                    ? problem->homes[static_cast<int32_t>(home)].stage
-                    : home);
+  std::string stageOf(int64_t replica) const {
+    return text(problem && replica < problem->numReplicas()
+                    ? problem->replicas[static_cast<int32_t>(replica)].stage
+                    : replica);
   }
 
   const Fault &fault;
@@ -83,7 +84,7 @@ private:
   const bool isBrief;
 };
 
-std::string Teller::tell(const std::string &sentence) const {
+std::string FaultFormatter::tell(const std::string &sentence) const {
   std::string said;
   for (size_t i = 0; i < sentence.size(); ++i) {
     if (sentence[i] == '[') {
@@ -113,7 +114,7 @@ std::string Teller::tell(const std::string &sentence) const {
   return said;
 }
 
-FaultPart Teller::valueOf(const std::string &name) const {
+FaultPart FaultFormatter::valueOf(const std::string &name) const {
   if (name[0] >= '0' && name[0] <= '9')
     return fault.parts.at(name[0] - '0');
   if (name == "action")
@@ -150,13 +151,13 @@ FaultPart Teller::valueOf(const std::string &name) const {
 }
 
 /// Caps of activations are what state leaves of a device.
-DeviceMemory Teller::memory() const {
+DeviceMemory FaultFormatter::memory() const {
   if (fault.rule == Rule::Memory && problem && !problem->devices.empty())
     return problem->devices[fault.rank];
   return {fault.allowed, 0};
 }
 
-std::string Teller::cycle(const std::string &name) const {
+std::string FaultFormatter::cycle(const std::string &name) const {
   std::string said;
   const bool ofProgram = name == "programCycle";
   for (const Wait &wait : fault.cycle) {
@@ -172,12 +173,12 @@ std::string Teller::cycle(const std::string &name) const {
     one.action = wait.at;
     one.otherRank = wait.onRank;
     one.other = wait.needs;
-    said += (said.empty() ? "" : " -> ") + Teller(one, problem).tell();
+    said += (said.empty() ? "" : " -> ") + FaultFormatter(one, problem).tell();
   }
   return said;
 }
 
-std::string Teller::say(int64_t number, const std::string &form) const {
+std::string FaultFormatter::say(int64_t number, const std::string &form) const {
   if (form.empty())
     return text(number);
   if (const size_t bar = form.find('|'); bar != std::string::npos)
@@ -185,7 +186,7 @@ std::string Teller::say(int64_t number, const std::string &form) const {
   return countOf(number, form);
 }
 
-std::string Teller::nameOf(Action action) const {
+std::string FaultFormatter::nameOf(Action action) const {
   if (problem)
     return programActionName(action, *problem);
   return action.isTask()
@@ -193,7 +194,7 @@ std::string Teller::nameOf(Action action) const {
              : action.traits().keyword + (" " + text(action.subject));
 }
 
-std::string Teller::say(Action action, const std::string &form) const {
+std::string FaultFormatter::say(Action action, const std::string &form) const {
   const ActionTraits &traits = action.traits();
   if (form == "keyword")
     return traits.keyword;
@@ -224,7 +225,7 @@ std::string Teller::say(Action action, const std::string &form) const {
   }
 }
 
-std::string Teller::say(BufferName name, const std::string &) const {
+std::string FaultFormatter::say(BufferName name, const std::string &) const {
   if (name.buffer < 0)
     return "nothing";
   const std::string microbatch = ", micro-batch " + text(name.microbatch);
@@ -234,11 +235,11 @@ std::string Teller::say(BufferName name, const std::string &) const {
   const BufferNumbers::Buffer &buffer = buffers[name.buffer];
   const BufferTraits &traits = traitsOf(buffer.kind);
   std::string said =
-      std::string(traits.keyword) + " of stage " + stageOf(buffer.home);
+      std::string(traits.keyword) + " of stage " + stageOf(buffer.replica);
   if (buffer.isOneOfSeveral) {
     const Edge &edge = problem->edges[buffer.edge];
-    said += edge.to == buffer.home ? " from stage " + stageOf(edge.from)
-                                   : " to stage " + stageOf(edge.to);
+    said += edge.to == buffer.replica ? " from stage " + stageOf(edge.from)
+                                      : " to stage " + stageOf(edge.to);
   }
   return traits.isState() ? said : said + microbatch;
 }
@@ -260,15 +261,16 @@ const char *rondo::ruleName(Rule rule) {
 }
 
 std::string rondo::describe(const Fault &fault, const Problem &problem) {
-  return withRule(fault, Teller(fault, &problem).tell());
+  return withRule(fault, FaultFormatter(fault, &problem).tell());
 }
 
 std::string rondo::describe(const Fault &fault) {
-  return withRule(fault, Teller(fault, nullptr).tell());
+  return withRule(fault, FaultFormatter(fault, nullptr).tell());
 }
 
 std::string rondo::describeBriefly(const Fault &fault) {
-  return withRule(fault, Teller(fault, nullptr, /*isBrief=*/true).tell());
+  return withRule(fault,
+                  FaultFormatter(fault, nullptr, /*isBrief=*/true).tell());
 }
 
 std::string rondo::actionName(Action action) {
@@ -277,8 +279,8 @@ std::string rondo::actionName(Action action) {
 }
 
 std::string rondo::actionName(Action action, const Problem &problem) {
-  if (action.subject < static_cast<uint64_t>(problem.numHomes()))
-    action.subject = problem.homes[action.subject].stage;
+  if (action.subject < static_cast<uint64_t>(problem.numReplicas()))
+    action.subject = problem.replicas[action.subject].stage;
   return actionName(action);
 }
 
@@ -306,7 +308,7 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
   }
   case Subject::Collective:
     return std::string(traits.keyword) + " " + number;
-  case Subject::Home:
+  case Subject::Replica:
     break;
   }
   return std::string(traits.keyword) +
@@ -314,7 +316,7 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
               ? " " + std::to_string(uint64_t(action.index))
               : "") +
          " of stage " +
-         (action.subject < static_cast<uint64_t>(problem.numHomes())
-              ? std::to_string(problem.homes[action.subject].stage)
+         (action.subject < static_cast<uint64_t>(problem.numReplicas())
+              ? std::to_string(problem.replicas[action.subject].stage)
               : number);
 }

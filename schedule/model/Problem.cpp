@@ -21,18 +21,18 @@ int64_t Link::occupancyNs(int64_t bytes) const {
 Link Problem::linkBetween(int32_t from, int32_t to) const {
   auto it = links.find({from, to});
   Link own = it == links.end() ? link : it->second;
-  const CardSides sides = cards.between(from, to);
-  for (const int32_t card : {sides.out, sides.in})
-    if (card >= 0 &&
-        (own.bytesPerUs == 0 || cards.bytesPerUs[card] < own.bytesPerUs))
-      own.bytesPerUs = cards.bytesPerUs[card];
+  const NicSides sides = nics.between(from, to);
+  for (const int32_t nic : {sides.out, sides.in})
+    if (nic >= 0 &&
+        (own.bytesPerUs == 0 || nics.bytesPerUs[nic] < own.bytesPerUs))
+      own.bytesPerUs = nics.bytesPerUs[nic];
   return own;
 }
 
 void Problem::makeMessagesFree() {
   link = {};
   links.clear();
-  cards = {};
+  nics = {};
 }
 
 void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
@@ -57,29 +57,30 @@ void Problem::makeGraph(const std::vector<std::vector<int32_t>> &inputs,
 void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
                            int64_t bytes) {
   const int32_t number = edges.empty() ? 0 : edges.back().stageEdge + 1;
-  for (const Home &a : homes.of(from))
-    for (const Home &b : homes.of(to))
+  for (const Replica &a : replicas.of(from))
+    for (const Replica &b : replicas.of(to))
       if (const int32_t common = commonSamples(a, b); common && meet(a, b)) {
         const int32_t first = std::max(a.firstSample, b.firstSample);
-        edges.push_back({homes.numberOf(from, a.replica),
-                         homes.numberOf(to, b.replica), producer,
+        edges.push_back({replicas.numberOf(from, a.index),
+                         replicas.numberOf(to, b.index), producer,
                          partBetween(bytes, first, first + common, samples),
                          number});
       }
 }
 
 std::vector<Done> Problem::nothingDoneYet() const {
-  std::vector<Done> done(size_t(numHomes()) * microbatches, nothingDone);
-  for (int32_t home = 0; home < numHomes(); ++home)
-    for (int64_t i = 0; homes[home].isDealt() && i < microbatches; ++i)
-      if (!homes[home].takes(i))
-        done[int64_t(home) * microbatches + i] = tasksDone;
+  std::vector<Done> done(size_t(numReplicas()) * microbatches, nothingDone);
+  for (int32_t replica = 0; replica < numReplicas(); ++replica)
+    for (int64_t i = 0; replicas[replica].isRoundRobin() && i < microbatches;
+         ++i)
+      if (!replicas[replica].takes(i))
+        done[int64_t(replica) * microbatches + i] = tasksDone;
   return done;
 }
 
 bool Problem::isChain() const {
   const int32_t stages = numStages();
-  if (homes.hasReplicas() || edges.size() != size_t(2) * (stages - 1))
+  if (replicas.isReplicated() || edges.size() != size_t(2) * (stages - 1))
     return false;
   for (int32_t s = 0; s + 1 < stages; ++s) {
     const Edge &forward = edges[s], &backward = edges[stages - 1 + s];
@@ -113,22 +114,22 @@ void Problem::addRecomputedEdges() {
 }
 
 void Problem::setCosts(int32_t stage, const CostRow &row) {
-  costs.resize(std::max<size_t>(costs.size(), numHomes() * numCostColumns));
-  for (const Home &home : homes.of(stage)) {
-    const int32_t number = homes.numberOf(stage, home.replica);
+  costs.resize(std::max<size_t>(costs.size(), numReplicas() * numCostColumns));
+  for (const Replica &replica : replicas.of(stage)) {
+    const int32_t number = replicas.numberOf(stage, replica.index);
     std::copy(row.begin(), row.end(), costs.begin() + number * numCostColumns);
-    if (home.samples == samples)
+    if (replica.samples == samples)
       continue;
     for (const ActionTraits &traits : actionTable.rows) {
-      // A step is for weights, which every home has.
+      // A step is for weights, which every replica has.
       if (!traits.isTask())
         continue;
       int64_t &ns = cost(number, traits.kind).ns;
-      ns = partOfUp(ns, home.samples, samples);
+      ns = partOfUp(ns, replica.samples, samples);
     }
     auto bytes = [&](int64_t all) {
-      return partBetween(all, home.firstSample, home.firstSample + home.samples,
-                         samples);
+      return partBetween(all, replica.firstSample,
+                         replica.firstSample + replica.samples, samples);
     };
     int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
     Cost &again = cost(number, ActionKind::Recompute);
@@ -146,19 +147,19 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
 
 void Problem::setRecomputation(int32_t stage, Recomputation how, int64_t ns,
                                int64_t bytes, int64_t checkpointBytes) {
-  recomputation.resize(numHomes());
-  for (const Home &home : homes.of(stage)) {
-    const int32_t number = homes.numberOf(stage, home.replica);
+  recomputation.resize(numReplicas());
+  for (const Replica &replica : replicas.of(stage)) {
+    const int32_t number = replicas.numberOf(stage, replica.index);
     recomputation[number] = how;
-    const int64_t end = home.firstSample + home.samples;
+    const int64_t end = replica.firstSample + replica.samples;
     auto share = [&](int64_t all) {
-      return partBetween(all, home.firstSample, end, samples);
+      return partBetween(all, replica.firstSample, end, samples);
     };
     Cost &forward = cost(number, ActionKind::Forward);
     const int64_t moved = std::min(forward.acquireBytes, share(bytes));
     forward.acquireBytes += share(checkpointBytes) - moved;
-    cost(number, ActionKind::Recompute) = {partOfUp(ns, home.samples, samples),
-                                           moved, share(checkpointBytes)};
+    cost(number, ActionKind::Recompute) = {
+        partOfUp(ns, replica.samples, samples), moved, share(checkpointBytes)};
   }
 }
 
@@ -166,19 +167,19 @@ void Problem::setShards(int32_t stage, ShardedState how, int64_t weightBytes,
                         int64_t gradientBytes) {
   sharded.resize(numStages(), ShardedState::None);
   sharded[stage] = how;
-  for (const Home &home : homes.of(stage)) {
-    const int32_t number = homes.numberOf(stage, home.replica);
-    if (!home.isSharded())
+  for (const Replica &replica : replicas.of(stage)) {
+    const int32_t number = replicas.numberOf(stage, replica.index);
+    if (!replica.isSharded())
       continue;
     std::vector<int32_t> group;
-    for (int32_t piece = 0; piece < home.pieces; ++piece)
-      group.push_back(homes.groupOf(number) + piece);
-    cost(number,
-         ActionKind::Unshard) = {gatherOverHomesNs(*this, group, weightBytes),
-                                 weightBytes, 0, Lane::Collective};
+    for (int32_t shard = 0; shard < replica.shards; ++shard)
+      group.push_back(replicas.groupOf(number) + shard);
+    cost(number, ActionKind::Unshard) = {
+        gatherOverReplicasNs(*this, group, weightBytes), weightBytes, 0,
+        Lane::Collective};
     cost(number, ActionKind::Reshard) = {0, 0, weightBytes};
     cost(number, ActionKind::ReduceGrad) = {
-        gatherOverHomesNs(*this, group, gradientBytes), 0, gradientBytes,
+        gatherOverReplicasNs(*this, group, gradientBytes), 0, gradientBytes,
         Lane::Collective};
   }
 }
@@ -203,18 +204,18 @@ void Problem::setStageCost(int32_t stage, int64_t forwardNs,
   setCosts(stage, row);
 }
 
-int64_t Problem::hostNs(const EdgeTable &table, int32_t home,
+int64_t Problem::hostNs(const EdgeTable &table, int32_t replica,
                         ActionKind kind) const {
   if (hosts.empty() || !traitsOf(kind).isTask() ||
-      (kind == ActionKind::Recompute && !recomputes(home)))
+      (kind == ActionKind::Recompute && !recomputes(replica)))
     return 0;
-  const HostCosts &host = hosts[rankOf(home)];
+  const HostCosts &host = hosts[rankOf(replica)];
   int64_t ns = host.actionNs;
-  for (int32_t e : table.inputs(home, kind))
-    if (rankOf(edges[e].from) != rankOf(home))
+  for (int32_t e : table.inputs(replica, kind))
+    if (rankOf(edges[e].from) != rankOf(replica))
       ns += host.receiveNs + host.waitNs;
-  for (int32_t e : table.outputs(home, kind))
-    if (rankOf(edges[e].to) != rankOf(home))
+  for (int32_t e : table.outputs(replica, kind))
+    if (rankOf(edges[e].to) != rankOf(replica))
       ns += host.sendNs;
   return ns;
 }
@@ -223,8 +224,8 @@ void Problem::addHostCosts() {
   if (hosts.empty())
     return;
   const EdgeTable table(*this);
-  for (int32_t home = 0; home < numHomes(); ++home)
+  for (int32_t replica = 0; replica < numReplicas(); ++replica)
     for (const ActionTraits &traits : actionTable.rows)
       if (traits.isTask())
-        cost(home, traits.kind).ns += hostNs(table, home, traits.kind);
+        cost(replica, traits.kind).ns += hostNs(table, replica, traits.kind);
 }

@@ -12,10 +12,10 @@
 
 #include "kinds/Shards.h"
 #include "schedule/model/Action.h"
-#include "schedule/model/Cards.h"
 #include "schedule/model/Fault.h"
-#include "schedule/model/Home.h"
 #include "schedule/model/HostCosts.h"
+#include "schedule/model/Nics.h"
+#include "schedule/model/Replica.h"
 #include "schedule/model/VersionPolicy.h"
 
 #include <array>
@@ -41,19 +41,19 @@ struct Cost {
 /// A row of the cost table: by costColumn(kind).
 using CostRow = std::array<Cost, numCostColumns>;
 
-/// A dependence between homes: the `producer` task of home `from` makes a
-/// message that home `to` needs. Forward edges feed F of `to`, InputGrad edges
-/// feed I (or B) of `to`, Recompute edges feed R of `to`. Between stages with
-/// several homes there is an edge for each pair of homes that have samples in
-/// common. Its messages carry these, one for each micro-batch that both homes
-/// take.
+/// A dependence between replicas: the `producer` task of replica `from` makes a
+/// message that replica `to` needs. Forward edges feed F of `to`, InputGrad
+/// edges feed I (or B) of `to`, Recompute edges feed R of `to`. Between stages
+/// with several replicas there is an edge for each pair of replicas that have
+/// samples in common. Its messages carry these, one for each micro-batch that
+/// both replicas take.
 struct Edge {
   int32_t from = 0;
   int32_t to = 0;
   ActionKind producer = ActionKind::Forward;
   int64_t bytes = 0;
   /// The edge between the stages that it is part of, as makeGraph() numbers
-  /// them. The messages of all its parts to one home make up one tensor.
+  /// them. The messages of all its parts to one replica make up one tensor.
   int32_t stageEdge = 0;
 
   MessageKind message() const { return traitsOf(producer).produces; }
@@ -103,7 +103,7 @@ inline constexpr int64_t maxRanks = int64_t(1) << 16;
 /// Of a micro-batch.
 inline constexpr int64_t maxSamples = int64_t(1) << 20;
 
-/// Whether a home runs F again before its backward, and from what.
+/// Whether a replica runs F again before its backward, and from what.
 enum class Recomputation : uint8_t {
   None,
   /// From activations within the stage that F has kept.
@@ -133,7 +133,7 @@ struct Problem {
   /// of an asynchronous schedule. With more than one, every stage steps once in
   /// each.
   int32_t iterations = 1;
-  /// Of a micro-batch; what the shares of a stage's homes add up to.
+  /// Of a micro-batch; what the shares of a stage's replicas add up to.
   int32_t samples = 1;
   /// Whether `samples` is known: the problem states it, and does not leave it
   /// at one for want of another.
@@ -146,14 +146,14 @@ struct Problem {
   /// messages, and to tell by how much a cap of 0 is missed.
   std::vector<DeviceMemory> devices;
   /// Where the stages live.
-  Homes homes;
-  /// [home * numCostColumns + costColumn(kind)]; with what the host adds.
+  Replicas replicas;
+  /// [replica * numCostColumns + costColumn(kind)]; with what the host adds.
   std::vector<Cost> costs;
   /// By rank; empty: the host takes no time.
   std::vector<HostCosts> hosts;
-  /// By home; empty where none recomputes.
+  /// By replica; empty where none recomputes.
   std::vector<Recomputation> recomputation;
-  /// By stage: what of its state its homes have in pieces; empty: nothing.
+  /// By stage: what of its state its replicas have sharded; empty: nothing.
   std::vector<ShardedState> sharded;
   /// By stage; empty: all synchronous.
   std::vector<VersionPolicy> versions;
@@ -162,63 +162,64 @@ struct Problem {
   /// A task that serves several micro-batches takes the time of one, and so
   /// does its message: how the papers count slots.
   bool countsOnce = false;
-  /// Dependences between homes, from earlier to later ones by F and R and back
-  /// by I.
-  /// makeChain() writes the usual ones.
+  /// Dependences between replicas, from earlier to later ones by F and R and
+  /// back by I. makeChain() writes the usual ones.
   std::vector<Edge> edges;
   Link link;
   /// Overrides of `link` by (from, to).
   std::map<std::pair<int32_t, int32_t>, Link> links;
-  Cards cards;
+  Nics nics;
   ChannelModel channels;
   Objective objective = Objective::Makespan;
 
   int32_t numRanks() const { return static_cast<int32_t>(memoryCaps.size()); }
-  int32_t numStages() const { return homes.numStages(); }
-  int32_t numHomes() const { return homes.size(); }
-  int32_t rankOf(int32_t home) const { return homes[home].rank; }
+  int32_t numStages() const { return replicas.numStages(); }
+  int32_t numReplicas() const { return replicas.size(); }
+  int32_t rankOf(int32_t replica) const { return replicas[replica].rank; }
   /// Of one iteration.
   int32_t microbatchesEach() const { return microbatches / iterations; }
   VersionPolicy policyOf(int32_t stage) const {
     return versions.empty() ? synchronousPolicy : versions[stage];
   }
-  const Cost &cost(int32_t home, ActionKind kind) const {
-    return costs[home * numCostColumns + costColumn(kind)];
+  const Cost &cost(int32_t replica, ActionKind kind) const {
+    return costs[replica * numCostColumns + costColumn(kind)];
   }
-  Cost &cost(int32_t home, ActionKind kind) {
-    return costs[home * numCostColumns + costColumn(kind)];
+  Cost &cost(int32_t replica, ActionKind kind) {
+    return costs[replica * numCostColumns + costColumn(kind)];
   }
-  ShardedState shardedState(int32_t home) const {
-    return sharded.empty() ? ShardedState::None : sharded[homes[home].stage];
+  ShardedState shardedState(int32_t replica) const {
+    return sharded.empty() ? ShardedState::None
+                           : sharded[replicas[replica].stage];
   }
-  /// Whether one rank runs all homes of a home's group, as the reference does:
-  /// then it copies and adds by itself, at once, and waits for no other.
-  bool isGroupLocal(int32_t home) const {
-    const int32_t first = homes.groupOf(home);
-    for (int32_t piece = 1; piece < homes[home].pieces; ++piece)
-      if (rankOf(first + piece) != rankOf(first))
+  /// Whether one rank runs all replicas of a replica's group, as the reference
+  /// does: then it copies and adds by itself, at once, and waits for no other.
+  bool isGroupLocal(int32_t replica) const {
+    const int32_t first = replicas.groupOf(replica);
+    for (int32_t shard = 1; shard < replicas[replica].shards; ++shard)
+      if (rankOf(first + shard) != rankOf(first))
         return false;
     return true;
   }
-  bool recomputes(int32_t home) const {
-    return !recomputation.empty() && recomputation[home] != Recomputation::None;
-  }
-  /// Whether R of the home begins with what R of other stages makes.
-  bool recomputesAcross(int32_t home) const {
+  bool recomputes(int32_t replica) const {
     return !recomputation.empty() &&
-           recomputation[home] == Recomputation::FromStage;
+           recomputation[replica] != Recomputation::None;
   }
-  /// Whether any home does.
+  /// Whether R of the replica begins with what R of other stages makes.
+  bool recomputesAcross(int32_t replica) const {
+    return !recomputation.empty() &&
+           recomputation[replica] == Recomputation::FromStage;
+  }
+  /// Whether any replica does.
   bool hasRecomputationAcross() const;
-  /// What must be done of a home's micro-batch before a task of it.
-  Done neededFor(int32_t home, ActionKind kind) const {
+  /// What must be done of a replica's micro-batch before a task of it.
+  Done neededFor(int32_t replica, ActionKind kind) const {
     const ActionTraits &traits = traitsOf(kind);
-    return (traits.makes & inputGradDone) && recomputes(home)
+    return (traits.makes & inputGradDone) && recomputes(replica)
                ? traits.needs | recomputeDone
                : traits.needs;
   }
   /// What a message between two ranks gets where no other is in its way: their
-  /// link, no faster than the cards that it crosses.
+  /// link, no faster than the NICs that it crosses.
   Link linkBetween(int32_t from, int32_t to) const;
   /// Lets messages arrive when they are sent.
   void makeMessagesFree();
@@ -230,64 +231,67 @@ struct Problem {
   /// Writes the edges of a graph: by `inputs`, for each stage, the stages that
   /// feed it, in the order in which it takes them. Each has a stage edge for F,
   /// stage after stage, and behind all of these, in the same order, its
-  /// gradient's edge back. `outputBytes` are for all samples. Needs the homes.
+  /// gradient's edge back. `outputBytes` are for all samples. Needs the
+  /// replicas.
   void makeGraph(const std::vector<std::vector<int32_t>> &inputs,
                  const std::vector<int64_t> &outputBytes);
-  /// Appends the parts of a stage edge, by `from` home and then by `to` home:
-  /// each has the bytes that lie between its first and last sample.
+  /// Appends the parts of a stage edge, by `from` replica and then by `to`
+  /// replica: each has the bytes that lie between its first and last sample.
   void addStageEdge(int32_t from, int32_t to, ActionKind producer,
                     int64_t bytes);
 
-  /// Appends, for each edge by F to a home that recomputes from other stages,
-  /// one of as many bytes by R.
+  /// Appends, for each edge by F to a replica that recomputes from other
+  /// stages, one of as many bytes by R.
   void addRecomputedEdges();
 
-  /// Whether an edge's homes take the same, so that on one rank the consumer
+  /// Whether an edge's replicas take the same, so that on one rank the consumer
   /// can read the producer's buffer. If not, it copies.
   bool isWhole(const Edge &edge) const {
-    return takeTheSame(homes[edge.from], homes[edge.to]);
+    return takeTheSame(replicas[edge.from], replicas[edge.to]);
   }
-  /// Whether an edge has a message of a micro-batch: both homes take it.
+  /// Whether an edge has a message of a micro-batch: both replicas take it.
   bool carries(const Edge &edge, int64_t microbatch) const {
-    return homes[edge.from].takes(microbatch) &&
-           homes[edge.to].takes(microbatch);
+    return replicas[edge.from].takes(microbatch) &&
+           replicas[edge.to].takes(microbatch);
   }
 
-  /// [home * microbatches + microbatch]: nothing is done, except that of
-  /// micro-batches that a home does not take, nothing is left to do.
+  /// [replica * microbatches + microbatch]: nothing is done, except that of
+  /// micro-batches that a replica does not take, nothing is left to do.
   std::vector<Done> nothingDoneYet() const;
 
-  /// Sets the costs of a stage's homes from a row for all samples. Times are in
-  /// proportion to a home's samples, rounded up; of bytes, F takes as many as
-  /// lie between its first and last sample, and the backward gives them back.
+  /// Sets the costs of a stage's replicas from a row for all samples. Times are
+  /// in proportion to a replica's samples, rounded up; of bytes, F takes as
+  /// many as lie between its first and last sample, and the backward gives them
+  /// back.
   void setCosts(int32_t stage, const CostRow &row);
-  /// What the host of its rank needs for a task of a home, of any micro-batch:
-  /// for the action, and for each message from and to other ranks.
-  int64_t hostNs(const EdgeTable &table, int32_t home, ActionKind kind) const;
-  /// Adds that to the costs of all tasks, once. The homes and edges are there,
-  /// and no stage deals micro-batches, whose messages differ.
+  /// What the host of its rank needs for a task of a replica, of any
+  /// micro-batch: for the action, and for each message from and to other ranks.
+  int64_t hostNs(const EdgeTable &table, int32_t replica,
+                 ActionKind kind) const;
+  /// Adds that to the costs of all tasks, once. The replicas and edges are
+  /// there, and no stage assigns micro-batches, whose messages differ.
   void addHostCosts();
-  /// Sets the F, I, W and B columns of a stage's homes from the figures of
+  /// Sets the F, I, W and B columns of a stage's replicas from the figures of
   /// rondo-problem/1, which are for all samples. B takes I's and W's time and
   /// releases everything.
   void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
 
-  /// Lets the homes of a stage with costs recompute: R takes that long for all
-  /// samples, and `bytes` of what F has taken are taken by R instead. F keeps
-  /// `checkpointBytes` more, until the end of R.
+  /// Lets the replicas of a stage with costs recompute: R takes that long for
+  /// all samples, and `bytes` of what F has taken are taken by R instead. F
+  /// keeps `checkpointBytes` more, until the end of R.
   void setRecomputation(int32_t stage, Recomputation how, int64_t ns,
                         int64_t bytes, int64_t checkpointBytes);
 
-  /// Lets the homes of a stage have its state in pieces: a group gathers
-  /// `weightBytes` and reduces `gradientBytes`, all pieces together, in the
-  /// time that its links take. Needs the homes, with their pieces, and the
+  /// Lets the replicas of a stage have its sharded state: a group gathers
+  /// `weightBytes` and reduces `gradientBytes`, all shards together, in the
+  /// time that its links take. Needs the replicas, with their shards, and the
   /// links.
   void setShards(int32_t stage, ShardedState how, int64_t weightBytes,
                  int64_t gradientBytes);
 
-  /// The edges are those of makeChain(), and each stage has one home.
+  /// The edges are those of makeChain(), and each stage has one replica.
   bool isChain() const;
 
   /// What is wrong with the input, if anything: sizes out of range, a stage on

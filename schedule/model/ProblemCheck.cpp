@@ -17,10 +17,10 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
     return makeFault<FaultKind::UnevenIterations>(problem.microbatches,
                                                   problem.iterations);
   }
-  for (const Home &home : problem.homes)
-    if (problem.iterations > 1 && home.isDealt())
-      return makeFault<FaultKind::DealtIterations>(home.stage,
-                                                   problem.iterations);
+  for (const Replica &replica : problem.replicas)
+    if (problem.iterations > 1 && replica.isRoundRobin())
+      return makeFault<FaultKind::RoundRobinIterations>(replica.stage,
+                                                        problem.iterations);
   if (!problem.versions.empty() &&
       problem.versions.size() != size_t(problem.numStages()))
     return makeFault<FaultKind::PolicyCount>(problem.versions.size(),
@@ -35,9 +35,9 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
         policy.backward != BackwardWeights::Extrapolated)
       return makeFault<FaultKind::ExtrapolatedActivations>(
           stage, wordOf(policy.backward));
-    if (policy.mostDelay < 0) {
+    if (policy.maxDelay < 0) {
       Fault fault = makeFault<FaultKind::DelayBelowZero>(stage);
-      fault.found = policy.mostDelay;
+      fault.found = policy.maxDelay;
       return fault;
     }
   }
@@ -88,12 +88,12 @@ Found checkSizes(const Problem &problem) {
   if (Found fault =
           checkSize("micro-batches", problem.microbatches, maxMicrobatches))
     return fault;
-  if (Found fault = checkSize("homes", problem.numHomes(), maxHomes))
+  if (Found fault = checkSize("replicas", problem.numReplicas(), maxReplicas))
     return fault;
-  const int64_t tasks = int64_t(problem.numHomes()) * problem.microbatches;
+  const int64_t tasks = int64_t(problem.numReplicas()) * problem.microbatches;
   if (tasks > maxTasksOfKind)
     return figureFault<FaultKind::TooManyTasks>(
-        tasks, maxTasksOfKind, problem.numHomes(), problem.microbatches);
+        tasks, maxTasksOfKind, problem.numReplicas(), problem.microbatches);
   const int64_t edges = static_cast<int64_t>(problem.edges.size());
   if (edges > maxEdges)
     return figureFault<FaultKind::TooManyEdges>(edges, maxEdges);
@@ -111,28 +111,31 @@ Found checkPlaces(const Problem &problem) {
       fault.rank = r;
       return fault;
     }
-  for (const Home &home : problem.homes)
-    if (home.rank < 0 || home.rank >= problem.numRanks())
-      return makeFault<FaultKind::HomeOnNoRank>(home.stage, home.rank,
-                                                problem.numRanks() - 1);
-  std::vector<int32_t> homeOnRank(problem.numRanks(), -1);
+  for (const Replica &replica : problem.replicas)
+    if (replica.rank < 0 || replica.rank >= problem.numRanks())
+      return makeFault<FaultKind::ReplicaOnNoRank>(replica.stage, replica.rank,
+                                                   problem.numRanks() - 1);
+  std::vector<int32_t> replicaOnRank(problem.numRanks(), -1);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const HomeRange homes = problem.homes.of(s);
-    if (homes.size() == 0)
-      return makeFault<FaultKind::NoHome>(s);
-    if (homes.begin()->isDealt() && homes.size() > problem.microbatches)
-      return makeFault<FaultKind::DealtToNone>(s, homes.size(),
-                                               problem.microbatches);
+    const ReplicaRange replicas = problem.replicas.of(s);
+    if (replicas.size() == 0)
+      return makeFault<FaultKind::NoReplica>(s);
+    if (replicas.begin()->isRoundRobin() &&
+        replicas.size() > problem.microbatches)
+      return makeFault<FaultKind::RoundRobinToNone>(s, replicas.size(),
+                                                    problem.microbatches);
     int64_t samples = 0;
-    for (const Home &home : homes) {
-      const int32_t number = problem.homes.numberOf(s, home.replica);
-      int32_t &there = homeOnRank[home.rank];
-      if (there >= 0 && problem.homes[there].stage == s)
-        return makeFault<FaultKind::RankTwice>(s, home.rank);
+    for (const Replica &replica : replicas) {
+      const int32_t number = problem.replicas.numberOf(s, replica.index);
+      int32_t &there = replicaOnRank[replica.rank];
+      if (there >= 0 && problem.replicas[there].stage == s)
+        return makeFault<FaultKind::RankTwice>(s, replica.rank);
       there = number;
-      if (home.samples < 1)
-        return makeFault<FaultKind::NoSamples>(s, home.rank, home.samples);
-      samples = home.isDealt() ? home.samples : samples + home.samples;
+      if (replica.samples < 1)
+        return makeFault<FaultKind::NoSamples>(s, replica.rank,
+                                               replica.samples);
+      samples =
+          replica.isRoundRobin() ? replica.samples : samples + replica.samples;
     }
     if (samples != problem.samples)
       return makeFault<FaultKind::SharesSum>(s, samples, problem.samples);
@@ -142,30 +145,32 @@ Found checkPlaces(const Problem &problem) {
 
 /// A fault of what a task costs.
 template <FaultKind kind>
-Fault costFault(int32_t home, ActionKind task, int64_t found,
+Fault costFault(int32_t replica, ActionKind task, int64_t found,
                 int64_t allowed = 0) {
   Fault fault = figureFault<kind>(found, allowed);
-  fault.action = Action(task, home, 0);
+  fault.action = Action(task, replica, 0);
   return fault;
 }
 
-/// What a micro-batch holds after each of a home's tasks may not fall below 0.
-Found checkReleases(const Problem &problem, int32_t home,
+/// What a micro-batch holds after each of a replica's tasks may not fall below
+/// 0.
+Found checkReleases(const Problem &problem, int32_t replica,
                     std::initializer_list<ActionKind> kinds) {
   BoundedSum taken(maxSum);
   int64_t held = 0;
   for (ActionKind kind : kinds) {
-    const Cost &cost = problem.cost(home, kind);
+    const Cost &cost = problem.cost(replica, kind);
     taken.add(cost.acquireBytes, 1);
     if (taken.tooLarge())
-      return makeFault<FaultKind::TakesTooMuch>(problem.homes[home].stage);
+      return makeFault<FaultKind::TakesTooMuch>(
+          problem.replicas[replica].stage);
     held += cost.acquireBytes;
     if (cost.releaseBytes < 0)
-      return costFault<FaultKind::ReleaseBelowZero>(home, kind,
+      return costFault<FaultKind::ReleaseBelowZero>(replica, kind,
                                                     cost.releaseBytes);
     if (cost.releaseBytes > held)
-      return costFault<FaultKind::ReleasesMore>(home, kind, cost.releaseBytes,
-                                                held);
+      return costFault<FaultKind::ReleasesMore>(replica, kind,
+                                                cost.releaseBytes, held);
     held -= cost.releaseBytes;
   }
   return std::nullopt;
@@ -173,14 +178,14 @@ Found checkReleases(const Problem &problem, int32_t home,
 
 Found checkCosts(const Problem &problem) {
   if (!problem.recomputation.empty() &&
-      problem.recomputation.size() != size_t(problem.numHomes()))
+      problem.recomputation.size() != size_t(problem.numReplicas()))
     return makeFault<FaultKind::RecomputationCount>(
-        problem.recomputation.size(), problem.numHomes());
-  if (problem.costs.size() != size_t(problem.numHomes()) * numCostColumns)
+        problem.recomputation.size(), problem.numReplicas());
+  if (problem.costs.size() != size_t(problem.numReplicas()) * numCostColumns)
     return makeFault<FaultKind::CostTableSize>(
-        problem.costs.size(), problem.numHomes(),
-        problem.numHomes() * numCostColumns);
-  for (int32_t h = 0; h < problem.numHomes(); ++h) {
+        problem.costs.size(), problem.numReplicas(),
+        problem.numReplicas() * numCostColumns);
+  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
@@ -191,7 +196,7 @@ Found checkCosts(const Problem &problem) {
       if (cost.acquireBytes < 0)
         return costFault<FaultKind::BytesBelowZero>(h, kind, cost.acquireBytes);
       const bool isUnused =
-          traits.movesState() && !problem.homes[h].isSharded();
+          traits.movesState() && !problem.replicas[h].isSharded();
       if (!isUnused && cost.lane != traits.lane)
         return costFault<FaultKind::NotOnItsLane>(
             h, kind, static_cast<int64_t>(cost.lane),
@@ -209,7 +214,7 @@ Found checkCosts(const Problem &problem) {
     const Cost &again = problem.cost(h, ActionKind::Recompute);
     if (!problem.recomputes(h) &&
         (again.ns | again.acquireBytes | again.releaseBytes) != 0)
-      return makeFault<FaultKind::CostOfNoRecompute>(problem.homes[h].stage);
+      return makeFault<FaultKind::CostOfNoRecompute>(problem.replicas[h].stage);
   }
   return std::nullopt;
 }
@@ -248,26 +253,25 @@ Found checkLinks(const Problem &problem) {
 /// Of an edge whose ends are stages.
 template <FaultKind kind> Fault edgeFault(const Problem &problem, size_t e) {
   const Edge &edge = problem.edges[e];
-  return makeFault<kind>(e, problem.homes[edge.from].stage,
-                         problem.homes[edge.to].stage);
+  return makeFault<kind>(e, problem.replicas[edge.from].stage,
+                         problem.replicas[edge.to].stage);
 }
 
-Found checkCards(const Problem &problem) {
-  const Cards &cards = problem.cards;
-  if (!cards.empty() && cards.ofRank.size() != problem.memoryCaps.size())
-    return figureFault<FaultKind::CardsOfRanks>(
-        static_cast<int64_t>(cards.ofRank.size()), problem.numRanks());
-  if (!cards.servers.empty() && cards.servers.size() != cards.bytesPerUs.size())
-    return figureFault<FaultKind::ServersOfCards>(
-        static_cast<int64_t>(cards.servers.size()), cards.count());
-  for (int32_t card = 0; card < cards.count(); ++card)
-    if (cards.bytesPerUs[card] < 1)
-      return figureFault<FaultKind::CardBandwidth>(cards.bytesPerUs[card], 1,
-                                                   card);
-  for (int32_t r = 0; r < problem.numRanks() && !cards.empty(); ++r)
-    if (cards.ofRank[r] < -1 || cards.ofRank[r] >= cards.count()) {
-      Fault fault = figureFault<FaultKind::RankOnNoCard>(cards.ofRank[r],
-                                                         cards.count() - 1);
+Found checkNics(const Problem &problem) {
+  const Nics &nics = problem.nics;
+  if (!nics.empty() && nics.ofRank.size() != problem.memoryCaps.size())
+    return figureFault<FaultKind::NicsOfRanks>(
+        static_cast<int64_t>(nics.ofRank.size()), problem.numRanks());
+  if (!nics.servers.empty() && nics.servers.size() != nics.bytesPerUs.size())
+    return figureFault<FaultKind::ServersOfNics>(
+        static_cast<int64_t>(nics.servers.size()), nics.count());
+  for (int32_t nic = 0; nic < nics.count(); ++nic)
+    if (nics.bytesPerUs[nic] < 1)
+      return figureFault<FaultKind::NicBandwidth>(nics.bytesPerUs[nic], 1, nic);
+  for (int32_t r = 0; r < problem.numRanks() && !nics.empty(); ++r)
+    if (nics.ofRank[r] < -1 || nics.ofRank[r] >= nics.count()) {
+      Fault fault =
+          figureFault<FaultKind::RankOnNoNic>(nics.ofRank[r], nics.count() - 1);
       fault.rank = r;
       return fault;
     }
@@ -278,10 +282,11 @@ Found checkEdges(const Problem &problem) {
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
     if (edge.from == edge.to || std::min(edge.from, edge.to) < 0 ||
-        std::max(edge.from, edge.to) >= problem.numHomes())
+        std::max(edge.from, edge.to) >= problem.numReplicas())
       return makeFault<FaultKind::EdgeOfNoStages>(e, edge.from, edge.to,
-                                                  problem.numHomes());
-    const Home &from = problem.homes[edge.from], &to = problem.homes[edge.to];
+                                                  problem.numReplicas());
+    const Replica &from = problem.replicas[edge.from],
+                  &to = problem.replicas[edge.to];
     if (edge.message() == MessageKind::None)
       return makeFault<FaultKind::EdgeOfNoProducer>(e);
     const bool isForward = edge.producer != ActionKind::InputGrad;
@@ -298,8 +303,8 @@ Found checkEdges(const Problem &problem) {
     if (from.rank != to.rank || takeTheSame(from, to))
       continue;
     if (from.turns != to.turns)
-      return makeFault<FaultKind::DealToSelf>(from.stage, from.turns, from.rank,
-                                              to.stage, to.turns);
+      return makeFault<FaultKind::RoundRobinToSelf>(
+          from.stage, from.turns, from.rank, to.stage, to.turns);
     return makeFault<FaultKind::MessageToSelf>(from.stage, from.samples,
                                                from.rank, to.stage, to.samples);
   }
@@ -310,7 +315,7 @@ Found checkEdges(const Problem &problem) {
 /// holds more.
 Found checkSums(const Problem &problem) {
   BoundedSum ns(maxSum / 4), bytes(maxSum);
-  for (int32_t h = 0; h < problem.numHomes(); ++h)
+  for (int32_t h = 0; h < problem.numReplicas(); ++h)
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
@@ -342,18 +347,18 @@ Found checkShards(const Problem &problem) {
     return makeFault<FaultKind::ShardedCount>(problem.sharded.size(),
                                               problem.numStages());
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
-    const HomeRange homes = problem.homes.of(stage);
-    const int32_t pieces = homes.begin()->pieces;
+    const ReplicaRange replicas = problem.replicas.of(stage);
+    const int32_t shards = replicas.begin()->shards;
     const bool isSharded = !problem.sharded.empty() &&
                            problem.sharded[stage] != ShardedState::None;
-    if (pieces < 1 || homes.size() % pieces != 0)
-      return makeFault<FaultKind::GroupSize>(stage, pieces, homes.size());
-    if (isSharded && pieces == 1)
-      return makeFault<FaultKind::NoPieces>(stage);
-    if (pieces == 1)
+    if (shards < 1 || replicas.size() % shards != 0)
+      return makeFault<FaultKind::GroupSize>(stage, shards, replicas.size());
+    if (isSharded && shards == 1)
+      return makeFault<FaultKind::NoShards>(stage);
+    if (shards == 1)
       continue;
-    if (homes.begin()->isDealt())
-      return makeFault<FaultKind::ShardedDeal>(stage);
+    if (replicas.begin()->isRoundRobin())
+      return makeFault<FaultKind::ShardedRoundRobin>(stage);
     if (problem.iterations > 1)
       return makeFault<FaultKind::ShardedIterations>(stage, problem.iterations);
   }
@@ -361,8 +366,10 @@ Found checkShards(const Problem &problem) {
 }
 
 Found checkRecomputation(const Problem &problem) {
-  std::vector<int32_t> fed(problem.numHomes(), 0), fedAgain = fed;
-  auto stageOf = [&](int32_t home) { return problem.homes[home].stage; };
+  std::vector<int32_t> fed(problem.numReplicas(), 0), fedAgain = fed;
+  auto stageOf = [&](int32_t replica) {
+    return problem.replicas[replica].stage;
+  };
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
     if (edge.producer == ActionKind::Forward)
@@ -376,27 +383,27 @@ Found checkRecomputation(const Problem &problem) {
     if (!problem.recomputes(edge.from))
       return makeFault<FaultKind::RecomputedByNone>(to, from);
     for (int32_t stage : {from, to})
-      if (problem.homes.of(stage).size() > 1)
+      if (problem.replicas.of(stage).size() > 1)
         return makeFault<FaultKind::RecomputedReplicas>(to, from, stage);
   }
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    if (!problem.recomputesAcross(home))
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (!problem.recomputesAcross(replica))
       continue;
-    if (fed[home] == 0)
-      return makeFault<FaultKind::RecomputedFromNone>(stageOf(home));
-    if (fed[home] == fedAgain[home])
+    if (fed[replica] == 0)
+      return makeFault<FaultKind::RecomputedFromNone>(stageOf(replica));
+    if (fed[replica] == fedAgain[replica])
       continue;
     auto isFedAgainBy = [&](int32_t from) {
       return std::any_of(problem.edges.begin(), problem.edges.end(),
                          [&](const Edge &edge) {
                            return edge.producer == ActionKind::Recompute &&
-                                  edge.from == from && edge.to == home;
+                                  edge.from == from && edge.to == replica;
                          });
     };
     for (const Edge &edge : problem.edges)
-      if (edge.producer == ActionKind::Forward && edge.to == home &&
+      if (edge.producer == ActionKind::Forward && edge.to == replica &&
           !isFedAgainBy(edge.from))
-        return makeFault<FaultKind::RecomputedInPart>(stageOf(home),
+        return makeFault<FaultKind::RecomputedInPart>(stageOf(replica),
                                                       stageOf(edge.from));
   }
   return std::nullopt;
@@ -407,7 +414,7 @@ Found checkRecomputation(const Problem &problem) {
 std::optional<Fault> Problem::check() const {
   for (auto rule :
        {checkSizes, checkIterations, checkPlaces, checkShards, checkCosts,
-        checkLinks, checkCards, checkEdges, checkRecomputation, checkSums})
+        checkLinks, checkNics, checkEdges, checkRecomputation, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

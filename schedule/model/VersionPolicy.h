@@ -75,11 +75,11 @@ struct VersionPolicy {
   BackwardActivations activations = BackwardActivations::Graph;
   /// The most steps between the version that a task reads and the one that the
   /// step of its mini-batch changes.
-  int64_t mostDelay = anyDelay;
+  int64_t maxDelay = anyDelay;
 
   friend bool operator==(const VersionPolicy &a, const VersionPolicy &b) {
     return a.forward == b.forward && a.backward == b.backward &&
-           a.activations == b.activations && a.mostDelay == b.mostDelay;
+           a.activations == b.activations && a.maxDelay == b.maxDelay;
   }
 };
 

@@ -41,8 +41,8 @@ int64_t findTask(ActionRange order, Action action);
 Action asListed(ActionRange order, Action action);
 
 /// The first micro-batch for which something is not done that an action needs,
-/// of all of its home in its iteration or of its own, which is then assumed to
-/// block it; -1 where there is none. `done` is that of the home, by
+/// of all of its replica in its iteration or of its own, which is then assumed
+/// to block it; -1 where there is none. `done` is that of the replica, by
 /// micro-batch, `microbatches` those of an iteration.
 int64_t firstBlocking(Action action, const Done *done, int64_t microbatches);
 

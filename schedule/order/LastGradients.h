@@ -12,14 +12,14 @@
 
 namespace rondo {
 
-/// Where the last W or B of each home and iteration stands in the order of a
-/// rank: what a step or a collective must come behind. O(actions + homes *
+/// Where the last W or B of each replica and iteration stands in the order of a
+/// rank: what a step or a collective must come behind. O(actions + replicas *
 /// iterations).
 class LastGradients {
 public:
   LastGradients(const Problem &problem, ActionRange order)
       : iterations(problem.iterations),
-        positions(size_t(problem.numHomes()) * iterations, -1) {
+        positions(size_t(problem.numReplicas()) * iterations, -1) {
     const int64_t each = problem.microbatchesEach();
     for (int64_t i = 0; i < order.size(); ++i)
       if (order[i].traits().makes & weightGradDone)
@@ -27,8 +27,8 @@ public:
   }
 
   /// -1 where the order has none.
-  int64_t of(int64_t home, int64_t iteration) const {
-    return positions[home * iterations + iteration];
+  int64_t of(int64_t replica, int64_t iteration) const {
+    return positions[replica * iterations + iteration];
   }
 
 private:

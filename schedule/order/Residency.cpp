@@ -10,16 +10,16 @@
 using namespace rondo;
 
 int32_t rondo::countQueues(ActionRange order, const std::vector<Edge> &edges,
-                           const std::vector<int32_t> &rankOfHome) {
+                           const std::vector<int32_t> &rankOfReplica) {
   std::set<std::pair<bool, int32_t>> ends;
   bool hasCollectives = false;
   for (Action action : order)
     switch (action.kind()) {
     case ActionKind::Send:
-      ends.insert({true, rankOfHome[edges[action.subject].to]});
+      ends.insert({true, rankOfReplica[edges[action.subject].to]});
       break;
     case ActionKind::Recv:
-      ends.insert({false, rankOfHome[edges[action.subject].from]});
+      ends.insert({false, rankOfReplica[edges[action.subject].from]});
       break;
     case ActionKind::AllReduce:
     case ActionKind::Unshard:
@@ -34,14 +34,14 @@ int32_t rondo::countQueues(ActionRange order, const std::vector<Edge> &edges,
 
 std::vector<int32_t>
 rondo::limitResidency(const Schedule &order, const std::vector<Edge> &edges,
-                      const std::vector<int32_t> &rankOfHome,
+                      const std::vector<int32_t> &rankOfReplica,
                       int32_t resident) {
   if (resident <= 0)
     return {};
   std::vector<int32_t> limits(order.numRanks(), 0);
   bool isLimited = false;
   for (int32_t r = 0; r < order.numRanks(); ++r)
-    if (countQueues(order.rank(r), edges, rankOfHome) > resident) {
+    if (countQueues(order.rank(r), edges, rankOfReplica) > resident) {
       limits[r] = resident;
       isLimited = true;
     }
@@ -51,8 +51,8 @@ rondo::limitResidency(const Schedule &order, const std::vector<Edge> &edges,
 std::vector<int32_t> rondo::limitResidency(const Problem &problem,
                                            const Schedule &order,
                                            int32_t resident) {
-  std::vector<int32_t> rankOfHome;
-  for (const Home &home : problem.homes)
-    rankOfHome.push_back(home.rank);
-  return limitResidency(order, problem.edges, rankOfHome, resident);
+  std::vector<int32_t> rankOfReplica;
+  for (const Replica &replica : problem.replicas)
+    rankOfReplica.push_back(replica.rank);
+  return limitResidency(order, problem.edges, rankOfReplica, resident);
 }

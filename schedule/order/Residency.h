@@ -18,9 +18,9 @@ namespace rondo {
 
 /// How many queues a rank launches into: one for each rank that it sends to,
 /// one for each that it receives from, and one for all collectives. A queue has
-/// one launch in flight at a time. `rankOfHome` is of the program's ranks.
+/// one launch in flight at a time. `rankOfReplica` is of the program's ranks.
 int32_t countQueues(ActionRange order, const std::vector<Edge> &edges,
-                    const std::vector<int32_t> &rankOfHome);
+                    const std::vector<int32_t> &rankOfReplica);
 
 /// By rank: `resident`, the launches that may be in flight at once, where its
 /// queues would let more be; 0 where they keep to it by themselves. Empty where
@@ -28,7 +28,7 @@ int32_t countQueues(ActionRange order, const std::vector<Edge> &edges,
 /// O(actions).
 std::vector<int32_t> limitResidency(const Schedule &order,
                                     const std::vector<Edge> &edges,
-                                    const std::vector<int32_t> &rankOfHome,
+                                    const std::vector<int32_t> &rankOfReplica,
                                     int32_t resident);
 
 /// The same for the ranks of a problem.

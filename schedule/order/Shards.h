@@ -1,11 +1,11 @@
-//===- Shards.h - Stages whose state is in pieces ---------------*- C++ -*-===//
+//===- Shards.h - Stages whose state is sharded ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The homes of a group each keep a piece of a stage's weights, gradients and
+// The replicas of a group each keep a shard of a stage's weights, gradients and
 // optimizer state. Tasks need all weights: `unshard` gathers them, `reshard`
 // frees them. Gradients that the tasks make stay whole until `reduce_grad` adds
-// those of all homes; each home keeps its piece of the sum. These actions are
-// numbered within an iteration, by home and kind, from 0.
+// those of all replicas; each replica keeps its shard of the sum. These actions
+// are numbered within an iteration, by replica and kind, from 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,25 +22,25 @@
 namespace rondo {
 
 /// S9: tasks read weights that are gathered; nothing is gathered twice or left
-/// gathered; every gradient is reduced once, before its stage's step; the homes
-/// of a group reduce the gradients of the same micro-batches; and the ranks of
-/// a group issue what they do together in one order. Needs S1 and S2.
+/// gathered; every gradient is reduced once, before its stage's step; the
+/// replicas of a group reduce the gradients of the same micro-batches; and the
+/// ranks of a group issue what they do together in one order. Needs S1 and S2.
 /// O(actions).
 std::optional<Fault> checkGathers(const Problem &problem,
                                   const Schedule &schedule);
 
-/// The gradients that a home has whole: the first W or B since its last
+/// The gradients that a replica has whole: the first W or B since its last
 /// reduce_grad takes them, and reduce_grad, whose cost they are, gives them
 /// back.
 class UnreducedBytes {
 public:
   explicit UnreducedBytes(const Problem &problem)
       : problem(problem),
-        isHeld(problem.sharded.empty() ? 0 : problem.numHomes()) {}
+        isHeld(problem.sharded.empty() ? 0 : problem.numReplicas()) {}
 
   /// Bytes that the action takes; to be called with all actions in order.
   int64_t takenBy(Action action) {
-    if (isHeld.empty() || !problem.homes[action.subject].isSharded())
+    if (isHeld.empty() || !problem.replicas[action.subject].isSharded())
       return 0;
     if (action.kind() == ActionKind::ReduceGrad)
       isHeld[action.subject] = false;

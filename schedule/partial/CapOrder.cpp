@@ -8,7 +8,7 @@
 using namespace rondo;
 
 /// With more stages on a rank this would cost more time than the bounds gain.
-static constexpr int32_t mostPlaces = 8;
+static constexpr int32_t maxPlaces = 8;
 
 CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
     : places(int32_t(flat.stagesOf[rank].size())), all(flat.microbatches) {
@@ -18,7 +18,7 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
   int64_t sum = 0;
   for (int32_t s = 0; s < places; ++s)
     sum += takes(s) * all;
-  if (sum <= cap || places > mostPlaces || !flat.isChain)
+  if (sum <= cap || places > maxPlaces || !flat.isChain)
     return;
   later.resize(size_t(places) * places * all);
   behind.resize(size_t(3) * places * places * all, all);

@@ -10,7 +10,7 @@ using namespace rondo;
 bool rondo::isSingleEnded(const Problem &problem) {
   // Edges of F lead to later stages: from each, a path leads to one that feeds
   // none. The same holds for I, seen from the ends.
-  const int32_t stages = problem.numHomes();
+  const int32_t stages = problem.numReplicas();
   std::vector<bool> feeds(stages), isFed(stages);
   for (const Edge &edge : problem.edges)
     if (edge.producer == ActionKind::Forward)
@@ -27,7 +27,7 @@ bool rondo::isSingleEnded(const Problem &problem) {
 }
 
 static bool takesMemoryByForwardAlone(const Problem &problem) {
-  for (int32_t s = 0; s < problem.numHomes(); ++s)
+  for (int32_t s = 0; s < problem.numReplicas(); ++s)
     for (ActionKind kind :
          {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
       if (problem.cost(s, kind).acquireBytes ||
@@ -96,7 +96,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
 
 void FlatProblem::setMessages(const Problem &problem) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
-  cards = problem.cards.count();
+  nics = problem.nics.count();
   for (const Edge &edge : problem.edges) {
     Message message;
     message.from = edge.from;
@@ -109,7 +109,7 @@ void FlatProblem::setMessages(const Problem &problem) {
       if (isNew) {
         ++links;
         endsOf.push_back(ends);
-        sidesOf.push_back(problem.cards.between(ends.first, ends.second));
+        sidesOf.push_back(problem.nics.between(ends.first, ends.second));
       }
       message.link = number->second;
       message.occupancyNs = link.occupancyNs(edge.bytes);
@@ -174,7 +174,7 @@ void FlatProblem::orderLinks() {
 /// What can be reached from each task of a micro-batch.
 void FlatProblem::relate() {
   reached.clear();
-  if (isChain || stages > mostRelated)
+  if (isChain || stages > maxRelated)
     return;
   const int64_t tasks = int64_t(2) * stages;
   reached.assign(size_t(tasks * tasks), false);
@@ -215,7 +215,7 @@ void FlatProblem::setOffsets() {
   std::vector<int64_t> start(stages, 0);
   std::vector<bool> seen(ranks, false);
   bool allFirst = true;
-  offsetsAreExact = cards == 0;
+  offsetsAreExact = nics == 0;
   for (int32_t s = 0; s < stages; ++s) {
     for (int32_t e : inputs(0, s)) {
       const Message &message = messages[e];
@@ -243,12 +243,12 @@ void FlatProblem::setOffsets() {
 
 std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
                                            BackwardCosts costs) {
-  if (!takesMemoryByForwardAlone(problem) || problem.homes.areDealt() ||
+  if (!takesMemoryByForwardAlone(problem) || problem.replicas.areRoundRobin() ||
       problem.hasRecomputationAcross())
     return std::nullopt;
   FlatProblem flat;
   flat.ranks = problem.numRanks();
-  flat.stages = problem.numHomes();
+  flat.stages = problem.numReplicas();
   flat.microbatches = problem.microbatches;
   flat.isChain = problem.isChain();
   flat.isSingleEnded = rondo::isSingleEnded(problem);
@@ -302,7 +302,7 @@ void FlatProblem::reverse() {
   }
   for (auto &[from, to] : endsOf)
     std::swap(from, to);
-  for (CardSides &sides : sidesOf)
+  for (NicSides &sides : sidesOf)
     std::swap(sides.out, sides.in);
   hasContendedLinks = hasLongBursts = false;
   listEdges();

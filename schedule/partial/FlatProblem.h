@@ -83,11 +83,11 @@ struct FlatProblem {
   /// The ranks of each link.
   std::vector<std::pair<int32_t, int32_t>> endsOf;
   int32_t links = 0;
-  /// The cards that each link crosses. Only the Timer heeds them: to bounds and
+  /// The NICs that each link crosses. Only the Timer heeds them: to bounds and
   /// to all other parts of the search, links of different ranks are
-  /// independent, so that what they prove holds with cards too.
-  std::vector<CardSides> sidesOf;
-  int32_t cards = 0;
+  /// independent, so that what they prove holds with NICs too.
+  std::vector<NicSides> sidesOf;
+  int32_t nics = 0;
   bool hasSerialLinks = false;
   bool hasContendedLinks = false;
   /// Some cap is below what all activations of its rank take.
@@ -108,7 +108,7 @@ struct FlatProblem {
 
   /// Whether in every schedule a task of a micro-batch ends before another one
   /// of it starts. Letters are 0 or 1, and the first is not above the second.
-  /// In a graph of more than `mostRelated` stages some such pairs may be
+  /// In a graph of more than `maxRelated` stages some such pairs may be
   /// missed.
   bool leadsTo(int letter, int32_t stage, int otherLetter,
                int32_t other) const {
@@ -119,7 +119,7 @@ struct FlatProblem {
            (!reached.empty() && reached[taskAt(letter, stage) * 2 * stages +
                                         taskAt(otherLetter, other)]);
   }
-  static constexpr int32_t mostRelated = 512;
+  static constexpr int32_t maxRelated = 512;
   /// Whether the message of an edge is always sent before that of another edge
   /// of its link with the same micro-batch. `other` must come after it in
   /// edgesOf.
@@ -138,8 +138,8 @@ struct FlatProblem {
   /// micro-batch that is alone. The problem is a chain. O(stages).
   std::vector<int64_t> startsInChain() const;
 
-  /// nullopt if a task other than F and R takes memory, or if a stage deals
-  /// micro-batches to its homes.
+  /// nullopt if a task other than F and R takes memory, or if a stage is
+  /// round-robin micro-batches to its replicas.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
   /// Reverses time: I is the first letter and F the second, and the edges lead

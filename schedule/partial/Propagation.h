@@ -12,7 +12,7 @@
 
 #include "schedule/partial/CapOrder.h"
 #include "schedule/partial/FlatProblem.h"
-#include "schedule/partial/Lanes.h"
+#include "schedule/partial/PreemptiveBound.h"
 #include "schedule/partial/Tails.h"
 
 #include <algorithm>

@@ -74,9 +74,9 @@ bool Layers::kindFits(int64_t limit) const {
   for (int32_t rank : ranks) {
     int64_t work = limit, bytes = input.memoryCaps[rank];
     // The layers whose rank is known.
-    for (auto [layer, home] : {std::pair(0, input.rankOfStage.front()),
-                               std::pair(last, input.rankOfStage.back())})
-      if (home == rank && !isOfKind(layer)) {
+    for (auto [layer, replica] : {std::pair(0, input.rankOfStage.front()),
+                                  std::pair(last, input.rankOfStage.back())})
+      if (replica == rank && !isOfKind(layer)) {
         work -= input.workNs[rank][layer];
         bytes -= input.bytes[layer];
       }

@@ -12,43 +12,43 @@
 namespace rondo {
 
 /// The collectives that gather and reduce the state of each group of a program.
-/// An unshard or reduce_grad names a home and its n-th time; it issues the n-th
-/// run of the group's collective.
+/// An unshard or reduce_grad names a replica and its n-th time; it issues the
+/// n-th run of the group's collective.
 class GroupCollectives {
 public:
   GroupCollectives(const Problem &problem, const Program &program) {
-    if (!problem.homes.areSharded())
+    if (!problem.replicas.areSharded())
       return;
-    gathers.assign(problem.numHomes(), -1);
-    scatters.assign(problem.numHomes(), -1);
+    gathers.assign(problem.numReplicas(), -1);
+    scatters.assign(problem.numReplicas(), -1);
     for (size_t c = 0; c < program.collectives.size(); ++c) {
       const Collective &collective = program.collectives[c];
       if (!movesState(collective.kind))
         continue;
       std::vector<int32_t> &numbers =
           collective.kind == CollectiveKind::GatherWeights ? gathers : scatters;
-      for (int32_t home : collective.homes)
-        if (home >= 0 && home < problem.numHomes())
-          numbers[home] = static_cast<int32_t>(c);
+      for (int32_t replica : collective.replicas)
+        if (replica >= 0 && replica < problem.numReplicas())
+          numbers[replica] = static_cast<int32_t>(c);
     }
   }
 
-  /// The number of the collective that an action of a home, or of a collective,
-  /// issues or awaits; -1: none.
+  /// The number of the collective that an action of a replica, or of a
+  /// collective, issues or awaits; -1: none.
   int64_t numberOf(Action action) const {
     return action.kind() == ActionKind::Unshard      ? gatherOf(action.subject)
            : action.kind() == ActionKind::ReduceGrad ? scatterOf(action.subject)
                                                      : action.subject;
   }
-  int32_t gatherOf(int32_t home) const {
-    return gathers.empty() ? -1 : gathers[home];
+  int32_t gatherOf(int32_t replica) const {
+    return gathers.empty() ? -1 : gathers[replica];
   }
-  int32_t scatterOf(int32_t home) const {
-    return scatters.empty() ? -1 : scatters[home];
+  int32_t scatterOf(int32_t replica) const {
+    return scatters.empty() ? -1 : scatters[replica];
   }
 
 private:
-  /// By home. Empty where no stage is sharded.
+  /// By replica. Empty where no stage is sharded.
   std::vector<int32_t> gathers, scatters;
 };
 

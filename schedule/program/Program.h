@@ -40,7 +40,7 @@ struct Pool {
   int32_t slots = 0;
 };
 
-/// Where a buffer of a home lies: number i of what the kind has slots for, a
+/// Where a buffer of a replica lies: number i of what the kind has slots for, a
 /// micro-batch or a version of the weights, in slot slotOf[i % slotOf.size()]
 /// of a pool, so that slots which repeat are written once. pool < 0: the stage
 /// has no such buffer. A consumer on the same rank as its producer shares the
@@ -61,11 +61,11 @@ struct Collective {
   /// The shared tensor's global name; empty where the kind names none.
   std::string tensor;
   /// In pipeline order.
-  std::vector<int32_t> homes;
+  std::vector<int32_t> replicas;
   /// How long it takes once all its ranks are there.
   int64_t ns = 0;
   /// Of a shared tensor whose stages are sharded: the elements that it adds,
-  /// which its homes have in their pieces; 0: all.
+  /// which its replicas have in their shards; 0: all.
   int64_t firstElement = 0, numElements = 0;
   /// Of a norm where iterations overlap: the step that awaits it is so many
   /// iterations later. From 1 on a rank issues it behind its steps, which have
@@ -84,8 +84,8 @@ struct Program {
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
   /// By number of the buffer (BufferNumbers.h): first
-  /// [home * numBufferKinds + kind], homes as Problem::homes numbers them, then
-  /// buffers of further edges.
+  /// [replica * numBufferKinds + kind], replicas as Problem::replicas numbers
+  /// them, then buffers of further edges.
   std::vector<Place> places;
   /// By rank: the pool of one slot where the rank's collectives, one after
   /// another, receive what they add; -1: none. Empty: no rank has any.
@@ -96,11 +96,11 @@ struct Program {
   /// once, by its target (kinds/Residency.h); 0: any number.
   int32_t resident = 0;
 
-  const Place &place(int32_t home, BufferKind kind) const {
-    return places[home * numBufferKinds + static_cast<int>(kind)];
+  const Place &place(int32_t replica, BufferKind kind) const {
+    return places[replica * numBufferKinds + static_cast<int>(kind)];
   }
-  Place &place(int32_t home, BufferKind kind) {
-    return places[home * numBufferKinds + static_cast<int>(kind)];
+  Place &place(int32_t replica, BufferKind kind) {
+    return places[replica * numBufferKinds + static_cast<int>(kind)];
   }
 };
 
@@ -145,20 +145,20 @@ struct ProgramSimulation {
 ///    receive or a collective does not begin before the one `resident` ahead of
 ///    it on its rank has ended. A send then meets a receive that has begun,
 ///    whatever the protocol.
-///  - What crosses network cards (Cards.h) holds them for as long as it takes:
-///    a message for its occupancy, a collective both sides of every card that
-///    messages between its ranks would cross. Of what is ready for its cards,
+///  - What crosses NICs (Nics.h) holds them for as long as it takes:
+///    a message for its occupancy, a collective both sides of every NIC that
+///    messages between its ranks would cross. Of what is ready for its NICs,
 ///    the first to be so goes first; of equals, messages before collectives, by
 ///    sender and then receiver.
-/// The program must keep rule L1. O(actions), with cards O(actions * log
+/// The program must keep rule L1. O(actions), with NICs O(actions * log
 /// ranks).
 ProgramSimulation simulateProgram(const Problem &, const Program &);
 /// With another number in flight than the program's.
 ProgramSimulation simulateProgram(const Problem &, const Program &,
                                   int32_t resident);
 
-/// Every action is of a kind that programs have and names a home, an edge or a
-/// collective that is there, on the rank where it belongs; a fault names
+/// Every action is of a kind that programs have and names a replica, an edge or
+/// a collective that is there, on the rank where it belongs; a fault names
 /// `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 

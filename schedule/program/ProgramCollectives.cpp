@@ -21,12 +21,12 @@ Action Execution::issueOf(int32_t collective, int32_t rank) const {
   const Collective &desc = program.collectives[await.subject];
   if (!movesState(desc.kind))
     return Action(ActionKind::AllReduce, await.subject, await.index);
-  for (int32_t home : desc.homes)
-    if (problem.rankOf(home) == rank)
+  for (int32_t replica : desc.replicas)
+    if (problem.rankOf(replica) == rank)
       return Action(desc.kind == CollectiveKind::GatherWeights
                         ? ActionKind::Unshard
                         : ActionKind::ReduceGrad,
-                    home, await.index);
+                    replica, await.index);
   return await;
 }
 
@@ -83,7 +83,7 @@ void Execution::runCollectives(int32_t rank) {
       begin =
           std::max({begin, lanes[member].head().issuedNs, lanes[member].freeNs,
                     mayBeginNs(lanes[member].head().position)});
-    if (!state.cards.empty()) {
+    if (!state.nics.empty()) {
       askFor(state, collective, begin);
       continue;
     }

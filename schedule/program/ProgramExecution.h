@@ -65,8 +65,8 @@ struct Channel {
   std::vector<int64_t> consumedNs;
   /// Messages that have got the link.
   size_t carried = 0;
-  /// The cards that it crosses, and messages that have asked for them.
-  CardSides sides;
+  /// The NICs that it crosses, and messages that have asked for them.
+  NicSides sides;
   size_t asked = 0;
 };
 
@@ -113,8 +113,8 @@ struct CollectiveState {
   /// Ascending.
   std::vector<int32_t> ranks;
   int64_t endNs = notYet;
-  /// The cards that messages between its ranks would cross.
-  std::vector<int32_t> cards;
+  /// The NICs that messages between its ranks would cross.
+  std::vector<int32_t> nics;
   bool hasAsked = false;
 };
 
@@ -153,9 +153,9 @@ struct Launches {
   void add(int32_t rank, int64_t position);
 };
 
-/// The cards that messages between these ranks would cross.
-std::vector<int32_t> cardsBetween(const Problem &problem,
-                                  const std::vector<int32_t> &ranks);
+/// The NICs that messages between these ranks would cross.
+std::vector<int32_t> nicsBetween(const Problem &problem,
+                                 const std::vector<int32_t> &ranks);
 
 class Execution {
 public:
@@ -168,7 +168,7 @@ public:
 private:
   bool crossesRanks(int32_t edge) const { return channelIds[edge] >= 0; }
   bool carries(int32_t edge, int64_t microbatch) const {
-    return !areDealt || problem.carries(problem.edges[edge], microbatch);
+    return !areRoundRobin || problem.carries(problem.edges[edge], microbatch);
   }
   int64_t messageOf(Action action) const {
     return action.subject * microbatches + action.index;
@@ -274,8 +274,8 @@ private:
   const int64_t microbatches;
   Launches launches;
   const bool isEager, isOneQueue;
-  /// Whether homes of a stage share its micro-batches out.
-  const bool areDealt;
+  /// Whether replicas of a stage share its micro-batches out.
+  const bool areRoundRobin;
   const size_t receiveSlots;
   EdgeTable edges;
   BufferNumbers buffers;
@@ -293,10 +293,10 @@ private:
   std::vector<int32_t> channelIds;
   /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
-  CardQueue cards;
+  NicQueue nics;
   /// By rank.
   std::vector<CollectiveLane> lanes;
-  /// [home * microbatches + microbatch].
+  /// [replica * microbatches + microbatch].
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<MessageState> messages;

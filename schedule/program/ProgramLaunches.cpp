@@ -30,9 +30,9 @@ void Launches::add(int32_t rank, int64_t position) {
   if (most[rank] == 0)
     return;
   std::vector<int64_t> &own = issued[rank];
-  const auto mostOfRank = static_cast<size_t>(most[rank]);
-  if (own.size() >= mostOfRank) {
-    const int64_t earlier = own[own.size() - mostOfRank];
+  const auto maxOfRank = static_cast<size_t>(most[rank]);
+  if (own.size() >= maxOfRank) {
+    const int64_t earlier = own[own.size() - maxOfRank];
     before[position] = earlier;
     after[earlier] = position;
   }

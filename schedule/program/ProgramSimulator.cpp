@@ -5,8 +5,8 @@
 // An event wakes the ranks that wait for it: a message that arrives, a send
 // that ends, a collective that ends. Channels are in order and
 // each rank's times never decrease, so the order of ranks on the worklist does
-// not change any time. What needs cards waits until all ranks do
-// (ProgramCards.cpp); with one queue a rank, heads of queues meet
+// not change any time. What needs NICs waits until all ranks do
+// (ProgramNics.cpp); with one queue a rank, heads of queues meet
 // (ProgramQueues.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       isEager(problem.channels.protocol == Protocol::Eager &&
               !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
-      areDealt(problem.homes.areDealt()),
+      areRoundRobin(problem.replicas.areRoundRobin()),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       buffers(problem), slots(program), groups(problem, program),
       worklist(order.numRanks()), done(problem.nothingDoneYet()),
@@ -57,19 +57,19 @@ Execution::Execution(const Problem &problem, const Program &program,
       channels.back().from = from;
       channels.back().to = to;
       channels.back().link = problem.linkBetween(from, to);
-      channels.back().sides = problem.cards.between(from, to);
+      channels.back().sides = problem.nics.between(from, to);
     }
     channelIds.push_back(it->second);
   }
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
-    for (int32_t home : collective.homes)
-      state.ranks.push_back(problem.rankOf(home));
+    for (int32_t replica : collective.replicas)
+      state.ranks.push_back(problem.rankOf(replica));
     std::sort(state.ranks.begin(), state.ranks.end());
     state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
                       state.ranks.end());
     if (collective.ns > 0)
-      state.cards = cardsBetween(problem, state.ranks);
+      state.nics = nicsBetween(problem, state.ranks);
     collectives.push_back(std::move(state));
   }
   int64_t most = problem.iterations;
@@ -79,7 +79,7 @@ Execution::Execution(const Problem &problem, const Program &program,
   for (int64_t t = 1; t < most; ++t)
     for (size_t c = 0; c < program.collectives.size(); ++c)
       collectives.push_back(collectives[c]);
-  cards.reset(problem.cards.count());
+  nics.reset(problem.nics.count());
 }
 
 void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
@@ -90,10 +90,10 @@ void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
   worklist.push(r);
 }
 
-/// Gives the link to every message that is ready for it, or asks for its cards.
+/// Gives the link to every message that is ready for it, or asks for its NICs.
 void Execution::carry(Channel &channel) {
-  const bool hasCards = channel.sides.any();
-  const size_t &next = hasCards ? channel.asked : channel.carried;
+  const bool hasNics = channel.sides.any();
+  const size_t &next = hasNics ? channel.asked : channel.carried;
   while (next < channel.sends.size()) {
     const size_t n = next;
     const IssuedEnds::End &send = channel.sends[n];
@@ -110,7 +110,7 @@ void Execution::carry(Channel &channel) {
         return;
       readyNs = std::max(readyNs, channel.consumedNs[n - receiveSlots]);
     }
-    if (hasCards)
+    if (hasNics)
       askFor(channel, readyNs);
     else
       deliver(channel, std::max(readyNs, channel.freeNs));
@@ -175,14 +175,14 @@ bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
 }
 
 bool Execution::task(RankState &rank, Action action) {
-  const int32_t home = action.subject;
+  const int32_t replica = action.subject;
   const ActionKind kind = action.kind();
   const ActionTraits &traits = action.traits();
-  Done &own = done[home * microbatches + action.index];
+  Done &own = done[replica * microbatches + action.index];
   int64_t start = rank.clock;
-  if (const Done absent = problem.neededFor(home, kind) & ~own)
-    return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
-  for (int32_t e : edges.inputs(home, kind)) {
+  if (const Done absent = problem.neededFor(replica, kind) & ~own)
+    return needOwn(rank, Action(kindThatMakes(absent), replica, action.index));
+  for (int32_t e : edges.inputs(replica, kind)) {
     if (!carries(e, action.index))
       continue;
     if (!crossesRanks(e)) {
@@ -207,16 +207,16 @@ bool Execution::task(RankState &rank, Action action) {
     return take(rank, buffer, action.index, start);
   };
   if (!meetsSends.empty() &&
-      !buffers.forEachTaken(edges, home, action, takeOne))
+      !buffers.forEachTaken(edges, replica, action, takeOne))
     return false;
 
-  rank.clock = start + problem.cost(home, kind).ns;
+  rank.clock = start + problem.cost(replica, kind).ns;
   result.startNs[rank.position] = start;
   result.endNs[rank.position] = rank.clock;
   own |= traits.makes;
   if (receiveSlots == 0)
     return true;
-  for (int32_t e : edges.inputs(home, kind))
+  for (int32_t e : edges.inputs(replica, kind))
     if (crossesRanks(e) && carries(e, action.index)) {
       Channel &channel = channels[channelIds[e]];
       channel.consumedNs.push_back(rank.clock);

@@ -100,8 +100,8 @@ rondo::waitBlocks(const Problem &problem,
   for (const Edge &edge : problem.edges)
     join(problem.rankOf(edge.from), problem.rankOf(edge.to));
   for (const Collective &collective : collectives)
-    for (int32_t one : collective.homes)
-      for (int32_t other : collective.homes)
+    for (int32_t one : collective.replicas)
+      for (int32_t other : collective.replicas)
         join(problem.rankOf(one), problem.rankOf(other));
   return Blocks(std::move(neighbours)).run();
 }

@@ -7,8 +7,8 @@ using namespace rondo;
 
 std::optional<Fault> rondo::checkAccumulation(const Problem &problem,
                                               const Schedule &schedule) {
-  // By home: where its last W or B stands.
-  std::vector<int64_t> last(problem.numHomes(), -1);
+  // By replica: where its last W or B stands.
+  std::vector<int64_t> last(problem.numReplicas(), -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {

@@ -37,11 +37,13 @@ public:
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
-        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
-        readsInputAgain(problem.numHomes()), areDealt(problem.homes.areDealt()),
+        poolRanks(program.pools.size(), -1), hasBackward(problem.numReplicas()),
+        readsInputAgain(problem.numReplicas()),
+        areRoundRobin(problem.replicas.areRoundRobin()),
         hasCopies(copiesParts(problem)), knownUses(buffers.count(), -1),
-        isSharded(problem.homes.areSharded()), gathered(problem.numHomes(), -1),
-        reduced(problem.numHomes(), 0), hasUnreduced(problem.numHomes()) {}
+        isSharded(problem.replicas.areSharded()),
+        gathered(problem.numReplicas(), -1), reduced(problem.numReplicas(), 0),
+        hasUnreduced(problem.numReplicas()) {}
 
   Found run();
 
@@ -74,7 +76,7 @@ private:
   bool isCopied(int32_t edge) const;
   /// Whether an edge has a message of the micro-batch at hand.
   bool isThere(int32_t edge) const {
-    return !areDealt || problem.carries(problem.edges[edge], action.index);
+    return !areRoundRobin || problem.carries(problem.edges[edge], action.index);
   }
   static bool copiesParts(const Problem &problem);
   /// How many tasks read what comes along an edge.
@@ -122,15 +124,15 @@ private:
   /// The rank whose actions use a pool's slots.
   std::vector<int32_t> poolRanks;
   std::vector<bool> hasBackward;
-  /// By home: its R reads what its F has read.
+  /// By replica: its R reads what its F has read.
   std::vector<bool> readsInputAgain;
-  const bool areDealt;
+  const bool areRoundRobin;
   /// Whether a task copies parts of what another one on its rank has made.
   const bool hasCopies;
   /// By buffer: its uses where all micro-batches have as many; -1: not known.
   std::vector<int32_t> knownUses;
-  /// By home of a sharded stage: the gather that is there, -1: none; reductions
-  /// so far; whether there are gradients that none has taken.
+  /// By replica of a sharded stage: the gather that is there, -1: none;
+  /// reductions so far; whether there are gradients that none has taken.
   const bool isSharded;
   std::vector<int64_t> gathered, reduced;
   std::vector<bool> hasUnreduced;

@@ -100,12 +100,12 @@ Replay::Found Replay::readInput(int32_t buffer) {
   return nullptr;
 }
 
-/// Everything that the task at hand reads. What comes from other homes lies in
-/// an own buffer that a message filled, or in the producer's where it is on the
-/// same rank.
+/// Everything that the task at hand reads. What comes from other replicas lies
+/// in an own buffer that a message filled, or in the producer's where it is on
+/// the same rank.
 Replay::Found Replay::readInputs() {
   inputsRead.clear();
-  const int32_t home = action.subject;
+  const int32_t replica = action.subject;
   const ActionKind kind = action.kind();
   for (int32_t e : inputs()) {
     // R reads the copy.
@@ -119,12 +119,12 @@ Replay::Found Replay::readInputs() {
     if (Found wrong = readInput(isLocal ? sent : received))
       return wrong;
   }
-  if (isSharded && gathered[home] >= 0)
-    if (Found wrong = read(buffers.of(home, BufferKind::GatheredWeights),
-                           gathered[home], /*isLastUse=*/false))
+  if (isSharded && gathered[replica] >= 0)
+    if (Found wrong = read(buffers.of(replica, BufferKind::GatheredWeights),
+                           gathered[replica], /*isLastUse=*/false))
       return wrong;
   for (BufferKind saved : action.traits().releases)
-    if (Found wrong = readInput(buffers.of(home, saved)))
+    if (Found wrong = readInput(buffers.of(replica, saved)))
       return wrong;
   return nullptr;
 }
@@ -142,7 +142,7 @@ Replay::Found Replay::releaseInputs() {
 
 /// How many tasks and sends read a buffer that the task at hand takes.
 int32_t Replay::usesOf(int32_t number) {
-  if (areDealt)
+  if (areRoundRobin)
     return countUses(number);
   int32_t &uses = knownUses[number];
   if (uses < 0)
@@ -168,10 +168,10 @@ int32_t Replay::countUses(int32_t number) const {
 
 /// The edges along which what the task at hand reads has come.
 EdgeRange Replay::inputs() const {
-  const int32_t home = action.subject;
-  if (action.kind() == ActionKind::Recompute && readsInputAgain[home])
-    return edges.inputs(home, ActionKind::Forward);
-  return edges.inputs(home, action.kind());
+  const int32_t replica = action.subject;
+  if (action.kind() == ActionKind::Recompute && readsInputAgain[replica])
+    return edges.inputs(replica, ActionKind::Forward);
+  return edges.inputs(replica, action.kind());
 }
 
 /// Whether the task at hand copies an edge's part from the producer's buffer:
@@ -220,7 +220,7 @@ Replay::Found Replay::task() {
                       : take(buffer, readers);
       }))
     return wrong;
-  const int32_t home = action.subject;
+  const int32_t replica = action.subject;
   Found wrong = nullptr;
   bool hasUnused = false;
   auto takeOne = [&](int32_t buffer) {
@@ -234,15 +234,15 @@ Replay::Found Replay::task() {
       wrong = read(buffer, /*isLastUse=*/true);
     return !wrong;
   };
-  if (isSharded && problem.homes[home].isSharded() &&
-      (action.traits().makes & weightGradDone) && !hasUnreduced[home]) {
-    hasUnreduced[home] = true;
-    if (Found none = take(buffers.of(home, BufferKind::UnreducedGradients),
-                          reduced[home], /*uses=*/1))
+  if (isSharded && problem.replicas[replica].isSharded() &&
+      (action.traits().makes & weightGradDone) && !hasUnreduced[replica]) {
+    hasUnreduced[replica] = true;
+    if (Found none = take(buffers.of(replica, BufferKind::UnreducedGradients),
+                          reduced[replica], /*uses=*/1))
       return none;
   }
-  if (!buffers.forEachTaken(edges, home, action, takeOne) ||
-      (hasUnused && !buffers.forEachTaken(edges, home, action, dropUnused)))
+  if (!buffers.forEachTaken(edges, replica, action, takeOne) ||
+      (hasUnused && !buffers.forEachTaken(edges, replica, action, dropUnused)))
     return wrong;
   if (Found left = forEachCopied(
           [&](int32_t buffer) { return read(buffer, /*isLastUse=*/true); }))
@@ -266,7 +266,7 @@ Replay::Found Replay::step() {
 
 /// Whether all micro-batches take the same slots, for the same uses.
 bool Replay::areSlotsEqual() const {
-  if (areDealt || isSharded || problem.iterations > 1)
+  if (areRoundRobin || isSharded || problem.iterations > 1)
     return false;
   for (int32_t number = 0; number < buffers.count(); ++number)
     if (!program.places.empty() && !traitsOf(buffers[number].kind).isState() &&

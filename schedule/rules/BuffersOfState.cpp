@@ -18,11 +18,11 @@ Replay::Found Replay::placeState() {
       return keep(makeRuleFault<FaultKind::LiesInStaging>(
           Rule::Buffers, BufferName{static_cast<int32_t>(buffer)}, pool));
   }
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
     for (const BufferTraits &traits : bufferTable) {
       if (program.places.empty() || !traits.isState())
         continue;
-      const int32_t buffer = buffers.of(home, traits.kind);
+      const int32_t buffer = buffers.of(replica, traits.kind);
       size_t entries = program.places[buffer].slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
         int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
@@ -49,20 +49,20 @@ Replay::Found Replay::placeState() {
 /// Gathered weights lie there from unshard to reshard, a unit's gradients from
 /// its first W or B until its reduction has been awaited.
 Replay::Found Replay::moveState() {
-  const int32_t home = action.subject;
-  const int32_t weights = buffers.of(home, BufferKind::GatheredWeights);
+  const int32_t replica = action.subject;
+  const int32_t weights = buffers.of(replica, BufferKind::GatheredWeights);
   switch (action.kind()) {
   case ActionKind::Unshard:
-    gathered[home] = action.index;
+    gathered[replica] = action.index;
     return take(weights, /*uses=*/1);
   case ActionKind::Reshard:
-    gathered[home] = -1;
+    gathered[replica] = -1;
     return read(weights, /*isLastUse=*/true);
   default:
-    hasUnreduced[home] = false;
-    reduced[home] = int64_t(action.index) + 1;
-    return problem.isGroupLocal(home)
-               ? read(buffers.of(home, BufferKind::UnreducedGradients),
+    hasUnreduced[replica] = false;
+    reduced[replica] = int64_t(action.index) + 1;
+    return problem.isGroupLocal(replica)
+               ? read(buffers.of(replica, BufferKind::UnreducedGradients),
                       /*isLastUse=*/true)
                : nullptr;
   }
@@ -71,10 +71,11 @@ Replay::Found Replay::moveState() {
 Replay::Found Replay::awaitReduction() {
   const Collective &collective = program.collectives[action.subject];
   if (collective.kind == CollectiveKind::ScatterGradients)
-    for (int32_t home : collective.homes)
-      if (problem.rankOf(home) == rank)
-        if (Found wrong = read(buffers.of(home, BufferKind::UnreducedGradients),
-                               /*isLastUse=*/true))
+    for (int32_t replica : collective.replicas)
+      if (problem.rankOf(replica) == rank)
+        if (Found wrong =
+                read(buffers.of(replica, BufferKind::UnreducedGradients),
+                     /*isLastUse=*/true))
           return wrong;
   return nullptr;
 }

@@ -40,8 +40,8 @@ void findFirst(const Schedule &schedule, Action action, int32_t &rank,
   }
 }
 
-/// The tasks of one home and micro-batch: bits by kind, each seen once.
-/// `recomputes` is the home's bit of R, if it has that task.
+/// The tasks of one replica and micro-batch: bits by kind, each seen once.
+/// `recomputes` is the replica's bit of R, if it has that task.
 constexpr bool isComplete(uint8_t seen, uint8_t recomputes) {
   return seen == (forwardBit | recomputes | backwardBit) ||
          seen == (forwardBit | recomputes | inputGradBit | weightGradBit);
@@ -63,19 +63,19 @@ struct Extent {
   int64_t microbatches = 0, ordered = 0;
 };
 
-uint8_t recomputeOf(const Problem &problem, int32_t home) {
-  return problem.recomputes(home) ? recomputeBit : 0;
+uint8_t recomputeOf(const Problem &problem, int32_t replica) {
+  return problem.recomputes(replica) ? recomputeBit : 0;
 }
 
-/// `seen` is by home and micro-batch.
+/// `seen` is by replica and micro-batch.
 Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   const int64_t microbatches = problem.microbatches;
   Extent extent;
   int64_t ordered = 0;
   for (size_t place = 0; place < seen.size(); ++place) {
-    const auto home = static_cast<int32_t>(place / microbatches);
-    if (problem.homes[home].takes(int64_t(place) % microbatches))
-      extent.tasks += numMissing(seen[place], recomputeOf(problem, home));
+    const auto replica = static_cast<int32_t>(place / microbatches);
+    if (problem.replicas[replica].takes(int64_t(place) % microbatches))
+      extent.tasks += numMissing(seen[place], recomputeOf(problem, replica));
     if (seen[place] != 0)
       ordered = std::max<int64_t>(ordered, int64_t(place) % microbatches + 1);
   }
@@ -86,11 +86,13 @@ Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   return extent;
 }
 
-/// What is wrong with a home and micro-batch whose tasks are the bits `seen`,
-/// each of them there once.
+/// What is wrong with a replica and micro-batch whose tasks are the bits
+/// `seen`, each of them there once.
 Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
-            int32_t home, int64_t microbatch, const Extent &extent) {
-  auto make = [&](ActionKind kind) { return Action(kind, home, microbatch); };
+            int32_t replica, int64_t microbatch, const Extent &extent) {
+  auto make = [&](ActionKind kind) {
+    return Action(kind, replica, microbatch);
+  };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
     Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
     fault.action = make(seen & inputGradBit ? ActionKind::InputGrad
@@ -100,7 +102,7 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
     findFirst(schedule, fault.other, fault.otherRank, fault.otherPosition);
     return fault;
   }
-  const int32_t rank = problem.rankOf(home);
+  const int32_t rank = problem.rankOf(replica);
   const int64_t others = extent.tasks - 1;
   if ((seen & forwardBit) &&
       !(seen & (inputGradBit | weightGradBit | backwardBit)))
@@ -110,10 +112,10 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
         make(ActionKind::WeightGrad));
   return makeFaultAt<FaultKind::MissingTask>(
       rule, rank, -1,
-      make(!(seen & forwardBit)                 ? ActionKind::Forward
-           : recomputeOf(problem, home) & ~seen ? ActionKind::Recompute
-           : seen & inputGradBit                ? ActionKind::WeightGrad
-                                                : ActionKind::InputGrad),
+      make(!(seen & forwardBit)                    ? ActionKind::Forward
+           : recomputeOf(problem, replica) & ~seen ? ActionKind::Recompute
+           : seen & inputGradBit                   ? ActionKind::WeightGrad
+                                                   : ActionKind::InputGrad),
       others, extent.microbatches, extent.ordered);
 }
 
@@ -128,9 +130,9 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
     return fault;
   }
   const int64_t microbatches = problem.microbatches;
-  std::vector<uint8_t> seen(problem.numHomes() * microbatches);
-  // By home and iteration.
-  std::vector<uint8_t> seenSteps(size_t(problem.numHomes()) *
+  std::vector<uint8_t> seen(problem.numReplicas() * microbatches);
+  // By replica and iteration.
+  std::vector<uint8_t> seenSteps(size_t(problem.numReplicas()) *
                                  problem.iterations);
   std::optional<Action> firstStep;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
@@ -141,13 +143,13 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
       if (action.traits().movesState()) {
         // S9 looks at the rest.
-        if (static_cast<int64_t>(action.subject) >= problem.numHomes())
+        if (static_cast<int64_t>(action.subject) >= problem.numReplicas())
           return makeFaultAt<FaultKind::UnknownTask>(
               rule, r, i, action, problem.numStages() - 1, microbatches - 1);
         continue;
       }
       const bool isTask = action.isTask();
-      if (static_cast<int64_t>(action.subject) >= problem.numHomes() ||
+      if (static_cast<int64_t>(action.subject) >= problem.numReplicas() ||
           action.count == 0 ||
           static_cast<int64_t>(action.index) + action.count >
               (isTask ? microbatches : problem.iterations))
@@ -170,14 +172,17 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
       if (action.kind() == ActionKind::Recompute &&
           !problem.recomputes(static_cast<int32_t>(action.subject)))
         return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
-      const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
+      const Replica &replica =
+          problem.replicas[static_cast<int32_t>(action.subject)];
       const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
       for (int64_t index = action.index, end = index + action.count;
            index < end; ++index) {
-        if (isTask && !home.takes(index))
-          return makeFaultAt<FaultKind::DealtElsewhere>(
+        if (isTask && !replica.takes(index))
+          return makeFaultAt<FaultKind::RoundRobinElsewhere>(
               rule, r, i, action,
-              problem.homes.of(home.stage).first[index % home.turns].rank,
+              problem.replicas.of(replica.stage)
+                  .first[index % replica.turns]
+                  .rank,
               index);
         uint8_t &bits =
             isTask ? seen[action.subject * microbatches + index]
@@ -196,26 +201,27 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         firstStep = action;
     }
   }
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
     for (int64_t i = 0; i < microbatches; ++i) {
-      uint8_t bits = seen[home * microbatches + i];
-      if (problem.homes[home].takes(i) &&
-          !isComplete(bits, recomputeOf(problem, home)))
-        return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
+      uint8_t bits = seen[replica * microbatches + i];
+      if (problem.replicas[replica].takes(i) &&
+          !isComplete(bits, recomputeOf(problem, replica)))
+        return judge(problem, schedule, bits, replica, i,
+                     extentOf(problem, seen));
     }
   if (!firstStep && problem.iterations == 1)
     return std::nullopt;
   for (size_t place = 0; place < seenSteps.size(); ++place) {
     if (seenSteps[place])
       continue;
-    const auto home = static_cast<int32_t>(place / problem.iterations);
-    const Action step(ActionKind::Step, home, place % problem.iterations);
+    const auto replica = static_cast<int32_t>(place / problem.iterations);
+    const Action step(ActionKind::Step, replica, place % problem.iterations);
     if (problem.iterations > 1)
       return makeFaultAt<FaultKind::MissingStepOfIteration>(
-          rule, problem.rankOf(home), -1, step, int64_t(step.index),
+          rule, problem.rankOf(replica), -1, step, int64_t(step.index),
           problem.iterations);
     Fault fault = makeFaultAt<FaultKind::MissingStep>(
-        rule, problem.rankOf(home), -1, step);
+        rule, problem.rankOf(replica), -1, step);
     fault.other = *firstStep;
     findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
     return fault;

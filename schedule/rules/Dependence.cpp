@@ -1,8 +1,8 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only what a rank can see in its own order: tasks and the step of one home,
-// and edges between two homes of one rank. What goes over other ranks is S4.
+// Only what a rank can see in its own order: tasks and the step of one replica,
+// and edges between two replicas of one rank. What goes over other ranks is S4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +19,30 @@ static std::optional<Fault> checkWindow(const Problem &problem,
                                         const Schedule &schedule, int32_t r) {
   ActionRange order = schedule.rank(r);
   const int64_t each = problem.microbatchesEach();
-  std::vector<int64_t> steps(problem.numHomes(), 0);
+  std::vector<int64_t> steps(problem.numReplicas(), 0);
   for (int64_t i = 0; i < order.size(); ++i) {
     const Action action = order[i];
-    const auto home = static_cast<int32_t>(action.subject);
+    const auto replica = static_cast<int32_t>(action.subject);
     const int64_t index = action.index;
     if (action.kind() == ActionKind::Step) {
-      if (index != steps[home]) {
+      if (index != steps[replica]) {
         // The one that is missing stands behind it.
-        const Action expected(ActionKind::Step, home, steps[home]);
+        const Action expected(ActionKind::Step, replica, steps[replica]);
         const int64_t later = findTask(order, expected);
         Fault fault = makeFaultAt<FaultKind::StepsOutOfOrder>(
-            Rule::Dependence, r, later, expected, steps[home], index);
+            Rule::Dependence, r, later, expected, steps[replica], index);
         fault.otherRank = r;
         fault.other = action;
         fault.otherPosition = i;
         return fault;
       }
-      ++steps[home];
+      ++steps[replica];
       continue;
     }
     if (!(action.traits().makes & weightGradDone) ||
-        index / each <= steps[home])
+        index / each <= steps[replica])
       continue;
-    const Action step(ActionKind::Step, home, index / each - 1);
+    const Action step(ActionKind::Step, replica, index / each - 1);
     Fault fault = makeFaultAt<FaultKind::GradientBeforeStep>(
         Rule::Dependence, r, i, action, index / each, index / each - 1);
     fault.otherRank = r;
@@ -68,7 +68,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       const Action action = order[i];
       if (action.traits().movesState())
         continue;
-      const int32_t home = action.subject;
+      const int32_t replica = action.subject;
       auto before = [&](int32_t neededStage,
                         Done needed) -> std::optional<Fault> {
         for (int64_t index = action.index, end = index + action.count;
@@ -87,10 +87,11 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
         }
         return std::nullopt;
       };
-      if (auto fault = before(home, problem.neededFor(home, action.kind())))
+      if (auto fault =
+              before(replica, problem.neededFor(replica, action.kind())))
         return fault;
       if (action.traits().needsOfAll != nothingDone)
-        if (const int64_t last = lastGradients.of(home, action.index);
+        if (const int64_t last = lastGradients.of(replica, action.index);
             last > i) {
           Fault fault =
               makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
@@ -99,7 +100,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
           fault.otherPosition = last;
           return fault;
         }
-      for (int32_t e : edges.inputs(home, action.kind())) {
+      for (int32_t e : edges.inputs(replica, action.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.rankOf(edge.from) == r)
           if (auto fault = before(edge.from, traitsOf(edge.message()).made))
@@ -107,7 +108,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       }
       for (int64_t index = action.index, end = index + action.count;
            index < end; ++index)
-        done[home * microbatches + index] |= action.traits().makes;
+        done[replica * microbatches + index] |= action.traits().makes;
     }
   }
   return std::nullopt;

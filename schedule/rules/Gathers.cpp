@@ -21,8 +21,8 @@ struct Unit {
   int64_t position = 0;
 };
 
-/// Of a home, while its rank's order is walked.
-struct HomeState {
+/// Of a replica, while its rank's order is walked.
+struct ReplicaState {
   int64_t unshards = 0, reshards = 0;
   bool isGathered = false;
   /// Where it was gathered last; where its last gradient and step are.
@@ -34,7 +34,7 @@ struct HomeState {
 class Walk {
 public:
   Walk(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), homes(problem.numHomes()) {}
+      : problem(problem), schedule(schedule), replicas(problem.numReplicas()) {}
 
   Found run() {
     for (rank = 0; rank < schedule.numRanks(); ++rank) {
@@ -42,14 +42,16 @@ public:
       for (position = 0; position < order.size(); ++position)
         if (Found wrong = look(order[position]))
           return wrong;
-      for (int32_t home = 0; home < problem.numHomes(); ++home)
-        if (problem.rankOf(home) == rank && problem.homes[home].isSharded())
-          if (Found wrong = finish(home))
+      for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+        if (problem.rankOf(replica) == rank &&
+            problem.replicas[replica].isSharded())
+          if (Found wrong = finish(replica))
             return wrong;
     }
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      if (problem.homes[home].piece > 0)
-        if (Found wrong = compareUnits(problem.homes.groupOf(home), home))
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      if (problem.replicas[replica].shard > 0)
+        if (Found wrong =
+                compareUnits(problem.replicas.groupOf(replica), replica))
           return wrong;
     return std::nullopt;
   }
@@ -67,15 +69,15 @@ private:
     return fault;
   }
 
-  Fault notReduced(const HomeState &state) const {
+  Fault notReduced(const ReplicaState &state) const {
     return makeFaultAt<FaultKind::NotReduced>(rule, rank, state.gradientAt,
                                               order[state.gradientAt]);
   }
 
   Found look(Action action) {
-    const auto home = static_cast<int32_t>(action.subject);
-    HomeState &state = homes[home];
-    if (!problem.homes[home].isSharded())
+    const auto replica = static_cast<int32_t>(action.subject);
+    ReplicaState &state = replicas[replica];
+    if (!problem.replicas[replica].isSharded())
       return action.traits().movesState()
                  ? Found(fault<FaultKind::NotSharded>(action))
                  : std::nullopt;
@@ -84,7 +86,7 @@ private:
       if (number == expected)
         return std::nullopt;
       return fault<FaultKind::UnitOutOfOrder>(
-          action, Action(action.kind(), home, expected));
+          action, Action(action.kind(), replica, expected));
     };
     if (action.traits().movesState() && state.stepAt >= 0)
       return beside(makeFaultAt<FaultKind::StepBeforeReduce>(
@@ -142,9 +144,9 @@ private:
     return std::nullopt;
   }
 
-  /// Of a home, at the end of its rank's order.
-  Found finish(int32_t home) const {
-    const HomeState &state = homes[home];
+  /// Of a replica, at the end of its rank's order.
+  Found finish(int32_t replica) const {
+    const ReplicaState &state = replicas[replica];
     if (state.pending.count > 0)
       return notReduced(state);
     if (state.isGathered)
@@ -154,7 +156,8 @@ private:
   }
 
   Found compareUnits(int32_t first, int32_t other) const {
-    const std::vector<Unit> &a = homes[first].units, &b = homes[other].units;
+    const std::vector<Unit> &a = replicas[first].units,
+                            &b = replicas[other].units;
     for (size_t u = 0; u < std::min(a.size(), b.size()); ++u) {
       if (a[u].first == b[u].first && a[u].count == b[u].count)
         continue;
@@ -173,7 +176,7 @@ private:
 
   const Problem &problem;
   const Schedule &schedule;
-  std::vector<HomeState> homes;
+  std::vector<ReplicaState> replicas;
   int32_t rank = 0;
   ActionRange order;
   int64_t position = 0;
@@ -188,11 +191,11 @@ struct Issued {
 /// By the ranks that a rank shares state with, what it issues with them.
 using IssuedWith = std::map<std::vector<int32_t>, std::vector<Issued>>;
 
-std::vector<int32_t> ranksOfGroup(const Problem &problem, int32_t home) {
+std::vector<int32_t> ranksOfGroup(const Problem &problem, int32_t replica) {
   std::vector<int32_t> ranks;
-  const int32_t first = problem.homes.groupOf(home);
-  for (int32_t piece = 0; piece < problem.homes[home].pieces; ++piece)
-    ranks.push_back(problem.rankOf(first + piece));
+  const int32_t first = problem.replicas.groupOf(replica);
+  for (int32_t shard = 0; shard < problem.replicas[replica].shards; ++shard)
+    ranks.push_back(problem.rankOf(first + shard));
   return ranks;
 }
 
@@ -206,10 +209,10 @@ IssuedWith issuedBy(const Problem &problem, ActionRange order) {
   return result;
 }
 
-/// What a home's group does: the same for all of its homes.
+/// What a replica's group does: the same for all of its replicas.
 Action ofGroup(const Problem &problem, Action action) {
   return Action(action.kind(),
-                problem.homes.groupOf(static_cast<int32_t>(action.subject)),
+                problem.replicas.groupOf(static_cast<int32_t>(action.subject)),
                 action.index);
 }
 
@@ -253,7 +256,7 @@ Found compareOrders(const Problem &problem, const Schedule &schedule) {
 
 std::optional<Fault> rondo::checkGathers(const Problem &problem,
                                          const Schedule &schedule) {
-  if (!problem.homes.areSharded() && !movesState(schedule))
+  if (!problem.replicas.areSharded() && !movesState(schedule))
     return std::nullopt;
   if (Found wrong = Walk(problem, schedule).run())
     return wrong;

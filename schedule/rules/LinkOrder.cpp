@@ -15,7 +15,7 @@ class Unnamed {
 public:
   Unnamed(const Problem &problem)
       : microbatches(problem.microbatches),
-        bits(problem.numHomes() * microbatches), counts(bits.size(), 1) {}
+        bits(problem.numReplicas() * microbatches), counts(bits.size(), 1) {}
 
   void add(Action action) {
     at(action) |= bitOf(action);
@@ -52,7 +52,7 @@ private:
 
 bool isTaskOf(const Problem &problem, Action action) {
   return action.isTask() &&
-         static_cast<int64_t>(action.subject) < problem.numHomes() &&
+         static_cast<int64_t>(action.subject) < problem.numReplicas() &&
          action.count > 0 &&
          static_cast<int64_t>(action.index) < problem.microbatches;
 }

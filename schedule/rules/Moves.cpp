@@ -3,7 +3,7 @@
 //
 // That the order of a rank keeps S9 is the schedule's matter. A program also
 // awaits what it has issued: a gather before its weights are read or freed, a
-// reduction before the home's next one and before its result is read.
+// reduction before the replica's next one and before its result is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ public:
       : problem(problem), program(program), groups(problem, program),
         rank(rank), order(program.order.rank(rank)),
         underWay(program.collectives.size(), -1),
-        readAt(problem.numHomes(), -1) {}
+        readAt(problem.numReplicas(), -1) {}
 
   Found run() {
     for (position = 0; position < order.size(); ++position)
@@ -51,7 +51,7 @@ private:
     fault.other = order[other];
     return fault;
   }
-  /// That what the home's group has issued of a kind has been awaited.
+  /// That what the replica's group has issued of a kind has been awaited.
   Found checkEnded(int32_t collective) const {
     return collective >= 0 && underWay[collective] >= 0
                ? Found(faultOf<FaultKind::NotAwaited>(position,
@@ -85,19 +85,19 @@ private:
       return std::nullopt;
     }
     case ActionKind::AllReduce:
-      for (int32_t home : program.collectives[subject].homes) {
-        if (problem.rankOf(home) != rank)
+      for (int32_t replica : program.collectives[subject].replicas) {
+        if (problem.rankOf(replica) != rank)
           continue;
-        if (Found wrong = checkEnded(groups.scatterOf(home)))
+        if (Found wrong = checkEnded(groups.scatterOf(replica)))
           return wrong;
-        readAt[home] = position;
+        readAt[replica] = position;
       }
       return std::nullopt;
     case ActionKind::Step:
       return checkEnded(groups.scatterOf(subject));
     default:
       // Tasks, and reshard.
-      return action.traits().subject == Subject::Home
+      return action.traits().subject == Subject::Replica
                  ? checkEnded(groups.gatherOf(subject))
                  : std::nullopt;
     }
@@ -111,7 +111,7 @@ private:
   int64_t position = 0;
   /// By collective: where it was issued last and not yet awaited; -1: nowhere.
   std::vector<int64_t> underWay;
-  /// By home: where a collective has read its gradients; -1: nowhere.
+  /// By replica: where a collective has read its gradients; -1: nowhere.
   std::vector<int64_t> readAt;
 };
 
@@ -119,6 +119,6 @@ private:
 
 std::optional<Fault> rondo::checkMoves(const Problem &problem,
                                        const Program &program, int32_t rank) {
-  return problem.homes.areSharded() ? Walk(problem, program, rank).run()
-                                    : std::nullopt;
+  return problem.replicas.areSharded() ? Walk(problem, program, rank).run()
+                                       : std::nullopt;
 }

@@ -1,4 +1,5 @@
-//===- Placement.cpp - S2: every task on its home's rank --------*- C++ -*-===//
+//===- Placement.cpp - S2: every task on its replica's rank --------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/Legality.h"

@@ -22,12 +22,12 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     return makeFaultAt<FaultKind::NamesNothing>(rule, rank, position, action,
                                                 what, there);
   };
-  auto misplaced = [&](int32_t home) -> std::optional<Fault> {
-    if (problem.rankOf(home) == rank)
+  auto misplaced = [&](int32_t replica) -> std::optional<Fault> {
+    if (problem.rankOf(replica) == rank)
       return std::nullopt;
-    return makeFaultAt<FaultKind::OnAnotherRank>(rule, rank, position, action,
-                                                 problem.rankOf(home),
-                                                 problem.homes[home].stage);
+    return makeFaultAt<FaultKind::OnAnotherRank>(
+        rule, rank, position, action, problem.rankOf(replica),
+        problem.replicas[replica].stage);
   };
   const int64_t number = action.subject, index = action.index;
   const ActionTraits &traits = action.traits();
@@ -65,30 +65,33 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
       return outOf("collective", program.collectives.size());
     if (action.kind() == ActionKind::AllReduce &&
         movesState(program.collectives[number].kind))
-      return makeFaultAt<FaultKind::IssuedByHomes>(
+      return makeFaultAt<FaultKind::IssuedByReplicas>(
           rule, rank, position, action,
           traitsOf(program.collectives[number].kind).keyword);
-    const std::vector<int32_t> &homes = program.collectives[number].homes;
-    auto isHere = [&](int32_t home) { return problem.rankOf(home) == rank; };
-    if (std::none_of(homes.begin(), homes.end(), isHere))
+    const std::vector<int32_t> &replicas = program.collectives[number].replicas;
+    auto isHere = [&](int32_t replica) {
+      return problem.rankOf(replica) == rank;
+    };
+    if (std::none_of(replicas.begin(), replicas.end(), isHere))
       return makeFaultAt<FaultKind::NoStageOfCollective>(rule, rank, position,
                                                          action);
     return std::nullopt;
   }
-  case Subject::Home:
+  case Subject::Replica:
     break;
   }
-  if (number >= problem.numHomes())
-    return outOf("home", problem.numHomes());
+  if (number >= problem.numReplicas())
+    return outOf("replica", problem.numReplicas());
   if (traits.isTask() && index >= problem.microbatches)
     return outOf("micro-batch", problem.microbatches);
-  const Home &home = problem.homes[static_cast<int32_t>(number)];
-  if (traits.isTask() && !home.takes(index))
-    return makeFaultAt<FaultKind::DealtElsewhere>(
+  const Replica &replica = problem.replicas[static_cast<int32_t>(number)];
+  if (traits.isTask() && !replica.takes(index))
+    return makeFaultAt<FaultKind::RoundRobinElsewhere>(
         rule, rank, position, action,
-        problem.homes.of(home.stage).first[index % home.turns].rank, index);
+        problem.replicas.of(replica.stage).first[index % replica.turns].rank,
+        index);
   if (traits.movesState()) {
-    if (!home.isSharded())
+    if (!replica.isSharded())
       return makeFaultAt<FaultKind::NotSharded>(rule, rank, position, action);
     if (action.kind() != ActionKind::Reshard && groups.numberOf(action) < 0)
       return makeFaultAt<FaultKind::NoGroupCollective>(rule, rank, position,
@@ -102,17 +105,17 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
 class Known {
 public:
   explicit Known(const Problem &problem)
-      : microbatches(problem.microbatches), areDealt(problem.homes.areDealt()) {
-  }
+      : microbatches(problem.microbatches),
+        areRoundRobin(problem.replicas.areRoundRobin()) {}
 
   bool has(int32_t rank, Action action) const {
     const std::vector<int32_t> &ranks = lastRank[action.kindBits];
     return action.subject < ranks.size() && ranks[action.subject] == rank &&
            action.index < microbatches;
   }
-  /// Of dealt stages, a micro-batch may be another home's.
+  /// Of round-robin stages, a micro-batch may be another replica's.
   void add(int32_t rank, Action action) {
-    if (areDealt ||
+    if (areRoundRobin ||
         !(action.isTask() || action.traits().subject == Subject::Edge))
       return;
     std::vector<int32_t> &ranks = lastRank[action.kindBits];
@@ -123,7 +126,7 @@ public:
 
 private:
   const uint64_t microbatches;
-  const bool areDealt;
+  const bool areRoundRobin;
   /// By kind and subject: the last rank that has such an action.
   std::array<std::vector<int32_t>, maxActionKinds> lastRank;
 };
@@ -147,10 +150,10 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
     return fault;
   }
   for (size_t c = 0; c < program.collectives.size(); ++c)
-    for (int32_t home : program.collectives[c].homes)
-      if (home < 0 || home >= problem.numHomes())
+    for (int32_t replica : program.collectives[c].replicas)
+      if (replica < 0 || replica >= problem.numReplicas())
         return makeRuleFault<FaultKind::CollectiveOfNoStage>(
-            rule, c, home, problem.numHomes() - 1);
+            rule, c, replica, problem.numReplicas() - 1);
   const GroupCollectives groups(problem, program);
   Known known(problem);
   for (int32_t r = 0; r < order.numRanks(); ++r) {

@@ -10,9 +10,9 @@
 
 using namespace rondo;
 
-static bool holds(const Collective &collective, int32_t home) {
-  return std::find(collective.homes.begin(), collective.homes.end(), home) !=
-         collective.homes.end();
+static bool holds(const Collective &collective, int32_t replica) {
+  return std::find(collective.replicas.begin(), collective.replicas.end(),
+                   replica) != collective.replicas.end();
 }
 
 std::optional<Fault>
@@ -26,12 +26,12 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
       // Its parts are made by steps.
       if (collective.delay > 0)
         continue;
-      // Of what the rank's homes contribute.
+      // Of what the rank's replicas contribute.
       std::vector<int64_t> lasts(iterations, -1);
-      for (int32_t home : collective.homes)
-        if (problem.rankOf(home) == r)
+      for (int32_t replica : collective.replicas)
+        if (problem.rankOf(replica) == r)
           for (int64_t t = 0; t < iterations; ++t)
-            lasts[t] = std::max(lasts[t], lastGradients.of(home, t));
+            lasts[t] = std::max(lasts[t], lastGradients.of(replica, t));
       for (int64_t i = 0; i < order.size(); ++i) {
         if (order[i].kind() != ActionKind::Step ||
             !holds(collective, order[i].subject))
@@ -53,12 +53,12 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
   return std::nullopt;
 }
 
-/// `stage 1` or `stages 0, 2`: the stages whose homes these are.
+/// `stage 1` or `stages 0, 2`: the stages whose replicas these are.
 static std::string stagesOf(const Problem &problem,
-                            const std::vector<int32_t> &homes) {
+                            const std::vector<int32_t> &replicas) {
   std::set<int32_t> stages;
-  for (int32_t home : homes)
-    stages.insert(problem.homes[home].stage);
+  for (int32_t replica : replicas)
+    stages.insert(problem.replicas[replica].stage);
   std::string text;
   for (int32_t stage : stages)
     text += (text.empty() ? "" : ", ") + std::to_string(stage);
@@ -71,13 +71,13 @@ std::optional<Fault> rondo::checkTraining(const Problem &problem,
   for (const Collective &needed : needs.collectives) {
     auto isIt = [&](const Collective &there) {
       return there.kind == needed.kind && there.tensor == needed.tensor &&
-             there.homes == needed.homes && there.delay == needed.delay &&
+             there.replicas == needed.replicas && there.delay == needed.delay &&
              there.firstElement == needed.firstElement;
     };
     if (std::any_of(program.collectives.begin(), program.collectives.end(),
                     isIt))
       continue;
-    const std::string stages = stagesOf(problem, needed.homes);
+    const std::string stages = stagesOf(problem, needed.replicas);
     const char *kind = traitsOf(needed.kind).keyword;
     return needed.tensor.empty()
                ? makeRuleFault<FaultKind::CollectiveMissing>(Rule::Tasks, kind,

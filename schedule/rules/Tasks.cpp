@@ -73,14 +73,14 @@ public:
   }
 
 private:
-  bool isHere(int32_t home) const { return problem.rankOf(home) == rank; }
+  bool isHere(int32_t replica) const { return problem.rankOf(replica) == rank; }
   bool isHere(const Collective &collective) const {
-    return std::any_of(collective.homes.begin(), collective.homes.end(),
-                       [&](int32_t home) { return isHere(home); });
+    return std::any_of(collective.replicas.begin(), collective.replicas.end(),
+                       [&](int32_t replica) { return isHere(replica); });
   }
-  bool holds(const Collective &collective, int32_t home) const {
-    return std::find(collective.homes.begin(), collective.homes.end(), home) !=
-           collective.homes.end();
+  bool holds(const Collective &collective, int32_t replica) const {
+    return std::find(collective.replicas.begin(), collective.replicas.end(),
+                     replica) != collective.replicas.end();
   }
   /// -1 where it is nowhere.
   int64_t placeOf(ActionKind kind, size_t number, int64_t step) const {
@@ -97,14 +97,14 @@ private:
     return fault;
   }
   /// Stages of this rank whose gradients an action needs.
-  std::vector<int32_t> homesOf(Action action) const {
-    if (action.traits().subject == Subject::Home)
+  std::vector<int32_t> replicasOf(Action action) const {
+    if (action.traits().subject == Subject::Replica)
       return {static_cast<int32_t>(action.subject)};
-    std::vector<int32_t> homes;
-    for (int32_t home : program.collectives[action.subject].homes)
-      if (isHere(home))
-        homes.push_back(home);
-    return homes;
+    std::vector<int32_t> replicas;
+    for (int32_t replica : program.collectives[action.subject].replicas)
+      if (isHere(replica))
+        replicas.push_back(replica);
+    return replicas;
   }
 
   Found findAll() {
@@ -151,7 +151,7 @@ private:
       if (Found wrong = need(await, c, placeOf(issue, c, step)))
         return wrong;
     }
-    for (int32_t s = 0; hasSteps && s < problem.numHomes(); ++s)
+    for (int32_t s = 0; hasSteps && s < problem.numReplicas(); ++s)
       if (isHere(s))
         if (Found wrong = need(ActionKind::Step, s, lastGradients.of(s, step)))
           return wrong;
@@ -177,23 +177,23 @@ private:
     }
     const bool isBehindSteps = action.kind() == ActionKind::AllReduce &&
                                program.collectives[action.subject].delay > 0;
-    for (int32_t home : homesOf(action)) {
+    for (int32_t replica : replicasOf(action)) {
       if (isBehindSteps) {
         if (Found wrong = checkBehind<FaultKind::BeforePart>(
-                position, placeOf(ActionKind::Step, home, step)))
+                position, placeOf(ActionKind::Step, replica, step)))
           return wrong;
         continue;
       }
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
-                position, lastGradients.of(home, step)))
+                position, lastGradients.of(replica, step)))
           return wrong;
       for (size_t c = 0; c < program.collectives.size(); ++c) {
         const Collective &other = program.collectives[c];
         const bool readsSum =
             action.kind() == ActionKind::Step ||
             readsResultOf(program.collectives[action.subject].kind, other.kind);
-        if (readsSum && holds(other, home) && !movesState(other.kind))
+        if (readsSum && holds(other, replica) && !movesState(other.kind))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
                   position,
                   placeOf(ActionKind::Await, c, other.awaitedBy(step))))

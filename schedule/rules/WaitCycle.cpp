@@ -95,16 +95,16 @@ static int32_t slotsThatRun(const Problem &problem, const Program &program) {
     return simulateProgram(with, program, /*resident=*/0).complete;
   };
   const int32_t few = problem.channels.receiveSlots;
-  constexpr int32_t mostSlots = 1 << 20;
-  if (few == 0 || few > mostSlots || !runs(0))
+  constexpr int32_t maxSlots = 1 << 20;
+  if (few == 0 || few > maxSlots || !runs(0))
     return 0;
   // More slots never make a rank wait.
   int32_t low = few, high = few;
   do {
     low = high;
     high *= 2;
-  } while (high <= mostSlots && !runs(high));
-  if (high > mostSlots)
+  } while (high <= maxSlots && !runs(high));
+  if (high > maxSlots)
     return 0;
   while (high - low > 1) {
     const int32_t middle = low + (high - low) / 2;

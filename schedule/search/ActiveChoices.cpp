@@ -72,7 +72,7 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
 }
 
 void ActiveChoices::expand(const PartialState &state, Scratch &choices,
-                           Brood &brood) const {
+                           Successors &successors) const {
   list(state, choices);
   if (choices.empty())
     return;
@@ -82,13 +82,13 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
   for (const Choice &choice : choices)
     if (choice.string == first.string &&
         (choice.start < first.end || choice.end == first.end))
-      make(state, choice, brood);
+      make(state, choice, successors);
   if (first.string >= flat.ranks || first.letter != 0 ||
       !mayBan[first.string] || !canWait(state, first.stage))
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;
-  expand(held, choices, brood);
+  expand(held, choices, successors);
 }
 
 /// Another stage of this rank still has an F that is not banned.
@@ -100,10 +100,10 @@ bool ActiveChoices::canWait(const PartialState &state, int32_t stage) const {
 }
 
 void ActiveChoices::make(const PartialState &state, const Choice &choice,
-                         Brood &brood) const {
-  if (brood.count == brood.children.size())
-    brood.children.emplace_back();
-  Child &child = brood.children[brood.count++];
+                         Successors &successors) const {
+  if (successors.count == successors.children.size())
+    successors.children.emplace_back();
+  Child &child = successors.children[successors.count++];
   child.state = state;
   if (choice.string < flat.ranks)
     child.state.run(flat, choice.letter, choice.stage, choice.start);

@@ -28,7 +28,7 @@ struct Child {
 
 /// The children of a state; only the first `count` are used, so that their
 /// memory is kept.
-struct Brood {
+struct Successors {
   std::vector<Child> children;
   size_t count = 0;
 };
@@ -42,13 +42,14 @@ public:
   using Scratch = std::vector<Choice>;
   /// Adds the children of a state that holds messages. O(tasks that could be
   /// next * size of a state).
-  void expand(const PartialState &state, Scratch &scratch, Brood &brood) const;
+  void expand(const PartialState &state, Scratch &scratch,
+              Successors &successors) const;
 
 private:
   void list(const PartialState &state, std::vector<Choice> &choices) const;
   bool canWait(const PartialState &state, int32_t stage) const;
   void make(const PartialState &state, const Choice &choice,
-            Brood &brood) const;
+            Successors &successors) const;
 
   const FlatProblem &flat;
   /// By rank: whether an F may gain from waiting, and whether all W are alike.

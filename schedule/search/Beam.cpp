@@ -34,8 +34,8 @@ struct Item {
 };
 
 /// What one thread needs of its own.
-struct Desk {
-  explicit Desk(const FlatProblem &flat) : propagation(flat, true) {}
+struct WorkerState {
+  explicit WorkerState(const FlatProblem &flat) : propagation(flat, true) {}
 
   Propagation propagation;
   ActiveChoices::Scratch scratch;
@@ -96,7 +96,7 @@ public:
     int64_t value = winner->estimate.bound;
     const Orders orders = ordersOf(winner->node);
     const int64_t least = std::min(best.objective, value);
-    if (flat.cards > 0)
+    if (flat.nics > 0)
       value = Timer(flat).run(orders, best.objective);
     best.offer(orders, value, "beam");
     return end(least);
@@ -145,7 +145,7 @@ private:
   void expandAll(const Item *items, size_t count) {
     if (broods.size() < count)
       broods.resize(count);
-    forEach(count, 8 * 4 * int64_t(count), [&](Desk &desk, size_t i) {
+    forEach(count, 8 * 4 * int64_t(count), [&](WorkerState &desk, size_t i) {
       broods[i].count = 0;
       choices.expand(items[i].state, desk.scratch, broods[i]);
     });
@@ -166,8 +166,9 @@ private:
         ++numMade;
       }
     budget.use(8 * numMade);
-    forEach(touched.size(), numMade * (left / 2 + 1),
-            [&](Desk &desk, size_t i) { judge(desk, groups[touched[i]]); });
+    forEach(
+        touched.size(), numMade * (left / 2 + 1),
+        [&](WorkerState &desk, size_t i) { judge(desk, groups[touched[i]]); });
     for (size_t i = 0; i < count; ++i)
       for (size_t n = 0; n < broods[i].count; ++n)
         keep(broods[i].children[n], items[i].node);
@@ -175,7 +176,7 @@ private:
       groups[group].fresh.clear();
   }
 
-  void judge(Desk &desk, Group &group) {
+  void judge(WorkerState &desk, Group &group) {
     for (size_t i = 0; i < group.fresh.size(); ++i) {
       Child &child = *group.fresh[i];
       if (isBeaten(group, i))
@@ -273,12 +274,12 @@ private:
   Incumbent &best;
   Budget &budget;
   Workers *const workers;
-  std::vector<Desk> desks;
+  std::vector<WorkerState> desks;
   const ActiveChoices choices;
   bool wasCut = false;
   int64_t depths = 0, left = 0;
   bool isLast = false;
-  std::vector<Brood> broods;
+  std::vector<Successors> broods;
   /// The next layer; only the first `used` states count.
   std::vector<Item> made;
   size_t used = 0;

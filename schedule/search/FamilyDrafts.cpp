@@ -36,7 +36,7 @@ void FamilyDrafts::write(size_t i) {
 
 bool FamilyDrafts::mayThin(const Judged &given) const {
   const Schedule &schedule = given.schedule;
-  return problem.iterations == 1 && !problem.homes.areDealt() &&
+  return problem.iterations == 1 && !problem.replicas.areRoundRobin() &&
          !schedule.hasCounts() && !schedule.hasSteps() &&
          schedule.numActions() <= replayedTasks &&
          isThinnable(problem, schedule);
@@ -62,7 +62,8 @@ void FamilyDrafts::thin(size_t i, const Judged &given, Budget &part) {
 }
 
 void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
-  const int64_t tasks = int64_t(3) * problem.numHomes() * problem.microbatches;
+  const int64_t tasks =
+      int64_t(3) * problem.numReplicas() * problem.microbatches;
   const auto count = int64_t(size());
   std::atomic<int64_t> first{count}, least{never};
   auto lower = [](std::atomic<int64_t> &value, int64_t to) {

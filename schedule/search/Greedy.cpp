@@ -9,11 +9,11 @@
 using namespace rondo;
 
 Greedy::Greedy(const Problem &problem)
-    : problem(problem), edges(problem), homesOf(problem.numRanks()) {
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    homesOf[problem.rankOf(home)].push_back(home);
-    most.push_back(problem.cost(home, ActionKind::Forward).acquireBytes +
-                   problem.cost(home, ActionKind::Recompute).acquireBytes);
+    : problem(problem), edges(problem), replicasOf(problem.numRanks()) {
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    replicasOf[problem.rankOf(replica)].push_back(replica);
+    most.push_back(problem.cost(replica, ActionKind::Forward).acquireBytes +
+                   problem.cost(replica, ActionKind::Recompute).acquireBytes);
   }
   std::map<std::pair<int32_t, int32_t>, int32_t> links;
   for (const Edge &edge : problem.edges) {
@@ -28,61 +28,61 @@ Greedy::Greedy(const Problem &problem)
 
 /// The oldest micro-batch of a rank takes what there is; others leave enough
 /// for any one that it may still have to begin.
-bool Greedy::fits(int32_t home) const {
-  const int32_t rank = problem.rankOf(home);
+bool Greedy::fits(int32_t replica) const {
+  const int32_t rank = problem.rankOf(replica);
   const int64_t cap = problem.memoryCaps[rank];
   if (cap == noMemoryCap)
     return true;
-  const int64_t own = next(0, home);
+  const int64_t own = next(0, replica);
   bool isOldest = true;
   int64_t reserve = 0;
-  for (int32_t other : homesOf[rank]) {
+  for (int32_t other : replicasOf[rank]) {
     isOldest &= next(0, other) >= own && next(2, other) >= own;
     reserve = std::max(reserve, most[other]);
   }
-  const int64_t after = held[rank] + most[home];
+  const int64_t after = held[rank] + most[replica];
   return after <= cap && (isOldest || after + reserve <= cap);
 }
 
-bool Greedy::canStart(int letter, int32_t home, int64_t now) const {
-  const int64_t microbatch = next(letter, home);
+bool Greedy::canStart(int letter, int32_t replica, int64_t now) const {
+  const int64_t microbatch = next(letter, replica);
   if (microbatch >= problem.microbatches)
     return false;
   // I after its own F, W after its own I.
-  if (letter > 0 && started[letter][home] >= started[letter - 1][home])
+  if (letter > 0 && started[letter][replica] >= started[letter - 1][replica])
     return false;
   if (letter == 2)
     return true;
-  const int64_t place = at(home, microbatch);
+  const int64_t place = at(replica, microbatch);
   return missing[letter][place] == 0 && arrived[letter][place] <= now &&
-         (letter == 1 || fits(home));
+         (letter == 1 || fits(replica));
 }
 
 Greedy::Candidate Greedy::choose(const Priorities &priorities, int32_t rank,
                                  int64_t now) const {
   Candidate best;
   bool bestIsLast = false;
-  for (int32_t home : homesOf[rank])
+  for (int32_t replica : replicasOf[rank])
     for (int letter : {1, 0, 2}) {
-      if (!canStart(letter, home, now))
+      if (!canStart(letter, replica, now))
         continue;
-      const int64_t target = priorities.offset[letter][home] +
-                             next(letter, home) * priorities.period;
+      const int64_t target = priorities.offset[letter][replica] +
+                             next(letter, replica) * priorities.period;
       // A W that only fills comes behind all others.
       const bool isLast = letter == 2 && !priorities.ordersWeightGrads;
-      if (best.home < 0 || (bestIsLast && !isLast) ||
+      if (best.replica < 0 || (bestIsLast && !isLast) ||
           (bestIsLast == isLast && target < best.target)) {
-        best = {home, letter, target};
+        best = {replica, letter, target};
         bestIsLast = isLast;
       }
     }
   return best;
 }
 
-void Greedy::task(ActionKind kind, int32_t home, int64_t microbatch,
+void Greedy::task(ActionKind kind, int32_t replica, int64_t microbatch,
                   int32_t rank) {
-  const Cost &cost = problem.cost(home, kind);
-  orders[rank].push_back(Action(kind, home, microbatch));
+  const Cost &cost = problem.cost(replica, kind);
+  orders[rank].push_back(Action(kind, replica, microbatch));
   clock[rank] += cost.ns;
   held[rank] += cost.acquireBytes - cost.releaseBytes;
 }
@@ -91,31 +91,31 @@ void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
                    int64_t now) {
   constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::InputGrad,
                                   ActionKind::WeightGrad};
-  const int32_t home = chosen.home;
-  const int64_t microbatch = next(chosen.letter, home);
+  const int32_t replica = chosen.replica;
+  const int64_t microbatch = next(chosen.letter, replica);
   clock[rank] = now;
-  if (chosen.letter == 1 && problem.recomputes(home))
-    task(ActionKind::Recompute, home, microbatch, rank);
+  if (chosen.letter == 1 && problem.recomputes(replica))
+    task(ActionKind::Recompute, replica, microbatch, rank);
   const ActionKind kind = chosen.letter == 1 && isFused ? ActionKind::Backward
                                                         : kinds[chosen.letter];
-  task(kind, home, microbatch, rank);
-  ++started[chosen.letter][home];
+  task(kind, replica, microbatch, rank);
+  ++started[chosen.letter][replica];
   --left;
   if (kind == ActionKind::Backward) {
-    ++started[2][home];
+    ++started[2][replica];
     --left;
   }
   wake(rank, clock[rank]);
-  for (int32_t e : edges.outputs(home, kind)) {
+  for (int32_t e : edges.outputs(replica, kind)) {
     const Edge &edge = problem.edges[e];
     if (!problem.carries(edge, microbatch))
       continue;
     const int32_t to = problem.rankOf(edge.to);
     if (linkOf[e] < 0)
       arrive(e, microbatch, clock[rank]);
-    else if (problem.cards.between(rank, to).any())
-      cards.ask({clock[rank], int64_t(rank) * problem.numRanks() + to,
-                 numAsked++, int64_t(e) * problem.microbatches + microbatch});
+    else if (problem.nics.between(rank, to).any())
+      nics.ask({clock[rank], int64_t(rank) * problem.numRanks() + to,
+                numAsked++, int64_t(e) * problem.microbatches + microbatch});
     else
       send(e, microbatch, clock[rank]);
   }
@@ -140,17 +140,17 @@ void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
   wake(problem.rankOf(edge.to), arrival);
 }
 
-/// Lets the messages that are ready have their cards.
+/// Lets the messages that are ready have their NICs.
 void Greedy::carryUntil(int64_t now) {
-  while (!cards.isEmpty() && cards.first().readyNs <= now) {
-    const CardQueue::Request request = cards.next();
+  while (!nics.isEmpty() && nics.first().readyNs <= now) {
+    const NicQueue::Request request = nics.next();
     const auto e = static_cast<int32_t>(request.what / problem.microbatches);
-    const CardSides sides =
-        problem.cards.between(problem.rankOf(problem.edges[e].from),
-                              problem.rankOf(problem.edges[e].to));
+    const NicSides sides =
+        problem.nics.between(problem.rankOf(problem.edges[e].from),
+                             problem.rankOf(problem.edges[e].to));
     send(e, request.what % problem.microbatches,
-         cards.freeNs(sides, request.readyNs));
-    cards.hold(sides, linkFree[linkOf[e]]);
+         nics.freeNs(sides, request.readyNs));
+    nics.hold(sides, linkFree[linkOf[e]]);
   }
 }
 
@@ -159,23 +159,23 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   clock.assign(problem.numRanks(), 0);
   held.assign(problem.numRanks(), 0);
   std::fill(linkFree.begin(), linkFree.end(), 0);
-  cards.reset(problem.cards.count());
+  nics.reset(problem.nics.count());
   numAsked = 0;
   for (auto &column : started)
-    column.assign(problem.numHomes(), 0);
+    column.assign(problem.numReplicas(), 0);
   left = 0;
   for (int letter : {0, 1}) {
-    const size_t places = size_t(problem.numHomes()) * problem.microbatches;
+    const size_t places = size_t(problem.numReplicas()) * problem.microbatches;
     missing[letter].assign(places, 0);
     arrived[letter].assign(places, 0);
   }
   for (const Edge &edge : problem.edges)
-    for (int64_t i = problem.homes[edge.to].turn; i < problem.microbatches;
-         i += problem.homes[edge.to].turns)
+    for (int64_t i = problem.replicas[edge.to].turn; i < problem.microbatches;
+         i += problem.replicas[edge.to].turns)
       missing[edge.producer == ActionKind::Forward ? 0 : 1][at(edge.to, i)] +=
           problem.carries(edge, i);
-  for (const Home &home : problem.homes)
-    left += 3 * home.numTaken(problem.microbatches);
+  for (const Replica &replica : problem.replicas)
+    left += 3 * replica.numTaken(problem.microbatches);
   alarms = {};
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     wake(rank, 0);
@@ -188,8 +188,8 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
     if (clock[rank] > now)
       continue;
     const Candidate chosen = choose(priorities, rank, now);
-    if (chosen.home >= 0)
-      start(chosen, priorities.isFused[chosen.home], rank, now);
+    if (chosen.replica >= 0)
+      start(chosen, priorities.isFused[chosen.replica], rank, now);
   }
   if (left > 0)
     return std::nullopt;

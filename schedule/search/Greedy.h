@@ -16,52 +16,52 @@
 namespace rondo {
 
 /// Which task of a rank goes first where several can: that of the earliest
-/// target, offset of its kind and home + micro-batch * period.
+/// target, offset of its kind and replica + micro-batch * period.
 struct Priorities {
-  /// [0, 1 or 2 for F, I (or B) and W][home].
+  /// [0, 1 or 2 for F, I (or B) and W][replica].
   std::array<std::vector<int64_t>, 3> offset;
-  /// By home: whether its backwards are fused.
+  /// By replica: whether its backwards are fused.
   std::vector<bool> isFused;
   int64_t period = 1;
   /// W goes by its target too, not only where nothing else can run.
   bool ordersWeightGrads = false;
 };
 
-/// Makes orders of any problem, with stages that deal micro-batches as well:
+/// Makes orders of any problem, with stages that assign micro-batches as well:
 /// whenever a rank is free, one of the tasks whose inputs have arrived and that
-/// fit in its memory starts. Each home serves its micro-batches in order, with
-/// R in front of the backward.
+/// fit in its memory starts. Each replica serves its micro-batches in order,
+/// with R in front of the backward.
 class Greedy {
 public:
   explicit Greedy(const Problem &problem);
 
-  /// Nothing if no task fits any more before all have run. O(tasks * (homes of
-  /// a rank + log tasks)).
+  /// Nothing if no task fits any more before all have run. O(tasks * (replicas
+  /// of a rank + log tasks)).
   std::optional<Schedule> run(const Priorities &priorities);
 
 private:
-  /// The next task of a kind that a home could run.
+  /// The next task of a kind that a replica could run.
   struct Candidate {
-    int32_t home = -1;
+    int32_t replica = -1;
     int letter = 0;
     int64_t target = 0;
   };
 
-  int64_t at(int32_t home, int64_t microbatch) const {
-    return int64_t(home) * problem.microbatches + microbatch;
+  int64_t at(int32_t replica, int64_t microbatch) const {
+    return int64_t(replica) * problem.microbatches + microbatch;
   }
-  /// The micro-batch of a home's next task of a kind; at least the problem's
+  /// The micro-batch of a replica's next task of a kind; at least the problem's
   /// number if there is none.
-  int64_t next(int letter, int32_t home) const {
-    const Home &place = problem.homes[home];
-    return place.turn + int64_t(started[letter][home]) * place.turns;
+  int64_t next(int letter, int32_t replica) const {
+    const Replica &place = problem.replicas[replica];
+    return place.turn + int64_t(started[letter][replica]) * place.turns;
   }
-  bool canStart(int letter, int32_t home, int64_t now) const;
-  bool fits(int32_t home) const;
+  bool canStart(int letter, int32_t replica, int64_t now) const;
+  bool fits(int32_t replica) const;
   Candidate choose(const Priorities &priorities, int32_t rank,
                    int64_t now) const;
   void start(const Candidate &chosen, bool isFused, int32_t rank, int64_t now);
-  void task(ActionKind kind, int32_t home, int64_t microbatch, int32_t rank);
+  void task(ActionKind kind, int32_t replica, int64_t microbatch, int32_t rank);
   void wake(int32_t rank, int64_t time) { alarms.push({time, rank}); }
   void send(int32_t edge, int64_t microbatch, int64_t now);
   void arrive(int32_t edge, int64_t microbatch, int64_t arrival);
@@ -69,13 +69,13 @@ private:
 
   const Problem &problem;
   const EdgeTable edges;
-  std::vector<std::vector<int32_t>> homesOf;
-  /// By home: the bytes that its R and F take at most.
+  std::vector<std::vector<int32_t>> replicasOf;
+  /// By replica: the bytes that its R and F take at most.
   std::vector<int64_t> most;
 
   std::vector<std::vector<Action>> orders;
   std::vector<int64_t> clock, held;
-  /// [letter][home]: how many have started.
+  /// [letter][replica]: how many have started.
   std::array<std::vector<int32_t>, 3> started;
   /// [0 for F, 1 for I][at()]: inputs that are still to come, and when the last
   /// one has come.
@@ -85,7 +85,7 @@ private:
   std::vector<int32_t> linkOf;
   /// By pair: when it is free.
   std::vector<int64_t> linkFree;
-  CardQueue cards;
+  NicQueue nics;
   int64_t numAsked = 0;
   /// (time, rank), earliest first.
   std::priority_queue<std::pair<int64_t, int32_t>,

@@ -196,7 +196,7 @@ BackwardCosts costsOf(const Problem &problem, const Schedule &schedule) {
   return BackwardCosts::Split;
 }
 
-/// Nothing if it finds none, or if a stage deals micro-batches.
+/// Nothing if it finds none, or if a stage assigns micro-batches.
 std::optional<Schedule> withLessMemory(const Problem &problem,
                                        const Schedule &schedule, uint64_t seed,
                                        int64_t tasks, Budget &budget) {
@@ -220,7 +220,7 @@ std::optional<Schedule> withLessMemory(const Problem &problem,
 
 void rondo::lowerMemory(const Problem &problem, const SearchOptions &options,
                         SearchResult &result, Budget &budget) {
-  const int64_t all = int64_t(3) * problem.numHomes() * problem.microbatches;
+  const int64_t all = int64_t(3) * problem.numReplicas() * problem.microbatches;
   if (budget.isSpent(8 * all))
     return;
   const int64_t most =

@@ -76,10 +76,10 @@ constexpr double shareOfDescent = 0.6;
 class CurveSearch {
 public:
   CurveSearch(const Problem &problem, const SearchOptions &options,
-              int64_t mostPoints,
+              int64_t maxPoints,
               const std::function<SearchResult(const Problem &,
                                                const SearchOptions &)> &run)
-      : problem(problem), options(options), mostPoints(mostPoints), run(run),
+      : problem(problem), options(options), maxPoints(maxPoints), run(run),
         budget(options) {}
 
   MemoryCurve search() {
@@ -142,7 +142,7 @@ private:
     int64_t cap = largestCap(problem);
     bool takesAll = false;
     // An interrupted search makes a schedule, so there is always a point.
-    for (int64_t left = mostPoints;
+    for (int64_t left = maxPoints;
          left > 0 && (curve.points.empty() || !isInterrupted()); --left) {
       SearchOptions now = optionsOf(shareOfDescent, left);
       if (!curve.points.empty()) {
@@ -159,7 +159,7 @@ private:
       const std::vector<int64_t> &peaks = result.simulation.peakBytes;
       const int64_t needed = leastCapOf(problem, peaks);
       if (curve.points.empty())
-        takesAll = levels(peaks) <= mostPoints;
+        takesAll = levels(peaks) <= maxPoints;
       curve.points.push_back({needed, cap, std::move(result)});
       if (needed <= curve.leastBytes)
         return;
@@ -251,7 +251,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
-  const int64_t mostPoints;
+  const int64_t maxPoints;
   const std::function<SearchResult(const Problem &, const SearchOptions &)>
       &run;
   const Budget budget;
@@ -262,8 +262,8 @@ private:
 } // namespace
 
 MemoryCurve rondo::searchMemoryCurve(
-    const Problem &problem, const SearchOptions &options, int64_t mostPoints,
+    const Problem &problem, const SearchOptions &options, int64_t maxPoints,
     const std::function<SearchResult(const Problem &, const SearchOptions &)>
         &run) {
-  return CurveSearch(problem, options, mostPoints, run).search();
+  return CurveSearch(problem, options, maxPoints, run).search();
 }

@@ -44,13 +44,13 @@ struct MemoryCurve {
 };
 
 /// Searches under lower and lower caps, each below what the last schedule needs
-/// and, if there are more than `mostPoints` possible ones, further below it.
+/// and, if there are more than `maxPoints` possible ones, further below it.
 /// Each search begins with the last schedule and bound; then the rest of the
 /// time or effort, which are those of all points together, goes to the points
 /// with the widest gaps. A schedule counts for all larger caps, a bound for
 /// all smaller ones. `run` is search() or one that accepts less.
 MemoryCurve searchMemoryCurve(
-    const Problem &problem, const SearchOptions &options, int64_t mostPoints,
+    const Problem &problem, const SearchOptions &options, int64_t maxPoints,
     const std::function<SearchResult(const Problem &, const SearchOptions &)>
         &run);
 

@@ -14,8 +14,8 @@ bool rondo::hasCheaperBackward(const Problem &problem, int32_t stage) {
 }
 
 bool rondo::hasCheaperBackward(const Problem &problem) {
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (hasCheaperBackward(problem, home))
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (hasCheaperBackward(problem, replica))
       return true;
   return false;
 }
@@ -34,22 +34,22 @@ static void appendBackward(const Problem &problem, Schedule &schedule,
 
 Schedule rondo::oneByOne(const Problem &problem) {
   std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
-  for (int32_t s = 0; s < problem.numHomes(); ++s)
+  for (int32_t s = 0; s < problem.numReplicas(); ++s)
     stagesOf[problem.rankOf(s)].push_back(s);
   // Where R waits for R, all of them come in front of the backwards.
   const bool isAcross = problem.hasRecomputationAcross();
   Schedule schedule;
-  schedule.reserve(int64_t(3) * problem.numHomes() * problem.microbatches);
+  schedule.reserve(int64_t(3) * problem.numReplicas() * problem.microbatches);
   for (const std::vector<int32_t> &stages : stagesOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i) {
       for (int32_t s : stages)
-        if (problem.homes[s].takes(i))
+        if (problem.replicas[s].takes(i))
           schedule.append(Action(ActionKind::Forward, s, i));
       for (int32_t s : stages)
-        if (isAcross && problem.recomputes(s) && problem.homes[s].takes(i))
+        if (isAcross && problem.recomputes(s) && problem.replicas[s].takes(i))
           schedule.append(Action(ActionKind::Recompute, s, i));
       for (auto s = stages.rbegin(); s != stages.rend(); ++s)
-        if (problem.homes[*s].takes(i))
+        if (problem.replicas[*s].takes(i))
           appendBackward(problem, schedule, *s, i, isAcross);
     }
     schedule.endRank();

@@ -1,8 +1,9 @@
-//===- OrderSearch.cpp - Beam, kernel, replay and moves in turn -----------===//
+//===- OrderSearch.cpp - Beam, steady-state pattern, replay and moves in turn
+//-----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"
-#include "schedule/search/Beats.h"
+#include "schedule/search/ModuloSlots.h"
 #include "schedule/search/WideningBeam.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ using namespace rondo;
 
 /// Up to this many a beam is worth its quadratic time.
 static constexpr int64_t guidedTasks = 1600;
-/// Above this many, launches on beats find what no other part does.
-static constexpr int64_t tasksWithoutBeats = 400;
+/// Above this many, launches on modulo slots find what no other part does.
+static constexpr int64_t tasksWithoutModuloSlots = 400;
 
 namespace {
 
@@ -37,17 +38,17 @@ private:
 /// The parts that there is one of.
 struct Parts {
   Parts(const Rounds &rounds, const FlatProblem &flat, uint64_t seed)
-      : kernel(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return tuneKernel(flat, seed, best, budget);
+      : pattern(rounds.runner([&](Incumbent &best, Budget &budget) {
+          return tuneSteadyPattern(flat, seed, best, budget);
         })),
-        stretches(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return moveStretches(flat, seed, best, budget);
+        neighbourhoods(rounds.runner([&](Incumbent &best, Budget &budget) {
+          return searchNeighbourhoods(flat, seed, best, budget);
         })),
         polisher(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return polish(flat, seed + 1, best, budget);
+          return localSearch(flat, seed + 1, best, budget);
         })) {}
 
-  std::unique_ptr<Runner> kernel, stretches, polisher;
+  std::unique_ptr<Runner> pattern, neighbourhoods, polisher;
 };
 
 } // namespace
@@ -117,17 +118,18 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
   auto isOver = [&] {
     return best.isOptimal() || budget.isSpent(4 * flat.tasks());
   };
-  // All start; the best seed goes before the kernel, which makes many trials.
+  // All start; the best seed goes before the steady-state pattern, which makes
+  // many trials.
   std::vector<Rounds::Turn> turns;
   if (isOver()) {
     if (best.orders.empty())
-      turns.push_back({parts.kernel.get(), 0});
+      turns.push_back({parts.pattern.get(), 0});
   } else {
     for (auto &island : islands)
       turns.push_back({island.get(), 30 * flat.tasks()});
     turns.insert(
         turns.begin() + (islands.empty() ? 0 : 1),
-        {parts.kernel.get(), (islands.empty() ? 150 : 100) * flat.tasks()});
+        {parts.pattern.get(), (islands.empty() ? 150 : 100) * flat.tasks()});
   }
   rounds.run(turns);
   WideningBeam guided(flat, best, budget, workers);
@@ -152,8 +154,8 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
       seeker.start(rounds, turns);
     for (auto &island : islands)
       turns.push_back({island.get(), turn});
-    for (Runner *runner :
-         {parts.kernel.get(), parts.polisher.get(), parts.stretches.get()})
+    for (Runner *runner : {parts.pattern.get(), parts.polisher.get(),
+                           parts.neighbourhoods.get()})
       turns.push_back({runner, turn});
     rounds.run(turns);
     seeker.take();
@@ -165,7 +167,7 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
 
 /// One for each seed, the best first: orders that keep the caps before those
 /// that do not. Large problems only have the incumbent's. And one of launches
-/// on beats, where these fit.
+/// on modulo slots, where these fit.
 std::vector<std::unique_ptr<Runner>>
 OrderSearch::islandsOf(const Rounds &rounds) {
   std::vector<std::unique_ptr<Runner>> islands;
@@ -181,14 +183,14 @@ OrderSearch::islandsOf(const Rounds &rounds) {
         islands.push_back(
             replayRunner(rounds, flat, seed + i, std::move(*orders)));
   }
-  // Short of time, only the first islands run. On a linear pipeline beats are
-  // better than any seed, otherwise the best seed comes before them.
-  if (flat.hasTightMemory && flat.tasks() > tasksWithoutBeats &&
-      Beats::fit(flat))
+  // Short of time, only the first islands run. On a linear pipeline modulo
+  // slots are better than any seed, otherwise the best seed comes before them.
+  if (flat.hasTightMemory && flat.tasks() > tasksWithoutModuloSlots &&
+      ModuloSlots::fit(flat))
     islands.insert(islands.begin() +
                        (flat.stages > flat.ranks && !islands.empty()),
                    rounds.runner([&](Incumbent &best, Budget &budget) {
-                     return searchBeats(flat, seed, best, budget);
+                     return searchModuloSlots(flat, seed, best, budget);
                    }));
   return islands;
 }

@@ -1,4 +1,5 @@
-//===- OrderSearch.h - Beam, kernel, replay and moves in turn ---*- C++ -*-===//
+//===- OrderSearch.h - Beam, steady-state pattern, replay and moves in turn
+//---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ORDERSEARCH_H

@@ -91,9 +91,9 @@ private:
   std::vector<int32_t> done, ready;
   std::vector<std::vector<int32_t>> index;
   int32_t last = -1;
-  /// Where there are cards; by link: how many messages have asked for them, and
+  /// Where there are NICs; by link: how many messages have asked for them, and
   /// when the last of these was ready and had its turn.
-  CardQueue cards;
+  NicQueue nics;
   std::vector<int64_t> asked, turnNs;
 };
 
@@ -105,7 +105,7 @@ struct Incumbent {
   /// No schedule has an objective below this.
   int64_t bound = 0;
   /// Once a beam has gone through all its choices: none of them is below this.
-  /// It is the objective, except with cards, which the beam leaves out.
+  /// It is the objective, except with NICs, which the beam leaves out.
   int64_t exhaustedNs = 0;
   /// Called with each better objective.
   std::function<void(int64_t)> onBetter;
@@ -141,27 +141,29 @@ public:
   virtual int64_t value() const = 0;
 };
 
-/// Periodic kernels: each stage runs at an offset of a common period; ramps and
-/// W follow by dispatching. Changes offsets.
-std::unique_ptr<Part> tuneKernel(const FlatProblem &flat, uint64_t seed,
-                                 Incumbent &best, Budget &budget);
+/// Periodic steady-state patterns: each stage runs at an offset of a common
+/// period; ramps and W follow by dispatching. Changes offsets.
+std::unique_ptr<Part> tuneSteadyPattern(const FlatProblem &flat, uint64_t seed,
+                                        Incumbent &best, Budget &budget);
 
 /// Makes orders that keep the caps, with any orders as priorities, and changes
 /// the priorities.
 std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
                              Orders orders, Incumbent &best, Budget &budget);
 
-/// Searches stretches of time of the incumbent anew, several ranks together.
-std::unique_ptr<Part> moveStretches(const FlatProblem &flat, uint64_t seed,
-                                    Incumbent &best, Budget &budget);
+/// Searches neighbourhoods in time of the incumbent anew, several ranks
+/// together.
+std::unique_ptr<Part> searchNeighbourhoods(const FlatProblem &flat,
+                                           uint64_t seed, Incumbent &best,
+                                           Budget &budget);
 
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 
 /// Moves tasks on the critical path of the incumbent; starts there in each
 /// turn.
-std::unique_ptr<Part> polish(const FlatProblem &flat, uint64_t seed,
-                             Incumbent &best, Budget &budget);
+std::unique_ptr<Part> localSearch(const FlatProblem &flat, uint64_t seed,
+                                  Incumbent &best, Budget &budget);
 
 /// A small generator that is the same on all machines.
 class Random {

@@ -3,7 +3,7 @@
 //
 // The starts of a known order, of the incumbent or of a family that may break
 // the caps, are the targets of a dispatch that keeps them. Then targets are
-// shifted for a letter, a row of stages, a stretch of time or all at random,
+// shifted for a letter, a row of stages, a time interval or all at random,
 // and the order is made again: many tasks move at once.
 //
 // Dispatches forwards and backwards take turns, each with the times of the
@@ -185,7 +185,7 @@ private:
       shift(pattern);
   }
 
-  /// Shifts the targets of some kind, stages and stretch of time.
+  /// Shifts the targets of some kind, stages and time interval.
   void shift(Pattern &pattern) {
     const int64_t amount =
         (random.below(2) ? 1 : -1) *

@@ -75,7 +75,7 @@ private:
   }
 
   int64_t tasks() const {
-    return int64_t(3) * problem.numHomes() * problem.microbatches;
+    return int64_t(3) * problem.numReplicas() * problem.microbatches;
   }
 
   void add(Schedule schedule, const std::string &origin) {

@@ -20,7 +20,7 @@ Scenarios::Scenarios(const Problem &problem, const Robustness &robustness,
     return ns / 1000000 * factor + ns % 1000000 * factor / 1000000;
   };
   for (Problem &sample : problems)
-    for (int32_t s = 0; s < problem.numHomes(); ++s) {
+    for (int32_t s = 0; s < problem.numReplicas(); ++s) {
       int64_t split = 0, sampled = 0;
       for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
                               ActionKind::WeightGrad}) {

@@ -1,13 +1,14 @@
-//===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
+//===- Search.cpp - Seeds, then beam, steady-state pattern and local search in
+// turn -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/Shortfall.h"
-#include "schedule/search/DealtSearch.h"
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/OrderSearch.h"
+#include "schedule/search/RoundRobinSearch.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -57,9 +58,9 @@ public:
       trySeed(std::move(judged), "start");
     }
     tryFamilies();
-    if (problem.homes.areDealt()) {
+    if (problem.replicas.areRoundRobin()) {
       if (!isDone() || !result.schedule)
-        searchDealt(problem, options, result.bound.ns, budget, offering());
+        searchRoundRobin(problem, options, result.bound.ns, budget, offering());
     } else if (!problem.hasRecomputationAcross()) {
       // Other orders do not know that R waits for R.
       tryGreedyOrders();
@@ -132,7 +133,7 @@ private:
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
   int64_t tasks() const {
-    return int64_t(3) * problem.numHomes() * problem.microbatches;
+    return int64_t(3) * problem.numReplicas() * problem.microbatches;
   }
   bool isDone() {
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks());
@@ -183,16 +184,16 @@ private:
     keep(std::move(judged), origin);
   }
 
-  /// They heed cards, and get a third of what is left.
+  /// They heed NICs, and get a third of what is left.
   void tryGreedyOrders() {
-    if (problem.cards.empty() || (isDone() && result.schedule))
+    if (problem.nics.empty() || (isDone() && result.schedule))
       return;
     searchGreedily(problem, options.seed, result.bound.ns,
                    std::min(budget.tasksLeft(), budget.tasksInTime()) / 3,
                    budget, offering());
   }
 
-  /// What a beam has proven by going through all choices. With cards that is a
+  /// What a beam has proven by going through all choices. With NICs that is a
   /// bound, and the orders that it leads to are only a start.
   bool endsSearch(const FlatProblem &flat, BackwardCosts costs,
                   Incumbent &best) {
@@ -200,7 +201,7 @@ private:
       return false;
     provenNs = best.exhaustedNs;
     best.bound = std::max(best.bound, provenNs);
-    return flat.cards == 0 || best.isOptimal();
+    return flat.nics == 0 || best.isOptimal();
   }
 
   std::function<Bound()> boundToSeek() {

@@ -75,9 +75,9 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, which
-  /// may be "thinned v-half", "beam", "kernel", "replay", "polish",
-  /// "one-by-one" or, where only its memory has been improved on since,
-  /// "less-memory".
+  /// may be "thinned v-half", "beam", "steady-state pattern", "replay", "local
+  /// search", "one-by-one" or, where only its memory has been improved on
+  /// since, "less-memory".
   std::string origin;
   Bound bound;
   /// The bound is reached, or everything better has been searched.

@@ -39,32 +39,32 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
   done.resize(size_t(3) * flat.stages);
 }
 
-/// Gives the link to a message, or asks for the cards that it crosses.
+/// Gives the link to a message, or asks for the NICs that it crosses.
 void Timer::carry(int32_t edge, int32_t k, int64_t end) {
   const FlatProblem::Message &message = flat.messages[edge];
   const int32_t link = message.link;
   if (link >= 0 && flat.sidesOf[link].any()) {
     const auto [from, to] = flat.endsOf[link];
     turnNs[link] = std::max(turnNs[link], end);
-    cards.ask({turnNs[link], int64_t(from) * flat.ranks + to, asked[link]++,
-               flat.messageAt(edge, k)});
+    nics.ask({turnNs[link], int64_t(from) * flat.ranks + to, asked[link]++,
+              flat.messageAt(edge, k)});
     return;
   }
   arrive(edge, k,
          link < 0 ? end : std::max(end, linkFree[link]) + message.occupancyNs);
 }
 
-/// Carries the first message that has asked for cards; false if there is none.
+/// Carries the first message that has asked for NICs; false if there is none.
 bool Timer::carryNext() {
-  if (cards.isEmpty())
+  if (nics.isEmpty())
     return false;
-  const CardQueue::Request request = cards.next();
+  const NicQueue::Request request = nics.next();
   const auto edge = int32_t(request.what / flat.microbatches);
   const FlatProblem::Message &message = flat.messages[edge];
-  const CardSides sides = flat.sidesOf[message.link];
+  const NicSides sides = flat.sidesOf[message.link];
   const int64_t sent =
-      cards.freeNs(sides, request.readyNs) + message.occupancyNs;
-  cards.hold(sides, sent);
+      nics.freeNs(sides, request.readyNs) + message.occupancyNs;
+  nics.hold(sides, sent);
   arrive(edge, int32_t(request.what % flat.microbatches), sent);
   return true;
 }
@@ -156,8 +156,8 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   std::fill(held.begin(), held.end(), 0);
   std::fill(position.begin(), position.end(), 0);
   std::fill(done.begin(), done.end(), 0);
-  if (flat.cards > 0) {
-    cards.reset(flat.cards);
+  if (flat.nics > 0) {
+    nics.reset(flat.nics);
     std::fill(asked.begin(), asked.end(), 0);
     std::fill(turnNs.begin(), turnNs.end(), 0);
   }

@@ -16,11 +16,11 @@ namespace {
 int64_t faster(int64_t ns) { return ns - ns / 10; }
 
 Problem withFasterStage(Problem problem, int32_t stage) {
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (problem.homes[home].stage == stage)
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.replicas[replica].stage == stage)
       for (const ActionTraits &traits : actionTable.rows)
         if (traits.isTask()) {
-          int64_t &ns = problem.cost(home, traits.kind).ns;
+          int64_t &ns = problem.cost(replica, traits.kind).ns;
           ns = faster(ns);
         }
   return problem;
@@ -64,7 +64,7 @@ std::vector<WhatIf> rondo::whatIfs(const Problem &problem,
           {Change::FasterLink, -1, from, to,
            simulate(withFasterLink(problem, from, to), schedule).makespanNs,
            makespanNs});
-  if (problem.iterations == 1 && !problem.homes.areSharded() &&
+  if (problem.iterations == 1 && !problem.replicas.areSharded() &&
       hasCap(problem) && !isInterrupted()) {
     SearchOptions options;
     options.timeLimitMs = 0;

@@ -14,36 +14,36 @@
 using namespace rondo;
 
 /// Beyond so many tasks a window that has not settled is not made longer.
-static constexpr int64_t mostTasks = 400000;
+static constexpr int64_t maxTasks = 400000;
 
 WindowJudge::WindowJudge(const Problem &window, const PolicyChoice &policy,
-                         int64_t mostDelay)
+                         int64_t maxDelay)
     : stated(window) {
   if (!policy.versions.empty())
     stated.versions = policy.versions;
   else if (stated.versions.empty())
     stated.versions.assign(stated.numStages(), synchronousPolicy);
   for (VersionPolicy &of : stated.versions) {
-    of.mostDelay = std::min(of.mostDelay, mostDelay);
-    limit = std::min(limit, of.mostDelay);
+    of.maxDelay = std::min(of.maxDelay, maxDelay);
+    limit = std::min(limit, of.maxDelay);
   }
   unlimited = stated;
   for (VersionPolicy &of : unlimited.versions)
-    of.mostDelay = anyDelay;
+    of.maxDelay = anyDelay;
 }
 
 std::vector<int64_t>
 WindowJudge::versionBytes(const VersionAnalysis &versions) const {
   std::vector<int64_t> bytes(stated.numRanks(), 0);
-  for (int32_t home = 0; home < stated.numHomes(); ++home) {
-    const int32_t stage = stated.homes[home].stage;
+  for (int32_t replica = 0; replica < stated.numReplicas(); ++replica) {
+    const int32_t stage = stated.replicas[replica].stage;
     if (stated.weightBytes.empty())
       break;
     const bool hasMean =
         stated.policyOf(stage).backward == BackwardWeights::Extrapolated;
-    bytes[stated.rankOf(home)] +=
+    bytes[stated.rankOf(replica)] +=
         stated.weightBytes[stage] *
-        (versions.homes[home].copies - 1 + (hasMean ? 1 : 0));
+        (versions.replicas[replica].copies - 1 + (hasMean ? 1 : 0));
   }
   return bytes;
 }
@@ -51,7 +51,7 @@ WindowJudge::versionBytes(const VersionAnalysis &versions) const {
 std::optional<WindowFigures> WindowJudge::measure(const Write &write,
                                                   int64_t &cost) const {
   const int64_t tasksEach =
-      int64_t(3) * stated.numHomes() * stated.microbatchesEach();
+      int64_t(3) * stated.numReplicas() * stated.microbatchesEach();
   for (int64_t iterations = 8;; iterations *= 2) {
     Result<Problem> window = overIterations(unlimited, iterations);
     auto *longer = std::get_if<Problem>(&window);
@@ -64,7 +64,7 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     if (!simulation.complete)
       return std::nullopt;
     const SettledTime time = settledTime(problem, schedule, simulation);
-    const bool mayGrow = longer && iterations * tasksEach < mostTasks;
+    const bool mayGrow = longer && iterations * tasksEach < maxTasks;
     if (!time.isExact && mayGrow)
       continue;
     auto versions = analyzeVersions(problem, schedule, simulation);
@@ -81,11 +81,11 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     figures.heldBytes = simulation.peakBytes;
     for (int32_t rank = 0; rank < stated.numRanks(); ++rank)
       figures.heldBytes[rank] += figures.versionBytes[rank];
-    for (const HomeVersions &home : found->homes) {
+    for (const ReplicaVersions &replica : found->replicas) {
       figures.delay =
-          std::max({figures.delay, home.forwardDelay.most,
-                    home.backwardDelay.most, home.recomputeDelay.most});
-      figures.copies = std::max(figures.copies, home.copies);
+          std::max({figures.delay, replica.forwardDelay.most,
+                    replica.backwardDelay.most, replica.recomputeDelay.most});
+      figures.copies = std::max(figures.copies, replica.copies);
     }
     return figures;
   }
@@ -167,7 +167,7 @@ WindowSearchResult rondo::leastWindow(const Problem &window,
   const Schedule order = oneByOne(one);
   int64_t leastLack = 0;
   for (const PolicyChoice &policy : options.policies) {
-    const WindowJudge judge(window, policy, options.mostDelay);
+    const WindowJudge judge(window, policy, options.maxDelay);
     int64_t cost = 0;
     const auto figures = judge.measure(
         [&](const Problem &over) { return repeatOrder(over, order); }, cost);

@@ -16,7 +16,7 @@ public:
   using Write = std::function<Schedule(const Problem &)>;
 
   WindowJudge(const Problem &window, const PolicyChoice &policy,
-              int64_t mostDelay);
+              int64_t maxDelay);
 
   /// Nothing where a task would read a version that is not made yet. `cost`
   /// grows by the tasks that were timed.
@@ -32,7 +32,7 @@ public:
 
   /// The problem's own window, with its policies and their limits.
   const Problem &window() const { return stated; }
-  int64_t mostDelay() const { return limit; }
+  int64_t maxDelay() const { return limit; }
 
 private:
   /// For each rank, see WindowFigures.

@@ -37,13 +37,13 @@ static constexpr int numRestarts = 4;
 int64_t rondo::iterationBound(const Problem &window) {
   const int64_t each = window.microbatchesEach();
   std::vector<int64_t> work(window.numRanks(), 0);
-  for (int32_t home = 0; home < window.numHomes(); ++home) {
-    auto ns = [&](ActionKind kind) { return window.cost(home, kind).ns; };
+  for (int32_t replica = 0; replica < window.numReplicas(); ++replica) {
+    auto ns = [&](ActionKind kind) { return window.cost(replica, kind).ns; };
     const int64_t split =
         (ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad)) * each;
     const int64_t fused =
         ns(ActionKind::Backward) * (window.countsOnce ? 1 : each);
-    work[window.rankOf(home)] +=
+    work[window.rankOf(replica)] +=
         ns(ActionKind::Forward) * each + std::min(split, fused) +
         ns(ActionKind::Recompute) * (window.countsOnce ? 1 : each) +
         ns(ActionKind::Step);
@@ -80,7 +80,7 @@ public:
       return std::move(result);
     result.boundNs = iterationBound(window);
     const int64_t tasks =
-        int64_t(3) * window.numHomes() * window.microbatchesEach();
+        int64_t(3) * window.numReplicas() * window.microbatchesEach();
     budget.limitEffort(options.search.effort > 0
                            ? std::min(options.search.effort, never / 1000) *
                                  1000
@@ -102,7 +102,7 @@ public:
 
 private:
   bool isSynchronous(const PolicyChoice &policy) const {
-    return WindowJudge(window, policy, options.mostDelay).mostDelay() == 0 &&
+    return WindowJudge(window, policy, options.maxDelay).maxDelay() == 0 &&
            (policy.versions.empty()
                 ? window.versions.empty() ||
                       window.versions[0] == synchronousPolicy
@@ -113,7 +113,7 @@ private:
   /// forbids it. Where several are allowed it is the first one's.
   void drain() {
     for (const PolicyChoice &policy : options.policies)
-      drain(WindowJudge(window, policy, options.mostDelay), policy);
+      drain(WindowJudge(window, policy, options.maxDelay), policy);
   }
 
   /// A search of one iteration knows activations alone. Where versions or the
@@ -121,9 +121,9 @@ private:
   /// these leave.
   void drain(const WindowJudge &judge, const PolicyChoice &policy) {
     // The memory of versions hardly depends on the order if iterations drain.
-    constexpr int mostAttempts = 3;
+    constexpr int maxAttempts = 3;
     std::vector<int64_t> caps = window.memoryCaps;
-    for (int i = 0; i < mostAttempts; ++i) {
+    for (int i = 0; i < maxAttempts; ++i) {
       const SearchResult &found = searchOneIteration(caps);
       if (!found.schedule) {
         if (caps == window.memoryCaps)
@@ -170,7 +170,7 @@ private:
   }
 
   void searchPolicy(const PolicyChoice &policy, const Problem &chain) {
-    const WindowJudge judge(window, policy, options.mostDelay);
+    const WindowJudge judge(window, policy, options.maxDelay);
     bool isWhole = window.countsOnce && window.microbatchesEach() > 1;
     for (const VersionPolicy &of : judge.window().versions)
       isWhole |= of.backward == BackwardWeights::Committed &&

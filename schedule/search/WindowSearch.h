@@ -28,7 +28,7 @@ struct WindowSearchOptions {
   /// One at least; of equals the first.
   std::vector<PolicyChoice> policies;
   /// No task may be later, in updates; beside what the policies allow.
-  int64_t mostDelay = anyDelay;
+  int64_t maxDelay = anyDelay;
 };
 
 /// What a schedule costs in a long run.

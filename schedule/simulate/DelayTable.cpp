@@ -16,8 +16,8 @@ double DelayTable::meanOf(const std::vector<int32_t> &delays) const {
 
 namespace {
 
-/// The delays of one home's forwards or backwards, as far as they are not those
-/// of the end.
+/// The delays of one replica's forwards or backwards, as far as they are not
+/// those of the end.
 class Series {
 public:
   Series(const std::vector<int32_t> &versions, int64_t each, int64_t length,
@@ -69,10 +69,10 @@ DelayTable rondo::settledDelays(const Problem &window,
                 period = iterationsEach * each;
   std::vector<Series> forward, backward, recompute;
   int64_t settled = 0;
-  for (const HomeVersions &home : versions.homes) {
-    forward.emplace_back(home.forward, each, length, period);
-    backward.emplace_back(home.backward, each, length, period);
-    recompute.emplace_back(home.recompute, each, length, period);
+  for (const ReplicaVersions &replica : versions.replicas) {
+    forward.emplace_back(replica.forward, each, length, period);
+    backward.emplace_back(replica.backward, each, length, period);
+    recompute.emplace_back(replica.recompute, each, length, period);
     for (const Series &series :
          {forward.back(), backward.back(), recompute.back()})
       settled = std::max(settled, series.settledFrom());
@@ -82,10 +82,10 @@ DelayTable rondo::settledDelays(const Problem &window,
   // Whole iterations.
   settled = (settled + each - 1) / each * each;
   const int64_t listed = std::min(settled + period, length);
-  for (size_t home = 0; home < forward.size(); ++home) {
-    table.forward.push_back(forward[home].list(listed));
-    table.backward.push_back(backward[home].list(listed));
-    table.recompute.push_back(recompute[home].list(listed));
+  for (size_t replica = 0; replica < forward.size(); ++replica) {
+    table.forward.push_back(forward[replica].list(listed));
+    table.backward.push_back(backward[replica].list(listed));
+    table.recompute.push_back(recompute[replica].list(listed));
   }
   return table;
 }

@@ -18,7 +18,7 @@ namespace rondo {
 
 /// A task of micro-batch m, in iteration t, reads version t - delay.
 struct DelayTable {
-  /// By home and micro-batch, as many as are listed. From there on the last
+  /// By replica and micro-batch, as many as are listed. From there on the last
   /// `period` ones repeat.
   std::vector<std::vector<int32_t>> forward, backward, recompute;
   int64_t period = 0;
@@ -33,14 +33,18 @@ struct DelayTable {
                : listed - period + (microbatch - listed) % period;
   }
   /// Of the part that repeats.
-  double meanForward(int32_t home) const { return meanOf(forward[home]); }
-  double meanBackward(int32_t home) const { return meanOf(backward[home]); }
-  double meanRecompute(int32_t home) const { return meanOf(recompute[home]); }
+  double meanForward(int32_t replica) const { return meanOf(forward[replica]); }
+  double meanBackward(int32_t replica) const {
+    return meanOf(backward[replica]);
+  }
+  double meanRecompute(int32_t replica) const {
+    return meanOf(recompute[replica]);
+  }
   /// Of tasks of a kind.
-  const std::vector<int32_t> &of(int32_t home, ActionKind kind) const {
+  const std::vector<int32_t> &of(int32_t replica, ActionKind kind) const {
     return (kind == ActionKind::Forward     ? forward
             : kind == ActionKind::Recompute ? recompute
-                                            : backward)[home];
+                                            : backward)[replica];
   }
 
 private:

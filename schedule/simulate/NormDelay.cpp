@@ -13,12 +13,12 @@
 using namespace rondo;
 
 int64_t rondo::normNs(const Problem &problem) {
-  if (problem.numHomes() == 0)
+  if (problem.numReplicas() == 0)
     return 0;
   const int32_t root = problem.rankOf(0);
   int64_t to = 0, from = 0;
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    if (const int32_t rank = problem.rankOf(home); rank != root) {
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (const int32_t rank = problem.rankOf(replica); rank != root) {
       to = std::max(to, problem.linkBetween(rank, root).latencyNs);
       from = std::max(from, problem.linkBetween(root, rank).latencyNs);
     }
@@ -35,13 +35,13 @@ struct RankSteps {
 class Finder {
 public:
   Finder(const Problem &problem, const Schedule &schedule,
-         const Simulation &simulation, const std::vector<int32_t> &homes)
+         const Simulation &simulation, const std::vector<int32_t> &replicas)
       : problem(problem), iterations(problem.iterations),
-        isMember(problem.numHomes(), false),
+        isMember(problem.numReplicas(), false),
         firstStartNs(iterations, std::numeric_limits<int64_t>::max()),
         lastStepNs(iterations, 0), lastGradientNs(iterations, 0) {
-    for (int32_t home : homes)
-      isMember[home] = true;
+    for (int32_t replica : replicas)
+      isMember[replica] = true;
     for (int32_t r = 0; r < schedule.numRanks(); ++r)
       addRank(schedule, simulation, r);
   }
@@ -120,9 +120,9 @@ private:
 std::optional<int64_t> rondo::lateness(const Problem &problem,
                                        const Schedule &schedule,
                                        const Simulation &simulation,
-                                       const std::vector<int32_t> &homes,
+                                       const std::vector<int32_t> &replicas,
                                        int64_t ns, MadeBy madeBy) {
-  const Finder finder(problem, schedule, simulation, homes);
+  const Finder finder(problem, schedule, simulation, replicas);
   for (int64_t delay = 0; 2 * delay < finder.counted(); ++delay)
     if (finder.isThere(delay, ns, madeBy))
       return delay;
@@ -132,7 +132,7 @@ std::optional<int64_t> rondo::lateness(const Problem &problem,
 std::optional<int64_t> rondo::normDelay(const Problem &problem,
                                         const Schedule &schedule,
                                         const Simulation &simulation) {
-  std::vector<int32_t> all(problem.numHomes());
+  std::vector<int32_t> all(problem.numReplicas());
   std::iota(all.begin(), all.end(), 0);
   const Finder finder(problem, schedule, simulation, all);
   const int64_t ns = normNs(problem);

@@ -23,16 +23,16 @@ namespace rondo {
 /// What the parts of something that stages add up to are made by.
 enum class MadeBy : uint8_t { Gradients, Steps };
 
-/// The least d such that step t + d of none of these homes waits for what their
-/// gradients, or steps, of iteration t add up to, which takes `ns`. The end of
-/// the window, where the pipeline drains, does not count. Nothing where the
-/// window is too short to tell. The window has all steps; `simulation` is the
-/// schedule's, complete and with times. O(actions + iterations * d).
+/// The least d such that step t + d of none of these replicas waits for what
+/// their gradients, or steps, of iteration t add up to, which takes `ns`. The
+/// end of the window, where the pipeline drains, does not count. Nothing where
+/// the window is too short to tell. The window has all steps; `simulation` is
+/// the schedule's, complete and with times. O(actions + iterations * d).
 std::optional<int64_t> lateness(const Problem &problem,
                                 const Schedule &schedule,
                                 const Simulation &simulation,
-                                const std::vector<int32_t> &homes, int64_t ns,
-                                MadeBy madeBy);
+                                const std::vector<int32_t> &replicas,
+                                int64_t ns, MadeBy madeBy);
 
 /// How long the norm takes once all stages have their part, in ns: to the rank
 /// of the first stage and back, over the slowest links.

@@ -22,7 +22,7 @@
 
 namespace rondo::schedule_execution {
 
-/// A kind of task or the step of a home, with all that running it needs.
+/// A kind of task or the step of a replica, with all that running it needs.
 struct Work {
   int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
   Lane lane = Lane::Compute;
@@ -46,12 +46,12 @@ struct LinkState {
   std::vector<int64_t> order;
   size_t next = 0;
   bool isOrdered = false;
-  /// Its messages go at once: they wait neither for an order nor for cards.
+  /// Its messages go at once: they wait neither for an order nor for NICs.
   bool isPlain = true;
-  /// The cards that it crosses. Then its messages ask for them; `number` is
+  /// The NICs that it crosses. Then its messages ask for them; `number` is
   /// that of the pair of ranks, `asked` how many have, `turnNs` when the last
   /// of them was ready and had its turn.
-  CardSides sides;
+  NicSides sides;
   int64_t number = 0, asked = 0, turnNs = 0;
 };
 
@@ -61,7 +61,7 @@ constexpr Done allDone = 0x80;
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
 /// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order or by cards.
+/// by a link order or by NICs.
 constexpr int64_t notMade = -1;
 
 struct RankState {
@@ -92,23 +92,24 @@ class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
-        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()),
-        isSharded(problem.homes.areSharded()) {
+        microbatches(problem.microbatches),
+        isRoundRobin(problem.replicas.areRoundRobin()),
+        isSharded(problem.replicas.areSharded()) {
     if (isSharded) {
       moveLanes.resize(schedule.numRanks());
-      gatheredNs.assign(problem.numHomes(), 0);
-      reducedNs.assign(problem.numHomes(), 0);
+      gatheredNs.assign(problem.numReplicas(), 0);
+      reducedNs.assign(problem.numReplicas(), 0);
       findSums();
     }
     makeRanks();
     makeWorks();
     orderLinks();
-    cards.reset(problem.cards.count());
+    nics.reset(problem.nics.count());
     done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
     if (schedule.hasCounts())
       counts.assign(arrival.size(), 1);
-    for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
+    for (size_t e = 0; isRoundRobin && e < problem.edges.size(); ++e)
       for (int64_t i = 0; i < microbatches; ++i)
         if (!problem.carries(problem.edges[e], i))
           arrival[e * microbatches + i] = 0;
@@ -147,8 +148,8 @@ private:
   // ScheduleMoves.cpp: state that is sharded.
   void findSums();
   void issueSums(int32_t r, RankState &rank);
-  /// The homes that do an action of a rank's lane together.
-  HomeSteps membersOf(Action action) const;
+  /// The replicas that do an action of a rank's lane together.
+  ReplicaSteps membersOf(Action action) const;
   int64_t nsOf(Action action) const;
   void move(int32_t r, RankState &rank, Action action, Simulation &result);
   /// When the sharded state that an action needs is there; notMade: not yet.
@@ -157,9 +158,9 @@ private:
                                              : gatheredNs[action.subject];
   }
   void runMoves(int32_t rank, Simulation &result);
-  bool isHead(int32_t home, Action action) const;
-  Action ofHome(int32_t home, Action action) const {
-    return Action(action.kind(), home, action.index);
+  bool isHead(int32_t replica, Action action) const;
+  Action ofReplica(int32_t replica, Action action) const {
+    return Action(action.kind(), replica, action.index);
   }
   /// The rank that keeps the head of a rank's lane from beginning, and what it
   /// has to issue.
@@ -174,10 +175,10 @@ private:
   const int64_t microbatches;
   /// Some edges have messages of some micro-batches only. The others count as
   /// arrived at 0.
-  const bool isDealt;
-  /// Some stages have their state in pieces.
+  const bool isRoundRobin;
+  /// Some stages have their sharded state.
   const bool isSharded;
-  /// [home * numWorkKinds + workNumber(kind)].
+  /// [replica * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
   std::vector<Output> outputs;
@@ -185,26 +186,26 @@ private:
   std::vector<int32_t> outputOfEdge;
   std::vector<LinkState> links;
   std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
-  CardQueue cards;
+  NicQueue nics;
 
   std::vector<RankState> ranks;
   /// By rank: when its other lanes are free again. Empty where all tasks are on
   /// the compute lane, as they mostly are.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
-  /// By rank, and by home: when its last gather or reduction ends; notMade
+  /// By rank, and by replica: when its last gather or reduction ends; notMade
   /// where it has not begun. Empty where no state is sharded.
   std::vector<MoveLane> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};
-  /// Of stages with several groups, which add the pieces of their gradients
-  /// behind the last reduction inside. By home: how long that takes, -1 where
-  /// there is one group, and how many reductions are still to come.
+  /// Of stages with several groups, which add the shards of their gradients
+  /// behind the last reduction inside. By replica: how long that takes, -1
+  /// where there is one group, and how many reductions are still to come.
   std::vector<int64_t> sumNs, reductionsLeft;
-  /// By rank: its homes with such sums, in the order in which programs issue
+  /// By rank: its replicas with such sums, in the order in which programs issue
   /// them, and how many it has issued.
   struct Sums {
-    std::vector<int32_t> homes;
+    std::vector<int32_t> replicas;
     size_t issued = 0;
   };
   std::vector<Sums> sums;

@@ -17,23 +17,23 @@ using namespace rondo::schedule_execution;
 
 void Execution::findSums() {
   for (int32_t stage = problem.numStages(); stage-- > 0;) {
-    const HomeRange homes = problem.homes.of(stage);
-    const Home &first = *homes.begin();
-    if (!first.isSharded() || homes.size() == first.pieces)
+    const ReplicaRange replicas = problem.replicas.of(stage);
+    const Replica &first = *replicas.begin();
+    if (!first.isSharded() || replicas.size() == first.shards)
       continue;
     if (sums.empty()) {
       sums.resize(schedule.numRanks());
-      sumNs.assign(problem.numHomes(), notMade);
-      reductionsLeft.assign(problem.numHomes(), 0);
+      sumNs.assign(problem.numReplicas(), notMade);
+      reductionsLeft.assign(problem.numReplicas(), 0);
       for (Action action : schedule.all())
         if (action.kind() == ActionKind::ReduceGrad)
           ++reductionsLeft[action.subject];
     }
-    for (const Home &home : homes) {
-      const int32_t number = problem.homes.numberOf(stage, home.replica);
+    for (const Replica &replica : replicas) {
+      const int32_t number = problem.replicas.numberOf(stage, replica.index);
       sumNs[number] = sumAcrossNs(problem, number);
       if (sumNs[number] > 0 && !problem.isGroupLocal(number))
-        sums[home.rank].homes.push_back(number);
+        sums[replica.rank].replicas.push_back(number);
     }
   }
 }
@@ -42,22 +42,22 @@ void Execution::findSums() {
 /// which it has not.
 void Execution::issueSums(int32_t r, RankState &rank) {
   Sums &own = sums[r];
-  for (; own.issued < own.homes.size(); ++own.issued) {
-    const int32_t home = own.homes[own.issued];
-    if (reductionsLeft[home] > 0)
+  for (; own.issued < own.replicas.size(); ++own.issued) {
+    const int32_t replica = own.replicas[own.issued];
+    if (reductionsLeft[replica] > 0)
       return;
-    reducedNs[home] = notMade;
+    reducedNs[replica] = notMade;
     moveLanes[r].issued.push_back(
-        {Action(ActionKind::AllReduce, home, 0), notMade, rank.clock});
+        {Action(ActionKind::AllReduce, replica, 0), notMade, rank.clock});
   }
 }
 
-HomeSteps Execution::membersOf(Action action) const {
-  const auto home = static_cast<int32_t>(action.subject);
+ReplicaSteps Execution::membersOf(Action action) const {
+  const auto replica = static_cast<int32_t>(action.subject);
   return action.kind() == ActionKind::AllReduce
-             ? samePieceOfGroups(problem, home)
-             : HomeSteps{problem.homes.groupOf(home), 1,
-                         problem.homes[home].pieces};
+             ? sameShardOfGroups(problem, replica)
+             : ReplicaSteps{problem.replicas.groupOf(replica), 1,
+                            problem.replicas[replica].shards};
 }
 
 int64_t Execution::nsOf(Action action) const {
@@ -88,10 +88,10 @@ void Execution::move(int32_t r, RankState &rank, Action action,
   runMoves(r, result);
 }
 
-/// Whether the rank of a home has come to an action of its group.
-bool Execution::isHead(int32_t home, Action action) const {
-  const MoveLane &lane = moveLanes[problem.rankOf(home)];
-  return !lane.isEmpty() && lane.head().action == ofHome(home, action);
+/// Whether the rank of a replica has come to an action of its group.
+bool Execution::isHead(int32_t replica, Action action) const {
+  const MoveLane &lane = moveLanes[problem.rankOf(replica)];
+  return !lane.isEmpty() && lane.head().action == ofReplica(replica, action);
 }
 
 /// Runs everything that can begin, beginning with the head of a rank's lane.
@@ -104,13 +104,13 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
     if (own.isEmpty())
       continue;
     const Action action = own.head().action;
-    const HomeSteps members = membersOf(action);
+    const ReplicaSteps members = membersOf(action);
     int64_t begin = 0;
     bool areThere = true;
     for (int32_t k = 0; k < members.count; ++k) {
-      const int32_t home = members[k];
-      const int32_t member = problem.rankOf(home);
-      areThere = areThere && isHead(home, action);
+      const int32_t replica = members[k];
+      const int32_t member = problem.rankOf(replica);
+      areThere = areThere && isHead(replica, action);
       if (areThere)
         begin = std::max({begin, moveLanes[member].head().readyNs,
                           otherClocks[member][lane]});
@@ -118,9 +118,9 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
     if (!areThere)
       continue;
     for (int32_t k = 0; k < members.count; ++k) {
-      const int32_t home = members[k];
-      const int32_t member = problem.rankOf(home);
-      const int64_t endNs = begin + nsOf(ofHome(home, action));
+      const int32_t replica = members[k];
+      const int32_t member = problem.rankOf(replica);
+      const int64_t endNs = begin + nsOf(ofReplica(replica, action));
       const int64_t position = moveLanes[member].head().position;
       if (!result.startNs.empty() && position != notMade) {
         result.startNs[position] = begin;
@@ -129,10 +129,10 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
       otherClocks[member][lane] = endNs;
       // Behind the last reduction a step waits for the sum.
       if (action.kind() == ActionKind::Unshard)
-        gatheredNs[home] = endNs;
+        gatheredNs[replica] = endNs;
       else if (action.kind() == ActionKind::AllReduce || sums.empty() ||
-               sumNs[home] <= 0 || reductionsLeft[home] > 0)
-        reducedNs[home] = endNs;
+               sumNs[replica] <= 0 || reductionsLeft[replica] > 0)
+        reducedNs[replica] = endNs;
       ++moveLanes[member].done;
       wake(member, blockedByState);
       toLookAt.push_back(member);
@@ -145,11 +145,11 @@ Wait Execution::waitOfLane(int32_t r) const {
   wait.rank = wait.onRank = r;
   wait.at = moveLanes[r].head().action;
   wait.needs = wait.at;
-  const HomeSteps members = membersOf(wait.at);
+  const ReplicaSteps members = membersOf(wait.at);
   for (int32_t k = 0; k < members.count; ++k)
-    if (const int32_t home = members[k]; !isHead(home, wait.at)) {
-      wait.onRank = problem.rankOf(home);
-      wait.needs = ofHome(home, wait.at);
+    if (const int32_t replica = members[k]; !isHead(replica, wait.at)) {
+      wait.onRank = problem.rankOf(replica);
+      wait.needs = ofReplica(replica, wait.at);
       break;
     }
   return wait;

@@ -13,7 +13,7 @@ int32_t rondo::iterationsUnderWay(const Problem &window,
   int64_t most = 1;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     // Of the rank's stages: the newest iteration begun, the oldest not stepped.
-    std::vector<int64_t> steps(window.numHomes(), 0);
+    std::vector<int64_t> steps(window.numReplicas(), 0);
     for (Action action : schedule.rank(r))
       if (action.kind() == ActionKind::Step)
         ++steps[action.subject];
@@ -32,13 +32,13 @@ public:
   Rows(const Problem &window, const Schedule &schedule,
        const Simulation &simulation)
       : each(window.microbatchesEach()),
-        width(window.numHomes() * (3 * each + 1)),
+        width(window.numReplicas() * (3 * each + 1)),
         times(width * window.iterations, 0) {
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       const Action action = schedule.rank(0).begin()[i];
-      const int64_t home = action.subject;
+      const int64_t replica = action.subject;
       if (action.kind() == ActionKind::Step) {
-        times[action.index * width + home * (3 * each + 1) + 3 * each] =
+        times[action.index * width + replica * (3 * each + 1) + 3 * each] =
             simulation.endNs[i];
         continue;
       }
@@ -50,7 +50,7 @@ public:
       if (letter < 0)
         continue;
       for (int64_t m = action.index, end = m + action.count; m < end; ++m)
-        times[m / each * width + home * (3 * each + 1) + letter * each +
+        times[m / each * width + replica * (3 * each + 1) + letter * each +
               m % each] = simulation.startNs[i];
     }
   }
@@ -64,7 +64,7 @@ public:
         return false;
     return true;
   }
-  /// When the last home's step of iteration k has ended.
+  /// When the last replica's step of iteration k has ended.
   int64_t stepEnd(int64_t k) const { return times[(k + 1) * width - 1]; }
 
 private:
@@ -107,7 +107,7 @@ int64_t rondo::settledIterationNs(const Problem &window,
   for (int64_t i = 0; i < schedule.numActions(); ++i) {
     const Action action = schedule.rank(0).begin()[i];
     if (action.kind() == ActionKind::Step &&
-        int64_t(action.subject) == window.numHomes() - 1)
+        int64_t(action.subject) == window.numReplicas() - 1)
       stepNs[action.index] = simulation.endNs[i];
   }
   const int32_t first = window.iterations / 4,

@@ -5,7 +5,7 @@
 // arrived. A message that arrives wakes the rank that waits for it. All
 // messages of a directed link come from one rank, which ends its actions in
 // list order, so the order of ranks on the worklist does not change any time.
-// Cards are shared by links of several ranks: a message that needs them waits
+// NICs are shared by links of several ranks: a message that needs them waits
 // until all ranks do, and then goes if no other was ready before it.
 //
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,7 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
       linkIds.insert({{from, to}, static_cast<int32_t>(links.size())});
   if (isNew) {
     LinkState &link = links.emplace_back();
-    link.sides = problem.cards.between(from, to);
+    link.sides = problem.nics.between(from, to);
     link.isPlain = !link.sides.any();
     link.number = int64_t(from) * problem.numRanks() + to;
   }
@@ -43,26 +43,26 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
 
 void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
-  works.resize(problem.numHomes() * numWorkKinds);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+  works.resize(problem.numReplicas() * numWorkKinds);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
-      Work &work = works[home * numWorkKinds + workNumber(traits.kind)];
-      const Cost &cost = problem.cost(home, traits.kind);
+      Work &work = works[replica * numWorkKinds + workNumber(traits.kind)];
+      const Cost &cost = problem.cost(replica, traits.kind);
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
       work.makes = traits.makes;
       work.needs =
-          traits.needsOfAll ? allDone : problem.neededFor(home, traits.kind);
+          traits.needsOfAll ? allDone : problem.neededFor(replica, traits.kind);
       work.inputBegin = static_cast<int32_t>(inputs.size());
-      for (int32_t e : edges.inputs(home, traits.kind))
+      for (int32_t e : edges.inputs(replica, traits.kind))
         inputs.push_back(e * microbatches);
       work.inputEnd = static_cast<int32_t>(inputs.size());
       work.outputBegin = static_cast<int32_t>(outputs.size());
-      for (int32_t e : edges.outputs(home, traits.kind)) {
-        int32_t from = problem.rankOf(home);
+      for (int32_t e : edges.outputs(replica, traits.kind)) {
+        int32_t from = problem.rankOf(replica);
         int32_t to = problem.rankOf(problem.edges[e].to);
         const Link link = problem.linkBetween(from, to);
         outputOfEdge[e] = static_cast<int32_t>(outputs.size());
@@ -114,21 +114,21 @@ int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
       .occupancyNs(edge.bytes * counts[message]);
 }
 
-/// Asks for the cards that a link's next message crosses.
+/// Asks for the NICs that a link's next message crosses.
 void Execution::ask(LinkState &link, int64_t message, int64_t readyNs) {
   link.turnNs = std::max(link.turnNs, readyNs);
-  cards.ask({link.turnNs, link.number, link.asked++, message});
+  nics.ask({link.turnNs, link.number, link.asked++, message});
 }
 
-/// Carries the first message that has asked for cards; false if there is none.
+/// Carries the first message that has asked for NICs; false if there is none.
 bool Execution::carryNext() {
-  if (cards.isEmpty())
+  if (nics.isEmpty())
     return false;
-  const CardQueue::Request request = cards.next();
+  const NicQueue::Request request = nics.next();
   const Output &output = outputs[outputOfEdge[request.what / microbatches]];
   LinkState &link = links[output.link];
-  carry(link, output, request.what, cards.freeNs(link.sides, request.readyNs));
-  cards.hold(link.sides, link.freeNs);
+  carry(link, output, request.what, nics.freeNs(link.sides, request.readyNs));
+  nics.hold(link.sides, link.freeNs);
   return true;
 }
 
@@ -172,8 +172,8 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.startNs.resize(schedule.numActions());
     result.endNs.resize(schedule.numActions());
   }
-  const bool isPlain =
-      otherClocks.empty() && !isDealt && !isSharded && !schedule.hasCounts();
+  const bool isPlain = otherClocks.empty() && !isRoundRobin && !isSharded &&
+                       !schedule.hasCounts();
   if (!isPlain)
     otherClocks.resize(schedule.numRanks());
   if (isPlain)

@@ -48,7 +48,7 @@ inline int64_t fullestPeak(const Simulation &simulation) {
 /// Runs the order of every rank as early as possible. The schedule must be
 /// complete and well placed, its link orders exact (rules S1, S2 and S6): the
 /// caller checks that. Follows the timing rules of rondo-problem/1; link orders
-/// are honoured. A message that crosses cards holds the outgoing side of its
+/// are honoured. A message that crosses NICs holds the outgoing side of its
 /// sender's and the incoming side of its receiver's for as long as it occupies
 /// the link. Of those that have their turn on their link, the one that had it
 /// first goes first; of equals, the one of the lower sender, then of the lower
@@ -56,7 +56,7 @@ inline int64_t fullestPeak(const Simulation &simulation) {
 /// Each lane of a rank runs one task at a time; one that is not on the compute
 /// lane starts when all in front of it on that lane has ended, and delays
 /// nothing there.
-/// O(actions), with cards O(actions * log ranks); no allocation per action.
+/// O(actions), with NICs O(actions * log ranks); no allocation per action.
 Simulation simulate(const Problem &problem, const Schedule &schedule,
                     bool keepTimes = false);
 

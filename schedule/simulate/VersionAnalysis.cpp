@@ -12,9 +12,10 @@ using namespace rondo;
 
 namespace {
 
-/// The tasks of one home, by micro-batch.
-struct HomeTasks {
-  /// Steps of the home in front of F, of I or B, and of R, in its rank's order.
+/// The tasks of one replica, by micro-batch.
+struct ReplicaTasks {
+  /// Steps of the replica in front of F, of I or B, and of R, in its rank's
+  /// order.
   std::vector<int32_t> liveAtForward, liveAtBackward, liveAtRecompute;
   /// Where they stand in the array of all actions; -1: nowhere.
   std::vector<int64_t> forwardAt, backwardAt, recomputeAt;
@@ -33,33 +34,33 @@ public:
   Result<VersionAnalysis> run() {
     collect();
     findCommitted();
-    result.homes.resize(problem.numHomes());
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      if (auto fault = readVersions(home))
+    result.replicas.resize(problem.numReplicas());
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      if (auto fault = readVersions(replica))
         return std::move(*fault);
-    for (int32_t home = 0; home < problem.numHomes(); ++home) {
-      if (auto fault = measureDelays(home))
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+      if (auto fault = measureDelays(replica))
         return std::move(*fault);
-      lastReads.emplace_back(tasks[home].stepAt.size() + 1, -1);
+      lastReads.emplace_back(tasks[replica].stepAt.size() + 1, -1);
     }
     if (auto fault = findReads())
       return std::move(*fault);
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      countCopies(home);
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      countCopies(replica);
     for (int64_t m = 0; m < microbatches; ++m)
-      for (const HomeVersions &versions : result.homes) {
+      for (const ReplicaVersions &versions : result.replicas) {
         result.areForwardsVertical &=
-            versions.forward[m] == result.homes[0].forward[m];
+            versions.forward[m] == result.replicas[0].forward[m];
         result.areBackwardsVertical &=
-            versions.backward[m] == result.homes[0].backward[m];
+            versions.backward[m] == result.replicas[0].backward[m];
       }
     return std::move(result);
   }
 
 private:
   void collect() {
-    tasks.resize(problem.numHomes());
-    for (HomeTasks &of : tasks) {
+    tasks.resize(problem.numReplicas());
+    for (ReplicaTasks &of : tasks) {
       of.liveAtForward.assign(microbatches, 0);
       of.liveAtBackward = of.liveAtRecompute = of.liveAtForward;
       of.forwardAt.assign(microbatches, -1);
@@ -67,7 +68,7 @@ private:
     }
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       const Action action = schedule.rank(0).begin()[i];
-      HomeTasks &of = tasks[action.subject];
+      ReplicaTasks &of = tasks[action.subject];
       const auto steps = static_cast<int32_t>(of.stepAt.size());
       if (action.kind() == ActionKind::Step)
         of.stepAt.push_back(i);
@@ -89,8 +90,9 @@ private:
   /// where that is last; maxSum without backwards.
   int64_t firstBackwardNs(int32_t stage, int32_t t) const {
     int64_t lastNs = -1;
-    for (const Home &home : problem.homes.of(stage)) {
-      const HomeTasks &of = tasks[problem.homes.numberOf(stage, home.replica)];
+    for (const Replica &replica : problem.replicas.of(stage)) {
+      const ReplicaTasks &of =
+          tasks[problem.replicas.numberOf(stage, replica.index)];
       int64_t firstNs = maxSum;
       for (int64_t m = t * each; m < (t + 1) * each; ++m)
         if (of.backwardAt[m] >= 0)
@@ -108,7 +110,7 @@ private:
   /// without limit. So a stage begins with its last replica.
   void findCommitted() {
     std::vector<int64_t> committedNs;
-    for (const HomeTasks &of : tasks) {
+    for (const ReplicaTasks &of : tasks) {
       committedNs.resize(of.stepAt.size(), 0);
       for (size_t t = 0; t < of.stepAt.size(); ++t)
         committedNs[t] =
@@ -126,16 +128,16 @@ private:
     }
   }
 
-  /// A home reads a version only after it has made it.
-  std::optional<Fault> needMade(int32_t home, int64_t position, int64_t m,
+  /// A replica reads a version only after it has made it.
+  std::optional<Fault> needMade(int32_t replica, int64_t position, int64_t m,
                                 int32_t version, int32_t live) const {
     if (version <= live)
       return std::nullopt;
     const Action action = schedule.rank(0).begin()[position];
     Fault fault = makeFaultAt<FaultKind::VersionNotMade>(
-        Rule::Versions, problem.rankOf(home),
-        position - schedule.rankBegin(problem.rankOf(home)), action, version, m,
-        live);
+        Rule::Versions, problem.rankOf(replica),
+        position - schedule.rankBegin(problem.rankOf(replica)), action, version,
+        m, live);
     return fault;
   }
 
@@ -143,14 +145,15 @@ private:
     return static_cast<int32_t>(m / each) - delays[fixed->indexOf(m)];
   }
 
-  std::optional<Fault> readVersions(int32_t home) {
-    const VersionPolicy policy = problem.policyOf(problem.homes[home].stage);
-    const HomeTasks &of = tasks[home];
-    HomeVersions &versions = result.homes[home];
+  std::optional<Fault> readVersions(int32_t replica) {
+    const VersionPolicy policy =
+        problem.policyOf(problem.replicas[replica].stage);
+    const ReplicaTasks &of = tasks[replica];
+    ReplicaVersions &versions = result.replicas[replica];
     versions.forward.resize(microbatches);
     versions.backward.resize(microbatches);
     versions.recompute.resize(microbatches);
-    // Stage 0's first home: where micro-batches enter.
+    // Stage 0's first replica: where micro-batches enter.
     const std::vector<int32_t> &entered = tasks[0].liveAtForward;
     for (int64_t m = 0; m < microbatches; ++m) {
       int32_t &read = versions.forward[m];
@@ -167,9 +170,9 @@ private:
         break;
       }
       if (fixed)
-        read = delayed(m, fixed->forward[home]);
+        read = delayed(m, fixed->forward[replica]);
       if (auto fault =
-              needMade(home, of.forwardAt[m], m, read, of.liveAtForward[m]))
+              needMade(replica, of.forwardAt[m], m, read, of.liveAtForward[m]))
         return fault;
       int32_t &back = versions.backward[m];
       switch (policy.backward) {
@@ -185,14 +188,14 @@ private:
         break;
       }
       if (fixed)
-        back = delayed(m, fixed->backward[home]);
-      if (auto fault =
-              needMade(home, of.backwardAt[m], m, back, of.liveAtBackward[m]))
+        back = delayed(m, fixed->backward[replica]);
+      if (auto fault = needMade(replica, of.backwardAt[m], m, back,
+                                of.liveAtBackward[m]))
         return fault;
       versions.isHorizontal &= read == back;
       versions.recompute[m] =
-          !problem.recomputes(home) ? read
-          : fixed ? delayed(m, fixed->recompute[home])
+          !problem.recomputes(replica) ? read
+          : fixed ? delayed(m, fixed->recompute[replica])
                   : readAgain(policy.activations, m, of, read, back);
     }
     return std::nullopt;
@@ -200,7 +203,7 @@ private:
 
   /// What R reads for a micro-batch, whose F and backward read what they do.
   static int32_t readAgain(BackwardActivations activations, int64_t m,
-                           const HomeTasks &of, int32_t forward,
+                           const ReplicaTasks &of, int32_t forward,
                            int32_t backward) {
     switch (activations) {
     case BackwardActivations::Graph:
@@ -215,11 +218,11 @@ private:
     return forward;
   }
 
-  std::optional<Fault> measureDelays(int32_t home) {
-    const int64_t mostDelay =
-        problem.policyOf(problem.homes[home].stage).mostDelay;
-    HomeVersions &versions = result.homes[home];
-    const HomeTasks &of = tasks[home];
+  std::optional<Fault> measureDelays(int32_t replica) {
+    const int64_t maxDelay =
+        problem.policyOf(problem.replicas[replica].stage).maxDelay;
+    ReplicaVersions &versions = result.replicas[replica];
+    const ReplicaTasks &of = tasks[replica];
     for (auto [kind, measured, places] :
          {std::tuple(ActionKind::Forward, &versions.forwardDelay,
                      &of.forwardAt),
@@ -240,14 +243,14 @@ private:
           delays.most = delay;
           settled = m / each;
         }
-        if (delay <= mostDelay)
+        if (delay <= maxDelay)
           continue;
         const int64_t position = at[m];
-        const int32_t rank = problem.rankOf(home);
+        const int32_t rank = problem.rankOf(replica);
         Fault fault = makeFaultAt<FaultKind::TooLate>(
             Rule::Versions, rank, position - schedule.rankBegin(rank),
             schedule.rank(0).begin()[position], int64_t(read[m]), delay);
-        fault.allowed = mostDelay;
+        fault.allowed = maxDelay;
         return fault;
       }
       for (int64_t m = settled * each; m < microbatches; ++m, ++delays.number)
@@ -258,21 +261,21 @@ private:
 
   /// Where each version is read last, and how far behind the newest any is.
   std::optional<Fault> findReads() {
-    std::vector<int32_t> steps(problem.numHomes(), 0);
+    std::vector<int32_t> steps(problem.numReplicas(), 0);
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       const Action action = schedule.rank(0).begin()[i];
-      const int32_t home = action.subject;
+      const int32_t replica = action.subject;
       if (!action.isTask()) {
-        ++steps[home];
+        ++steps[replica];
         continue;
       }
-      HomeVersions &versions = result.homes[home];
+      ReplicaVersions &versions = result.replicas[replica];
       for (int64_t m = action.index, end = m + action.count; m < end; ++m) {
         const int32_t read = versions.readBy(action.kind())[m];
-        if (auto fault = needMade(home, i, m, read, steps[home]))
+        if (auto fault = needMade(replica, i, m, read, steps[replica]))
           return fault;
-        versions.slots = std::max(versions.slots, steps[home] - read + 1);
-        lastReads[home][read] = i;
+        versions.slots = std::max(versions.slots, steps[replica] - read + 1);
+        lastReads[replica][read] = i;
       }
     }
     return std::nullopt;
@@ -280,10 +283,10 @@ private:
 
   /// A version is kept from the step that makes it to the last task that reads
   /// it; the newest always. The number grows only at steps.
-  void countCopies(int32_t home) {
-    const HomeTasks &of = tasks[home];
-    HomeVersions &versions = result.homes[home];
-    const std::vector<int64_t> &lastRead = lastReads[home];
+  void countCopies(int32_t replica) {
+    const ReplicaTasks &of = tasks[replica];
+    ReplicaVersions &versions = result.replicas[replica];
+    const std::vector<int64_t> &lastRead = lastReads[replica];
     // Old versions by when they end; a step leaves those that end behind it.
     std::vector<int64_t> ends;
     for (size_t t = 0; t < of.stepAt.size(); ++t) {
@@ -302,9 +305,9 @@ private:
   const Simulation &simulation;
   const DelayTable *const fixed;
   const int64_t microbatches, each;
-  std::vector<HomeTasks> tasks;
+  std::vector<ReplicaTasks> tasks;
   std::vector<int32_t> committed;
-  /// By home and version: where the last task that reads it stands.
+  /// By replica and version: where the last task that reads it stands.
   std::vector<std::vector<int64_t>> lastReads;
   VersionAnalysis result;
 };
@@ -314,13 +317,13 @@ private:
 std::vector<StageVersions>
 rondo::stageVersions(const Problem &problem, const VersionAnalysis &versions) {
   std::vector<StageVersions> stages(problem.numStages());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    StageVersions &stage = stages[problem.homes[home].stage];
-    const HomeVersions &of = versions.homes[home];
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    StageVersions &stage = stages[problem.replicas[replica].stage];
+    const ReplicaVersions &of = versions.replicas[replica];
     stage.copies = std::max<int64_t>(stage.copies, of.copies);
     stage.forwardDelay = std::max(stage.forwardDelay, of.forwardDelay.most);
     stage.backwardDelay = std::max(stage.backwardDelay, of.backwardDelay.most);
-    if (problem.recomputes(home))
+    if (problem.recomputes(replica))
       stage.recomputeDelay =
           std::max(stage.recomputeDelay, of.recomputeDelay.most);
   }

@@ -22,7 +22,7 @@ namespace rondo {
 struct DelayTable;
 
 /// Updates between the version that a task reads and the one that the step of
-/// its iteration changes, over the micro-batches of a home.
+/// its iteration changes, over the micro-batches of a replica.
 struct Delays {
   int64_t least = 0, most = 0;
   /// Of the micro-batches from the first whose delay is the largest on: what a
@@ -32,9 +32,9 @@ struct Delays {
   double mean() const { return number ? double(sum) / double(number) : 0; }
 };
 
-struct HomeVersions {
+struct ReplicaVersions {
   /// By micro-batch: what F, what I, W or B, and what R reads; that of F where
-  /// the home does not recompute.
+  /// the replica does not recompute.
   std::vector<int32_t> forward, backward, recompute;
   Delays forwardDelay, backwardDelay, recomputeDelay;
   /// The most versions that are kept at once: the newest, and older ones that
@@ -55,13 +55,13 @@ struct HomeVersions {
 };
 
 struct VersionAnalysis {
-  /// By home.
-  std::vector<HomeVersions> homes;
+  /// By replica.
+  std::vector<ReplicaVersions> replicas;
   /// All F of a micro-batch read the same version; and all I and B of it.
   bool areForwardsVertical = true, areBackwardsVertical = true;
 };
 
-/// Of all homes of a stage: the most versions that one keeps, and the most
+/// Of all replicas of a stage: the most versions that one keeps, and the most
 /// updates that a task is late; 0 for R of a stage without it.
 struct StageVersions {
   int64_t copies = 1, forwardDelay = 0, backwardDelay = 0, recomputeDelay = 0;
@@ -75,7 +75,7 @@ std::vector<StageVersions> stageVersions(const Problem &problem,
 /// iteration. A fault of rule S8 where a task would read a version that its
 /// stage does not have yet, or one that is older than its policy allows.
 /// With `fixed`, tasks read what it says, whatever their policies.
-/// O(actions + homes * micro-batches).
+/// O(actions + replicas * micro-batches).
 Result<VersionAnalysis> analyzeVersions(const Problem &problem,
                                         const Schedule &schedule,
                                         const Simulation &simulation,

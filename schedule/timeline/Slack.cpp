@@ -109,9 +109,9 @@ std::vector<int64_t> rondo::slackOf(const Problem &problem,
                                     const Timeline &timeline) {
   for (int32_t a = 0; a < problem.numRanks(); ++a)
     for (int32_t b = 0; b < problem.numRanks(); ++b)
-      if (a != b && problem.cards.between(a, b).any())
+      if (a != b && problem.nics.between(a, b).any())
         return {};
-  if (problem.homes.areSharded())
+  if (problem.replicas.areSharded())
     return {};
   return Backward(problem, timeline).run();
 }

@@ -14,7 +14,7 @@ namespace rondo {
 /// By position of a task: how much longer it may take before the makespan
 /// grows, if all else takes its time and links carry their messages in the same
 /// order. 0 on the critical path. Empty where ranks share more than links:
-/// network cards, or the state of stages. O(tasks * log tasks).
+/// NICs, or the state of stages. O(tasks * log tasks).
 std::vector<int64_t> slackOf(const Problem &problem, const Timeline &timeline);
 
 } // namespace rondo

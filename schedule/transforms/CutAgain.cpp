@@ -22,7 +22,7 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
   const int64_t before = problem.microbatchesEach();
   if (each == before)
     return problem;
-  if (problem.homes.hasReplicas() || hasRecomputation(problem))
+  if (problem.replicas.isReplicated() || hasRecomputation(problem))
     return makeFault<FaultKind::NotCutAgain>(each, before);
   Problem cut = problem;
   if (each * problem.iterations > maxMicrobatches) {
@@ -38,9 +38,9 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
       return makeFault<FaultKind::UnevenSamples>(samples, each,
                                                  nextDivisor(samples, each));
     cut.samples = static_cast<int32_t>(samples / each);
-    cut.homes = Homes();
-    for (const Home &home : problem.homes)
-      cut.homes.addStage(home.rank, cut.samples);
+    cut.replicas = Replicas();
+    for (const Replica &replica : problem.replicas)
+      cut.replicas.addStage(replica.rank, cut.samples);
   }
   // As __int128: a figure may be near 2^60.
   auto down = [&](int64_t figure) {
@@ -50,19 +50,20 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
     return static_cast<int64_t>((__int128(figure) * before + each - 1) / each);
   };
   const EdgeTable table(problem);
-  for (int32_t home = 0; home < cut.numHomes(); ++home) {
+  for (int32_t replica = 0; replica < cut.numReplicas(); ++replica) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.isTask() || !traits.hasCost())
         continue;
-      int64_t &ns = cut.cost(home, traits.kind).ns;
-      const int64_t host =
-          problem.hosts.empty() ? 0 : problem.hostNs(table, home, traits.kind);
+      int64_t &ns = cut.cost(replica, traits.kind).ns;
+      const int64_t host = problem.hosts.empty()
+                               ? 0
+                               : problem.hostNs(table, replica, traits.kind);
       ns = up(std::max<int64_t>(ns - host, 0)) + std::min(ns, host);
     }
-    Cost &forward = cut.cost(home, ActionKind::Forward);
-    Cost &input = cut.cost(home, ActionKind::InputGrad);
-    Cost &weight = cut.cost(home, ActionKind::WeightGrad);
-    Cost &backward = cut.cost(home, ActionKind::Backward);
+    Cost &forward = cut.cost(replica, ActionKind::Forward);
+    Cost &input = cut.cost(replica, ActionKind::InputGrad);
+    Cost &weight = cut.cost(replica, ActionKind::WeightGrad);
+    Cost &backward = cut.cost(replica, ActionKind::Backward);
     // What is rounded up when it is taken is given back at the end.
     const int64_t rounded = up(forward.acquireBytes);
     const auto keeps = [&](int64_t released) {

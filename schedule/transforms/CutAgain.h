@@ -13,7 +13,7 @@ namespace rondo {
 /// samples together. Times and bytes of tasks and messages are taken to be in
 /// proportion to a micro-batch's size, rounded up; what the host adds to a
 /// task, latencies and steps stay. A fault where the samples do not divide, or
-/// where homes have shares of them or recompute.
+/// where replicas have shares of them or recompute.
 Result<Problem> cutAgain(const Problem &problem, int64_t each);
 
 } // namespace rondo

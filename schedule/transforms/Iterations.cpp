@@ -36,15 +36,16 @@ Schedule rondo::repeatOrder(const Problem &problem, const Schedule &order) {
   const int64_t each = problem.microbatchesEach();
   const bool hasSteps = order.hasSteps();
   Schedule window;
-  window.reserve((order.numActions() + (hasSteps ? 0 : problem.numHomes())) *
+  window.reserve((order.numActions() + (hasSteps ? 0 : problem.numReplicas())) *
                  problem.iterations);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     for (int64_t t = 0; t < problem.iterations; ++t) {
       for (Action action : order.rank(r))
         window.append(laterBy(t, action, each));
-      for (int32_t home = 0; !hasSteps && home < problem.numHomes(); ++home)
-        if (problem.rankOf(home) == r)
-          window.append(Action(ActionKind::Step, home, t));
+      for (int32_t replica = 0; !hasSteps && replica < problem.numReplicas();
+           ++replica)
+        if (problem.rankOf(replica) == r)
+          window.append(Action(ActionKind::Step, replica, t));
     }
     window.endRank();
   }
@@ -59,10 +60,10 @@ Problem rondo::inSlots(const Problem &problem) {
   Problem slots = problem;
   slots.countsOnce = true;
   slots.makeMessagesFree();
-  for (int32_t home = 0; home < slots.numHomes(); ++home)
+  for (int32_t replica = 0; replica < slots.numReplicas(); ++replica)
     for (const ActionTraits &traits : actionTable.rows)
       if (traits.hasCost() && !traits.movesState() &&
-          (traits.kind != ActionKind::Recompute || slots.recomputes(home)))
-        slots.cost(home, traits.kind).ns = traits.isTask() ? 1 : 0;
+          (traits.kind != ActionKind::Recompute || slots.recomputes(replica)))
+        slots.cost(replica, traits.kind).ns = traits.isTask() ? 1 : 0;
   return slots;
 }

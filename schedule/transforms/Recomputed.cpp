@@ -20,17 +20,17 @@ bool rondo::hasRecomputation(const Problem &problem) {
 }
 
 std::vector<int32_t> rondo::distancesInSegments(const Problem &problem) {
-  std::vector<int32_t> distances(problem.numHomes(), 0);
+  std::vector<int32_t> distances(problem.numReplicas(), 0);
   if (!problem.hasRecomputationAcross())
     return distances;
-  // Edges lead to later homes.
-  std::vector<std::vector<int32_t>> readers(problem.numHomes());
+  // Edges lead to later replicas.
+  std::vector<std::vector<int32_t>> readers(problem.numReplicas());
   for (const Edge &edge : problem.edges)
     if (edge.producer == ActionKind::Recompute)
       readers[edge.from].push_back(edge.to);
-  for (int32_t home = problem.numHomes(); home-- > 0;)
-    for (int32_t reader : readers[home])
-      distances[home] = std::max(distances[home], distances[reader] + 1);
+  for (int32_t replica = problem.numReplicas(); replica-- > 0;)
+    for (int32_t reader : readers[replica])
+      distances[replica] = std::max(distances[replica], distances[reader] + 1);
   return distances;
 }
 
@@ -43,12 +43,12 @@ Problem rondo::withoutRecomputation(const Problem &problem) {
                                             ActionKind::Recompute;
                                    }),
                     plain.edges.end());
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    Cost &again = plain.cost(home, ActionKind::Recompute);
-    plain.cost(home, ActionKind::Forward).acquireBytes += again.acquireBytes;
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    Cost &again = plain.cost(replica, ActionKind::Recompute);
+    plain.cost(replica, ActionKind::Forward).acquireBytes += again.acquireBytes;
     for (ActionKind kind : {ActionKind::InputGrad, ActionKind::Backward}) {
-      plain.cost(home, kind).ns += again.ns;
-      plain.cost(home, kind).releaseBytes += again.releaseBytes;
+      plain.cost(replica, kind).ns += again.ns;
+      plain.cost(replica, kind).releaseBytes += again.releaseBytes;
     }
     again = Cost();
   }
@@ -57,40 +57,42 @@ Problem rondo::withoutRecomputation(const Problem &problem) {
 
 namespace {
 
-/// How many micro-batches earlier than the backward each home recomputes.
+/// How many micro-batches earlier than the backward each replica recomputes.
 class Leads {
 public:
   Leads(const Problem &problem, const Schedule &schedule)
       : leads(distancesInSegments(problem)) {
     if (!problem.hasRecomputationAcross())
       return;
-    // By home: the F in front of the first backward.
-    std::vector<int32_t> depths(problem.numHomes(), 0);
-    std::vector<bool> isDeep(problem.numHomes());
+    // By replica: the F in front of the first backward.
+    std::vector<int32_t> depths(problem.numReplicas(), 0);
+    std::vector<bool> isDeep(problem.numReplicas());
     for (Action action : schedule.all()) {
-      const auto home = static_cast<int32_t>(action.subject);
-      if (action.kind() == ActionKind::Forward && !isDeep[home])
-        ++depths[home];
-      isDeep[home] = isDeep[home] || (action.traits().makes & inputGradDone);
+      const auto replica = static_cast<int32_t>(action.subject);
+      if (action.kind() == ActionKind::Forward && !isDeep[replica])
+        ++depths[replica];
+      isDeep[replica] =
+          isDeep[replica] || (action.traits().makes & inputGradDone);
     }
-    // The last ones of a home's segment.
+    // The last ones of a replica's segment.
     std::vector<int32_t> least = depths;
     for (auto edge = problem.edges.rbegin(); edge != problem.edges.rend();
          ++edge)
       if (edge->producer == ActionKind::Recompute)
         least[edge->from] = std::min(least[edge->from], least[edge->to]);
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      if (leads[home] > 0)
-        leads[home] = std::max(leads[home], depths[home] - least[home]);
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      if (leads[replica] > 0)
+        leads[replica] =
+            std::max(leads[replica], depths[replica] - least[replica]);
   }
 
-  int32_t of(int32_t home) const { return leads[home]; }
+  int32_t of(int32_t replica) const { return leads[replica]; }
 
 private:
   std::vector<int32_t> leads;
 };
 
-/// The R of one home, in the order of its backwards.
+/// The R of one replica, in the order of its backwards.
 struct Pending {
   /// Micro-batches in the order in which their backwards come.
   std::vector<int64_t> microbatches;
@@ -105,7 +107,7 @@ bool needsRecomputation(const Problem &problem, Action action) {
 
 std::vector<Pending> pendingOf(const Problem &problem,
                                const Schedule &schedule) {
-  std::vector<Pending> pending(problem.numHomes());
+  std::vector<Pending> pending(problem.numReplicas());
   for (Action action : schedule.all())
     for (int64_t i = 0;
          needsRecomputation(problem, action) && i < int64_t(action.count); ++i)
@@ -125,7 +127,7 @@ public:
                 const Simulation &plain, int32_t lead)
       : problem(problem), schedule(schedule), plain(plain), lead(lead),
         distances(distancesInSegments(problem)),
-        pending(pendingOf(problem, schedule)), feeders(problem.numHomes()),
+        pending(pendingOf(problem, schedule)), feeders(problem.numReplicas()),
         orders(schedule.numRanks()), isForwardDone(numTasks()),
         isWritten(numTasks()) {
     for (const Edge &edge : problem.edges)
@@ -144,9 +146,9 @@ public:
         return;
       const Action action = schedule.rank(rank)[next[rank]];
       const bool isForward = action.kind() == ActionKind::Forward;
-      const auto home = static_cast<int64_t>(action.subject);
+      const auto replica = static_cast<int64_t>(action.subject);
       fronts.push({plain.startNs[schedule.rankBegin(rank) + next[rank]],
-                   !isForward, isForward ? home : -home, rank});
+                   !isForward, isForward ? replica : -replica, rank});
     };
     for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
       push(rank);
@@ -167,44 +169,45 @@ public:
 
 private:
   int64_t numTasks() const {
-    return int64_t(problem.numHomes()) * problem.microbatches;
+    return int64_t(problem.numReplicas()) * problem.microbatches;
   }
-  int64_t numberOf(int32_t home, int64_t microbatch) const {
-    return int64_t(home) * problem.microbatches + microbatch;
+  int64_t numberOf(int32_t replica, int64_t microbatch) const {
+    return int64_t(replica) * problem.microbatches + microbatch;
   }
 
   void take(int32_t rank, Action action) {
-    const auto home = static_cast<int32_t>(action.subject);
+    const auto replica = static_cast<int32_t>(action.subject);
     if (action.kind() == ActionKind::Forward)
-      isForwardDone[numberOf(home, int64_t(action.index))] = true;
+      isForwardDone[numberOf(replica, int64_t(action.index))] = true;
     const bool isBackward = needsRecomputation(problem, action);
     if (isBackward)
       for (int64_t i = 0; i < int64_t(action.count); ++i)
-        write(home, int64_t(action.index) + i);
+        write(replica, int64_t(action.index) + i);
     orders[rank].push_back(action);
     if (!isBackward)
       return;
-    Pending &of = pending[home];
+    Pending &of = pending[replica];
     of.backwards += action.count;
-    const bool isLast = problem.recomputesAcross(home) && distances[home] == 0;
+    const bool isLast =
+        problem.recomputesAcross(replica) && distances[replica] == 0;
     const size_t wanted =
         std::min(of.microbatches.size(), of.backwards + size_t(lead));
     for (size_t i = of.backwards; isLast && i < wanted; ++i) {
-      if (!isForwardDone[numberOf(home, of.microbatches[i])])
+      if (!isForwardDone[numberOf(replica, of.microbatches[i])])
         break;
-      write(home, of.microbatches[i]);
+      write(replica, of.microbatches[i]);
     }
   }
 
   /// R of a replica, after those that make its input.
-  void write(int32_t home, int64_t microbatch) {
-    if (isWritten[numberOf(home, microbatch)])
+  void write(int32_t replica, int64_t microbatch) {
+    if (isWritten[numberOf(replica, microbatch)])
       return;
-    isWritten[numberOf(home, microbatch)] = true;
-    for (int32_t from : feeders[home])
+    isWritten[numberOf(replica, microbatch)] = true;
+    for (int32_t from : feeders[replica])
       write(from, microbatch);
-    orders[problem.rankOf(home)].push_back(
-        Action(ActionKind::Recompute, home, microbatch));
+    orders[problem.rankOf(replica)].push_back(
+        Action(ActionKind::Recompute, replica, microbatch));
   }
 
   const Problem &problem;
@@ -252,25 +255,25 @@ Schedule rondo::withRecomputation(const Problem &problem,
   auto isBackward = [&](Action action) {
     return needsRecomputation(problem, action);
   };
-  std::vector<bool> isForwardDone(size_t(problem.numHomes()) *
+  std::vector<bool> isForwardDone(size_t(problem.numReplicas()) *
                                   problem.microbatches);
   Schedule result;
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
     for (Action action : schedule.rank(rank)) {
-      const auto home = static_cast<int32_t>(action.subject);
-      const int64_t begin = int64_t(home) * problem.microbatches;
+      const auto replica = static_cast<int32_t>(action.subject);
+      const int64_t begin = int64_t(replica) * problem.microbatches;
       if (action.kind() == ActionKind::Forward)
         isForwardDone[begin + int64_t(action.index)] = true;
       if (isBackward(action)) {
-        Pending &of = pending[home];
+        Pending &of = pending[replica];
         of.backwards += action.count;
         const size_t wanted =
-            std::min(of.microbatches.size(), of.backwards + leads.of(home));
+            std::min(of.microbatches.size(), of.backwards + leads.of(replica));
         for (; of.written < wanted; ++of.written) {
           const int64_t microbatch = of.microbatches[of.written];
           if (of.written >= of.backwards && !isForwardDone[begin + microbatch])
             break;
-          result.append(Action(ActionKind::Recompute, home, microbatch));
+          result.append(Action(ActionKind::Recompute, replica, microbatch));
         }
       }
       result.append(action);

@@ -18,11 +18,11 @@
 
 namespace rondo {
 
-/// Whether any home recomputes.
+/// Whether any replica recomputes.
 bool hasRecomputation(const Problem &problem);
 
-/// By home: how many stages the way to the end of its segment has, along edges
-/// by R; 0 where nobody reads what R makes. O(homes + edges).
+/// By replica: how many stages the way to the end of its segment has, along
+/// edges by R; 0 where nobody reads what R makes. O(replicas + edges).
 std::vector<int32_t> distancesInSegments(const Problem &problem);
 
 /// The problem in which nothing is recomputed: F takes everything, and I and B

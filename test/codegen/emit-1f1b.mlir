@@ -26,7 +26,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: constexpr StageDesc stages[] = {
 // CHECK-NEXT: {"s0", 0, 1},
 // CHECK: {"s3", 3, 1},
-// CHECK: constexpr HomeDesc homes[] = {
+// CHECK: constexpr ReplicaDesc replicas[] = {
 // CHECK-NEXT: {0, 0, 0},
 // CHECK: {3, 0, 3},
 
@@ -51,25 +51,25 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: forward(rank, 0, [[I]] + 4);
 // CHECK-NEXT: send(rank, Message::Activation, 0, [[I]] + 4);
 
-// The home comes first in a row; neighbours are offsets of it.
-// CHECK: // A row for each rank: home, end, shift
+// The replica comes first in a row; neighbours are offsets of it.
+// CHECK: // A row for each rank: replica, end, shift
 // CHECK-NEXT: ranks_1_to_2_row_1[] = {1, 3, -2};
 // CHECK-NEXT: ranks_1_to_2_row_2[] = {2, 2, -1};
 // CHECK-NEXT: static void ranks_1_to_2(
-// CHECK: const int64_t home = [[ROW:v[0-9]+]][0];
+// CHECK: const int64_t replica = [[ROW:v[0-9]+]][0];
 // CHECK: const int64_t shift = [[ROW]][2];
 // CHECK: for (int64_t [[I:i[0-9]+]] = end; [[I]] < 15; [[I]] += 1) {
-// CHECK-NEXT: forward(rank, home, [[I]]);
-// CHECK-NEXT: send(rank, Message::Activation, home, [[I]]);
-// CHECK-NEXT: recv(rank, Message::Gradient, home + 1, [[I]] + shift);
-// CHECK-NEXT: backward(rank, home, [[I]] + shift);
-// CHECK-NEXT: send(rank, Message::Gradient, home, [[I]] + shift);
-// CHECK-NEXT: recv(rank, Message::Activation, home - 1, [[I]] + 1);
+// CHECK-NEXT: forward(rank, replica, [[I]]);
+// CHECK-NEXT: send(rank, Message::Activation, replica, [[I]]);
+// CHECK-NEXT: recv(rank, Message::Gradient, replica + 1, [[I]] + shift);
+// CHECK-NEXT: backward(rank, replica, [[I]] + shift);
+// CHECK-NEXT: send(rank, Message::Gradient, replica, [[I]] + shift);
+// CHECK-NEXT: recv(rank, Message::Activation, replica - 1, [[I]] + 1);
 // CHECK-NEXT: }
 // Only ranks that hold the tied weight take part in its collective.
 // CHECK: all_reduce(rank, 1);
 // CHECK-NEXT: await(rank, 1);
-// CHECK-NEXT: step(rank, home);
+// CHECK-NEXT: step(rank, replica);
 // CHECK: static void rank_3(
 // CHECK: all_reduce(rank, 0);
 // CHECK-NEXT: await(rank, 0);
@@ -80,15 +80,15 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: constexpr PoolDesc pools[] = {
 // CHECK: {0, 640, 640, 1},
 // CHECK: constexpr PlaceDesc places[] = {
-// CHECK: {24, 4, slots_{{[0-9]+}}}, // home 0 saved_for_weight_grad
-// CHECK-NOT: // home 3 output{{$}}
+// CHECK: {24, 4, slots_{{[0-9]+}}}, // replica 0 saved_for_weight_grad
+// CHECK-NOT: // replica 3 output{{$}}
 // CHECK: collective_0[] = {0, 3};
 // CHECK: collective_1[] = {0, 1, 2, 3};
 // CHECK: {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
 // CHECK-NEXT: {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 // Ranks 0 and 3 share a weight.
 // CHECK: constexpr int32_t staging[] = {18, -1, -1, 19};
-// CHECK: rank_of_home[] = {0, 1, 2, 3};
+// CHECK: rank_of_replica[] = {0, 1, 2, 3};
 // CHECK: constexpr RankDesc ranks[] = {
 // CHECK-NEXT: {rank_0, nullptr},
 // CHECK-NEXT: {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -103,6 +103,6 @@ pipe.schedule @main of @step family<"1f1b">
 // three ranks before.
 // CHECK: {1, "main", ProgramKind::Pipeline, 16, 1, true,
 // CHECK: 57000, 192000, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
-// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, replicas, 6, edges, 4, arena_bytes, 3, programs,
 // CHECK-NEXT: nullptr, 6, links, nullptr};
 // CHECK: int main(

@@ -25,5 +25,5 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: {"lm_head",
 // CHECK-NEXT: 0, 0,
 // CHECK-NEXT: Target::Cuda, DType::Bf16},
-// CHECK: constexpr Executable executable = {"main", 3, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs,
+// CHECK: constexpr Executable executable = {"main", 3, layers, 2, stages, 2, replicas, 2, edges, 2, arena_bytes, 3, programs,
 // CHECK-NEXT: &cudaBackend, 2, links, nullptr};

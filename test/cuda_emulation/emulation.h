@@ -34,7 +34,7 @@ void failCommunicator(int skip, int error);
 /// RONDO_EMULATED_RESIDENT ends where more than that are there at once.
 void setResident(int most);
 /// The most that have been on one device at once since the last call.
-int mostResident();
+int maxResident();
 
 /// An algorithm for products. They differ only in what is written here.
 struct Algorithm {

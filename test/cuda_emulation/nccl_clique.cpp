@@ -191,7 +191,7 @@ void setResident(int number) {
   std::lock_guard<std::mutex> lock(Engine::get().mutex);
   roomFor = number;
 }
-int mostResident() {
+int maxResident() {
   std::lock_guard<std::mutex> lock(Engine::get().mutex);
   return std::exchange(most, 0);
 }

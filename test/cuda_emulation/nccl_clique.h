@@ -108,8 +108,8 @@ struct CommState {
 };
 
 /// Groups of calls that streams or graphs hold, by device.
-constexpr int mostDevices = 64;
-inline std::atomic<int> groupsOfDevices[mostDevices];
+constexpr int maxDevices = 64;
+inline std::atomic<int> groupsOfDevices[maxDevices];
 
 /// The calls of a group on one communicator and stream, as the device's work.
 struct GroupRun {

@@ -19,8 +19,8 @@ using emulation::Engine;
 namespace {
 
 /// Limits per block on the smallest device that we compile for, sm_80.
-constexpr size_t mostShared = 163 << 10;
-constexpr size_t usualShared = 48 << 10;
+constexpr size_t maxShared = 163 << 10;
+constexpr size_t defaultShared = 48 << 10;
 
 std::mutex limitsMutex;
 /// By kernel and device.
@@ -34,7 +34,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel,
   RONDO_EMULATED(cudaFuncSetAttribute);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
     return cudaSuccess;
-  if (bytes < 0 || static_cast<size_t>(bytes) > mostShared)
+  if (bytes < 0 || static_cast<size_t>(bytes) > maxShared)
     return emulation::remember(cudaErrorInvalidValue);
   int device = 0;
   cudaGetDevice(&device);
@@ -71,12 +71,12 @@ cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
   if (stream && stream->queue->device != device)
     return emulation::remember(cudaErrorInvalidResourceHandle);
   load(kernel);
-  size_t limit = usualShared;
+  size_t limit = defaultShared;
   {
     std::lock_guard<std::mutex> lock(limitsMutex);
     auto found = limits.find({kernel, device});
     if (found != limits.end())
-      limit = std::max(limit, std::min(found->second, mostShared));
+      limit = std::max(limit, std::min(found->second, maxShared));
   }
   uint64_t threads = uint64_t(block.x) * block.y * block.z;
   bool fits = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu &&
@@ -357,7 +357,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
     *value = 0;
     break;
   case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-    *value = static_cast<int>(mostShared);
+    *value = static_cast<int>(maxShared);
     break;
   }
   return cudaSuccess;

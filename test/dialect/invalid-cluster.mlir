@@ -84,7 +84,7 @@ pipe.cluster @lab {
 // expected-note @+1 {{the body of this 'pipe.cluster'}}
 pipe.cluster @lab {
   pipe.device @d0
-  // expected-error @+1 {{'pipe.model' does not belong here; this body holds pipe.device, pipe.link and pipe.card}}
+  // expected-error @+1 {{'pipe.model' does not belong here; this body holds pipe.device, pipe.link and pipe.nic}}
   pipe.model @m { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 }
 
@@ -97,8 +97,8 @@ pipe.cluster @lab channels<quick> { pipe.device @d0 }
 
 pipe.cluster @lab {
   pipe.device @d0
-  // expected-error @+1 {{card @nic has no devices; list those that share it}}
-  pipe.card @nic [] <bytes_per_us = 1>
+  // expected-error @+1 {{NIC @nic has no devices; list those that share it}}
+  pipe.nic @nic [] <bytes_per_us = 1>
 }
 
 // -----
@@ -106,7 +106,7 @@ pipe.cluster @lab {
 pipe.cluster @lab {
   pipe.device @d0
   // expected-error @+1 {{bytes_per_us is 0; the minimum is 1}}
-  pipe.card @nic [@d0] <bytes_per_us = 0>
+  pipe.nic @nic [@d0] <bytes_per_us = 0>
 }
 
 // -----
@@ -115,15 +115,15 @@ pipe.cluster @lab {
 pipe.cluster @lab {
   pipe.device @d0
   // expected-error @+1 {{device @d1 is not in cluster @lab}}
-  pipe.card @nic [@d0, @d1] <bytes_per_us = 1>
+  pipe.nic @nic [@d0, @d1] <bytes_per_us = 1>
 }
 
 // -----
 
 pipe.cluster @lab {
   pipe.device @d0
-  // expected-error @+1 {{card @nic lists device @d0 twice}}
-  pipe.card @nic [@d0, @d0] <bytes_per_us = 1>
+  // expected-error @+1 {{NIC @nic lists device @d0 twice}}
+  pipe.nic @nic [@d0, @d0] <bytes_per_us = 1>
 }
 
 // -----
@@ -131,10 +131,10 @@ pipe.cluster @lab {
 pipe.cluster @lab {
   pipe.device @d0
   pipe.device @d1
-  // expected-note @+1 {{card @nic0 is here}}
-  pipe.card @nic0 [@d0] <bytes_per_us = 1>
-  // expected-error @+1 {{device @d0 is on card @nic0 already; a device is on at most one card}}
-  pipe.card @nic1 [@d1, @d0] <bytes_per_us = 1>
+  // expected-note @+1 {{NIC @nic0 is here}}
+  pipe.nic @nic0 [@d0] <bytes_per_us = 1>
+  // expected-error @+1 {{device @d0 is on NIC @nic0 already; a device is on at most one NIC}}
+  pipe.nic @nic1 [@d1, @d0] <bytes_per_us = 1>
 }
 
 // -----
@@ -142,5 +142,5 @@ pipe.cluster @lab {
 pipe.cluster @lab {
   pipe.device @d0
   // expected-error @+1 {{server is -2; it must be 0 to 2147483647}}
-  pipe.card @nic [@d0] <bytes_per_us = 1, server = -2>
+  pipe.nic @nic [@d0] <bytes_per_us = 1, server = -2>
 }

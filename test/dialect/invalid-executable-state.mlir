@@ -11,7 +11,7 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte, @lm_head] on [0, 1]
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with no `sharded` and `sharded<weights, pieces = 2>`; plans of one executable share state and data: write the same `sharded` in both, or compile them separately (--schedule a, --schedule b)}}
+  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with no `sharded` and `sharded<weights, shards = 2>`; plans of one executable share state and data: write the same `sharded` in both, or compile them separately (--schedule a, --schedule b)}}
   pipe.stage @s0 [@wte, @lm_head] on [0, 1] sharded<weights>
 }
 pipe.schedule @a of @p family<"gpipe">
@@ -30,7 +30,7 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte, @lm_head] on [0, 1] sharded<optimizer>
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with `sharded<optimizer, pieces = 2>` and `sharded<gradients, pieces = 2>`}}
+  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with `sharded<optimizer, shards = 2>` and `sharded<gradients, shards = 2>`}}
   pipe.stage @s0 [@wte, @lm_head] on [0, 1] sharded<gradients>
 }
 pipe.schedule @a of @p family<"gpipe">
@@ -68,8 +68,8 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte, @lm_head] on [0, 1]
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{executable @train: plans @p and @q run the replicas of stage @s0 differently: @p divides the samples of each micro-batch, @q gives each replica whole micro-batches, round-robin; plans of one executable share state and data: write `deal` in both or in neither, or compile}}
-  pipe.stage @s0 [@wte, @lm_head] on [0, 1] deal
+  // expected-error @+1 {{executable @train: plans @p and @q run the replicas of stage @s0 differently: @p divides the samples of each micro-batch, @q gives each replica whole micro-batches, round-robin; plans of one executable share state and data: write `round_robin` in both or in neither, or compile}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1] round_robin
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
@@ -84,7 +84,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 }
 pipe.plan @p of @gpt on @lab microbatches(2) {
   // expected-note @+1 {{plan @p has this}}
-  pipe.stage @first [@wte, @lm_head] on [0, 1] deal
+  pipe.stage @first [@wte, @lm_head] on [0, 1] round_robin
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
   // expected-error @+1 {{executable @train: plans @p and @q run the replicas of stages @first and @s0 differently: @p gives each replica whole micro-batches, round-robin, @q divides the samples of each micro-batch}}
@@ -106,8 +106,8 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights>
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with `sharded<weights, pieces = 4>` and `sharded<weights, pieces = 2>`}}
-  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights, pieces = 2>
+  // expected-error @+1 {{executable @train: plans @p and @q keep the state of stage @s0 differently, with `sharded<weights, shards = 4>` and `sharded<weights, shards = 2>`}}
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights, shards = 2>
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
@@ -125,7 +125,7 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights>
 }
 pipe.plan @q of @gpt on @lab microbatches(2) {
-  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights, pieces = 4>
+  pipe.stage @s0 [@wte, @lm_head] on [0, 1, 2, 3] sharded<weights, shards = 4>
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">

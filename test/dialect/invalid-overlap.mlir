@@ -159,7 +159,7 @@ pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"pipedream">
 pipe.program @lowered of @s pipeline {
   // expected-error @+1 {{collective 0 adds gradients, which the step of the same iteration reads; only a gradient_norm may be later}}
-  pipe.collective 0 home_gradients [@s0] later = 1
+  pipe.collective 0 replica_gradients [@s0] later = 1
 }
 
 // -----

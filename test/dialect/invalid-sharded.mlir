@@ -12,8 +12,8 @@ pipe.plan @step of @toy on @two microbatches(2) {
 pipe.cluster @three { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @three microbatches(2) samples(3) {
-  // expected-error@+1 {{stage @s0 has its state in 2 shards, but 3 replicas: groups of 2 or more must divide them; leave out `pieces` for one shard on each rank, or write a number that divides them}}
-  pipe.stage @s0 [@l0] on [0, 1, 2] sharded<gradients, pieces = 2>
+  // expected-error@+1 {{stage @s0 has its state in 2 shards, but 3 replicas: groups of 2 or more must divide them; leave out `shards` for one shard on each rank, or write a number that divides them}}
+  pipe.stage @s0 [@l0] on [0, 1, 2] sharded<gradients, shards = 2>
 }
 
 // -----
@@ -21,8 +21,8 @@ pipe.plan @step of @toy on @three microbatches(2) samples(3) {
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) {
-  // expected-error@+1 {{stage @s0 is sharded, but deals whole micro-batches to its replicas; those of a group gather together, so leave out `deal` or `sharded`}}
-  pipe.stage @s0 [@l0] on [0, 1] deal sharded<weights>
+  // expected-error@+1 {{stage @s0 is sharded, but assigns whole micro-batches to its replicas; those of a group gather together, so leave out `round_robin` or `sharded`}}
+  pipe.stage @s0 [@l0] on [0, 1] round_robin sharded<weights>
 }
 
 // -----
@@ -49,8 +49,8 @@ pipe.plan @step of @toy on @two microbatches(2) samples(2) {
 }
 pipe.schedule @family of @step family<"gpipe">
 pipe.program @lowered of @family pipeline {
-  // expected-error@+1 {{collective 0 names 1 homes of 2 stages; it has one for each}}
-  pipe.collective 0 gather_weights [@s0, @s0] homes [0]
+  // expected-error@+1 {{collective 0 names 1 replicas of 2 stages; it has one for each}}
+  pipe.collective 0 gather_weights [@s0, @s0] replicas [0]
 }
 
 // -----
@@ -113,9 +113,9 @@ pipe.schedule @family of @step family<"gpipe"> gathers<rule = units>
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) samples(2) {
-  // expected-error@+2 {{pieces is 0; it must be 2 or more; without it, all homes of the stage have the state once}}
+  // expected-error@+2 {{shards is 0; it must be 2 or more; without it, all replicas of the stage have the state once}}
   // expected-error@+1 {{failed to parse}}
-  pipe.stage @s0 [@l0] on [0, 1] sharded<weights, pieces = 0>
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights, shards = 0>
 }
 
 // -----

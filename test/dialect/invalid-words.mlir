@@ -36,21 +36,21 @@ pipe.orchestra @lab { pipe.device @d0 }
 
 // Words of an op that are out of order or appear twice.
 pipe.plan @p of @m on @c microbatches(2) {
-  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute, from, costs, buffers}}
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, round_robin or sharded, recompute, from, costs, buffers}}
   pipe.stage @s1 [@l1] on 1 from [@s0] recompute
 }
 
 // -----
 
 pipe.plan @p of @m on @c microbatches(2) {
-  // expected-error @+1 {{'deal' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute}}
-  pipe.stage @s1 [@l1] on [1, 2] sharded<weights> deal
+  // expected-error @+1 {{'round_robin' of pipe.stage appears twice or out of order; expected order: on, round_robin or sharded, recompute}}
+  pipe.stage @s1 [@l1] on [1, 2] sharded<weights> round_robin
 }
 
 // -----
 
 pipe.plan @p of @m on @c microbatches(2) {
-  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, deal or sharded, recompute}}
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, round_robin or sharded, recompute}}
   pipe.stage @s1 [@l1] recompute on 1
 }
 
@@ -137,7 +137,7 @@ pipe.plan @p of @m on @c microbatches(2) optimiser(sgd) { pipe.stage @s0 [@l0] o
 // -----
 
 pipe.plan @p of @m on @c microbatches(2) {
-  // expected-error @+1 {{unknown word 'quickly' in pipe.stage; expected order of its words: on, deal or sharded}}
+  // expected-error @+1 {{unknown word 'quickly' in pipe.stage; expected order of its words: on, round_robin or sharded}}
   pipe.stage @s1 [@l1] on 1 quickly
 }
 

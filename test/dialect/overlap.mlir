@@ -81,7 +81,7 @@ pipe.schedule @two of @step versions<"pipedream"> {
 
 // CHECK: pipe.program @lowered
 pipe.program @lowered of @two pipeline {
-  pipe.collective 0 home_gradients [@s0]
+  pipe.collective 0 replica_gradients [@s0]
   // CHECK: pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
   pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
   // CHECK: pipe.all_reduce 0[%{{.*}}]

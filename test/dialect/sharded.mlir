@@ -11,10 +11,10 @@ pipe.model @toy {
   pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2>
   pipe.layer @l1 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2>
 }
-// CHECK: pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, pieces = 2>
+// CHECK: pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, shards = 2>
 // CHECK: pipe.stage @s1 [@l1] on [0, 1, 2, 3] sharded<optimizer>
 pipe.plan @step of @toy on @four microbatches(2) samples(4) {
-  pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, pieces = 2>
+  pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, shards = 2>
   pipe.stage @s1 [@l1] on [0, 1, 2, 3] sharded<optimizer>
 }
 // CHECK: pipe.schedule @family of @step family<"gpipe"> gathers<weights = 2, gradients = 1>
@@ -47,14 +47,14 @@ pipe.schedule @hand of @step {
 }
 
 // CHECK-LABEL: pipe.program @lowered
-// CHECK:         pipe.collective 0 gather_weights [@s0, @s0] homes [0, 1] ns = 5
-// CHECK:         pipe.collective 1 tied_gradients "wte" [@s0, @s1] homes [1, 0] elements [16, 8]
+// CHECK:         pipe.collective 0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
+// CHECK:         pipe.collective 1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
 // CHECK:         pipe.unshard @s0[0]
 // CHECK:         pipe.await 0
 // CHECK:         pipe.reshard @s0[0]
 pipe.program @lowered of @hand pipeline {
-  pipe.collective 0 gather_weights [@s0, @s0] homes [0, 1] ns = 5
-  pipe.collective 1 tied_gradients "wte" [@s0, @s1] homes [1, 0] elements [16, 8]
+  pipe.collective 0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
+  pipe.collective 1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
   pipe.rank 0 {
     pipe.unshard @s0[0]
     pipe.await 0

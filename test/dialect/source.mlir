@@ -13,10 +13,10 @@ pipe.cluster @full channels<eager, receive_slots = 2> link<latency_ns = 7, bytes
   pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
   // CHECK-NEXT: pipe.link @cpu1 -> @cpu0 <latency_ns = 1>
   pipe.link @cpu1 -> @cpu0 <latency_ns = 1>
-  // CHECK-NEXT: pipe.card @nic0 [@cpu0, @cpu1] <bytes_per_us = 12500>
-  pipe.card @nic0 [@cpu0, @cpu1] <bytes_per_us = 12500>
-  // CHECK-NEXT: pipe.card @nic1 [@cpu2] <bytes_per_us = 1, server = 7>
-  pipe.card @nic1 [@cpu2] <bytes_per_us = 1, server = 7>
+  // CHECK-NEXT: pipe.nic @nic0 [@cpu0, @cpu1] <bytes_per_us = 12500>
+  pipe.nic @nic0 [@cpu0, @cpu1] <bytes_per_us = 12500>
+  // CHECK-NEXT: pipe.nic @nic1 [@cpu2] <bytes_per_us = 1, server = 7>
+  pipe.nic @nic1 [@cpu2] <bytes_per_us = 1, server = 7>
 }
 
 // CHECK-LABEL: pipe.cluster @short channels<rendezvous> {

@@ -22,9 +22,9 @@ using namespace rondo::pipe;
 using rondo::fuzz::require;
 
 /// More actions or tasks than this take too long here.
-static constexpr int64_t mostActions = 1 << 12;
+static constexpr int64_t maxFuzzedActions = 1 << 12;
 
-/// The number of actions that a body unrolls to, at most mostActions + 1.
+/// The number of actions that a body unrolls to, at most maxFuzzedActions + 1.
 static int64_t countActions(Region &body) {
   int64_t total = 0;
   for (Operation &op : body.getOps()) {
@@ -32,13 +32,13 @@ static int64_t countActions(Region &body) {
     if (auto loop = dyn_cast<ForOp>(op)) {
       const int64_t inside = countActions(loop.getBody());
       count = inside == 0 ? 0
-              : loop.getTripCount() > mostActions
-                  ? mostActions + 1
+              : loop.getTripCount() > maxFuzzedActions
+                  ? maxFuzzedActions + 1
                   : loop.getTripCount() * inside;
     } else if (auto repeat = dyn_cast<RepeatOp>(op)) {
       count = countActions(repeat.getBody());
     }
-    total = std::min(total + count, mostActions + 1);
+    total = std::min(total + count, maxFuzzedActions + 1);
   }
   return total;
 }
@@ -47,7 +47,7 @@ template <typename Bodies> static bool isSmall(Bodies bodies) {
   int64_t total = 0;
   for (auto op : bodies)
     total += countActions(op.getBody());
-  return total <= mostActions;
+  return total <= maxFuzzedActions;
 }
 
 static std::string textOf(Operation *op) {
@@ -111,7 +111,8 @@ static void check(ModuleOp module) {
       continue;
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem) ||
-        problem->numStages() * int64_t(problem->microbatches) > mostActions)
+        problem->numStages() * int64_t(problem->microbatches) >
+            maxFuzzedActions)
       continue;
     for (ProgramOp program : module.getOps<ProgramOp>())
       if (program.lookupSchedule() == schedule &&

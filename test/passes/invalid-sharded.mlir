@@ -67,9 +67,9 @@ pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
 pipe.plan @step of @toy on @two microbatches(2) samples(2) {
   // expected-note@+1 {{stage @s0 is on ranks 0 and 1}}
-  pipe.stage @s0 [@l0] on [0, 1] deal
+  pipe.stage @s0 [@l0] on [0, 1] round_robin
 }
-// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 deals micro-batches to its homes; leave out deal, so that they share the samples of each micro-batch, or let iterations drain, as with family<"1f1b">}}
+// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 assigns micro-batches to its replicas; leave out `round_robin`, so that they share the samples of each micro-batch, or let iterations drain, as with family<"1f1b">}}
 pipe.schedule @overlapped of @step family<"pipedream">
 
 // -----
@@ -111,7 +111,7 @@ pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, we
 pipe.plan @step of @toy on @two microbatches(1) samples(2) {
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 }
-// Its pieces fit, but not what is gathered and reduced with them.
+// Its shards fit, but not what is gathered and reduced with them.
 // expected-error@+1 {{rank 0 holds 2496 bytes at 0B0, 496 more than its 2000: 1472 of weights}}
 pipe.schedule @family of @step family<"gpipe">
 

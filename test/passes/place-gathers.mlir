@@ -13,7 +13,7 @@ pipe.model @toy {
   pipe.layer @l2 synthetic<forward_ns = 200, input_grad_ns = 200, weight_grad_ns = 200, weight_bytes = 256>
   pipe.layer @l3 synthetic<forward_ns = 200, input_grad_ns = 200, weight_grad_ns = 200, weight_bytes = 256>
 }
-// Each home has a half of the 256 bytes of weights, and gathers all.
+// Each replica has a half of the 256 bytes of weights, and gathers all.
 // CHECK: pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 // CHECK-SAME: buffers[<weights = 128, gradients = 128, moments = 256
 // CHECK-SAME: gathered_weights = 256, unreduced_gradients = 256>

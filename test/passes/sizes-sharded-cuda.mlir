@@ -1,4 +1,4 @@
-// Buffers of stages in pieces on GPUs, checked by hand: fp32 pieces, and the copies
+// Buffers of stages sharded on GPUs, checked by hand: fp32 shards, and the copies
 // in bf16 behind what is gathered. 656 weights of a block are 2624 bytes in fp32,
 // and their copies 1344; layers that are synthetic have none.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
@@ -10,7 +10,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head
 }
 
-// Three pieces of 224 elements, 219 rounded up to 32: 896 bytes.
+// Three shards of 224 elements, 219 rounded up to 32: 896 bytes.
 // CHECK: pipe.plan @bf16
 // CHECK: pipe.stage @s0
 // CHECK: pipe.stage @s1

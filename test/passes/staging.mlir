@@ -26,8 +26,8 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 // CHECK-LABEL: pipe.program @several_evaluation
 // CHECK-NOT:   pipe.staging
 
-// Both stages have 160 gradients. Three homes have pieces of 32, 64 and 64, and
-// receive theirs from two others: 2 * 64 * 4. Two homes have 64 and 96, and
+// Both stages have 160 gradients. Three replicas have pieces of 32, 64 and 64, and
+// receive theirs from two others: 2 * 64 * 4. Two replicas have 64 and 96, and
 // receive it from one: 96 * 4. The tied weight has 128 in two owners: 64 * 4.
 // CHECK-LABEL: pipe.program @several_lowered
 // CHECK:       pipe.pool [[P0:[0-9]+]] on 0 <offset = [[#%u,OFFSET:]], slot_bytes = 512, slots = 1>
@@ -59,13 +59,13 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 // LARGE-CUDA-COUNT-3: slot_bytes = 8388608, slots = 1>
 // LARGE-CUDA-COUNT-2: slot_bytes = 4194304, slots = 1>
 // LARGE-CUDA-COUNT-5: pipe.staging
-pipe.plan @homes of @gpt on @lab microbatches(2) {
+pipe.plan @replicas of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte] on [0, 1, 2]
   pipe.stage @s1 [@lm_head] on [3, 4]
 }
-pipe.schedule @several of @homes family<"1f1b">
+pipe.schedule @several of @replicas family<"1f1b">
 
-// With one home a stage, only the ranks that share a weight add anything.
+// With one replica a stage, only the ranks that share a weight add anything.
 // CHECK-LABEL: pipe.program @one_lowered
 // CHECK:       slot_bytes = 256, slots = 1>
 // CHECK:       pipe.staging in
@@ -92,6 +92,6 @@ pipe.schedule @one of @chain family<"1f1b">
 // CUDA-LABEL: pipe.program @clipped_lowered
 // CUDA:       pipe.pool [[CLIPPED:[0-9]+]] on 0 <offset = [[#AT]], slot_bytes = 768, slots = 1>
 // CUDA:       pipe.staging in [[CLIPPED]]
-pipe.schedule @plain of @homes family<"gpipe"> norm(none)
-pipe.schedule @clipped of @homes family<"zb-h1">
+pipe.schedule @plain of @replicas family<"gpipe"> norm(none)
+pipe.schedule @clipped of @replicas family<"zb-h1">
 pipe.executable @both of [@plain, @clipped]

@@ -108,14 +108,14 @@ class RoundTrip(unittest.TestCase):
             "ranks": [{"memory_bytes": 8, "speed_percent": 50, "host": {"wait_ns": 1}}],
             "stages": [
                 {
-                    "homes": [{"rank": 0, "samples": 4}],
+                    "replicas": [{"rank": 0, "samples": 4}],
                     "shard": {"what": "weights", "group": 1},
                     "costs": {"F": {"ns_by_index": [1, 2], "lane": "compute"}},
                     "versions": {"forward": "live"},
                 }
             ],
             "edges": [{"from": 0, "to": 1, "bytes": 3, "gradient_bytes": None}],
-            "cards": [{"ranks": [0], "bytes_per_us": 5, "server": 0}],
+            "nics": [{"ranks": [0], "bytes_per_us": 5, "server": 0}],
             "channels": {"protocol": "eager"},
             "host": {"action_ns": 2, "send_ns": 3},
             "provenance": {"costs": [1.5, "free"]},
@@ -124,6 +124,23 @@ class RoundTrip(unittest.TestCase):
         self.assertEqual(problem.to_value(), value)
         self.assertIsNone(problem.edges[0].gradient_bytes)
         self.assertEqual(problem.version, 2)
+
+    def test_earlier_keys(self):
+        value = {
+            "format": "rondo-problem/2",
+            "name": "earlier",
+            "microbatches": 1,
+            "ranks": [{}],
+            "stages": [{"homes": [{"rank": 0}], "costs": {"F": {"ns": 1}}}],
+            "edges": [],
+            "cards": [{"ranks": [0], "bytes_per_us": 5}],
+        }
+        problem = rondo.Problem.from_value(value)
+        written = problem.to_value()
+        self.assertEqual(written["stages"][0]["replicas"], [{"rank": 0}])
+        self.assertEqual(written["nics"], value["cards"])
+        with self.assertRaises(rondo.FormatError):
+            rondo.Problem.from_value({**value, "nics": []})
 
 
 class Faults(unittest.TestCase):

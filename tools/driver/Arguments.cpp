@@ -141,11 +141,11 @@ std::string Arguments::fault() const {
     return name + " needs a value: " + name + " " + textOf(name)->metavar.str();
   }
   if (const size_t count = list.getAllArgValues(InputOption).size();
-      count > command.mostFiles)
+      count > command.maxFiles)
     return std::string(command.name) + " takes " +
-           (command.mostFiles == 1
+           (command.maxFiles == 1
                 ? "one file, but got several"
-                : std::to_string(command.mostFiles) + " files, but got " +
+                : std::to_string(command.maxFiles) + " files, but got " +
                       std::to_string(count));
   return "";
 }

@@ -154,7 +154,7 @@ int run(const Arguments &arguments) {
   if (int code = checkOutputs(inputFiles(arguments, {"costs"}),
                               {{"--output", output}}))
     return code;
-  const int64_t most = arguments.number("candidates", pipe::usualCandidates);
+  const int64_t most = arguments.number("candidates", pipe::defaultCandidates);
   if (most < 2)
     return reportUsage("--candidates is " + Twine(most) +
                        "; it must be 2 or more");

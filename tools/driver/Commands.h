@@ -46,7 +46,7 @@ struct Command {
   /// Runs with valid arguments; returns the exit code.
   int (*run)(const Arguments &arguments);
   /// How many arguments may be neither options nor values.
-  size_t mostFiles = 1;
+  size_t maxFiles = 1;
 };
 
 const Command &blameCommand();

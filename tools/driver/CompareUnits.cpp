@@ -63,8 +63,8 @@ private:
 
 int64_t chunksOf(const Problem &problem) {
   const int32_t rank = problem.rankOf(0);
-  return count_if(problem.homes,
-                  [&](const Home &home) { return home.rank == rank; });
+  return count_if(problem.replicas,
+                  [&](const Replica &replica) { return replica.rank == rank; });
 }
 
 std::string percent(double part) {
@@ -261,9 +261,9 @@ static int compareChunks(const SimulateRequest &request,
   among.placements = "linear,interleaved";
   if (among.chunks.empty() || among.chunks == "auto") {
     // Of more, chunks are short, and their messages many.
-    constexpr int64_t mostChunks = 8;
+    constexpr int64_t maxChunks = 8;
     const int64_t most = std::clamp<int64_t>(
-        space.layers / std::max<int64_t>(1, space.ranks), 1, mostChunks);
+        space.layers / std::max<int64_t>(1, space.ranks), 1, maxChunks);
     among.chunks.clear();
     for (int64_t count = 1; count <= most; ++count)
       among.chunks += (among.chunks.empty() ? "" : ",") + std::to_string(count);

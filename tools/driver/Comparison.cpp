@@ -250,7 +250,7 @@ void Comparison::writeTable() const {
     head = {"family", "makespan", "span", "bubble", "peak memory by rank"};
   if (plan)
     head.push_back(allRanks ? "arena by rank" : "arena");
-  if (problem.homes.areSharded())
+  if (problem.replicas.areSharded())
     head.push_back("traffic");
   table.add(std::move(head));
   for (const Row &row : rows) {
@@ -272,7 +272,7 @@ void Comparison::writeTable() const {
     }
     if (plan)
       cells.push_back(arenaText(row.arenaBytes));
-    if (problem.homes.areSharded())
+    if (problem.replicas.areSharded())
       cells.push_back(formatBytes(row.trafficBytes));
     table.add(std::move(cells));
   }

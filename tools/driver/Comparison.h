@@ -79,7 +79,7 @@ private:
     std::vector<int64_t> peakBytes;
     std::vector<int64_t> arenaBytes;
     std::optional<ExposedCommunication> communication;
-    /// Of state in pieces, of the rank that moves most.
+    /// Of sharded state, of the rank that moves most.
     int64_t trafficBytes = 0;
   };
 

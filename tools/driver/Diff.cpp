@@ -70,7 +70,7 @@ const Command &diffCommand() {
       nullptr,
       nullptr,
       run,
-      1 + mostTraces};
+      1 + maxTraces};
   return command;
 }
 

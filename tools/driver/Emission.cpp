@@ -83,7 +83,7 @@ bool Emission::chooseSchedule() {
     if (executable.lookupSchedules() == chosen)
       adaptive = executable.getAdaptiveAttr();
   if (request.isAdaptive && !adaptive)
-    adaptive = pipe::usualAdaptive(module.getContext());
+    adaptive = pipe::defaultAdaptive(module.getContext());
   if (request.isAdaptive && chosen.size() > 1) {
     reportUsage("--adaptive adds schedules to one, but there are " +
                 Twine(chosen.size()) + "; name one with --schedule");
@@ -185,7 +185,7 @@ int Emission::importSchedule() {
   return Success;
 }
 
-pipe::DType usualDType(pipe::Target target) {
+pipe::DType defaultDType(pipe::Target target) {
   return target == pipe::Target::Cuda ? pipe::DType::Bf16 : pipe::DType::Fp32;
 }
 
@@ -214,7 +214,7 @@ int Emission::chooseTarget() {
     return Success;
   if (request.target) {
     chosenTarget = *request.target;
-    chosenType = usualDType(chosenTarget);
+    chosenType = defaultDType(chosenTarget);
   }
   if (request.dtype)
     chosenType = *request.dtype;

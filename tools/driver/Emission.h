@@ -40,7 +40,7 @@ struct EmissionRequest {
 EmissionRequest emissionRequest(const Arguments &arguments);
 
 /// The number type of activations where none is given.
-pipe::DType usualDType(pipe::Target target);
+pipe::DType defaultDType(pipe::Target target);
 /// Reports a type that the target does not take; returns the exit code.
 int checkDType(pipe::Target target, pipe::DType dtype);
 

@@ -14,7 +14,7 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
   candidate.name = std::move(name);
   candidate.family = std::move(family);
   // Orders that families write have no gathers yet.
-  if (problem.homes.areSharded() && !checkCompleteness(problem, schedule) &&
+  if (problem.replicas.areSharded() && !checkCompleteness(problem, schedule) &&
       !checkPlacement(problem, schedule) && !checkDependence(problem, schedule))
     schedule =
         withGathers(problem, std::move(schedule), arenas, &candidate.gathers);

@@ -17,7 +17,7 @@ namespace rondo::driver {
 
 namespace {
 
-constexpr size_t mostSteps = 64;
+constexpr size_t maxSteps = 64;
 /// Of the searches, in thousands of tasks placed or timed.
 constexpr int64_t searchEffort = 500;
 
@@ -119,8 +119,8 @@ void Explanation::writeText(raw_ostream &os) const {
   Table steps;
   steps.add({"rank", "step", "start", "end", "why not earlier"});
   for (size_t i = 0; i < path.size(); ++i) {
-    if (path.size() > mostSteps && i == mostSteps / 2) {
-      const size_t hidden = path.size() - mostSteps;
+    if (path.size() > maxSteps && i == maxSteps / 2) {
+      const size_t hidden = path.size() - maxSteps;
       steps.add({"...", std::to_string(hidden) + " steps; --json has all"});
       i += hidden;
     }
@@ -145,7 +145,7 @@ void Explanation::writeText(raw_ostream &os) const {
   }
   slacks.print(os);
   if (!hasSlack && !path.empty())
-    os << "slack is not known where ranks share network cards or the state of "
+    os << "slack is not known where ranks share NICs or the state of "
           "stages\n";
   os << name << ": what would make it faster\n";
   Table gains;

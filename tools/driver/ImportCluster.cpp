@@ -72,10 +72,10 @@ int readKinds(const Arguments &arguments, StringRef option, int64_t least,
     }
     int64_t number = 0;
     if (digits.getAsInteger(10, number) || number < least ||
-        number > json::mostClusterFigure)
+        number > json::maxClusterFigure)
       return reportUsage("--" + option + " has '" + pair + "'; " + name +
                          " takes a whole number from " + Twine(least) + " to " +
-                         Twine(json::mostClusterFigure));
+                         Twine(json::maxClusterFigure));
     kind->link.*figure = number;
     if (figure == &Link::bytesPerUs) {
       kind->source = "--rates";
@@ -105,10 +105,10 @@ int describe(const Arguments &arguments, const formats::DevicePreset &preset,
 int addDevices(const Arguments &arguments, StringRef prefix, int64_t count,
                json::ClusterDevice device, Source &source) {
   const int64_t nodes = arguments.number("nodes", 1);
-  if (nodes > json::mostClusterDevices / count)
+  if (nodes > json::maxClusterDevices / count)
     return reportUsage(
         "--nodes is " + Twine(nodes) + ", of " + countOf(count, "device") +
-        " each; a cluster has at most " + Twine(json::mostClusterDevices));
+        " each; a cluster has at most " + Twine(json::maxClusterDevices));
   for (int64_t n = 0; n < nodes; ++n)
     for (int64_t k = 0; k < count; ++k) {
       device.name = ((nodes > 1 ? "n" + Twine(n) + "_" : Twine()) + prefix +
@@ -119,35 +119,35 @@ int addDevices(const Arguments &arguments, StringRef prefix, int64_t count,
   return Success;
 }
 
-/// Adds the network cards of nodes of `count` devices each, where they share
+/// Adds the NICs of nodes of `count` devices each, where they share
 /// any.
-int addCards(const Arguments &arguments, int64_t count, int64_t usual,
-             const char *origin, const Link &network, Source &source) {
+int addNics(const Arguments &arguments, int64_t count, int64_t usual,
+            const char *origin, const Link &network, Source &source) {
   const int64_t nodes = arguments.number("nodes", 1),
-                cards = arguments.number("cards", usual);
-  if (nodes == 1 && arguments.has("cards"))
+                nics = arguments.number("nics", usual);
+  if (nodes == 1 && arguments.has("nics"))
     return reportUsage(
-        "--cards connects nodes, but there is one: give --nodes N");
-  if (nodes == 1 || cards == 0)
+        "--nics connects nodes, but there is one: give --nodes N");
+  if (nodes == 1 || nics == 0)
     return Success;
-  if (count % cards != 0)
-    return reportUsage("--cards is " + Twine(cards) + ", but a node has " +
+  if (count % nics != 0)
+    return reportUsage("--nics is " + Twine(nics) + ", but a node has " +
                        countOf(count, "device") +
-                       ": each card takes an equal part of them");
-  source.say("network cards of a node: " + (arguments.has("cards")
-                                                ? Twine(cards) + " (--cards)"
-                                                : Twine(origin)));
-  const int64_t each = count / cards;
+                       ": each NIC takes an equal part of them");
+  source.say("NICs of a node: " + (arguments.has("nics")
+                                       ? Twine(nics) + " (--nics)"
+                                       : Twine(origin)));
+  const int64_t each = count / nics;
   for (int64_t n = 0; n < nodes; ++n)
-    for (int64_t k = 0; k < cards; ++k) {
-      json::ClusterCard card;
-      card.name = ("n" + Twine(n) + "_card_" + Twine(k)).str();
-      card.bytesPerUs = network.bytesPerUs;
-      if (cards > 1)
-        card.server = static_cast<int32_t>(n);
+    for (int64_t k = 0; k < nics; ++k) {
+      json::ClusterNic nic;
+      nic.name = ("n" + Twine(n) + "_nic_" + Twine(k)).str();
+      nic.bytesPerUs = network.bytesPerUs;
+      if (nics > 1)
+        nic.server = static_cast<int32_t>(n);
       for (int64_t d = 0; d < each; ++d)
-        card.devices.push_back(static_cast<int32_t>(n * count + k * each + d));
-      source.cluster.cards.push_back(std::move(card));
+        nic.devices.push_back(static_cast<int32_t>(n * count + k * each + d));
+      source.cluster.nics.push_back(std::move(nic));
     }
   return Success;
 }
@@ -163,9 +163,9 @@ int readNetwork(const Arguments &arguments, const char *origin, Link &network,
     if (nodes == 1 && arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " connects nodes, but there is one: give --nodes N");
-    if (figure > json::mostClusterFigure)
+    if (figure > json::maxClusterFigure)
       return reportUsage(Twine("--") + option + " is " + Twine(figure) +
-                         "; the most is " + Twine(json::mostClusterFigure));
+                         "; the most is " + Twine(json::maxClusterFigure));
   }
   if (nodes > 1 && network.bytesPerUs == 0)
     return reportUsage("--nodes is " + Twine(nodes) +
@@ -196,8 +196,8 @@ int readPreset(const Arguments &arguments, Source &source) {
   Link network = node.network;
   if (int code = readNetwork(arguments, node.networkSource, network, source))
     return code;
-  if (int code = addCards(arguments, node.numDevices, node.numCards,
-                          node.cardSource, network, source))
+  if (int code = addNics(arguments, node.numDevices, node.numNics,
+                         node.nicSource, network, source))
     return code;
   const Link link = node.link();
   source.cluster.setLinks([&](int32_t from, int32_t to) {
@@ -282,20 +282,20 @@ int readTopology(const Arguments &arguments, StringRef text,
         Twine(kinds.front().link.bytesPerUs) +
         " bytes/us in one direction, as in V100, A100 and H100; --device "
         "or --rates NV=N states another rate");
-  if (!topology->cards.empty())
-    source.say("network cards, which carry nothing between the devices of a "
+  if (!topology->nics.empty())
+    source.say("NICs, which carry nothing between the devices of a "
                "node: " +
-               join(topology->cards, ", "));
+               join(topology->nics, ", "));
   Link network{20000, 0};
   if (int code = readNetwork(arguments, "", network, source))
     return code;
-  if (int code = addCards(arguments, count, 0, "", network, source))
+  if (int code = addNics(arguments, count, 0, "", network, source))
     return code;
   source.cluster.setLinks([&](int32_t from, int32_t to) {
     if (from / count != to / count)
       return network;
     Link link = linkOf(topology->paths[from % count][to % count], kinds);
-    link.bytesPerUs = std::min(link.bytesPerUs, json::mostClusterFigure);
+    link.bytesPerUs = std::min(link.bytesPerUs, json::maxClusterFigure);
     return link;
   });
   return Success;
@@ -311,7 +311,7 @@ int readSource(const Arguments &arguments, const std::string &path,
   if (!text.ltrim().starts_with("{"))
     return readTopology(arguments, text, path, source);
   for (StringRef option : {"device", "nodes", "efficiency", "rates",
-                           "latencies", "network", "network-latency", "cards"})
+                           "latencies", "network", "network-latency", "nics"})
     if (arguments.has(option))
       return reportUsage("--" + option + " is not for " + path +
                          ": a rondo-cluster states all figures itself");

@@ -196,7 +196,7 @@ int run(const Arguments &arguments) {
   report.target = pipe::symbolizeTarget(arguments.text("target"))
                       .value_or(pipe::Target::Cpu);
   report.dtype = pipe::symbolizeDType(arguments.text("dtype"))
-                     .value_or(usualDType(report.target));
+                     .value_or(defaultDType(report.target));
   if (int code = checkDType(report.target, report.dtype))
     return code;
   if (int code =

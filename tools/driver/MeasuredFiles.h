@@ -13,7 +13,7 @@
 namespace rondo::driver {
 
 /// As many traces as a command takes at most.
-inline constexpr size_t mostTraces = 4096;
+inline constexpr size_t maxTraces = 4096;
 
 /// What traces say of a program's iterations. Every failure of these functions
 /// has been reported; they return the exit code.

@@ -100,7 +100,7 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
   }
   if (int64_t line = pipe::findTooDeep(text)) {
     reportFault(path, "line " + Twine(line) + ": more than " +
-                          Twine(pipe::mostOpenBrackets) + " open brackets");
+                          Twine(pipe::maxOpenBrackets) + " open brackets");
     return nullptr;
   }
   Source &source = *sources.emplace_back(std::make_unique<Source>());

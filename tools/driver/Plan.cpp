@@ -252,7 +252,7 @@ const Command &planCommand() {
       nullptr,
       nullptr,
       run,
-      /*mostFiles=*/2};
+      /*maxFiles=*/2};
   return command;
 }
 

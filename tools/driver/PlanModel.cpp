@@ -28,16 +28,16 @@ namespace rondo::driver {
 
 namespace {
 
-constexpr int64_t usualTimeLimitMs = 20000, usualRows = 8;
+constexpr int64_t defaultTimeLimitMs = 20000, defaultRows = 8;
 
 struct Request {
   std::string model, cluster, output;
-  int64_t samples = 0, rows = usualRows;
+  int64_t samples = 0, rows = defaultRows;
   /// Layers of the model state their sizes for one size of micro-batches.
   bool isOfOneSize = false;
   pipe::Target target = pipe::Target::Cpu;
   pipe::DType dtype = pipe::DType::Fp32;
-  int64_t timeLimitMs = usualTimeLimitMs;
+  int64_t timeLimitMs = defaultTimeLimitMs;
   ModelPlannerOptions options;
 };
 
@@ -126,11 +126,11 @@ int readRequest(const Arguments &arguments, Request &request) {
   if (request.samples > maxSamples)
     return reportUsage("--samples is " + Twine(request.samples) +
                        "; the most is " + Twine(maxSamples));
-  request.rows = arguments.number("rows", usualRows);
+  request.rows = arguments.number("rows", defaultRows);
   request.target = pipe::symbolizeTarget(arguments.text("target"))
                        .value_or(pipe::Target::Cpu);
   request.dtype = pipe::symbolizeDType(arguments.text("dtype"))
-                      .value_or(usualDType(request.target));
+                      .value_or(defaultDType(request.target));
   if (int code = checkDType(request.target, request.dtype))
     return code;
   const std::string recompute = arguments.text("recompute", "auto");
@@ -141,7 +141,7 @@ int readRequest(const Arguments &arguments, Request &request) {
   options.seed = arguments.number("seed", 0);
   options.effort = arguments.number("effort", 0);
   request.timeLimitMs = arguments.number(
-      "time-limit-ms", options.effort > 0 ? 0 : usualTimeLimitMs);
+      "time-limit-ms", options.effort > 0 ? 0 : defaultTimeLimitMs);
   options.deadline = Deadline(request.timeLimitMs);
   options.interrupt = Interrupt::flag();
   return readSizes(arguments, request);

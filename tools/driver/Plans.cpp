@@ -84,11 +84,11 @@ int reportErrorOf(const Problem &problem, ModuleFile &file,
 
 int reportNoSchedule(const Problem &problem, ModuleFile &file,
                      llvm::ArrayRef<std::string> reasons) {
-  constexpr size_t mostShown = 4;
+  constexpr size_t maxShown = 4;
   std::string text = "no schedule: ";
-  text += llvm::join(reasons.take_front(mostShown), "; ");
-  if (reasons.size() > mostShown)
-    text += "; " + std::to_string(reasons.size() - mostShown) + " more";
+  text += llvm::join(reasons.take_front(maxShown), "; ");
+  if (reasons.size() > maxShown)
+    text += "; " + std::to_string(reasons.size() - maxShown) + " more";
   const std::string command = problem.iterations > 1
                                   ? " --iterations " +
                                         std::to_string(problem.iterations) +

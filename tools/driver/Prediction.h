@@ -6,7 +6,7 @@
 
 #include "schedule/timeline/TimeUse.h"
 #include "tools/driver/MeasuredFiles.h"
-#include "tools/driver/Pictured.h"
+#include "tools/driver/TimelineOutput.h"
 
 #include <optional>
 
@@ -37,7 +37,7 @@ private:
   int readTrace(const std::string &path, llvm::StringRef text,
                 const MeasuredFiles &measured);
 
-  std::optional<Pictured> pictured;
+  std::optional<TimelineOutput> pictured;
   MeasuredRun run;
   const MeasuredIteration *chosen = nullptr;
   bool isOtherRun = false;

@@ -116,7 +116,7 @@ Line searchOneWindow(const Problem &window, const Request &request,
 /// activations alone, as its model declares no weights; empty if they do.
 std::string refusalOf(const Problem &problem, const PlanFigures &plan,
                       const Schedule &schedule) {
-  if (plan.declaresWeights || problem.homes.areSharded())
+  if (plan.declaresWeights || problem.replicas.areSharded())
     return "";
   Candidate found;
   found.schedule = schedule;

@@ -96,7 +96,7 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
   };
   // Orders of a problem whose state is sharded get gathers, with or without a
   // plan whose programs must fit.
-  SearchResult result = plan || problem.homes.areSharded()
+  SearchResult result = plan || problem.replicas.areSharded()
                             ? searchPlan(plan ? *plan : PlanFigures(), problem,
                                          options, search, request.isCompiled)
                             : search(problem, options);

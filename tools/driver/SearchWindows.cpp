@@ -34,7 +34,7 @@ static SmallVector<StringRef> policyNames() {
 int readWindowRequest(const Arguments &arguments,
                       WindowSearchRequest &request) {
   request.iterations = arguments.number("iterations", 0);
-  request.mostDelay = arguments.number("most-delay", anyDelay);
+  request.maxDelay = arguments.number("most-delay", anyDelay);
   SmallVector<StringRef> parts;
   const std::string policies = arguments.text("policy");
   if (!policies.empty())
@@ -145,7 +145,7 @@ WindowSearchResult runWindowSearch(const Problem &window,
   WindowSearchOptions asked;
   asked.search = options;
   asked.policies = policiesFor(window, request);
-  asked.mostDelay = request.mostDelay;
+  asked.maxDelay = request.maxDelay;
   if (request.microbatches.empty())
     return arenasOf ? searchFittingWindow(window, asked, arenasOf)
                     : searchWindow(window, asked);

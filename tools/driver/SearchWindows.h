@@ -20,7 +20,7 @@ struct WindowSearchRequest {
   int64_t iterations = 0;
   /// Names of namedPolicies; empty: as the problem has it.
   std::vector<std::string> policies;
-  int64_t mostDelay = anyDelay;
+  int64_t maxDelay = anyDelay;
   /// Micro-batches of an iteration; empty: as the problem has it.
   std::vector<int64_t> microbatches;
 };

@@ -22,10 +22,10 @@ void countWeights(const PlanFigures &figures, Problem &problem) {
   if (!figures.declaresWeights)
     return;
   problem.weightBytes.assign(problem.numStages(), 0);
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
-    int64_t &bytes = problem.weightBytes[problem.homes[home].stage];
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    int64_t &bytes = problem.weightBytes[problem.replicas[replica].stage];
     bytes = std::max(
-        bytes, figures.buffers[home][static_cast<int>(BufferKind::Weights)]);
+        bytes, figures.buffers[replica][static_cast<int>(BufferKind::Weights)]);
   }
 }
 

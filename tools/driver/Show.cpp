@@ -8,9 +8,9 @@
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/MeasuredFiles.h"
 #include "tools/driver/Outputs.h"
-#include "tools/driver/Pictured.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Timeline.h"
+#include "tools/driver/TimelineOutput.h"
 #include "tools/driver/Windows.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -53,7 +53,7 @@ void printPictures(raw_ostream &os) {
 /// Adds what a program did: of the last schedule that the trace names, or where
 /// it names none of them, of the last one.
 int addMeasured(const Arguments &arguments, const MeasuredFiles &measured,
-                Pictured &pictured) {
+                TimelineOutput &pictured) {
   const timeline::Panel *predicted = &pictured.panels.back();
   StringRef schedule;
   for (const timeline::Panel &panel : reverse(pictured.panels)) {
@@ -100,7 +100,7 @@ int run(const Arguments &arguments) {
   if (paths.size() > 1)
     if (int code = measured.read(ArrayRef(paths).drop_front()))
       return code;
-  std::optional<Pictured> pictured;
+  std::optional<TimelineOutput> pictured;
   WindowRequest window;
   window.iterations = arguments.number("iterations", 0);
   window.asProgram = paths.size() > 1;
@@ -135,7 +135,7 @@ const Command &showCommand() {
       "pictures",
       printPictures,
       run,
-      1 + mostTraces};
+      1 + maxTraces};
   return command;
 }
 

@@ -13,7 +13,7 @@ namespace rondo::driver {
 
 namespace {
 
-constexpr int32_t mostRows = 64;
+constexpr int32_t maxRows = 64;
 /// A step too short for its name.
 constexpr char shortStep = '*';
 
@@ -62,9 +62,9 @@ struct Row {
 Row makeRow(const Problem &problem, const Timeline &timeline,
             const Scale &scale, int32_t rank) {
   Row row{std::string(scale.columns(), '.'), std::string(scale.columns(), ' ')};
-  int64_t numStages =
-      std::count_if(problem.homes.begin(), problem.homes.end(),
-                    [&](const Home &home) { return home.rank == rank; });
+  int64_t numStages = std::count_if(
+      problem.replicas.begin(), problem.replicas.end(),
+      [&](const Replica &replica) { return replica.rank == rank; });
   for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
@@ -123,8 +123,8 @@ std::string renderTimeline(const Problem &problem, const Timeline &timeline,
   std::string text;
   bool hasShortStep = false;
   for (int32_t rank = 0; rank < numRanks; ++rank) {
-    if (numRanks > mostRows && rank == mostRows / 2) {
-      int32_t hidden = numRanks - mostRows;
+    if (numRanks > maxRows && rank == maxRows / 2) {
+      int32_t hidden = numRanks - maxRows;
       text += "  ... " + std::to_string(hidden) + " ranks ...\n";
       rank += hidden;
     }

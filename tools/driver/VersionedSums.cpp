@@ -33,11 +33,11 @@ mlir::FailureOr<VersionedSums> versionedSums(pipe::ScheduleOp schedule) {
   return result;
 }
 
-/// `@s2`'s number, with the home where it has several.
-static std::string homeText(const Problem &problem, int32_t home) {
-  const Home &of = problem.homes[home];
+/// `@s2`'s number, with the replica where it has several.
+static std::string replicaText(const Problem &problem, int32_t replica) {
+  const Replica &of = problem.replicas[replica];
   const std::string stage = std::to_string(of.stage);
-  return problem.homes.of(of.stage).size() == 1
+  return problem.replicas.of(of.stage).size() == 1
              ? stage
              : stage + " on rank " + std::to_string(of.rank);
 }
@@ -52,8 +52,8 @@ void printSums(raw_ostream &os, const Problem &problem,
     const Collective &sum = sums.sums[wait.collective];
     os << "  all_reduce of "
        << (sum.tensor.empty()
-               ? "stage " +
-                     std::to_string(problem.homes[sum.homes.front()].stage)
+               ? "stage " + std::to_string(
+                                problem.replicas[sum.replicas.front()].stage)
                : sum.tensor)
        << ": ";
     if (wait.iterations)
@@ -64,7 +64,7 @@ void printSums(raw_ostream &os, const Problem &problem,
     for (const StepWait &step : wait.steps) {
       os << (isFirst ? "" : ", ")
          << formatNs(static_cast<int64_t>(std::llround(step.meanNs)))
-         << " on stage " << homeText(problem, step.home);
+         << " on stage " << replicaText(problem, step.replica);
       isFirst = false;
     }
     os << "\n";
@@ -88,10 +88,10 @@ void writeSums(llvm::json::OStream &json, const Problem &problem,
         json.attributeArray("steps", [&] {
           for (const StepWait &step : wait.steps)
             json.object([&] {
-              json.attribute("stage", problem.homes[step.home].stage);
-              json.attribute("rank", problem.homes[step.home].rank);
+              json.attribute("stage", problem.replicas[step.replica].stage);
+              json.attribute("rank", problem.replicas[step.replica].rank);
               json.attribute("mean_wait_ns", step.meanNs);
-              json.attribute("most_wait_ns", step.mostNs);
+              json.attribute("most_wait_ns", step.maxNs);
             });
         });
       });

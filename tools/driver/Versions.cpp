@@ -53,13 +53,13 @@ std::string delayText(const Delays &delays) {
          ", mean " + mean;
 }
 
-std::string copiesText(const Problem &problem, const HomeVersions &home,
+std::string copiesText(const Problem &problem, const ReplicaVersions &replica,
                        int32_t stage) {
-  const std::string copies = std::to_string(home.copies);
+  const std::string copies = std::to_string(replica.copies);
   if (problem.weightBytes.empty())
     return copies;
-  return copies + " (" + formatBytes(problem.weightBytes[stage] * home.copies) +
-         ")";
+  return copies + " (" +
+         formatBytes(problem.weightBytes[stage] * replica.copies) + ")";
 }
 
 void printTasks(raw_ostream &os, const Versioned &of) {
@@ -67,19 +67,19 @@ void printTasks(raw_ostream &os, const Versioned &of) {
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     os << "rank " << rank << ":";
     for (Action action : of.schedule.rank(rank)) {
-      const HomeVersions &home = of.versions.homes[action.subject];
+      const ReplicaVersions &replica = of.versions.replicas[action.subject];
       os << " " << actionName(action, problem);
       if (action.kind() == ActionKind::Step)
         os << "=" << action.index + 1;
       else if (action.kind() == ActionKind::Forward ||
                action.kind() == ActionKind::Recompute)
-        os << "@" << home.readBy(action.kind())[action.index];
+        os << "@" << replica.readBy(action.kind())[action.index];
       else if (action.traits().makes & inputGradDone)
         // Of several micro-batches, each may have its own.
         for (int64_t i = 0; i < int64_t(action.count); ++i)
-          if (i == 0 || home.backward[action.index + i] !=
-                            home.backward[action.index + i - 1])
-            os << (i == 0 ? "@" : ",") << home.backward[action.index + i];
+          if (i == 0 || replica.backward[action.index + i] !=
+                            replica.backward[action.index + i - 1])
+            os << (i == 0 ? "@" : ",") << replica.backward[action.index + i];
     }
     os << "\n";
   }
@@ -96,15 +96,19 @@ void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
   if (hasAgain)
     heads.insert(heads.end() - 1, "updates late");
   table.add(heads);
-  for (int32_t number = 0; number < problem.numHomes(); ++number) {
-    const Home &home = problem.homes[number];
-    const HomeVersions &versions = of.versions.homes[number];
-    const VersionPolicy policy = problem.policyOf(home.stage);
+  for (int32_t number = 0; number < problem.numReplicas(); ++number) {
+    const Replica &replica = problem.replicas[number];
+    const ReplicaVersions &versions = of.versions.replicas[number];
+    const VersionPolicy policy = problem.policyOf(replica.stage);
     std::vector<std::string> row = {
-        std::to_string(home.stage), std::to_string(home.rank),
-        wordOf(policy.forward),     delayText(versions.forwardDelay),
-        wordOf(policy.backward),    delayText(versions.backwardDelay),
-        wordOf(policy.activations), copiesText(problem, versions, home.stage)};
+        std::to_string(replica.stage),
+        std::to_string(replica.rank),
+        wordOf(policy.forward),
+        delayText(versions.forwardDelay),
+        wordOf(policy.backward),
+        delayText(versions.backwardDelay),
+        wordOf(policy.activations),
+        copiesText(problem, versions, replica.stage)};
     if (hasAgain)
       row.insert(row.end() - 1, problem.recomputes(number)
                                     ? delayText(versions.recomputeDelay)
@@ -143,14 +147,14 @@ void writeJson(raw_ostream &os, const Versioned &of) {
     json.attribute("backwards_read_one_version",
                    of.versions.areBackwardsVertical);
     writeSums(json, problem, of.sums);
-    json.attributeArray("homes", [&] {
-      for (int32_t number = 0; number < problem.numHomes(); ++number)
+    json.attributeArray("replicas", [&] {
+      for (int32_t number = 0; number < problem.numReplicas(); ++number)
         json.object([&] {
-          const Home &home = problem.homes[number];
-          const HomeVersions &versions = of.versions.homes[number];
-          const VersionPolicy policy = problem.policyOf(home.stage);
-          json.attribute("stage", home.stage);
-          json.attribute("rank", home.rank);
+          const Replica &replica = problem.replicas[number];
+          const ReplicaVersions &versions = of.versions.replicas[number];
+          const VersionPolicy policy = problem.policyOf(replica.stage);
+          json.attribute("stage", replica.stage);
+          json.attribute("rank", replica.rank);
           json.attribute("forward", wordOf(policy.forward));
           json.attribute("backward", wordOf(policy.backward));
           json.attribute("activations", wordOf(policy.activations));

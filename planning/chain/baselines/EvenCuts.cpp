@@ -28,7 +28,7 @@ static ChainPlan onEqualDevices(const std::vector<int32_t> &ends,
 
 /// One for each device, or with fewer layers than devices as many as give each
 /// stage equally many devices.
-static int32_t mostStages(const ChainProblem &problem) {
+static int32_t stageLimit(const ChainProblem &problem) {
   int32_t stages = std::min(problem.numLayers(), problem.numDevices());
   while (problem.numDevices() % stages != 0)
     --stages;
@@ -84,7 +84,7 @@ BaselinePlan baseline::dataParallel(const ChainProblem &problem,
 /// Megatron-LM wants a number of layers that its stages divide; a remainder is
 /// spread over the stages here.
 BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
-  const int32_t S = mostStages(problem);
+  const int32_t S = stageLimit(problem);
   std::vector<int32_t> ends;
   for (int64_t n = 1; n <= S; ++n)
     ends.push_back(static_cast<int32_t>(problem.numLayers() * n / S));
@@ -95,7 +95,7 @@ BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
 /// behind them, as a layer each by default. Here the chain's first and last
 /// layer are these. The first stages take the remainder.
 BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
-  const int32_t L = problem.numLayers(), S = mostStages(problem);
+  const int32_t L = problem.numLayers(), S = stageLimit(problem);
   std::vector<int32_t> ends;
   for (int32_t n = 0, end = 0; n < S; ++n)
     ends.push_back(end += L / S + (n < L % S ? 1 : 0));
@@ -108,7 +108,7 @@ BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
 BaselinePlan baseline::gpipe(const ChainProblem &problem, PlanEvaluator) {
   const ChainCosts costs(problem);
   const std::vector<int32_t> ends = leastGreatest(
-      problem.numLayers(), mostStages(problem),
+      problem.numLayers(), stageLimit(problem),
       [&](int32_t, int32_t first, int32_t end) {
         return costs.forwardNs(first, end) + costs.backwardNs(first, end);
       });

@@ -18,19 +18,19 @@ using namespace rondo;
 BaselinePlan baseline::spp(const ChainProblem &problem,
                            PlanEvaluator evaluator) {
   // Its states grow with the square of the devices, its steps with the cube.
-  constexpr int32_t mostDevices = 64;
-  constexpr double mostStates = 2e7;
+  constexpr int32_t maxDevices = 64;
+  constexpr double maxStates = 2e7;
   const int32_t L = problem.numLayers(), G = problem.numDevices();
-  if (G > mostDevices || double(L) * std::min(L, G) * G * G > mostStates)
+  if (G > maxDevices || double(L) * std::min(L, G) * G * G > maxStates)
     return tooLarge(problem);
-  // The paper's workloads leave cards out.
+  // The paper's workloads leave NICs out.
   ChainProblem apart = problem;
-  apart.cardOf.clear();
+  apart.nicOf.clear();
   const OrderedGroups groups(apart, orderByMinimumCuts(apart));
   const MinMaxProgram program(apart, groups, std::min(L, G));
   BaselinePlan best;
   int64_t least = PlanTimer::never;
-  for (int32_t stages = 1; stages <= program.mostStages(); ++stages)
+  for (int32_t stages = 1; stages <= program.maxStages(); ++stages)
     for (int32_t last = 1; last <= G; ++last) {
       if (program.workload(stages, last) == PlanTimer::never)
         continue;

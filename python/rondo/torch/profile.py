@@ -16,7 +16,7 @@ from ..problem import (
     Cost,
     Edge,
     GraphStage,
-    Home,
+    Replica,
     HostCosts,
     Link,
     Problem,
@@ -130,7 +130,7 @@ class _Figures:
             "B": Cost(ns=self.ns["B"], frees_bytes=self.held),
         }
         return GraphStage(
-            homes=[Home(rank=rank)], costs=costs, parameter_bytes=self.trained
+            replicas=[Replica(rank=rank)], costs=costs, parameter_bytes=self.trained
         )
 
     def edge(self, index: int) -> Edge:

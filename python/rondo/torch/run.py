@@ -44,8 +44,8 @@ def make_stages(
         PipelineStage(
             modules[stage], stage, len(placement), torch.device(device), group=group
         )
-        for stage, home in enumerate(placement)
-        if home == rank
+        for stage, replica in enumerate(placement)
+        if replica == rank
     ]
 
 

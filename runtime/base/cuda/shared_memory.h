@@ -12,14 +12,14 @@
 namespace rondo::runtime::cuda {
 
 /// What a block of a kernel may have on a device unless it asks for more.
-inline constexpr size_t usualSharedBytes = 48 << 10;
+inline constexpr size_t defaultSharedBytes = 48 << 10;
 
 /// Lets blocks of a kernel have this much on the current device. The device is
 /// asked only for more than before, so that no thread takes back what another
 /// one has asked for, and a launch costs a look into the thread's own table.
 inline cudaError_t allowShared(const void *kernel, size_t bytes) {
   using Table = std::map<std::pair<const void *, int>, size_t>;
-  if (bytes <= usualSharedBytes)
+  if (bytes <= defaultSharedBytes)
     return cudaSuccess;
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess)

@@ -202,7 +202,7 @@ struct CudnnAttention::Library {
       }
       most = std::max(most, bytes);
     }
-    if (most > mostAttentionWorkspaceBytes) {
+    if (most > maxAttentionWorkspaceBytes) {
       refusal = "its workspace would take " + std::to_string(most) + " bytes";
       return {};
     }

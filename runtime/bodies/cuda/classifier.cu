@@ -35,7 +35,7 @@ constexpr int packsAtOnce = way == Way::Kept    ? 2
 
 /// Shared memory of a block that keeps its row: the sums of the warps in front
 /// of it. Of the 227 KiB of a multiprocessor of sm_90, two blocks get half.
-constexpr int64_t mostKept = int64_t(112) << 10;
+constexpr int64_t maxKept = int64_t(112) << 10;
 constexpr int64_t sumsBytes = 128;
 template <typename T> constexpr int64_t keptBytes(int64_t vocab) {
   return sumsBytes + (vocab + width - 1) / width * width * int64_t(sizeof(T));
@@ -246,7 +246,7 @@ void crossEntropy(const Stream &stream, const Logits<T> &logits,
                   const int32_t *targets, float share, float *losses,
                   float *logSumExp, float *savedShare) {
   const int64_t kept = keptBytes<T>(logits.vocab);
-  if (kept > mostKept || !mayHave(kept)) {
+  if (kept > maxKept || !mayHave(kept)) {
     launch(stream, crossEntropyKernel<T, Way::Twice>, logits.rows, threads,
            warps * sizeof(RunningSum), logits, targets, share, losses,
            logSumExp, savedShare);

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(256)
 
 /// Tokens that a lane checks before the warp votes, and the most warps of a
 /// block.
-constexpr int64_t looks = 4, warpTokens = 32 * looks, mostWarps = 8;
+constexpr int64_t looks = 4, warpTokens = 32 * looks, maxWarps = 8;
 /// Rows of a frequent token that a thread has in flight at once.
 constexpr int rowsAtOnce = 8;
 /// Shared memory of a warp: its votes, and the places of the tokens it found.
@@ -60,7 +60,7 @@ __device__ __forceinline__ void findTokens(const int32_t *ids, int64_t first,
 /// other blocks leave. Its warps search together, a group of tokens each, and
 /// each thread has columns of its own.
 template <typename T, int width>
-__global__ void __launch_bounds__(32 * mostWarps)
+__global__ void __launch_bounds__(32 * maxWarps)
     tokenGradKernel(int64_t tokens, int64_t hidden, const int32_t *ids,
                     const T *outputGrad, float *tokenGrad) {
   static_assert(looks == 4, "a warp's votes are a uint4");
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(256)
 /// Whole warps per row.
 unsigned threadsFor(int64_t hidden, int width) {
   return std::clamp<int64_t>((hidden / width + 31) / 32 * 32, 32,
-                             32 * mostWarps);
+                             32 * maxWarps);
 }
 
 template <typename Run> void withWidth(int64_t hidden, Run run) {

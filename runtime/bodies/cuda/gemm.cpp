@@ -52,7 +52,7 @@ const void *const anyAddress =
 constexpr auto reductions =
     static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 /// How many algorithms are measured.
-constexpr int mostCandidates = 8;
+constexpr int maxCandidates = 8;
 
 bool isAllowed(const cublasLtMatmulHeuristicResult_t &result,
                const cublasLtMatmulAlgo_t &algorithm, int64_t workspaceBytes) {
@@ -148,11 +148,11 @@ Gemms::candidatesOf(const Setup &setup, int64_t workspaceBytes) const {
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(which, alignment);
-  cublasLtMatmulHeuristicResult_t results[mostCandidates] = {};
+  cublasLtMatmulHeuristicResult_t results[maxCandidates] = {};
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, setup.desc, setup.a, setup.b, setup.d, setup.d, preference,
-      choices ? mostCandidates : 1, results, &count);
+      choices ? maxCandidates : 1, results, &count);
   cublasLtMatmulPreferenceDestroy(preference);
   std::vector<cublasLtMatmulAlgo_t> candidates;
   for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)

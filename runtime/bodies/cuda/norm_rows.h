@@ -32,7 +32,7 @@ constexpr int normSums = kind == NormKind::Layer          ? 2
 
 constexpr int warpsPerBlock = 4;
 /// The most packs of 16 bytes of a row that a lane keeps.
-constexpr int mostPacks = 8;
+constexpr int maxPacks = 8;
 
 /// One warp per row, which it reads once and keeps in registers.
 template <typename T, int packs, bool centred>
@@ -104,7 +104,7 @@ bool normForwardRows(const Stream &stream, int64_t rows, int64_t columns,
                      const float *bias, T *normal, float *scale, T *y) {
   constexpr int64_t width = 16 / sizeof(T);
   const int64_t packs = (columns + 32 * width - 1) / (32 * width);
-  if (columns % width != 0 || packs > mostPacks)
+  if (columns % width != 0 || packs > maxPacks)
     return false;
   const auto run = [&](auto kernel) {
     launch(stream, kernel, blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock,
@@ -121,12 +121,12 @@ bool normForwardRows(const Stream &stream, int64_t rows, int64_t columns,
   else if (packs <= 6)
     run(normForwardKernel<T, 6, centred>);
   else
-    run(normForwardKernel<T, mostPacks, centred>);
+    run(normForwardKernel<T, maxPacks, centred>);
   return true;
 }
 
 /// The most threads of a block with a chunk of rows.
-constexpr int mostThreads = 512;
+constexpr int maxThreads = 512;
 /// Rows that a block reads before it waits for their sums: with fewer, too few
 /// bytes are on their way.
 constexpr int rowsAtOnce = 4;
@@ -267,7 +267,7 @@ rowsGrad(const NormGrad<T> &a, int64_t row,
 
 /// A thread per pack of a row.
 template <typename T, NormKind kind>
-__global__ void __launch_bounds__(mostThreads)
+__global__ void __launch_bounds__(maxThreads)
     normInputGradKernel(NormGrad<T> a) {
   constexpr int width = Pack<T>::width;
   const int64_t column = int64_t(threadIdx.x) * width;
@@ -310,7 +310,7 @@ template <NormKind kind, typename T>
 bool normGradRows(const Stream &stream, const NormGrad<T> &a) {
   constexpr int width = Pack<T>::width;
   const int64_t threads = (a.columns / width + 31) / 32 * 32;
-  if (a.columns % width != 0 || threads > mostThreads)
+  if (a.columns % width != 0 || threads > maxThreads)
     return false;
   launch(stream, normInputGradKernel<T, kind>, normChunks(a.rows), threads,
          2 * (threads / 32 + 1) * rowsAtOnce * sizeof(float2), a);
@@ -319,7 +319,7 @@ bool normGradRows(const Stream &stream, const NormGrad<T> &a) {
 
 /// Threads of a block that reads rows a second time, for its pack's width.
 inline int64_t normThreads(int64_t columns, int64_t width) {
-  return smaller(larger((columns / width + 31) / 32 * 32, 64), mostThreads);
+  return smaller(larger((columns / width + 31) / 32 * 32, 64), maxThreads);
 }
 
 } // namespace rondo::runtime::cuda

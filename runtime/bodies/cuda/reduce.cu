@@ -17,7 +17,7 @@ constexpr int groups = 16;
 
 /// Passed as a kernel argument.
 struct Table {
-  Partials entries[mostPartials];
+  Partials entries[maxPartials];
 };
 
 /// The entry that a block works on, where each has blocks of `width` columns;
@@ -93,7 +93,7 @@ __device__ __forceinline__ void addRows(float (&sums)[width], int64_t row,
 
 /// Passed as a kernel argument.
 template <typename T> struct SumsTable {
-  ColumnSums<T> entries[mostColumnSums];
+  ColumnSums<T> entries[maxColumnSums];
 };
 
 /// Of an entry, partials[blockIdx.y][c] = sum of values[row][c] over the
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(256)
 
 static void addUp(const Stream &stream, const Partials *first, size_t count,
                   bool accumulate) {
-  assert(count <= mostPartials);
+  assert(count <= maxPartials);
   Table table{};
   std::copy(first, first + count, table.entries);
   unsigned blocks = 0;
@@ -166,7 +166,7 @@ void setPartials(const Stream &stream, std::initializer_list<Partials> list) {
 
 void addVectors(const Stream &stream, int64_t count, const float *values,
                 std::initializer_list<float *> sums) {
-  Partials list[mostPartials];
+  Partials list[maxPartials];
   size_t entries = 0;
   for (float *sum : sums) {
     list[entries] = {1, count, values + entries * count, sum};
@@ -189,7 +189,7 @@ static void launchColumnSums(const Stream &stream, int64_t rows,
 template <typename T>
 void columnSums(const Stream &stream, int64_t rows,
                 std::initializer_list<ColumnSums<T>> list) {
-  assert(list.size() <= mostColumnSums);
+  assert(list.size() <= maxColumnSums);
   SumsTable<T> table{};
   std::copy(list.begin(), list.end(), table.entries);
   // Of 16 bytes, if all rows begin at a multiple of that.

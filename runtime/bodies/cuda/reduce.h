@@ -24,13 +24,13 @@ struct Partials {
   float *sums;
 };
 /// The most of them in one launch.
-inline constexpr int mostPartials = 8;
+inline constexpr int maxPartials = 8;
 /// sums[c] += sum of partials[chunk][c], for each of the list.
 void addPartials(const Stream &stream, std::initializer_list<Partials> list);
 /// sums[c] = sum of partials[chunk][c], for each of the list.
 void setPartials(const Stream &stream, std::initializer_list<Partials> list);
 
-/// sums[v][i] += values[v][i], for each i below `count`; at most mostPartials
+/// sums[v][i] += values[v][i], for each i below `count`; at most maxPartials
 /// vectors.
 void addVectors(const Stream &stream, int64_t count, const float *values,
                 std::initializer_list<float *> sums);
@@ -44,7 +44,7 @@ template <typename T> struct ColumnSums {
   float *partials;
 };
 /// The most of them in one launch.
-inline constexpr int mostColumnSums = 3;
+inline constexpr int maxColumnSums = 3;
 /// Sums chunks of the columns of the list, which have the same number of rows;
 /// addPartials() adds the chunks up: the bias gradients of linear layers.
 /// Limit: one pass over the values at the memory's bandwidth.

@@ -13,14 +13,14 @@ namespace rondo::runtime::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int mostPairs = maxHeadWidthCuda / 2;
+constexpr int maxPairs = maxHeadWidthCuda / 2;
 
 struct Heads {
   int64_t tokens, rowsPerBlock, stride, keys;
   int sequence, heads, rotated, pairs;
   float epsilon;
   /// Of each pair, in turns per position.
-  double frequencies[mostPairs];
+  double frequencies[maxPairs];
 
   /// The place of a head in a row.
   __device__ __forceinline__ int64_t at(int head) const {
@@ -32,7 +32,7 @@ struct Heads {
 /// `lanes` lanes share a head, each with one pack of pairs, or with pairs that
 /// are `lanes` apart if heads have no packs.
 template <int lanes, int pack> struct Share {
-  static constexpr int packs = pack == 1 ? mostPairs / lanes : 1;
+  static constexpr int packs = pack == 1 ? maxPairs / lanes : 1;
   static constexpr int count = packs * pack;
   static constexpr int groups = threads / lanes;
 };

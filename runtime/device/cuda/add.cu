@@ -15,7 +15,7 @@ namespace rondo::runtime::cuda {
 namespace {
 
 constexpr unsigned addThreads = 256;
-constexpr int64_t mostBlocks = 1024;
+constexpr int64_t maxBlocks = 1024;
 
 __device__ float plus(float a, float b) { return a + b; }
 __device__ __nv_bfloat16 plus(__nv_bfloat16 a, __nv_bfloat16 b) {
@@ -36,7 +36,7 @@ template <typename T>
 void addTo(const Stream &stream, T *values, const T *others, int64_t count) {
   const int64_t blocks = blocksFor(count, addThreads);
   launch(stream, addKernel<T>,
-         dim3(static_cast<unsigned>(blocks < mostBlocks ? blocks : mostBlocks)),
+         dim3(static_cast<unsigned>(blocks < maxBlocks ? blocks : maxBlocks)),
          dim3(addThreads), 0, values, others, count);
 }
 

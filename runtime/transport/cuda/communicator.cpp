@@ -23,7 +23,7 @@ std::string rondo::runtime::cuda::reasonOf(ncclResult_t result) {
 }
 
 Communicator::Communicator(const std::string &id, int ranks, int rank,
-                           int mostBlocks, const std::string &name)
+                           int maxBlocks, const std::string &name)
     : myName(name) {
   ncclUniqueId unique;
   if (id.size() != sizeof unique.internal)
@@ -34,7 +34,7 @@ Communicator::Communicator(const std::string &id, int ranks, int rank,
   std::memcpy(unique.internal, id.data(), sizeof unique.internal);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  config.maxCTAs = mostBlocks;
+  config.maxCTAs = maxBlocks;
   RONDO_NCCL(ncclCommInitRankConfig(&handle, ranks, unique, rank, &config));
 }
 

@@ -38,8 +38,8 @@ class Communicator {
 public:
   /// Starts connecting `rank` of `ranks`; isSettled() says when that is done.
   /// `name` is for messages: "the channel from rank 0 to rank 1". A call takes
-  /// at most `mostBlocks` thread blocks, the same on all ranks.
-  Communicator(const std::string &id, int ranks, int rank, int mostBlocks,
+  /// at most `maxBlocks` thread blocks, the same on all ranks.
+  Communicator(const std::string &id, int ranks, int rank, int maxBlocks,
                const std::string &name);
   ~Communicator();
   Communicator(const Communicator &) = delete;

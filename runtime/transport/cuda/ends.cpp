@@ -13,10 +13,10 @@ static std::string describe(const ChannelParams &params) {
 }
 
 ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
-                       bool isSender, int mostBlocks, const std::string &id)
+                       bool isSender, int maxBlocks, const std::string &id)
     : channel(channel), from(params.from), to(params.to), isSender(isSender),
       messages(params.messages), stream(OwnedStream::Priority::Urgent),
-      communicator(id, 2, isSender ? 0 : 1, mostBlocks, describe(params)) {
+      communicator(id, 2, isSender ? 0 : 1, maxBlocks, describe(params)) {
   // A power of two divides 2^32, so tickets may wrap.
   size_t capacity = 1;
   while (static_cast<int64_t>(capacity) < params.messages)
@@ -34,7 +34,7 @@ Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
     return;
   scratch = std::make_unique<DeviceMemory>(1 + ranks.size());
   communicator = std::make_unique<Communicator>(
-      id, static_cast<int>(ranks.size()), peerOf(rank), mostBlocksOfRank,
+      id, static_cast<int>(ranks.size()), peerOf(rank), maxBlocksOfRank,
       "all_reduce " + std::to_string(collective));
-  mostElements = mostElementsOfARank(parts);
+  maxElements = maxElementsOfARank(parts);
 }

@@ -27,12 +27,12 @@ namespace rondo::runtime::cuda {
 /// they wait for the peer, and each of them may be waiting for any other: all
 /// must fit at once. A rank with more ends than its program lets be in flight
 /// keeps to that (LaunchWindow).
-inline constexpr int mostBlocksOfRank = mostBlocksOfMessages;
+inline constexpr int maxBlocksOfRank = maxBlocksOfMessages;
 
 /// One end of a channel: a communicator of two ranks with its own stream.
 struct ChannelEnd {
   ChannelEnd(const ChannelParams &params, int32_t channel, bool isSender,
-             int mostBlocks, const std::string &id);
+             int maxBlocks, const std::string &id);
 
   const int32_t channel, from, to;
   const bool isSender;
@@ -78,7 +78,7 @@ struct Member {
   Event done;
   uint64_t number = 0;
   /// Elements of all parts of the rank that has most.
-  int64_t mostElements = 0;
+  int64_t maxElements = 0;
 
   int peerOf(int32_t other) const {
     return static_cast<int>(std::find(ranks.begin(), ranks.end(), other) -
@@ -87,7 +87,7 @@ struct Member {
   /// In the rank's staging memory, for the sum of all elements: what its own
   /// parts take, and behind them the parts of each rank.
   size_t gatheredBytes() const {
-    return sizeof(double) * static_cast<size_t>(mostElements);
+    return sizeof(double) * static_cast<size_t>(maxElements);
   }
 };
 

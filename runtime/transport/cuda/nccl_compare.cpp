@@ -15,7 +15,7 @@ static std::string textOf(const std::vector<Posting> &postings) {
   text << postings.size();
   for (const Posting &posting : postings)
     text << ' ' << posting.name.edge << ' ' << posting.name.microbatch << ' '
-         << posting.name.fromHome << ' ' << posting.name.toHome << ' '
+         << posting.name.fromReplica << ' ' << posting.name.toReplica << ' '
          << posting.bytes;
   return text.str();
 }
@@ -27,7 +27,7 @@ static std::vector<Posting> postingsOf(const std::string &text) {
   std::vector<Posting> postings(count);
   for (Posting &posting : postings)
     stream >> posting.name.edge >> posting.name.microbatch >>
-        posting.name.fromHome >> posting.name.toHome >> posting.bytes;
+        posting.name.fromReplica >> posting.name.toReplica >> posting.bytes;
   return postings;
 }
 

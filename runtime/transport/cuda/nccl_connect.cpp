@@ -112,7 +112,7 @@ static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
   return most;
 }
 
-/// What an end may take of mostBlocksOfRank: the same for all ranks, and a
+/// What an end may take of maxBlocksOfRank: the same for all ranks, and a
 /// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
   std::vector<int> ends(static_cast<size_t>(params.ranks));
@@ -123,7 +123,7 @@ static int blocksOfEnd(const TransportParams &params) {
   for (size_t rank = 0; rank < ends.size(); ++rank)
     most = std::max(most, endsInFlight(params, rank, ends[rank]));
   int blocks = 1;
-  while (2 * blocks * most <= mostBlocksOfRank)
+  while (2 * blocks * most <= maxBlocksOfRank)
     blocks *= 2;
   return blocks;
 }

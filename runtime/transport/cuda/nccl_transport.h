@@ -24,7 +24,7 @@ namespace rondo::runtime::cuda {
 /// Channels are not ordered relative to each other: a receive is posted early,
 /// and what its message waits for may be issued after it. So NCCL must not
 /// order them either (NCCL_LAUNCH_ORDER_IMPLICIT), and all that are in flight
-/// must fit on the GPU at once (mostBlocksOfRank). How many may be is a number
+/// must fit on the GPU at once (maxBlocksOfRank). How many may be is a number
 /// of the program, which its compiler has proved to suffice (LaunchWindow).
 ///
 /// Collectives add in the order of the parts, like every transport; a sum by

@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int32_t mostInputs = 8;
+constexpr int32_t maxInputs = 8;
 
 __device__ float toFloat(float value) { return value; }
 __device__ float toFloat(__nv_bfloat16 value) {
@@ -24,8 +24,8 @@ __device__ void store(__nv_bfloat16 *to, float value) {
 template <typename T> struct Buffers {
   int64_t count, microbatch;
   int32_t numInputs;
-  const T *weights, *inputs[mostInputs];
-  T *inputGrads[mostInputs];
+  const T *weights, *inputs[maxInputs];
+  T *inputGrads[maxInputs];
   T *kept, *output;
   const T *outputGrad;
   float *gradients, *loss;
@@ -203,7 +203,7 @@ int32_t none(const rondo_layer *, rondo_tensor *, int32_t) { return 0; }
 
 RONDO_BODY(blend) = {RONDO_BODY_VERSION,
                      1,
-                     mostInputs,
+                     maxInputs,
                      blendSizes,
                      weights<RONDO_INIT_ONES>,
                      {},

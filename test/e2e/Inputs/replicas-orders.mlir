@@ -1,4 +1,4 @@
-// Orders by hand for stages with several homes, and a graph of such stages.
+// Orders by hand for stages with several replicas, and a graph of such stages.
 pipe.cluster @machine link<latency_ns = 2000, bytes_per_us = 5000> {
   pipe.device @rank0
   pipe.device @rank1
@@ -18,7 +18,7 @@ pipe.plan @three of @gpt on @machine microbatches(4) {
   pipe.stage @s2 [@ln_f] on [2, 3]
 }
 
-// Steps at places of their own; homes of a stage may take them in another order.
+// Steps at places of their own; replicas of a stage may take them in another order.
 pipe.schedule @early of @three norm(none) {
   pipe.rank 0 {
     pipe.for %i = 0 to 4 { pipe.forward @s0[%i] }

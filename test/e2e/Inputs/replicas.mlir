@@ -1,5 +1,5 @@
-// One GPT cut in several ways, with stages that have several homes. The edits of
-// replicas.test and others move the homes of its plans.
+// One GPT cut in several ways, with stages that have several replicas. The edits of
+// replicas.test and others move the replicas of its plans.
 pipe.cluster @machine link<latency_ns = 2000, bytes_per_us = 5000> {
   pipe.device @rank0
   pipe.device @rank1
@@ -14,7 +14,7 @@ pipe.model @gpt gpt<vocab = 256, sequence = 16, hidden = 32, heads = 2,
   pipe.layer @ln_f head
 }
 
-// Two stages with a home on each of two ranks.
+// Two stages with a replica on each of two ranks.
 pipe.plan @equal of @gpt on @machine microbatches(4) {
   pipe.stage @front [@wte, @h0] on [0, 1]
   pipe.stage @back [@h1, @ln_f] on [2, 3]
@@ -24,7 +24,7 @@ pipe.schedule @square_gpipe of @equal family<"gpipe">
 pipe.schedule @square_zero_bubble of @equal family<"zb-h1">
 pipe.schedule @square_searched of @equal search<effort = 20>
 
-// The same homes with micro-batches of half the size.
+// The same replicas with micro-batches of half the size.
 pipe.plan @equal_halves of @gpt on @machine microbatches(8) samples(2) {
   pipe.stage @front [@wte, @h0] on [0: 1, 1: 1]
   pipe.stage @back [@h1, @ln_f] on [2, 3]
@@ -53,7 +53,7 @@ pipe.plan @slanted of @gpt on @machine microbatches(4) {
 }
 pipe.schedule @uneven of @slanted family<"1f1b">
 
-// From one home to three and on to two, on the ranks of others.
+// From one replica to three and on to two, on the ranks of others.
 pipe.plan @fan of @gpt on @machine microbatches(4) {
   pipe.stage @s0 [@wte] on 0
   pipe.stage @s1 [@h0] on [1: 1, 2: 1, 3: 2]

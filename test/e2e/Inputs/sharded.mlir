@@ -1,4 +1,4 @@
-// One model, its state in pieces in several ways.
+// One model, its sharded state in several ways.
 pipe.cluster @two link<latency_ns = 1000, bytes_per_us = 10000> {
   pipe.device @d0
   pipe.device @d1
@@ -34,7 +34,7 @@ pipe.plan @weights of @gpt on @four microbatches(4) {
   pipe.stage @s0 [@wte, @h0] on [0, 1] sharded<weights>
   pipe.stage @s1 [@h1, @ln_f] on [2, 3] sharded<weights>
 }
-pipe.schedule @pieces of @weights family<"1f1b">
+pipe.schedule @shards of @weights family<"1f1b">
 pipe.schedule @each of @weights family<"zb-h1"> gathers<weights = 0, gradients = 0>
 pipe.schedule @searched of @weights search<effort = 100>
 // Written by hand: gathered twice, reduced in two units.
@@ -91,7 +91,7 @@ pipe.plan @chunks of @gpt on @four microbatches(4) {
 pipe.schedule @units of @chunks family<"blockwise", u = 2>
 pipe.schedule @breadth of @chunks family<"blockwise", u = 4> gathers<weights = 1>
 
-// Three uneven pieces beside a stage that is whole; and two groups of two.
+// Three uneven shards beside a stage that is whole; and two groups of two.
 pipe.plan @three of @gpt on @four microbatches(4) {
   pipe.stage @s0 [@wte, @h0] on [0: 3, 1: 2, 2: 1] sharded<weights>
   pipe.stage @s1 [@h1, @ln_f] on 3
@@ -99,7 +99,7 @@ pipe.plan @three of @gpt on @four microbatches(4) {
 pipe.schedule @thirds of @three family<"1f1b">
 
 pipe.plan @groups of @gpt on @five microbatches(4) samples(8) {
-  pipe.stage @s0 [@wte, @h0] on [0, 1, 2, 3] sharded<weights, pieces = 2>
+  pipe.stage @s0 [@wte, @h0] on [0, 1, 2, 3] sharded<weights, shards = 2>
   pipe.stage @s1 [@h1, @ln_f] on 4
 }
 pipe.schedule @hybrid of @groups family<"1f1b">

@@ -28,4 +28,4 @@ pipe.plan @replicated of @llama on @machine microbatches(4) {
   pipe.stage @front [@embed_tokens, @model.layers.0] on [0, 1]
   pipe.stage @back [@model.layers.1, @lm_head] on 2
 }
-pipe.schedule @two_homes of @replicated family<"1f1b">
+pipe.schedule @two_replicas of @replicated family<"1f1b">

@@ -53,7 +53,7 @@ def imported(text, name):
     done = subprocess.run(
         ["rondo", "import", "cluster", path, "--device", "a100"], capture_output=True, text=True, check=False
     )
-    # Comments name the network cards.
+    # Comments name the NICs.
     return done.stderr + re.sub("^//.*\n", "", done.stdout, flags=re.MULTILINE)
 
 

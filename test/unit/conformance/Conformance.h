@@ -94,7 +94,7 @@ public:
     std::map<int32_t, int64_t> needs;
     for (const CollectiveParams &parts : params.collectives)
       for (CollectiveKind kind :
-           {CollectiveKind::HomeGradients, CollectiveKind::GradientNorm})
+           {CollectiveKind::ReplicaGradients, CollectiveKind::GradientNorm})
         for (auto [rank, bytes] : stagingBytes(kind, parts, pair.backend->sums))
           needs[rank] = std::max(needs[rank], bytes);
     return needs;

@@ -42,7 +42,7 @@ struct Example : Ranks {
     params.ranksOfProgram = {4};
     params.residentOfProgram = {{resident, 0, 0, 0}};
     connect();
-    emulation::mostResident();
+    emulation::maxResident();
   }
 
   Transport::Ticket receiveFrom(int rank) {
@@ -100,7 +100,7 @@ std::string sendBehind(Example &ranks, int begun) {
       return;
     }
     while (most < begun) {
-      most = std::max(most.load(), emulation::mostResident());
+      most = std::max(most.load(), emulation::maxResident());
       std::this_thread::yield();
     }
     ranks.sendToZero(rank);
@@ -117,7 +117,7 @@ TEST_F(EmulatedResidency, ALimitHoldsOthersBack) {
   Example ranks(2);
   // Two have begun, and the third cannot before one of them ends.
   EXPECT_EQ(sendBehind(ranks, 2), "");
-  EXPECT_LE(emulation::mostResident(), 2);
+  EXPECT_LE(emulation::maxResident(), 2);
 }
 
 /// The first iterations are not recorded, the last ones are repeated.
@@ -128,7 +128,7 @@ TEST_F(EmulatedResidency, IterationsKeepToTheLimit) {
       Example ranks(resident);
       for (int i = 0; i < 5; ++i) {
         ASSERT_EQ(ranks.run(/*mayReplay=*/true), "");
-        EXPECT_LE(emulation::mostResident(), resident);
+        EXPECT_LE(emulation::maxResident(), resident);
       }
     }
   }

@@ -76,12 +76,14 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
     ControlHeader header{};
     header.step = {i, 0.01f, 1};
     header.isFinite = 1;
-    for (int32_t h = 0; h < exe.numHomes; ++h) {
-      state.write(h, state.homes()[h].control.header, &header, sizeof header);
-      const HomeBinding &home = state.homes(desc)[h];
-      for (const LayerBinding &layer : home.layers)
+    for (int32_t h = 0; h < exe.numReplicas; ++h) {
+      state.write(h, state.replicas()[h].control.header, &header,
+                  sizeof header);
+      const ReplicaBinding &replica = state.replicas(desc)[h];
+      for (const LayerBinding &layer : replica.layers)
         for (int m = 0; layer.sizes.data > 0 && m < desc.microbatches; ++m) {
-          const size_t first = home.share->firstSample * layer.desc->sequence;
+          const size_t first =
+              replica.share->firstSample * layer.desc->sequence;
           std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
           for (size_t t = 0; t < tokens.size(); ++t)
             tokens[t] = static_cast<int32_t>(
@@ -95,18 +97,18 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   for (const Tensor &tensor : state.tensors()) {
     outcome.weights.emplace_back(tensor.count);
     if (tensor.count > 0)
-      state.read(tensor.home, outcome.weights.back().data(), tensor.weights,
+      state.read(tensor.replica, outcome.weights.back().data(), tensor.weights,
                  4 * tensor.count);
   }
   ControlHeader header;
-  state.read(0, &header, state.homes()[0].control.header, sizeof header);
+  state.read(0, &header, state.replicas()[0].control.header, sizeof header);
   outcome.norm = header.norm;
   EXPECT_EQ(header.isFinite, 1);
   const ProgramDesc &desc = programOf(exe, run, run.iterations);
-  const HomeBinding &last = state.homes().back();
+  const ReplicaBinding &last = state.replicas().back();
   outcome.losses.resize(desc.microbatches);
   if (last.layers.back().desc->kind == LayerKind::GptHead)
-    state.read(exe.numHomes - 1, outcome.losses.data(), last.control.losses,
+    state.read(exe.numReplicas - 1, outcome.losses.data(), last.control.losses,
                4 * desc.microbatches);
   return outcome;
 }
@@ -307,8 +309,8 @@ TEST_P(Iterations, TiedHeadBesideItsEmbeddingHasTheSameBits) {
 }
 
 /// The pipeline adds what its sequential reference does, in which one rank has
-/// all pieces: one chunk for each task, several under way at once, two groups.
-TEST_P(Iterations, StateInPieces) {
+/// all shards: one chunk for each task, several under way at once, two groups.
+TEST_P(Iterations, StateInShards) {
   const DType dtype =
       targetOf(GetParam()) == Target::Cpu ? DType::Fp32 : DType::Bf16;
   for (const Sharding &how :
@@ -318,7 +320,7 @@ TEST_P(Iterations, StateInPieces) {
     spec.microbatches = 4;
     for (LayerDesc &layer : spec.layers)
       layer.batch = 5;
-    if (how.homes > 2) {
+    if (how.replicas > 2) {
       spec.layersOfStage = {4};
       spec.rankOfStage = {0};
     }
@@ -328,11 +330,11 @@ TEST_P(Iterations, StateInPieces) {
     const Outcome reference =
         runOn(backend, program, {ProgramKind::Sequential, 2});
     for (bool useGraph : {true, false}) {
-      const Outcome pieces =
+      const Outcome shards =
           runOn(backend, program, {ProgramKind::Pipeline, 2, useGraph});
-      EXPECT_TRUE(pieces.weights == reference.weights);
-      EXPECT_EQ(pieces.losses, reference.losses);
-      EXPECT_EQ(pieces.norm, reference.norm);
+      EXPECT_TRUE(shards.weights == reference.weights);
+      EXPECT_EQ(shards.losses, reference.losses);
+      EXPECT_EQ(shards.norm, reference.norm);
     }
   }
 }

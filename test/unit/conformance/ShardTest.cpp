@@ -14,7 +14,7 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// The ranks of a group, by their pieces.
+/// The ranks of a group, by their shards.
 using Group = std::vector<int>;
 
 int64_t aligned(int64_t bytes) {
@@ -69,12 +69,12 @@ public:
   void expectGathered(size_t group, int slot) const {
     std::vector<float> expected;
     for (size_t p = 0; p < written.size(); ++p)
-      expected.insert(expected.end(), written[p].begin() + pieceOf(p),
-                      written[p].begin() + pieceOf(p + 1));
+      expected.insert(expected.end(), written[p].begin() + shardOf(p),
+                      written[p].begin() + shardOf(p + 1));
     for (int rank : all[group])
       ASSERT_TRUE(read<float>(rank, offsetOf(group, slot), expected.size()) ==
                   expected)
-          << "rank " << rank << " of " << written.size() << " with pieces of "
+          << "rank " << rank << " of " << written.size() << " with shards of "
           << shard << " elements";
   }
   void expectScattered(size_t group, int slot) const {
@@ -83,12 +83,12 @@ public:
       for (size_t i = 0; i < sum.size(); ++i)
         sum[i] += written[p][i];
     for (size_t p = 0; p < written.size(); ++p) {
-      const std::vector<float> expected(sum.begin() + pieceOf(p),
-                                        sum.begin() + pieceOf(p + 1));
+      const std::vector<float> expected(sum.begin() + shardOf(p),
+                                        sum.begin() + shardOf(p + 1));
       ASSERT_TRUE(read<float>(all[group][p],
-                              offsetOf(group, slot) + 4 * pieceOf(p),
+                              offsetOf(group, slot) + 4 * shardOf(p),
                               expected.size()) == expected)
-          << "piece " << p << " of " << written.size() << " of " << shard
+          << "shard " << p << " of " << written.size() << " of " << shard
           << " elements";
     }
   }
@@ -102,8 +102,8 @@ public:
   }
 
 private:
-  int64_t pieceOf(size_t piece) const {
-    return shard * static_cast<int64_t>(piece);
+  int64_t shardOf(size_t shard) const {
+    return shard * static_cast<int64_t>(shard);
   }
   static int64_t arenaBytes(const std::vector<Group> &all, int64_t shard) {
     int64_t bytes = 0;
@@ -144,7 +144,7 @@ protected:
           else
             t.startScatter(0, rank, ranks.whole(rank, 0, slot));
           t.waitCollective(0, rank);
-          // Nobody reads it any more. Its own piece is looked at below.
+          // Nobody reads it any more. Its own shard is looked at below.
           if (!gathers)
             for (int other : group)
               if (other != rank)
@@ -161,16 +161,16 @@ protected:
 private:
   static void scribble(ShardRanks &ranks, int rank, int other,
                        const Group &group, int64_t shard, int slot) {
-    const int64_t piece =
+    const int64_t place =
         std::find(group.begin(), group.end(), other) - group.begin();
-    ranks.fill(rank, ranks.offsetOf(0, slot) + 4 * shard * piece, 0xff,
+    ranks.fill(rank, ranks.offsetOf(0, slot) + 4 * shard * place, 0xff,
                4 * shard);
   }
 };
 
-/// Pieces of fewer elements than a thread takes at once, and more; ranks in any
+/// Shards of fewer elements than a thread takes at once, and more; ranks in any
 /// order, and some that are not in the group.
-TEST_P(Shards, PiecesAreGatheredAndAddedInOrder) {
+TEST_P(Shards, ShardsAreGatheredAndAddedInOrder) {
   for (const Group &group : {Group{0}, Group{0, 1}, Group{1, 0}, Group{2, 0, 1},
                              Group{3, 1, 2, 0}, Group{2, 3}})
     for (int64_t shard : {0, 32, 96, 40'000})
@@ -179,13 +179,13 @@ TEST_P(Shards, PiecesAreGatheredAndAddedInOrder) {
 }
 
 /// More elements than the pair moves to one rank at once.
-TEST_P(Shards, LargePiecesTakeSeveralRounds) {
+TEST_P(Shards, LargeShardsTakeSeveralRounds) {
   expectMoves({1, 2, 0}, 3, GetParam().backend->sums.elementsAtOnce + 32, 2);
 }
 
 /// As in a program: a collective runs several times in an iteration, in the
 /// same memory, between work of the device. What is gathered is changed and
-/// scattered; the sum of a rank's piece is what it gathers next. Iterations may
+/// scattered; the sum of a rank's shard is what it gathers next. Iterations may
 /// be recorded.
 TEST_P(Shards, RunSeveralTimesInAnIteration) {
   inAllOrders([] {
@@ -195,19 +195,19 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
     ShardRanks ranks(GetParam(), 3, {group, group}, shard);
     ranks.connect();
     for (int i = 0; i < 4; ++i) {
-      std::vector<std::vector<float>> pieces;
+      std::vector<std::vector<float>> shards;
       for (size_t p = 0; p < group.size(); ++p) {
         std::vector<float> values(count);
         for (size_t e = 0; e < count; ++e)
           values[e] = static_cast<float>((e * 7 + p * 13) % 50 + i);
-        pieces.emplace_back(values.begin() + shard * p,
+        shards.emplace_back(values.begin() + shard * p,
                             values.begin() + shard * (p + 1));
         ranks.write(group[p], ranks.offsetOf(0, 0), values);
       }
       ASSERT_EQ(ranks.iterate(
                     [&](int rank) {
                       Transport &t = *ranks.transport;
-                      const int64_t piece =
+                      const int64_t shard =
                           std::find(group.begin(), group.end(), rank) -
                           group.begin();
                       const int64_t from = ranks.offsetOf(1, 0),
@@ -219,8 +219,8 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                         ranks.fill(rank, to, 0xff, 4 * count);
                         t.startScatter(1, rank, ranks.whole(rank, 1, 0));
                         t.waitCollective(1, rank);
-                        ranks.copy(rank, to + 4 * shard * piece,
-                                   from + 4 * shard * piece, 4 * shard);
+                        ranks.copy(rank, to + 4 * shard * shard,
+                                   from + 4 * shard * shard, 4 * shard);
                       }
                       // Of all.
                       t.startGather(0, rank, ranks.whole(rank, 0, 0));
@@ -230,8 +230,8 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                 "");
       // Whole numbers: three equal parts, three times.
       std::vector<float> expected;
-      for (const std::vector<float> &piece : pieces)
-        for (float value : piece)
+      for (const std::vector<float> &shard : shards)
+        for (float value : shard)
           expected.push_back(27 * value);
       for (int rank : group)
         ASSERT_TRUE(ranks.read<float>(rank, ranks.offsetOf(0, 0), count) ==
@@ -334,7 +334,7 @@ class LinkedShards : public Conformance {};
 /// one of many must be as short.
 TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
   constexpr int64_t shard = 10'016, latencyNs = 1'000'000, bytesPerUs = 10;
-  // Two pieces of 40,064 bytes each.
+  // Two shards of 40,064 bytes each.
   constexpr int64_t eachNs = 8'012'800 + latencyNs, slackNs = 3'000'000;
   ShardRanks ranks(GetParam(), 3, {{2, 0, 1}, {0, 1, 2}}, shard);
   ranks.params.link = {latencyNs, bytesPerUs};

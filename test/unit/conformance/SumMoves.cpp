@@ -36,11 +36,11 @@ int64_t countOf(const std::vector<SumExchange::Move> &moves) {
 
 /// Elements that a rank sends and receives in all rounds.
 struct Traffic {
-  int64_t sent = 0, received = 0, mostInARound = 0;
+  int64_t sent = 0, received = 0, maxInARound = 0;
 };
 Traffic trafficOf(const CollectiveParams &parts, int32_t rank,
-                  int64_t mostAtOnce) {
-  const SumExchange exchange(parts, rank, mostAtOnce);
+                  int64_t maxAtOnce) {
+  const SumExchange exchange(parts, rank, maxAtOnce);
   std::vector<float> staging(static_cast<size_t>(exchange.stagingCount()));
   Traffic traffic;
   for (int64_t round = 0; round < exchange.numRounds(); ++round) {
@@ -48,7 +48,7 @@ Traffic trafficOf(const CollectiveParams &parts, int32_t rank,
     traffic.sent += countOf(exchange.sends(round));
     traffic.received += countOf(moves);
     for (const SumExchange::Move &move : moves)
-      traffic.mostInARound = std::max(traffic.mostInARound, move.count);
+      traffic.maxInARound = std::max(traffic.maxInARound, move.count);
   }
   return traffic;
 }
@@ -81,7 +81,7 @@ TEST(SumMoves, MemoryIsBounded) {
   for (int ranks : {2, 3, 5}) {
     const SumExchange exchange(partsOf(ranks, int64_t(1) << 40), ranks - 1, 64);
     EXPECT_EQ(exchange.stagingCount(), 64 * (ranks - 1));
-    EXPECT_EQ(trafficOf(partsOf(ranks, 10'000), 0, 64).mostInARound, 64);
+    EXPECT_EQ(trafficOf(partsOf(ranks, 10'000), 0, 64).maxInARound, 64);
   }
   // Small parts need less.
   EXPECT_EQ(SumExchange(partsOf(4, 128), 0, 64).stagingCount(), 3 * 32);
@@ -107,7 +107,7 @@ TEST(SumMoves, PlannedMemoryIsWhatTheRoundsUse) {
                        random() % 2 == 0});
     std::shuffle(parts.begin(), parts.end(), random);
     const std::map<int32_t, int64_t> planned =
-        stagingBytes(CollectiveKind::HomeGradients, parts, limits);
+        stagingBytes(CollectiveKind::ReplicaGradients, parts, limits);
     for (int32_t rank : ranksOf(parts)) {
       const SumExchange exchange(parts, rank, limits.elementsAtOnce);
       const auto own = planned.find(rank);
@@ -129,7 +129,7 @@ TEST(SumMoves, PlannedMemoryIsUsedToTheEnd) {
       CollectiveParams parts = partsOf(ranks, count);
       const SumLimits limits = {1 << 18, false};
       const int64_t bytes =
-          stagingBytes(CollectiveKind::HomeGradients, parts, limits)
+          stagingBytes(CollectiveKind::ReplicaGradients, parts, limits)
               .at(ranks - 1);
       const SumExchange exchange(parts, ranks - 1, limits.elementsAtOnce);
       std::vector<float> staging(static_cast<size_t>(bytes) / sizeof(float));

@@ -243,10 +243,10 @@ TEST_P(Sums, StagingIsNotExceeded) {
     });
   };
   for (CollectiveKind kind :
-       {CollectiveKind::HomeGradients, CollectiveKind::GradientNorm})
+       {CollectiveKind::ReplicaGradients, CollectiveKind::GradientNorm})
     EXPECT_EQ(failureWith(kind, 0), "");
   // A piece of 520 elements, rounded up to whole groups of 32.
-  EXPECT_EQ(failureWith(CollectiveKind::HomeGradients, 1),
+  EXPECT_EQ(failureWith(CollectiveKind::ReplicaGradients, 1),
             addsInPlace ? ""
                         : "all_reduce 0 stages 2176 bytes on rank 1, which has "
                           "2175 bytes for that");

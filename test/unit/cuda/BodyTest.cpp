@@ -180,8 +180,8 @@ TEST(HeadChunks, DependOnTheSize) {
   const HeadChunks cut(layer);
   EXPECT_FALSE(cut.kept);
   EXPECT_EQ(cut.rows % 64, 0);
-  EXPECT_LE(cut.rows * cut.stride * 2, HeadChunks::mostLive);
-  EXPECT_GT((cut.rows + 64) * cut.stride * 2, HeadChunks::mostLive);
+  EXPECT_LE(cut.rows * cut.stride * 2, HeadChunks::maxLive);
+  EXPECT_GT((cut.rows + 64) * cut.stride * 2, HeadChunks::maxLive);
   EXPECT_LT(HeadSavedForW(layer).all.bytes(), int64_t(65) * 1024 * 768 * 2);
 }
 

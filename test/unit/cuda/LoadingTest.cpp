@@ -75,10 +75,10 @@ protected:
   }
   /// GPU 0 waits for a message.
   void receive() {
-    emulation::mostResident();
+    emulation::maxResident();
     enqueueReceive();
     settle(0);
-    while (emulation::mostResident() == 0)
+    while (emulation::maxResident() == 0)
       (void)cudaStreamQuery(streams[0].get());
   }
   void send() {

@@ -25,8 +25,8 @@ pipe.cluster @lab channels<eager, receive_slots = 3> link<latency_ns = 7> {
   pipe.device @d0 <memory_bytes = 1000>
   pipe.device @d1
   pipe.link @d1 -> @d0 <latency_ns = 1, bytes_per_us = 2>
-  pipe.card @nic0 [@d1] <bytes_per_us = 9>
-  pipe.card @nic1 [@d0] <bytes_per_us = 8, server = 3>
+  pipe.nic @nic0 [@d1] <bytes_per_us = 9>
+  pipe.nic @nic1 [@d0] <bytes_per_us = 8, server = 3>
 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
@@ -96,15 +96,15 @@ TEST_F(Bridge, PlanBecomesProblem) {
   EXPECT_EQ(problem.linkBetween(0, 1).latencyNs, 7);
   EXPECT_EQ(problem.linkBetween(1, 0).bytesPerUs, 2);
   EXPECT_EQ(problem.linkBetween(0, 1).bytesPerUs, 8);
-  EXPECT_EQ(problem.cards.bytesPerUs, (std::vector<int64_t>{9, 8}));
-  EXPECT_EQ(problem.cards.ofRank, (std::vector<int32_t>{1, 0}));
-  EXPECT_EQ(problem.cards.servers, (std::vector<int32_t>{-1, 3}));
+  EXPECT_EQ(problem.nics.bytesPerUs, (std::vector<int64_t>{9, 8}));
+  EXPECT_EQ(problem.nics.ofRank, (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(problem.nics.servers, (std::vector<int32_t>{-1, 3}));
   EXPECT_EQ(problem.channels.protocol, rondo::Protocol::Eager);
   EXPECT_EQ(problem.channels.receiveSlots, 3);
-  std::vector<HomeBuffers> buffers = homeBuffers(schedule.lookupPlan());
+  std::vector<ReplicaBuffers> buffers = replicaBuffers(schedule.lookupPlan());
   ASSERT_EQ(buffers.size(), 3u);
   EXPECT_EQ(buffers[0][static_cast<int>(BufferKind::Data)], 11);
-  EXPECT_EQ(buffers[1], HomeBuffers{});
+  EXPECT_EQ(buffers[1], ReplicaBuffers{});
 }
 
 TEST_F(Bridge, SchedulesAreLossless) {
@@ -153,7 +153,8 @@ TEST_F(Bridge, ProgramsAreLossless) {
   EXPECT_EQ(again->program.arenaBytes, value.arenaBytes);
   ASSERT_EQ(again->program.collectives.size(), 2u);
   EXPECT_EQ(again->program.collectives[0].tensor, "wte");
-  EXPECT_EQ(again->program.collectives[0].homes, (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(again->program.collectives[0].replicas,
+            (std::vector<int32_t>{0, 2}));
   ASSERT_EQ(again->program.pools.size(), 2u);
   EXPECT_EQ(again->program.pools[1].offset, 128);
   ASSERT_EQ(again->program.places.size(), value.places.size());

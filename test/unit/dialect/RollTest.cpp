@@ -208,7 +208,7 @@ TEST(Roll, EveryFamilyPrintsShort) {
     problem.costs.resize(ranks * chunks * rondo::numCostColumns);
     for (int32_t s = 0; s < ranks * chunks; ++s) {
       const bool isUp = isWave && s / ranks % 2 == 1;
-      problem.homes.addStage(isUp ? ranks - 1 - s % ranks : s % ranks);
+      problem.replicas.addStage(isUp ? ranks - 1 - s % ranks : s % ranks);
       problem.setStageCost(s, 1000, 1100, 800, 64, 0);
     }
     problem.makeChain(std::vector<int64_t>(ranks * chunks, 64));

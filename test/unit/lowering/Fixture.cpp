@@ -21,7 +21,7 @@ Problem rondo::test::linearProblem(int32_t ranks, int32_t microbatches,
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t s = 0; s < ranks; ++s)
-    problem.homes.addStage(s);
+    problem.replicas.addStage(s);
   problem.costs.resize(ranks * numCostColumns);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, 1000, 1100, 800, 100, 0);
@@ -35,15 +35,16 @@ void rondo::test::layInChunks(Problem &problem, int32_t ranks, bool isWave) {
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const int32_t chunk = s / ranks, i = s % ranks;
     const bool isUp = isWave && chunk % 2 == 1;
-    problem.homes.moveTo(s, isUp ? ranks - 1 - i : i);
+    problem.replicas.moveTo(s, isUp ? ranks - 1 - i : i);
   }
 }
 
-std::vector<HomeBuffers> rondo::test::homeBuffers(const Problem &problem) {
-  std::vector<HomeBuffers> buffers;
+std::vector<ReplicaBuffers>
+rondo::test::replicaBuffers(const Problem &problem) {
+  std::vector<ReplicaBuffers> buffers;
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     bool isFirst = s == 0, isLast = s + 1 == problem.numStages();
-    HomeBuffers b{};
+    ReplicaBuffers b{};
     auto set = [&](BufferKind kind, int64_t bytes) {
       b[static_cast<int>(kind)] = bytes;
     };
@@ -105,8 +106,8 @@ Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
 
 Collective rondo::test::norm(const Problem &problem) {
   Collective collective;
-  collective.homes.resize(problem.numStages());
-  std::iota(collective.homes.begin(), collective.homes.end(), 0);
+  collective.replicas.resize(problem.numStages());
+  std::iota(collective.replicas.begin(), collective.replicas.end(), 0);
   return collective;
 }
 
@@ -132,8 +133,8 @@ Program rondo::test::lower(const Problem &problem, const Schedule &schedule,
   Simulation simulation = simulate(problem, schedule, true);
   EXPECT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, needs);
-  EXPECT_EQ(planMemory(problem, problem.homes, problem.numRanks(),
-                       homeBuffers(problem), program),
+  EXPECT_EQ(planMemory(problem, problem.replicas, problem.numRanks(),
+                       replicaBuffers(problem), program),
             std::nullopt);
   return program;
 }

@@ -23,7 +23,7 @@ Problem linearProblem(int32_t ranks, int32_t microbatches, int64_t latencyNs,
 void layInChunks(Problem &problem, int32_t ranks, bool isWave);
 
 /// A few bytes of every kind, as the ends of the chain have them.
-std::vector<HomeBuffers> homeBuffers(const Problem &problem);
+std::vector<ReplicaBuffers> replicaBuffers(const Problem &problem);
 
 /// The order that a family such as `kfkb:k=2` writes.
 Schedule familySchedule(const std::string &name, const Problem &problem);

@@ -36,8 +36,8 @@ public:
     const int32_t stages = problem.numStages();
     const int32_t ranks = 1 + upTo(stages - 1);
     problem.memoryCaps.assign(ranks, noMemoryCap);
-    for (int32_t home = 0; home < problem.homes.size(); ++home)
-      problem.homes.moveTo(home, int32_t(upTo(ranks - 1)));
+    for (int32_t replica = 0; replica < problem.replicas.size(); ++replica)
+      problem.replicas.moveTo(replica, int32_t(upTo(ranks - 1)));
     std::vector<std::vector<int32_t>> inputs(stages);
     for (int32_t s = 1; s < stages; ++s)
       for (int32_t from = s - 1; from >= 0 && inputs[s].size() < 3; --from)
@@ -129,8 +129,8 @@ TEST(Graph, ProgramsOfOneRankKeepAllRules) {
     const Problem problem = graphs.problem();
     Problem one = problem;
     one.memoryCaps.assign(1, noMemoryCap);
-    for (int32_t home = 0; home < one.homes.size(); ++home)
-      one.homes.moveTo(home, 0);
+    for (int32_t replica = 0; replica < one.replicas.size(); ++replica)
+      one.replicas.moveTo(replica, 0);
     Schedule inTurn;
     for (int32_t i = 0; i < one.microbatches; ++i) {
       for (int32_t s = 0; s < one.numStages(); ++s)

@@ -148,9 +148,9 @@ TEST(Lowering, EvaluationRunsForwardOnly) {
   Simulation simulation = simulate(problem, schedule, true);
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, {});
-  ASSERT_EQ(
-      planMemory(problem, problem.homes, 4, homeBuffers(problem), program),
-      std::nullopt);
+  ASSERT_EQ(planMemory(problem, problem.replicas, 4, replicaBuffers(problem),
+                       program),
+            std::nullopt);
   EXPECT_EQ(checkChannels(problem, program), std::nullopt);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
@@ -169,8 +169,8 @@ TEST(Lowering, RandomOrdersAreLegal) {
         linearProblem(2 + upTo(3), 1 + upTo(6), upTo(400), 128, upTo(1) * 500);
     int32_t ranks = 1 + upTo(problem.numStages() - 1);
     problem.memoryCaps.assign(ranks, noMemoryCap);
-    for (int32_t home = 0; home < problem.homes.size(); ++home)
-      problem.homes.moveTo(home, int32_t(upTo(ranks - 1)));
+    for (int32_t replica = 0; replica < problem.replicas.size(); ++replica)
+      problem.replicas.moveTo(replica, int32_t(upTo(ranks - 1)));
     problem.channels.receiveSlots = upTo(2);
     problem.channels.protocol =
         upTo(1) ? Protocol::Eager : Protocol::Rendezvous;

@@ -24,9 +24,9 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(sequential, schedule, simulation,
                                         {{norm(problem)}, true});
-  ASSERT_EQ(
-      planMemory(sequential, problem.homes, 4, homeBuffers(problem), program),
-      std::nullopt);
+  ASSERT_EQ(planMemory(sequential, problem.replicas, 4, replicaBuffers(problem),
+                       program),
+            std::nullopt);
   EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
   for (int32_t s = 0; s < 4; ++s) {
     const Place &saved = program.place(s, BufferKind::SavedForWeightGrad);
@@ -88,12 +88,12 @@ TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
 TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
   Problem problem = linearProblem(4, 4, 0, 128, 0);
   layInChunks(problem, 2, /*isWave=*/false);
-  std::vector<HomeBuffers> buffers = homeBuffers(problem);
+  std::vector<ReplicaBuffers> buffers = replicaBuffers(problem);
   buffers[2][static_cast<int>(BufferKind::Workspace)] = 1000;
   Schedule schedule = familySchedule("interleaved-1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  ASSERT_EQ(planMemory(problem, problem.homes, 2, buffers, program),
+  ASSERT_EQ(planMemory(problem, problem.replicas, 2, buffers, program),
             std::nullopt);
   auto poolOf = [&](int32_t stage) {
     return program.place(stage, BufferKind::Workspace).pool;
@@ -107,13 +107,13 @@ TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
 
 TEST(MemoryPlan, AbsurdSizesAreAnError) {
   Problem problem = linearProblem(2, 4, 0, 128, 0);
-  std::vector<HomeBuffers> buffers = homeBuffers(problem);
+  std::vector<ReplicaBuffers> buffers = replicaBuffers(problem);
   buffers[1][static_cast<int>(BufferKind::Weights)] = int64_t(1) << 60;
   Schedule schedule = familySchedule("1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
   std::optional<Fault> wrong =
-      planMemory(problem, problem.homes, 2, buffers, program);
+      planMemory(problem, problem.replicas, 2, buffers, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_EQ(describe(*wrong),
             "stage 1 asks for 1152921504606846976 bytes of weights; an arena "
@@ -125,9 +125,9 @@ TEST(MemoryPlan, MoreDataSlotsThanATableNamesAreAnError) {
   Schedule schedule = familySchedule("1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  std::vector<HomeBuffers> buffers = homeBuffers(problem);
+  std::vector<ReplicaBuffers> buffers = replicaBuffers(problem);
   std::optional<Fault> wrong =
-      planMemory(problem, problem.homes, 1, buffers, program);
+      planMemory(problem, problem.replicas, 1, buffers, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_NE(describe(*wrong).find("65536 slots at most"), std::string::npos)
       << describe(*wrong);

@@ -34,7 +34,7 @@ Case caseOf(const std::string &family, int32_t ranks, int32_t each,
   result.window = withPolicyOf(
       choice, std::get<Problem>(overIterations(problem, iterations)));
   result.schedule = std::get<Schedule>(generate(choice, result.window));
-  result.plan.buffers = homeBuffers(result.window);
+  result.plan.buffers = replicaBuffers(result.window);
   result.plan.devices.assign(ranks, noMemoryCap);
   result.plan.declaresWeights = true;
   result.plan.hasNorm = false;
@@ -48,8 +48,8 @@ Case caseOf(const std::string &family, int32_t ranks, int32_t each,
   result.plan.delays =
       settledDelays(result.window, versions, iterationsUnderWay(order, each),
                     order.iterations);
-  for (const HomeVersions &home : versions.homes)
-    result.plan.versions.weightSlots.push_back(home.slots);
+  for (const ReplicaVersions &replica : versions.replicas)
+    result.plan.versions.weightSlots.push_back(replica.slots);
   return result;
 }
 
@@ -125,7 +125,7 @@ TEST(Overlap, SumsRunInEveryIteration) {
   Collective tied;
   tied.kind = CollectiveKind::TiedGradients;
   tied.tensor = "wte";
-  tied.homes = {0, 2};
+  tied.replicas = {0, 2};
   of.plan.collectives = {tied};
   const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
   ASSERT_FALSE(proved.fault) << describeFault(proved, of.window);
@@ -143,8 +143,8 @@ TEST(Overlap, SumsRunInEveryIteration) {
 /// With a norm over all stages, so many iterations late.
 Case withNorm(Case of, int64_t delay) {
   Collective norm;
-  for (int32_t home = 0; home < of.window.numHomes(); ++home)
-    norm.homes.push_back(home);
+  for (int32_t replica = 0; replica < of.window.numReplicas(); ++replica)
+    norm.replicas.push_back(replica);
   norm.delay = delay;
   norm.ns = normNs(of.window);
   of.plan.collectives = {norm};

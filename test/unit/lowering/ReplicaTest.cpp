@@ -1,4 +1,5 @@
-//===- ReplicaTest.cpp - Programs of stages with several homes ------------===//
+//===- ReplicaTest.cpp - Programs of stages with several replicas
+//------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr int64_t sampleBytes = 64;
 
 /// Groups of one to three ranks with a stage each, and skip edges; shares are
-/// unequal where they can be, or whole micro-batches are dealt.
+/// unequal where they can be, or whole micro-batches are assigned.
 Problem drawProblem(std::mt19937 &random) {
   auto upTo = [&](int64_t n) {
     return std::uniform_int_distribution<int64_t>(0, n)(random);
@@ -35,21 +36,21 @@ Problem drawProblem(std::mt19937 &random) {
   int32_t ranks = 0;
   std::vector<std::vector<int32_t>> inputs(stages);
   for (int32_t s = 0; s < stages; ++s) {
-    const int32_t homes = static_cast<int32_t>(1 + upTo(2));
+    const int32_t replicas = static_cast<int32_t>(1 + upTo(2));
     std::vector<Share> shares;
-    for (int32_t h = 0; h < homes; ++h)
-      shares.push_back({ranks++, h + 1 < homes ? 1 + int32_t(upTo(1)) : 0});
+    for (int32_t h = 0; h < replicas; ++h)
+      shares.push_back({ranks++, h + 1 < replicas ? 1 + int32_t(upTo(1)) : 0});
     int32_t left = problem.samples;
     for (const Share &share : shares)
       left -= share.samples;
     shares.back().samples = left;
-    if (homes > 1 && upTo(1)) {
-      std::vector<int32_t> dealt;
+    if (replicas > 1 && upTo(1)) {
+      std::vector<int32_t> roundRobin;
       for (const Share &share : shares)
-        dealt.push_back(share.rank);
-      problem.homes.addDealtStage(dealt, problem.samples);
+        roundRobin.push_back(share.rank);
+      problem.replicas.addRoundRobinStage(roundRobin, problem.samples);
     } else {
-      problem.homes.addStage(shares);
+      problem.replicas.addStage(shares);
     }
     for (int32_t before = 0; before < s; ++before)
       if (before + 1 == s || upTo(2) == 0)
@@ -63,13 +64,13 @@ Problem drawProblem(std::mt19937 &random) {
   return problem;
 }
 
-/// Bytes of every kind, in proportion to a home's samples.
-std::vector<HomeBuffers> buffersOf(const Problem &problem) {
+/// Bytes of every kind, in proportion to a replica's samples.
+std::vector<ReplicaBuffers> buffersOf(const Problem &problem) {
   const EdgeTable edges(problem);
-  std::vector<HomeBuffers> result(problem.numHomes());
-  for (int32_t h = 0; h < problem.numHomes(); ++h) {
+  std::vector<ReplicaBuffers> result(problem.numReplicas());
+  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
     auto set = [&](BufferKind kind, bool exists) {
-      const int64_t bytes = problem.homes[h].samples * sampleBytes;
+      const int64_t bytes = problem.replicas[h].samples * sampleBytes;
       result[h][static_cast<int>(kind)] = exists ? bytes : 0;
     };
     const bool isFed = !edges.inputs(h, ActionKind::Forward).empty(),
@@ -89,7 +90,7 @@ std::vector<HomeBuffers> buffersOf(const Problem &problem) {
 
 TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
   std::mt19937 random(3);
-  int parts = 0, programs = 0, dealt = 0;
+  int parts = 0, programs = 0, roundRobin = 0;
   for (int i = 0; i < 150; ++i) {
     const Problem problem = drawProblem(random);
     ASSERT_FALSE(problem.check()) << describe(*problem.check());
@@ -100,7 +101,7 @@ TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
       const Schedule &schedule = std::get<Schedule>(result);
       Program program = insertCommunication(
           problem, schedule, simulate(problem, schedule, true), {});
-      auto fault = planMemory(problem, problem.homes, problem.numRanks(),
+      auto fault = planMemory(problem, problem.replicas, problem.numRanks(),
                               buffersOf(problem), program);
       ASSERT_FALSE(fault) << describe(*fault, problem);
       ASSERT_EQ(broken(problem, schedule, program, problem.memoryCaps), "")
@@ -108,25 +109,25 @@ TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
       EXPECT_TRUE(simulateProgram(problem, program).complete);
       ++programs;
     }
-    dealt += problem.homes.areDealt();
+    roundRobin += problem.replicas.areRoundRobin();
     if (!problem.edges.empty())
       parts += static_cast<int>(problem.edges.size()) -
                problem.edges.back().stageEdge - 1;
   }
   EXPECT_EQ(programs, 600);
   EXPECT_GT(parts, 100);
-  EXPECT_GT(dealt, 50);
+  EXPECT_GT(roundRobin, 50);
 }
 
 TEST(Replica, PartsShareABuffer) {
-  // A home of 6 samples feeds homes of 4 and 2, which feed one of 6.
+  // A replica of 6 samples feeds replicas of 4 and 2, which feed one of 6.
   Problem problem;
   problem.microbatches = 2;
   problem.samples = 6;
   problem.memoryCaps.assign(4, noMemoryCap);
-  problem.homes.addStage(0, 6);
-  problem.homes.addStage({{1, 4}, {2, 2}});
-  problem.homes.addStage(3, 6);
+  problem.replicas.addStage(0, 6);
+  problem.replicas.addStage({{1, 4}, {2, 2}});
+  problem.replicas.addStage(3, 6);
   for (int32_t s = 0; s < 3; ++s)
     problem.setStageCost(s, 10, 10, 10, 0, 0);
   problem.makeChain({6 * sampleBytes, 6 * sampleBytes, 0});
@@ -141,14 +142,14 @@ TEST(Replica, PartsShareABuffer) {
   EXPECT_EQ(buffers.count(), 4 * numBufferKinds);
 }
 
-/// Two homes of one sample each feed a home of two.
-Problem twoHomesAndOne() {
+/// Two replicas of one sample each feed a replica of two.
+Problem twoReplicasAndOne() {
   Problem problem;
   problem.microbatches = 1;
   problem.samples = 2;
   problem.memoryCaps.assign(3, noMemoryCap);
-  problem.homes.addStage({{0, 1}, {1, 1}});
-  problem.homes.addStage(2, 2);
+  problem.replicas.addStage({{0, 1}, {1, 1}});
+  problem.replicas.addStage(2, 2);
   for (int32_t s = 0; s < 2; ++s)
     problem.setStageCost(s, 10, 10, 10, 0, 0);
   problem.makeChain({2 * sampleBytes, 0});
@@ -157,12 +158,12 @@ Problem twoHomesAndOne() {
 
 // A task that reads two parts does not find what only one of them has filled.
 TEST(Replica, APartThatIsNotReceivedIsMissed) {
-  const Problem problem = twoHomesAndOne();
+  const Problem problem = twoReplicasAndOne();
   const Schedule schedule = familySchedule("gpipe", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
   ASSERT_FALSE(
-      planMemory(problem, problem.homes, 3, buffersOf(problem), program));
+      planMemory(problem, problem.replicas, 3, buffersOf(problem), program));
   ASSERT_EQ(checkBuffers(problem, program), std::nullopt);
   std::vector<std::vector<Action>> orders;
   for (int32_t rank = 0; rank < 3; ++rank)
@@ -178,13 +179,13 @@ TEST(Replica, APartThatIsNotReceivedIsMissed) {
 }
 
 TEST(Replica, FaultsOfBuffersNameTheStage) {
-  const Problem problem = twoHomesAndOne();
+  const Problem problem = twoReplicasAndOne();
   const Schedule schedule = familySchedule("gpipe", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  std::vector<HomeBuffers> buffers = buffersOf(problem);
+  std::vector<ReplicaBuffers> buffers = buffersOf(problem);
   buffers[2][static_cast<int>(BufferKind::Weights)] = -8;
-  auto fault = planMemory(problem, problem.homes, 3, buffers, program);
+  auto fault = planMemory(problem, problem.replicas, 3, buffers, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem)
                 .find("stage 1 asks for -8 bytes of "
@@ -196,13 +197,13 @@ TEST(Replica, ASlotHoldsPartsOfOneMicrobatch) {
   std::mt19937 random(11);
   for (int i = 0; i < 400; ++i) {
     const Problem problem = drawProblem(random);
-    if (!problem.homes.hasReplicas() || problem.numStages() < 2 ||
-        problem.homes[0].numTaken(problem.microbatches) < 2)
+    if (!problem.replicas.isReplicated() || problem.numStages() < 2 ||
+        problem.replicas[0].numTaken(problem.microbatches) < 2)
       continue;
     const Schedule schedule = familySchedule("gpipe", problem);
     Program program = insertCommunication(
         problem, schedule, simulate(problem, schedule, true), {});
-    ASSERT_FALSE(planMemory(problem, problem.homes, problem.numRanks(),
+    ASSERT_FALSE(planMemory(problem, problem.replicas, problem.numRanks(),
                             buffersOf(problem), program));
     // All micro-batches' outputs in the slot of the first.
     const BufferNumbers buffers(problem);
@@ -210,7 +211,7 @@ TEST(Replica, ASlotHoldsPartsOfOneMicrobatch) {
     EXPECT_EQ(checkBuffers(problem, program)->kind, FaultKind::TakesFromOwner);
     return;
   }
-  FAIL() << "no problem drawn has several homes";
+  FAIL() << "no problem drawn has several replicas";
 }
 
 } // namespace

@@ -120,8 +120,8 @@ TEST(Shortcuts, MemoryIsPlannedForAKnownRun) {
         problem, schedule, simulate(problem, schedule, true), TrainingNeeds());
     auto plan = [&](ProgramSimulation &run) {
       Program program = bare;
-      EXPECT_EQ(planMemory(problem, problem.homes, problem.numRanks(),
-                           homeBuffers(problem), program, {}, inTurn, &run),
+      EXPECT_EQ(planMemory(problem, problem.replicas, problem.numRanks(),
+                           replicaBuffers(problem), program, {}, inTurn, &run),
                 std::nullopt);
       return program;
     };
@@ -162,8 +162,8 @@ Program randomReference(const Problem &sequential, const Problem &problem,
   Program program = insertCommunication(sequential, schedule,
                                         simulate(sequential, schedule, true),
                                         {{norm(problem)}, true});
-  EXPECT_EQ(planMemory(sequential, problem.homes, problem.numRanks(),
-                       homeBuffers(problem), program),
+  EXPECT_EQ(planMemory(sequential, problem.replicas, problem.numRanks(),
+                       replicaBuffers(problem), program),
             std::nullopt);
   program.order = Schedule({order});
   if (random() % 3 != 0) {

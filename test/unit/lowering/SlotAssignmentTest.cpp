@@ -17,7 +17,7 @@ using namespace rondo::test;
 namespace {
 
 /// How many lives meet at most, counted position by position.
-int32_t mostAlive(const std::vector<Life> &lives, int64_t positions) {
+int32_t maxAlive(const std::vector<Life> &lives, int64_t positions) {
   int32_t most = 0;
   for (int64_t at = 0; at < positions; ++at) {
     int32_t alive = 0;
@@ -62,7 +62,7 @@ TEST(SlotAssignment, NoMoreSlotsThanLivesThatMeetAndNoneForTwo) {
       for (const Life &life : lives)
         if (sizes[life.buffer].bytes == pool.size.bytes)
           meeting.push_back(life);
-      EXPECT_EQ(pool.slots, mostAlive(meeting, positions));
+      EXPECT_EQ(pool.slots, maxAlive(meeting, positions));
       for (const Life &a : meeting) {
         EXPECT_NE(
             std::count(pool.buffers.begin(), pool.buffers.end(), a.buffer), 0);

@@ -24,8 +24,8 @@ Problem randomChain(Random &random, int64_t latencyNs, int64_t bytesPerUs) {
                                   latencyNs, 128, bytesPerUs);
   const int32_t ranks = 1 + upTo(random, problem.numStages() - 1);
   problem.memoryCaps.assign(ranks, noMemoryCap);
-  for (int32_t home = 0; home < problem.homes.size(); ++home)
-    problem.homes.moveTo(home, int32_t(upTo(random, ranks - 1)));
+  for (int32_t replica = 0; replica < problem.replicas.size(); ++replica)
+    problem.replicas.moveTo(replica, int32_t(upTo(random, ranks - 1)));
   for (int32_t s = 0; s < problem.numStages(); ++s)
     problem.cost(s, ActionKind::Step).ns = upTo(random, 3000);
   problem.channels.protocol =
@@ -132,7 +132,7 @@ TEST(Steps, CollectivesAreIssuedEarlyAndAwaitedLate) {
   Problem problem = linearProblem(4, 1, 0, 128, 0);
   problem.memoryCaps.assign(2, noMemoryCap);
   for (auto [stage, rank] : {std::pair(0, 0), {1, 1}, {2, 1}, {3, 0}})
-    problem.homes.moveTo(stage, rank);
+    problem.replicas.moveTo(stage, rank);
   Schedule schedule;
   auto add = [&](ActionKind kind, int32_t stage) {
     schedule.append(Action(kind, stage, 0));

@@ -29,7 +29,7 @@ void onTwoThreads(size_t count, const std::function<void(size_t)> &work) {
 
 PlanFigures figuresOf(const Problem &problem) {
   PlanFigures plan;
-  plan.buffers = homeBuffers(problem);
+  plan.buffers = replicaBuffers(problem);
   plan.collectives = {norm(problem)};
   plan.devices = problem.memoryCaps;
   plan.declaresWeights = true;

@@ -24,7 +24,7 @@ struct Case {
       : problem(linearProblem(4, 8, latencyNs, 0, 0)) {
     for (int32_t s = 0; s < 4; ++s)
       problem.setStageCost(s, 10, 10, 10, 1, 0);
-    figures.buffers = homeBuffers(problem);
+    figures.buffers = replicaBuffers(problem);
     figures.devices.assign(4, noMemoryCap);
   }
   TimeShares shares() const {

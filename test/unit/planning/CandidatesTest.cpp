@@ -38,13 +38,13 @@ struct Model {
     problem.microbatches = static_cast<int32_t>(microbatches);
     problem.memoryCaps.assign(stages, 16 * megabyte);
     for (int32_t s = 0; s < stages; ++s)
-      problem.homes.addStage(s);
+      problem.replicas.addStage(s);
     for (int32_t s = 0; s < stages; ++s)
       problem.setStageCost(s, 400000 + 600000 * b, 400000 + 600000 * b,
                            400000 + 600000 * b, b * megabyte, b * megabyte);
     problem.makeChain({2000 * b, 2000 * b, 2000 * b, 0});
     EXPECT_FALSE(problem.check());
-    HomeBuffers buffers{};
+    ReplicaBuffers buffers{};
     buffers[static_cast<int>(BufferKind::SavedForInputGrad)] = b * megabyte;
     plan.figures.buffers.assign(stages, buffers);
     plan.figures.devices.assign(stages, 16 * megabyte);
@@ -206,7 +206,7 @@ TEST(NetworkStates, SlowOneLinkOrAll) {
   Problem alone;
   alone.microbatches = 2;
   alone.memoryCaps = {noMemoryCap};
-  alone.homes.addStage(0);
+  alone.replicas.addStage(0);
   alone.setStageCost(0, 1, 1, 1, 0, 0);
   alone.makeChain({0});
   EXPECT_EQ(networkStates(alone).size(), 1u);

@@ -77,18 +77,18 @@ inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
   return problem;
 }
 
-/// Gives each device one of at most two network cards of its server, or in half
+/// Gives each device one of at most two NICs of its server, or in half
 /// of the problems perhaps none.
-inline void addCards(std::mt19937 &random, ChainProblem &problem) {
+inline void addNics(std::mt19937 &random, ChainProblem &problem) {
   const bool hasAll = random() % 2 == 0;
   std::map<std::pair<int32_t, bool>, int32_t> numbers;
-  problem.cardOf.clear();
+  problem.nicOf.clear();
   for (int32_t d = 0; d < problem.numDevices(); ++d) {
-    const std::pair card(problem.nodeOf[d], random() % 3 == 0);
+    const std::pair nic(problem.nodeOf[d], random() % 3 == 0);
     const auto next = static_cast<int32_t>(numbers.size());
-    problem.cardOf.push_back(hasAll || random() % 3 > 0
-                                 ? numbers.insert({card, next}).first->second
-                                 : -1);
+    problem.nicOf.push_back(hasAll || random() % 3 > 0
+                                ? numbers.insert({nic, next}).first->second
+                                : -1);
   }
 }
 

@@ -57,8 +57,8 @@ std::vector<ChainProblem> smallProblems(int count) {
           std::max<int64_t>(1, bytes[random() % (bytes.size() / 2 + 1)]);
     }
     problems.push_back(problem);
-    std::mt19937 cards(i);
-    addCards(cards, problem);
+    std::mt19937 nics(i);
+    addNics(nics, problem);
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -170,7 +170,7 @@ TEST(PlanBound, IsBelowAllPlans) {
     problem.memoryBytes = 0;
     for (PlanEvaluator evaluator : allPlanEvaluators) {
       const int64_t least = leastTimeOf(problem, evaluator);
-      const LeastRest rest(problem, ChainCosts(problem));
+      const CostToGo rest(problem, ChainCosts(problem));
       PlanBound bounds(problem, evaluator, rest);
       const int64_t bound = bounds.find(PlanTimer::never / 8, neverOver);
       EXPECT_LE(bound, least);
@@ -190,7 +190,7 @@ TEST(PlanBound, IsBelowPlansOnManyDevices) {
   std::iota(row.begin(), row.end(), 0);
   for (PlanEvaluator evaluator : allPlanEvaluators) {
     PlanWalk walk(problem, evaluator, row, 1);
-    const LeastRest rest(problem, ChainCosts(problem));
+    const CostToGo rest(problem, ChainCosts(problem));
     PlanBound bounds(problem, evaluator, rest);
     CostedPlan best;
     for (const ChainPlan &plan : evenPlans(problem, row))
@@ -207,7 +207,7 @@ TEST(PlanBound, IsBelowPlansOnManyDevices) {
 TEST(ExactPlans, LeavesOutNothingThatIsBetter) {
   for (const ChainProblem &problem : smallProblems(60))
     for (PlanEvaluator evaluator : allPlanEvaluators) {
-      const LeastRest rest(problem, ChainCosts(problem));
+      const CostToGo rest(problem, ChainCosts(problem));
       ExactPlans exact(problem, evaluator, rest);
       const ExactPlans::Result all =
           exact.find(PlanTimer::never, 1 << 30, neverOver);
@@ -224,7 +224,7 @@ TEST(ExactPlans, LeavesOutNothingThatIsBetter) {
 TEST(ExactPlans, SaysThatItWasCutShort) {
   std::mt19937 random(2);
   const ChainProblem problem = randomChain(random, 10, 6);
-  const LeastRest rest(problem, ChainCosts(problem));
+  const CostToGo rest(problem, ChainCosts(problem));
   ExactPlans exact(problem, PlanEvaluator::OneFOneB, rest);
   EXPECT_FALSE(exact.find(PlanTimer::never, 10, neverOver).isComplete);
   EXPECT_FALSE(
@@ -239,7 +239,7 @@ TEST(WorkingPlan, RemembersOnlyWhatHolds) {
   for (int i = 0; i < 40; ++i) {
     ChainProblem problem = randomChain(random, 9, 7);
     if (i % 2 == 0)
-      addCards(random, problem);
+      addNics(random, problem);
     const ChainCosts costs(problem);
     const PlanMoves moves(problem);
     WorkingPlan plan(problem, {{0, 4, {0, 1, 2}}, {4, 9, {3, 4}}});

@@ -23,7 +23,7 @@ Problem makeWindow(int64_t room) {
   problem.memoryCaps.assign(4, room);
   problem.devices.assign(4, {room == noMemoryCap ? room : state + room, state});
   for (int32_t s = 0; s < 4; ++s)
-    problem.homes.addStage({{s, 1}});
+    problem.replicas.addStage({{s, 1}});
   for (int32_t s = 0; s < 4; ++s)
     problem.setStageCost(s, 1, 1, 1, activation, 0);
   problem.makeChain({0, 0, 0, 0});

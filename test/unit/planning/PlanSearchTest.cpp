@@ -73,7 +73,7 @@ Result<ShapedPlan> Model::make(const PlanShape &shape) {
   problem.microbatches = static_cast<int32_t>(shape.microbatches);
   problem.memoryCaps = input.memoryCaps;
   for (int32_t s = 0; s < stages; ++s)
-    problem.homes.addStage(plan.ranks[s]);
+    problem.replicas.addStage(plan.ranks[s]);
   for (int32_t s = 0; s < stages; ++s) {
     const int64_t ns =
         std::accumulate(layerNs.begin() + plan.begins[s],

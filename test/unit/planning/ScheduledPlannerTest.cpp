@@ -32,7 +32,7 @@ ChainPlannerOptions withEffort(int64_t effort) {
   return options;
 }
 
-/// Half of the problems give backwards in parts, half have cards, and a third
+/// Half of the problems give backwards in parts, half have NICs, and a third
 /// devices of several speeds.
 std::vector<ChainProblem> tinyProblems(int count) {
   std::mt19937 random(5);
@@ -47,7 +47,7 @@ std::vector<ChainProblem> tinyProblems(int count) {
         layer.weightGradNs =
             static_cast<int64_t>(random() % (layer.backwardNs + 1));
     if (i % 4 > 1)
-      addCards(random, problem);
+      addNics(random, problem);
     if (i % 3 == 0)
       for (int32_t d = 0; d < problem.numDevices(); ++d)
         problem.speedPercent.push_back(
@@ -73,7 +73,7 @@ TEST(PlanProblem, HasTheFiguresOfEachDevice) {
       planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}});
   ASSERT_TRUE(std::holds_alternative<Problem>(made));
   const auto &problem = std::get<Problem>(made);
-  ASSERT_EQ(problem.numHomes(), 3);
+  ASSERT_EQ(problem.numReplicas(), 3);
   // The first share is that of the device that the plan lists first.
   EXPECT_EQ(problem.rankOf(0), 2);
   EXPECT_EQ(problem.rankOf(1), 0);
@@ -101,7 +101,7 @@ TEST(PlanProblem, DevicesThatDiffer) {
   chain.speedPercent = {200, 100, 50};
   const auto problem =
       std::get<Problem>(planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}}));
-  // Each home at its own speed.
+  // Each replica at its own speed.
   EXPECT_EQ(problem.cost(0, ActionKind::Forward).ns, 10);
   EXPECT_EQ(problem.cost(1, ActionKind::Forward).ns, 3);
   EXPECT_EQ(problem.cost(0, ActionKind::Backward).ns, 12);
@@ -120,12 +120,12 @@ TEST(PlanProblem, PartsOfTheBackward) {
   EXPECT_EQ(problem.cost(0, ActionKind::InputGrad).releaseBytes, 0);
 }
 
-TEST(PlanProblem, CardsLetMessagesTakeTurns) {
+TEST(PlanProblem, NicsLetMessagesTakeTurns) {
   ChainProblem chain = twoLayers();
   chain.nodeOf = {0, 0, 1};
-  chain.cardOf = {0, 0, 1};
+  chain.nicOf = {0, 0, 1};
   chain.latencyAcrossNs = 4;
-  // By hand: F of 5 ns on both, then 10 or 11 bytes through one card in turn.
+  // By hand: F of 5 ns on both, then 10 or 11 bytes through one NIC in turn.
   const ChainPlan plan = {{0, 1, {0, 1}}, {1, 2, {2}}};
   const auto turns = std::get<Problem>(planProblem(chain, plan));
   EXPECT_EQ(turns.linkBetween(0, 2).bytesPerUs, 1000);
@@ -133,18 +133,18 @@ TEST(PlanProblem, CardsLetMessagesTakeTurns) {
     return PlanJudge(problem).judge(plan, FamilyEffort::All)->timeNs;
   };
   const int64_t shared = timeOfPlan(chain);
-  // A card of its own for each slows no sum.
+  // A NIC of its own for each slows no sum.
   ChainProblem own = chain;
-  own.nodeOf = own.cardOf = {0, 1, 2};
+  own.nodeOf = own.nicOf = {0, 1, 2};
   const auto sum = [&](const ChainProblem &problem) {
     return std::get<Problem>(planProblem(problem, plan))
         .cost(0, ActionKind::Step)
         .ns;
   };
   EXPECT_EQ(sum(own), 2 * 4 + 50);
-  own.cardOf.clear();
+  own.nicOf.clear();
   EXPECT_EQ(sum(own), 2 * 4 + 50);
-  chain.cardOf.clear();
+  chain.nicOf.clear();
   EXPECT_GT(shared, timeOfPlan(chain));
 }
 
@@ -226,7 +226,7 @@ TEST(ScheduledPlanner, IsNotAboveThePlansOfOtherEvaluators) {
   for (int i = 0; i < 12; ++i) {
     ChainProblem problem = randomChain(random, 6, 6);
     if (i % 2)
-      addCards(random, problem);
+      addNics(random, problem);
     const ChainPlannerOptions options = withEffort(2);
     const ScheduledPlannerResult result = planScheduled(problem, options);
     ASSERT_TRUE(result.scheduled);

@@ -122,7 +122,7 @@ TEST(ShardedSearch, OrderAndResidencyMoveInTurns) {
         caps.push_back(whole.memoryCaps);
         // What has been found so far is where it starts.
         EXPECT_EQ(options.starts.size(), 1u);
-        EXPECT_FALSE(whole.homes.areSharded());
+        EXPECT_FALSE(whole.replicas.areSharded());
         SearchResult result;
         result.schedule = order;
         result.origin = "stub";

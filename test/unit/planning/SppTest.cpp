@@ -125,7 +125,7 @@ TEST(MinMaxProgram, HasTheLeastWorkloads) {
   const ChainProblem problem = twoServers();
   const OrderedGroups groups(problem, orderByMinimumCuts(problem));
   const MinMaxProgram program(problem, groups, 4);
-  ASSERT_EQ(program.mostStages(), 4);
+  ASSERT_EQ(program.maxStages(), 4);
   struct Row {
     int32_t stages, last;
     double workload, time;
@@ -189,7 +189,7 @@ int64_t simulatedSpp(const std::vector<StageNs> &stages, int32_t microbatches) {
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(S, noMemoryCap);
   for (int32_t n = 0; n < S; ++n)
-    problem.homes.addStage(n);
+    problem.replicas.addStage(n);
   for (int32_t n = 0; n < S; ++n) {
     problem.setStageCost(n, stages[n].forward, stages[n].backward, 0, 0, 0);
     if (n + 1 == S)

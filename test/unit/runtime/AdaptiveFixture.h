@@ -16,8 +16,9 @@ struct Candidates {
     Spec spec = timedOnRanks(3, 1000, 6);
     spec.others.push_back({"all_forward", 6, 0, forwardThenBackward});
     program.emplace(spec);
-    work.assign(static_cast<size_t>(program->exe.numHomes) * numCostColumns, 0);
-    for (int32_t h = 0; h < program->exe.numHomes; ++h)
+    work.assign(static_cast<size_t>(program->exe.numReplicas) * numCostColumns,
+                0);
+    for (int32_t h = 0; h < program->exe.numReplicas; ++h)
       for (ActionKind kind :
            {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
         work[static_cast<size_t>(h * numCostColumns + costColumn(kind))] = 1000;

@@ -124,7 +124,7 @@ TEST(Estimator, ReadsTheOrderOfAProgram) {
   const ProgramValues values =
       valuesOf(candidates.program->exe, *candidates.pipelines.front());
   EXPECT_EQ(values.program.order.numRanks(), 3);
-  EXPECT_EQ(values.problem.numHomes(), 3);
+  EXPECT_EQ(values.problem.numReplicas(), 3);
   EXPECT_EQ(values.problem.edges.size(), 4u);
   // F0, send; what the rank's list holds.
   const ActionRange first = values.program.order.rank(0);
@@ -172,7 +172,7 @@ TEST(Estimator, IgnoresAbsurdTimes) {
     estimator.take(measured);
     EXPECT_EQ(estimator.estimate(), before);
   }
-  // As many as there are homes, or fewer.
+  // As many as there are replicas, or fewer.
   Measurements few;
   few.microbatches = 6;
   few.workNs = {3000};

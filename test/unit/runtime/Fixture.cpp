@@ -76,13 +76,13 @@ Spec rondo::runtime::test::timedOnRanks(int ranks, int64_t ns,
 //===----------------------------------------------------------------------===//
 
 Program::Program(const Spec &spec) {
-  const int each = spec.sharding.homes, pieces = spec.sharding.pieces;
+  const int each = spec.sharding.replicas, shards = spec.sharding.shards;
   for (size_t s = 0; s < spec.layersOfStage.size(); ++s) {
     names.push_back("s" + std::to_string(s));
     allStages.push_back(static_cast<int32_t>(s));
     for (int j = 0; j < each; ++j)
-      homes.push_back({static_cast<int32_t>(s), j,
-                       spec.rankOfStage[s] * each + j, j % pieces, pieces});
+      replicas.push_back({static_cast<int32_t>(s), j,
+                          spec.rankOfStage[s] * each + j, j % shards, shards});
   }
   tiedStages = {0, allStages.back()};
   if (each > 1)
@@ -110,8 +110,8 @@ Program::Program(const Spec &spec) {
   exe.layers = first.layers.data();
   exe.numStages = static_cast<int32_t>(first.stages.size());
   exe.stages = first.stages.data();
-  exe.numHomes = static_cast<int32_t>(homes.size());
-  exe.homes = homes.data();
+  exe.numReplicas = static_cast<int32_t>(replicas.size());
+  exe.replicas = replicas.data();
   exe.numEdges = static_cast<int32_t>(first.edges.size());
   exe.edges = first.edges.data();
   exe.numRanks = static_cast<int32_t>(arenaBytes.size());
@@ -120,23 +120,22 @@ Program::Program(const Spec &spec) {
   exe.programs = programs.data();
 }
 
-/// What home j of a stage takes.
-static ShareDesc shareOfHome(const Spec &spec, const LayerDesc *layers,
-                             int32_t numLayers, int j, int mostMicrobatches) {
-  const int each = spec.sharding.homes, all = std::max(layers[0].batch, 1);
+/// What replica j of a stage takes.
+static ShareDesc shareOfReplica(const Spec &spec, const LayerDesc *layers,
+                                int32_t numLayers, int j, int maxMicrobatches) {
+  const int each = spec.sharding.replicas, all = std::max(layers[0].batch, 1);
   ShareDesc share{};
   share.firstSample = all * j / each;
   share.samples = all * (j + 1) / each - share.firstSample;
   std::vector<LayerDesc> own;
   for (int32_t l = 0; l < numLayers; ++l)
     own.push_back(shareOf(layers[l], {share.firstSample, share.samples}, all));
-  stageBytes(own.data(), numLayers, mostMicrobatches, share.bytes,
-             spec.sharding.pieces);
+  stageBytes(own.data(), numLayers, maxMicrobatches, share.bytes,
+             spec.sharding.shards);
   return share;
 }
 
-const Program::Sizes &Program::addSizes(const Spec &spec,
-                                        int mostMicrobatches) {
+const Program::Sizes &Program::addSizes(const Spec &spec, int maxMicrobatches) {
   allSizes.emplace_back();
   Sizes &sizes = allSizes.back();
   sizes.layers = spec.layers;
@@ -146,9 +145,9 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     stage.name = names[s].c_str();
     stage.firstLayer = first;
     stage.numLayers = spec.layersOfStage[s];
-    for (int j = 0; j < spec.sharding.homes; ++j) {
-      ShareDesc share = shareOfHome(spec, sizes.layers.data() + first,
-                                    stage.numLayers, j, mostMicrobatches);
+    for (int j = 0; j < spec.sharding.replicas; ++j) {
+      ShareDesc share = shareOfReplica(spec, sizes.layers.data() + first,
+                                       stage.numLayers, j, maxMicrobatches);
       if (spec.keepsChanges) {
         share.bytes[static_cast<int>(Buffer::WeightChanges)] =
             share.bytes[static_cast<int>(Buffer::Gradients)];
@@ -160,14 +159,14 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     first += stage.numLayers;
     sizes.stages.push_back(stage);
   }
-  const int32_t each = spec.sharding.homes;
+  const int32_t each = spec.sharding.replicas;
   for (Message message : {Message::Activation, Message::Gradient})
-    for (int32_t h = each; h < static_cast<int32_t>(homes.size()); ++h) {
+    for (int32_t h = each; h < static_cast<int32_t>(replicas.size()); ++h) {
       const bool isForward = message == Message::Activation;
       const int32_t from = isForward ? h - each : h,
                     to = isForward ? h : h - each;
-      auto number = [](int32_t home, Buffer buffer) {
-        return home * numBuffers + static_cast<int32_t>(buffer);
+      auto number = [](int32_t replica, Buffer buffer) {
+        return replica * numBuffers + static_cast<int32_t>(buffer);
       };
       sizes.edges.push_back(
           {from, to, message,
@@ -199,14 +198,14 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   const bool isOnOne = kind == ProgramKind::Sequential;
   std::vector<int> ranks = rankOfStage;
   Lists lists = stageLists;
-  if (spec.sharding.homes > 1) {
+  if (spec.sharding.replicas > 1) {
     ranks.clear();
-    for (const HomeDesc &home : homes)
-      ranks.push_back(isOnOne ? 0 : home.rank);
+    for (const ReplicaDesc &replica : replicas)
+      ranks.push_back(isOnOne ? 0 : replica.rank);
     lists = shardedLists(spec, stageLists, ranks, sharded,
                          kind != ProgramKind::Evaluation);
   }
-  tables.rankOfHome.assign(ranks.begin(), ranks.end());
+  tables.rankOfReplica.assign(ranks.begin(), ranks.end());
   const bool overlaps =
       kind == ProgramKind::Pipeline && spec.overlap.policy != Overlap::None;
   for (size_t r = 0; r < lists.size(); ++r)
@@ -230,7 +229,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.edges = sizes.edges.data();
   desc.numRanks = static_cast<int32_t>(lists.size());
   desc.ranks = tables.ranks.data();
-  desc.rankOfHome = tables.rankOfHome.data();
+  desc.rankOfReplica = tables.rankOfReplica.data();
   desc.numPools = static_cast<int32_t>(tables.pools.size());
   desc.pools = tables.pools.data();
   desc.numPlaces = static_cast<int32_t>(tables.places.size());
@@ -252,9 +251,9 @@ void Program::addCollectives(const Spec &spec, bool overlaps,
     tables.collectives.push_back(
         {each.kind,
          each.kind == CollectiveKind::TiedGradients ? "wte.weight" : "",
-         static_cast<int32_t>(each.homes.size()), each.homes.data(), 0,
+         static_cast<int32_t>(each.replicas.size()), each.replicas.data(), 0,
          each.firstElement, each.numElements});
-  if (spec.sharding.homes > 1)
+  if (spec.sharding.replicas > 1)
     return;
   if (isTied(spec))
     tables.collectives.push_back(
@@ -287,16 +286,16 @@ std::map<int32_t, int64_t>
 Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
                    const ProgramTables &tables) const {
   std::map<int32_t, int64_t> most;
-  auto elements = [&](int32_t home, Buffer buffer) {
-    return shares[home].bytes[static_cast<int>(buffer)] / 4;
+  auto elements = [&](int32_t replica, Buffer buffer) {
+    return shares[replica].bytes[static_cast<int>(buffer)] / 4;
   };
-  auto countOf = [&](const CollectiveDesc &desc, int32_t home) {
+  auto countOf = [&](const CollectiveDesc &desc, int32_t replica) {
     switch (desc.kind) {
     case CollectiveKind::GatherWeights:
     case CollectiveKind::ScatterGradients:
-      return elements(home, Buffer::UnreducedGradients);
-    case CollectiveKind::HomeGradients:
-      return elements(home, Buffer::Gradients);
+      return elements(replica, Buffer::UnreducedGradients);
+    case CollectiveKind::ReplicaGradients:
+      return elements(replica, Buffer::Gradients);
     case CollectiveKind::TiedGradients:
       return desc.numElements > 0 ? desc.numElements
                                   : int64_t(spec.layers.front().vocab) *
@@ -304,16 +303,17 @@ Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
     case CollectiveKind::GradientNorm:
       break;
     }
-    return partialsPerLayer * spec.layersOfStage[homes[home].stage];
+    return partialsPerLayer * spec.layersOfStage[replicas[replica].stage];
   };
   for (const CollectiveDesc &collective : tables.collectives) {
     CollectiveParams parts;
-    for (int32_t i = 0; i < collective.numHomes; ++i) {
-      const int32_t home = collective.homes[i];
-      const bool contributes = rondo::allHomesContribute(collective.kind) ||
-                               homes[home].replica == homes[home].piece;
-      parts.push_back({tables.rankOfHome[home], nullptr,
-                       countOf(collective, home), contributes});
+    for (int32_t i = 0; i < collective.numReplicas; ++i) {
+      const int32_t replica = collective.replicas[i];
+      const bool contributes =
+          rondo::allReplicasContribute(collective.kind) ||
+          replicas[replica].index == replicas[replica].shard;
+      parts.push_back({tables.rankOfReplica[replica], nullptr,
+                       countOf(collective, replica), contributes});
     }
     for (auto [rank, bytes] :
          rondo::stagingBytes(collective.kind, parts, rondo::sumsOfGpus))
@@ -326,25 +326,25 @@ Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
 /// same place in every program.
 void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
                     ProgramTables &tables, bool hasRings) {
-  const int numHomes = static_cast<int>(shares.size());
-  tables.places.assign(numHomes * numBuffers, PlaceDesc{-1, 0, nullptr});
+  const int numReplicas = static_cast<int>(shares.size());
+  tables.places.assign(numReplicas * numBuffers, PlaceDesc{-1, 0, nullptr});
   std::vector<int64_t> ends(arenaBytes.size(), 0);
   auto add = [&](int s, int b, int slots) {
     int64_t bytes = shares[s].bytes[b];
     if (bytes == 0)
       return;
-    int64_t &end = ends[homes[s].rank];
+    int64_t &end = ends[replicas[s].rank];
     tables.slots.emplace_back();
     for (int i = 0; i < slots; ++i)
       tables.slots.back().push_back(static_cast<uint16_t>(i));
     tables.places[s * numBuffers + b] = {
         static_cast<int32_t>(tables.pools.size()), slots,
         tables.slots.back().data()};
-    tables.pools.push_back({homes[s].rank, end, bytes, slots});
+    tables.pools.push_back({replicas[s].rank, end, bytes, slots});
     end += bytes * slots;
   };
   const int m = spec.microbatches;
-  for (int s = 0; s < numHomes; ++s)
+  for (int s = 0; s < numReplicas; ++s)
     for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
       add(s, b, spec.stateSlots(b));
   tables.staging.assign(ends.size(), -1);
@@ -354,16 +354,16 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
     ends[rank] +=
         (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   }
-  for (int s = 0; s < numHomes; ++s) {
+  for (int s = 0; s < numReplicas; ++s) {
     add(s, static_cast<int>(Buffer::Data), m);
     add(s, static_cast<int>(Buffer::Workspace), 1);
   }
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
-  for (int s = 0; s < numHomes; ++s)
+  for (int s = 0; s < numReplicas; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {
       bool isSaved = b >= static_cast<int>(Buffer::SavedForInputGrad);
       bool isFirstGrad =
-          homes[s].stage == 0 && b == static_cast<int>(Buffer::InputGrad);
+          replicas[s].stage == 0 && b == static_cast<int>(Buffer::InputGrad);
       if (Buffer(b) == Buffer::GatheredWeights)
         add(s, b, 1);
       else if (Buffer(b) == Buffer::UnreducedGradients)
@@ -375,9 +375,9 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
   auto at = [&](int s, Buffer b) -> PlaceDesc & {
     return tables.places[s * numBuffers + static_cast<int>(b)];
   };
-  const int each = spec.sharding.homes;
-  for (int s = 0; s + each < numHomes; ++s)
-    if (tables.rankOfHome[s] == tables.rankOfHome[s + each]) {
+  const int each = spec.sharding.replicas;
+  for (int s = 0; s + each < numReplicas; ++s)
+    if (tables.rankOfReplica[s] == tables.rankOfReplica[s + each]) {
       at(s + each, Buffer::Input) = at(s, Buffer::Output);
       at(s, Buffer::OutputGrad) = at(s + each, Buffer::InputGrad);
     }

@@ -70,22 +70,23 @@ struct Overlap {
   int addedDelay = 0;
 };
 
-/// Stages with several homes, which take consecutive samples of each
-/// micro-batch, and may keep pieces of the stage's state. What a rank's list
+/// Stages with several replicas, which take consecutive samples of each
+/// micro-batch, and may keep shards of the stage's state. What a rank's list
 /// says of a stage, several ranks do, each for its own home: home j of a stage
-/// on rank r is on rank r * homes + j.
+/// on rank r is on rank r * replicas + j.
 struct Sharding {
   /// Of each stage.
-  int homes = 1;
-  /// A group has as many homes as there are pieces.
-  int pieces = 1;
-  /// The most tasks of a home, one after another, that a gather serves.
+  int replicas = 1;
+  /// A group has as many replicas as there are shards.
+  int shards = 1;
+  /// The most tasks of a replica, one after another, that a gather serves.
   int tasksEach = 1;
   /// Micro-batches whose gradients are reduced together.
   int unit = 1;
-  /// Whether the next gather of another home is issued before a home's tasks.
+  /// Whether the next gather of another replica is issued before a replica's
+  /// tasks.
   bool isEarly = false;
-  /// Whether a sum is awaited only before the home's next one.
+  /// Whether a sum is awaited only before the replica's next one.
   bool isLate = false;
   /// Of gradients that are not reduced yet.
   int slots = 1;
@@ -149,13 +150,13 @@ int numRanks(const std::vector<int> &rankOfStage);
 /// A collective, before it has a number and an address.
 struct Collective {
   CollectiveKind kind;
-  std::vector<int32_t> homes;
+  std::vector<int32_t> replicas;
   int64_t firstElement = 0, numElements = 0;
 };
-/// Those of stages with several homes.
+/// Those of stages with several replicas.
 std::vector<Collective> shardedCollectives(const Spec &spec);
-/// What homes do where lists name stages, with gathers and reductions.
-/// `ranks`: of each home; `all`: those of shardedCollectives().
+/// What replicas do where lists name stages, with gathers and reductions.
+/// `ranks`: of each replica; `all`: those of shardedCollectives().
 Lists shardedLists(const Spec &spec, const Lists &lists,
                    const std::vector<int> &ranks,
                    const std::vector<Collective> &all, bool trains);
@@ -190,14 +191,14 @@ private:
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;
-    /// By home.
+    /// By replica.
     std::vector<ShareDesc> shares;
     std::vector<EdgeDesc> edges;
   };
   struct ProgramTables {
     std::vector<RankDesc> ranks;
     std::vector<std::vector<int64_t>> rows;
-    std::vector<int32_t> rankOfHome;
+    std::vector<int32_t> rankOfReplica;
     std::vector<PoolDesc> pools;
     std::vector<PlaceDesc> places;
     std::deque<std::vector<uint16_t>> slots;
@@ -208,7 +209,7 @@ private:
     std::vector<VersionDesc> versions;
     OverlapDesc overlap{};
   };
-  const Sizes &addSizes(const Spec &spec, int mostMicrobatches);
+  const Sizes &addSizes(const Spec &spec, int maxMicrobatches);
   void addPrograms(const Spec &spec, const char *name, const Sizes &sizes);
   void addProgram(const Spec &spec, ProgramKind kind, const char *name,
                   const Sizes &sizes, const std::vector<int> &rankOfStage,
@@ -224,10 +225,10 @@ private:
 
   std::deque<std::string> names;
   std::deque<Sizes> allSizes;
-  std::vector<HomeDesc> homes;
+  std::vector<ReplicaDesc> replicas;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
-  /// With several homes of a stage.
+  /// With several replicas of a stage.
   std::vector<Collective> sharded;
   std::deque<ProgramTables> storage;
 };

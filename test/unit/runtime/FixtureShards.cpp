@@ -1,4 +1,5 @@
-//===- FixtureShards.cpp - Stages with several homes ----------------------===//
+//===- FixtureShards.cpp - Stages with several replicas
+//----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ActList.h"
@@ -15,13 +16,13 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// The tied tensor in a stage's weights, in elements, and a home's piece.
+/// The tied tensor in a stage's weights, in elements, and a replica's shard.
 struct TiedPlace {
   int64_t begin = 0, count = 0, shard = 0;
 
-  /// The tensor's element at a border of pieces.
-  int64_t border(int64_t piece) const {
-    return std::clamp<int64_t>(piece * shard - begin, 0, count);
+  /// The tensor's element at a border of shards.
+  int64_t border(int64_t shard) const {
+    return std::clamp<int64_t>(shard * shard - begin, 0, count);
   }
 };
 
@@ -39,13 +40,13 @@ TiedPlace tiedPlace(const Spec &spec, int firstLayer, int numLayers) {
     }
     offset += layerSizes(layer).gradients;
   }
-  place.shard = rondo::elementsOfPiece(offset / 4, spec.sharding.pieces);
+  place.shard = rondo::elementsOfShard(offset / 4, spec.sharding.shards);
   return place;
 }
 
-/// A sum for each range that one home of either stage's groups has.
+/// A sum for each range that one replica of either stage's groups has.
 void addTied(const Spec &spec, std::vector<Collective> &all) {
-  const int pieces = spec.sharding.pieces, homes = spec.sharding.homes;
+  const int shards = spec.sharding.shards, replicas = spec.sharding.replicas;
   const int last = static_cast<int>(spec.layersOfStage.size()) - 1;
   const int lastLayers = spec.layersOfStage[last];
   const TiedPlace places[] = {
@@ -55,23 +56,23 @@ void addTied(const Spec &spec, std::vector<Collective> &all) {
   const int stages[] = {0, last};
   std::set<int64_t> borders;
   for (const TiedPlace &place : places)
-    for (int p = 0; p <= pieces; ++p)
+    for (int p = 0; p <= shards; ++p)
       borders.insert(place.border(p));
   for (auto it = borders.begin(); std::next(it) != borders.end(); ++it) {
     Collective sum{
         CollectiveKind::TiedGradients, {}, *it, *std::next(it) - *it};
     for (int k = 0; k < 2; ++k)
-      for (int j = 0; j < homes; ++j)
-        if (const int p = j % pieces; places[k].border(p) <= *it &&
+      for (int j = 0; j < replicas; ++j)
+        if (const int p = j % shards; places[k].border(p) <= *it &&
                                       *std::next(it) <= places[k].border(p + 1))
-          sum.homes.push_back(stages[k] * homes + j);
+          sum.replicas.push_back(stages[k] * replicas + j);
     all.push_back(sum);
   }
 }
 
 bool isTask(const Act &act) { return act.kind <= Act::R; }
 
-/// Inserts what moves state into a list of homes.
+/// Inserts what moves state into a list of replicas.
 class ShardWriter {
 public:
   ShardWriter(const Sharding &how, const std::vector<Collective> &all,
@@ -87,7 +88,7 @@ public:
     size_t run = 0;
     for (size_t i = 0; i < plain.size(); ++i) {
       const Act &act = plain[i];
-      if (how.pieces == 1 || !isTask(act)) {
+      if (how.shards == 1 || !isTask(act)) {
         list.push_back(act);
         continue;
       }
@@ -97,7 +98,7 @@ public:
                         find(CollectiveKind::GatherWeights, act.stage),
                         gathers[act.stage] - 1});
         if (how.isEarly && run + 1 < runs.size() &&
-            homeOf(run + 1) != act.stage)
+            replicaOf(run + 1) != act.stage)
           gather(run + 1);
       }
       list.push_back(act);
@@ -108,17 +109,19 @@ public:
       if (trains && (act.kind == Act::B || act.kind == Act::W))
         madeGradients(act.stage);
     }
-    for (int64_t home : here)
-      awaitSum(home);
+    for (int64_t replica : here)
+      awaitSum(replica);
     return list;
   }
 
 private:
-  int64_t homeOf(size_t run) const { return plain[runs[run].first].stage; }
-  int64_t groupOf(int64_t home) const { return home - home % how.pieces; }
-  int64_t find(CollectiveKind kind, int64_t home) const {
+  int64_t replicaOf(size_t run) const { return plain[runs[run].first].stage; }
+  int64_t groupOf(int64_t replica) const {
+    return replica - replica % how.shards;
+  }
+  int64_t find(CollectiveKind kind, int64_t replica) const {
     for (size_t c = 0; c < all.size(); ++c)
-      if (all[c].kind == kind && all[c].homes[0] == groupOf(home))
+      if (all[c].kind == kind && all[c].replicas[0] == groupOf(replica))
         return static_cast<int64_t>(c);
     return -1;
   }
@@ -128,7 +131,7 @@ private:
       if (!isTask(plain[i]))
         continue;
       const bool goesOn = !runs.empty() &&
-                          homeOf(runs.size() - 1) == plain[i].stage &&
+                          replicaOf(runs.size() - 1) == plain[i].stage &&
                           tasks < static_cast<size_t>(how.tasksEach);
       if (!goesOn) {
         runs.push_back({i, i});
@@ -141,15 +144,15 @@ private:
   void gather(size_t run) {
     if (!begun.insert(run).second)
       return;
-    const int64_t home = homeOf(run);
-    gathered[home] = gathers[home]++;
-    list.push_back({Act::Unshard, home, gathered[home]});
+    const int64_t replica = replicaOf(run);
+    gathered[replica] = gathers[replica]++;
+    list.push_back({Act::Unshard, replica, gathered[replica]});
   }
-  /// All homes of a group that are here reduce together.
-  void madeGradients(int64_t home) {
-    ++made[home];
+  /// All replicas of a group that are here reduce together.
+  void madeGradients(int64_t replica) {
+    ++made[replica];
     std::vector<int64_t> group;
-    for (int64_t h = groupOf(home); h < groupOf(home) + how.pieces; ++h)
+    for (int64_t h = groupOf(replica); h < groupOf(replica) + how.shards; ++h)
       if (here.count(h))
         group.push_back(h);
     for (int64_t h : group)
@@ -164,10 +167,11 @@ private:
       for (int64_t h : group)
         awaitSum(h);
   }
-  void awaitSum(int64_t home) {
-    if (open.erase(home))
-      list.push_back({Act::Await, find(CollectiveKind::ScatterGradients, home),
-                      sums[home] - 1});
+  void awaitSum(int64_t replica) {
+    if (open.erase(replica))
+      list.push_back({Act::Await,
+                      find(CollectiveKind::ScatterGradients, replica),
+                      sums[replica] - 1});
   }
 
   const Sharding how;
@@ -184,26 +188,28 @@ private:
 
 std::vector<Collective>
 rondo::runtime::test::shardedCollectives(const Spec &spec) {
-  const int pieces = spec.sharding.pieces, homes = spec.sharding.homes;
+  const int shards = spec.sharding.shards, replicas = spec.sharding.replicas;
   const auto stages = static_cast<int32_t>(spec.layersOfStage.size());
   std::vector<Collective> all;
-  auto homesOf = [&](int32_t first, int count, int step) {
+  auto replicasOf = [&](int32_t first, int count, int step) {
     std::vector<int32_t> list;
     for (int i = 0; i < count; ++i)
       list.push_back(first + i * step);
     return list;
   };
-  for (int32_t first = 0; pieces > 1 && first < stages * homes; first += pieces)
+  for (int32_t first = 0; shards > 1 && first < stages * replicas;
+       first += shards)
     for (CollectiveKind kind :
          {CollectiveKind::GatherWeights, CollectiveKind::ScatterGradients})
-      all.push_back({kind, homesOf(first, pieces, 1)});
-  for (int32_t s = 0; homes > pieces && s < stages; ++s)
-    for (int32_t p = 0; p < pieces; ++p)
-      all.push_back({CollectiveKind::HomeGradients,
-                     homesOf(s * homes + p, homes / pieces, pieces)});
+      all.push_back({kind, replicasOf(first, shards, 1)});
+  for (int32_t s = 0; replicas > shards && s < stages; ++s)
+    for (int32_t p = 0; p < shards; ++p)
+      all.push_back({CollectiveKind::ReplicaGradients,
+                     replicasOf(s * replicas + p, replicas / shards, shards)});
   if (isTied(spec))
     addTied(spec, all);
-  all.push_back({CollectiveKind::GradientNorm, homesOf(0, stages * homes, 1)});
+  all.push_back(
+      {CollectiveKind::GradientNorm, replicasOf(0, stages * replicas, 1)});
   return all;
 }
 
@@ -211,18 +217,18 @@ Lists rondo::runtime::test::shardedLists(const Spec &spec, const Lists &lists,
                                          const std::vector<int> &ranks,
                                          const std::vector<Collective> &all,
                                          bool trains) {
-  const int homes = spec.sharding.homes;
+  const int replicas = spec.sharding.replicas;
   const bool isOnOne = numRanks(ranks) == 1;
   Lists result;
   for (int r = 0; r < numRanks(ranks); ++r) {
     std::vector<Act> plain;
-    for (Act act : lists[isOnOne ? 0 : r / homes]) {
+    for (Act act : lists[isOnOne ? 0 : r / replicas]) {
       if (act.kind == Act::AllReduce || act.kind == Act::Step)
         continue;
-      for (int j = 0; j < homes; ++j) {
+      for (int j = 0; j < replicas; ++j) {
         Act own = act;
-        own.stage = act.stage * homes + j;
-        if (isOnOne || j == r % homes)
+        own.stage = act.stage * replicas + j;
+        if (isOnOne || j == r % replicas)
           plain.push_back(own);
       }
     }
@@ -230,8 +236,8 @@ Lists rondo::runtime::test::shardedLists(const Spec &spec, const Lists &lists,
         ShardWriter(spec.sharding, all, plain).write(trains);
     for (size_t c = 0; trains && c < all.size(); ++c) {
       const bool takesPart =
-          std::any_of(all[c].homes.begin(), all[c].homes.end(),
-                      [&](int32_t home) { return ranks[home] == r; });
+          std::any_of(all[c].replicas.begin(), all[c].replicas.end(),
+                      [&](int32_t replica) { return ranks[replica] == r; });
       if (takesPart && !rondo::movesState(all[c].kind))
         list.push_back({Act::AllReduce, static_cast<int64_t>(c)});
     }

@@ -167,9 +167,9 @@ TEST(Links, MeterKeepsTheShortestOfEachSize) {
 
 TEST(Links, MeterWithTooManySizesKeepsTheFirst) {
   LinkMeter meter;
-  for (int64_t bytes = 0; bytes < LinkMeter::mostSizes + 5; ++bytes)
+  for (int64_t bytes = 0; bytes < LinkMeter::maxSizes + 5; ++bytes)
     meter.add(bytes, 1);
-  EXPECT_EQ(meter.sizes().size(), size_t(LinkMeter::mostSizes));
+  EXPECT_EQ(meter.sizes().size(), size_t(LinkMeter::maxSizes));
 }
 
 /// Sends messages of these sizes, one after another, from rank 0 to rank 1.

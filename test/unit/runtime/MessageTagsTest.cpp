@@ -64,12 +64,14 @@ TEST(MessageNames, MismatchesSayWhatDiffers) {
             "rank 5 expects 0F3 for stage 2 from rank 4, which sends 0F3 for "
             "stage 1");
   // Names of replicas.
-  EXPECT_EQ(mismatch({0, 3, 0, 7}, {0, 3, 0, 6}),
-            "rank 5 expects 0F3 of home 0 for home 6 from rank 4, which sends "
-            "0F3 of home 0 for home 7");
-  EXPECT_EQ(mismatch({0, 3, 1, 6}, {0, 3, 0, 6}),
-            "rank 5 expects 0F3 of home 0 for home 6 from rank 4, which sends "
-            "0F3 of home 1 for home 6");
+  EXPECT_EQ(
+      mismatch({0, 3, 0, 7}, {0, 3, 0, 6}),
+      "rank 5 expects 0F3 of replica 0 for replica 6 from rank 4, which sends "
+      "0F3 of replica 0 for replica 7");
+  EXPECT_EQ(
+      mismatch({0, 3, 1, 6}, {0, 3, 0, 6}),
+      "rank 5 expects 0F3 of replica 0 for replica 6 from rank 4, which sends "
+      "0F3 of replica 1 for replica 6");
 }
 
 } // namespace

@@ -234,8 +234,8 @@ TEST(OverlapSteps, EachStageIsClippedByItsOwnNorm) {
       EXPECT_NEAR(std::sqrt(clipped[t]), 0.005, 1e-6) << tensor.name;
       continue;
     }
-    stages[tensor.home] += clipped[t];
-    freeStages[tensor.home] += free[t];
+    stages[tensor.replica] += clipped[t];
+    freeStages[tensor.replica] += free[t];
   }
   EXPECT_EQ(shared, 2);
   for (int s = 0; s < 2; ++s) {
@@ -254,7 +254,8 @@ TEST(OverlapSteps, RatesDependOnTheDelay) {
   for (size_t t = 0; t < all.size(); ++t) {
     const Tensor &tensor = state.tensors()[t];
     // Copies of a tensor go by the latest of them.
-    const bool isLate = tensor.home == 0 || tensor.sharedWith == "wte.weight";
+    const bool isLate =
+        tensor.replica == 0 || tensor.sharedWith == "wte.weight";
     if (all[t] > 1e-6) {
       EXPECT_NEAR(std::sqrt(slow[t] / all[t]), isLate ? 0.5 : 1, 1e-3)
           << tensor.name;

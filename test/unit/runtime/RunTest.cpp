@@ -134,8 +134,9 @@ TEST(Run, CollectiveWithoutARankIsPrinted) {
 TEST(Run, ForeignStageIsAnError) {
   Spec spec = timedOnRanks(2, 0);
   spec.pipeline[0][0].stage = 1;
-  EXPECT_EQ(failureOf(spec), "the program of rank 0 runs home 1, micro-batch "
-                             "0, which it does not hold");
+  EXPECT_EQ(failureOf(spec),
+            "the program of rank 0 runs replica 1, micro-batch "
+            "0, which it does not hold");
 }
 
 TEST(Run, TooSmallBufferIsAnError) {
@@ -159,11 +160,12 @@ TEST(Run, TurnThatTheStageLacksIsAnError) {
       State state(program.exe);
       FAIL();
     } catch (const Error &error) {
-      EXPECT_EQ(std::string(error.what()),
-                "program 'sequential': home 1 has turn 0 of " +
-                    std::to_string(turns) +
-                    "; the homes of a stage are dealt whole micro-batches in "
-                    "turn");
+      EXPECT_EQ(
+          std::string(error.what()),
+          "program 'sequential': replica 1 has turn 0 of " +
+              std::to_string(turns) +
+              "; the replicas of a stage are assigned whole micro-batches in "
+              "turn");
     }
   }
 }

@@ -1,4 +1,4 @@
-//===- Sharded.cpp - Executables whose state lies in pieces ---------------===//
+//===- Sharded.cpp - Executables whose state lies sharded ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"
@@ -29,13 +29,13 @@ rondo::runtime::test::firstGradients(const Spec &spec) {
   std::map<std::string, std::vector<float>> gradients;
   const State &state = trainer.state();
   for (const Tensor &tensor : state.tensors()) {
-    if (tensor.home != tensor.owner || !tensor.sharedWith.empty())
+    if (tensor.replica != tensor.owner || !tensor.sharedWith.empty())
       continue;
     std::vector<float> &values = gradients[tensor.name];
     values.resize(static_cast<size_t>(tensor.layout.count));
-    for (const Tensor *piece : state.piecesOf(tensor))
-      std::copy(piece->gradients, piece->gradients + piece->count,
-                values.begin() + piece->first);
+    for (const Tensor *shard : state.shardsOf(tensor))
+      std::copy(shard->gradients, shard->gradients + shard->count,
+                values.begin() + shard->first);
   }
   return gradients;
 }

@@ -1,4 +1,4 @@
-//===- Sharded.h - Executables whose state lies in pieces -------*- C++ -*-===//
+//===- Sharded.h - Executables whose state lies sharded -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_SHARDED_H
@@ -17,7 +17,7 @@
 
 namespace rondo::runtime::test {
 
-/// A GPT in two stages, with samples that homes cannot divide.
+/// A GPT in two stages, with samples that replicas cannot divide.
 inline Spec shardedGpt(const Sharding &how, bool tied) {
   Spec spec;
   spec.layers = gptLayers(2, tied);

@@ -1,4 +1,4 @@
-//===- ShardedCheckpointTest.cpp - Pieces of state and files --------------===//
+//===- ShardedCheckpointTest.cpp - Shards of state and files --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"
@@ -14,7 +14,7 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// Executables of one model: whole state, pieces of any number, other stages.
+/// Executables of one model: whole state, shards of any number, other stages.
 struct Programs {
   Programs()
       : whole(shardedGpt({}, true)), two(shardedGpt({2, 2}, true)),
@@ -33,7 +33,7 @@ struct Programs {
 };
 
 /// Every kind of state gives the file back that it has read, to the last bit.
-TEST_F(Training, CheckpointsOfPiecesHaveWholeTensors) {
+TEST_F(Training, CheckpointsOfShardsHaveWholeTensors) {
   const Programs programs;
   for (const Program *writer : programs.all()) {
     train(*writer, {"--iterations", "3", "--save", first.path});
@@ -76,7 +76,7 @@ TEST_F(Training, InitialStateIsThatOfTheSeed) {
   }
 }
 
-TEST_F(Training, ResumedRunWithPiecesIsBitEqual) {
+TEST_F(Training, ResumedRunWithShardsIsBitEqual) {
   const Programs programs;
   for (const Program *program : {&programs.two, &programs.groups}) {
     train(*program, {"--iterations", "8", "--save", first.path});
@@ -104,7 +104,7 @@ std::vector<std::vector<float>> momentsIn(const std::string &path,
 
 /// Where state lies matters to a run that goes on with it as little as the
 /// order of its sums does.
-TEST_F(Training, OtherPiecesGoOn) {
+TEST_F(Training, OtherShardsGoOn) {
   const Programs programs;
   for (const Program *writer : {&programs.whole, &programs.two}) {
     train(*writer, {"--iterations", "3", "--save", first.path});
@@ -122,7 +122,7 @@ TEST_F(Training, OtherPiecesGoOn) {
   }
 }
 
-TEST_F(Training, InitialWeightsAreReadIntoPieces) {
+TEST_F(Training, InitialWeightsAreReadIntoShards) {
   const Programs programs;
   train(programs.whole, {"--iterations", "2", "--save", first.path});
   std::string expected;
@@ -141,7 +141,7 @@ TEST_F(Training, InitialWeightsAreReadIntoPieces) {
   }
 }
 
-TEST_F(Training, PiecesGenerateTheSameTokens) {
+TEST_F(Training, ShardsGenerateTheSameTokens) {
   const Programs programs;
   train(programs.whole, {"--iterations", "5", "--save", first.path});
   std::string expected;

@@ -1,4 +1,4 @@
-//===- ShardedErrorTest.cpp - Pieces of state that go wrong ---------------===//
+//===- ShardedErrorTest.cpp - Shards of state that go wrong ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"
@@ -43,7 +43,7 @@ std::string failureOf(const Spec &spec,
   return "no error";
 }
 
-/// Two homes of a stage, and the same change of both ranks' lists.
+/// Two replicas of a stage, and the same change of both ranks' lists.
 std::string failureOfBoth(const std::function<void(std::vector<Act> &)> &edit,
                           const Sharding &how = {2, 2}) {
   Spec spec = timedOnRanks(1, 0);
@@ -130,7 +130,7 @@ TEST(ShardedState, ReferenceMustMakeAllGradientsFirst) {
   Spec spec = timedOnRanks(1, 0);
   spec.layers[0].batch = 2;
   spec.sharding = {2, 2};
-  // B of home 0, B of home 1, both sums.
+  // B of replica 0, B of replica 1, both sums.
   EXPECT_EQ(failureOf(
                 spec,
                 [](int, std::vector<Act> &list) {
@@ -142,14 +142,14 @@ TEST(ShardedState, ReferenceMustMakeAllGradientsFirst) {
                 },
                 ProgramKind::Sequential),
             "the program of rank 0: stage 's0' makes gradients of unit 0, "
-            "which another home of its group has reduced");
+            "which another replica of its group has reduced");
 }
 
 /// What State says of changed tables.
 std::string tableErrorOf(const std::function<void(Program &)> &edit,
                          const Sharding &how = {2, 2}) {
   Spec spec = timedOnRanks(1, 0);
-  spec.layers[0].batch = how.homes;
+  spec.layers[0].batch = how.replicas;
   spec.sharding = how;
   Program program(spec);
   edit(program);
@@ -162,25 +162,25 @@ std::string tableErrorOf(const std::function<void(Program &)> &edit,
 }
 
 TEST(ShardedState, TablesAreChecked) {
-  auto homeOf = [](Program &program, int h) -> HomeDesc & {
-    return const_cast<HomeDesc &>(program.exe.homes[h]);
+  auto replicaOf = [](Program &program, int h) -> ReplicaDesc & {
+    return const_cast<ReplicaDesc &>(program.exe.replicas[h]);
   };
   auto ranksOf = [](Program &program) {
-    return const_cast<int32_t *>(program.exe.programs[1].rankOfHome);
+    return const_cast<int32_t *>(program.exe.programs[1].rankOfReplica);
   };
   EXPECT_EQ(tableErrorOf([](Program &) {}), "no error");
   EXPECT_EQ(
-      tableErrorOf([&](Program &program) { homeOf(program, 1).piece = 0; }),
-      "'fixture': home 1 of stage 's0' has piece 0 of 2; a stage's homes "
-      "have as many pieces each, and those of a group follow each other "
-      "by their pieces");
+      tableErrorOf([&](Program &program) { replicaOf(program, 1).shard = 0; }),
+      "'fixture': replica 1 of stage 's0' has shard 0 of 2; a stage's replicas "
+      "have as many shards each, and those of a group follow each other "
+      "by their shards");
   EXPECT_EQ(
-      tableErrorOf([&](Program &program) { homeOf(program, 1).rank = 0; }),
-      "'fixture': home 1 of stage 's0' keeps its piece on rank 0, and so "
-      "does home 0; each piece of a group is on another rank");
+      tableErrorOf([&](Program &program) { replicaOf(program, 1).rank = 0; }),
+      "'fixture': replica 1 of stage 's0' keeps its shard on rank 0, and so "
+      "does replica 0; each shard of a group is on another rank");
   EXPECT_EQ(
       tableErrorOf([&](Program &program) { ranksOf(program)[2] = 1; }, {3, 3}),
-      "program 'pipeline': the 3 homes of a group of stage 's0' are on 2 "
+      "program 'pipeline': the 3 replicas of a group of stage 's0' are on 2 "
       "ranks; they are all on one rank or each on another");
   EXPECT_EQ(tableErrorOf([](Program &program) {
               const_cast<ShareDesc &>(program.exe.programs[1].shares[1])
@@ -191,16 +191,16 @@ TEST(ShardedState, TablesAreChecked) {
   EXPECT_EQ(tableErrorOf([](Program &program) {
               program.programs[1].numCollectives = 0;
             }),
-            "program 'pipeline': the group of home 0 of stage 's0' has no "
+            "program 'pipeline': the group of replica 0 of stage 's0' has no "
             "collective gather_weights");
-  EXPECT_EQ(tableErrorOf([](Program &program) {
-              const_cast<CollectiveDesc &>(
-                  program.exe.programs[1].collectives[1])
-                  .numHomes = 1;
-            }),
-            "program 'pipeline': collective 1, scatter_gradients, is of 1 "
-            "homes from home 0; each group has one, of its homes in their "
-            "order");
+  EXPECT_EQ(
+      tableErrorOf([](Program &program) {
+        const_cast<CollectiveDesc &>(program.exe.programs[1].collectives[1])
+            .numReplicas = 1;
+      }),
+      "program 'pipeline': collective 1, scatter_gradients, is of 1 "
+      "replicas from replica 0; each group has one, of its replicas in their "
+      "order");
   static const int16_t delays[] = {0};
   static const VersionDesc each = {delays, delays, delays, 0,
                                    0,      0,      false,  false};
@@ -209,7 +209,7 @@ TEST(ShardedState, TablesAreChecked) {
   EXPECT_EQ(tableErrorOf([](Program &program) {
               program.programs[1].overlap = &overlap;
             }),
-            "program 'pipeline': stage 's0' has its state in pieces, and "
+            "program 'pipeline': stage 's0' has its sharded state, and "
             "iterations overlap, which do not go together yet; compile it "
             "without one of both");
 }
@@ -253,19 +253,20 @@ TEST(ShardedState, AdaptiveRunsAreRefused) {
 }
 
 TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
-  EXPECT_EQ(failureOf(shardedGpt({2, 2}, false),
-                      [](int rank, std::vector<Act> &list) {
-                        if (rank == 1)
-                          list[0].stage = 0;
-                      }),
-            "the program of rank 1 runs unshard 0, unit 0 of home 0, which it "
-            "does not hold");
+  EXPECT_EQ(
+      failureOf(shardedGpt({2, 2}, false),
+                [](int rank, std::vector<Act> &list) {
+                  if (rank == 1)
+                    list[0].stage = 0;
+                }),
+      "the program of rank 1 runs unshard 0, unit 0 of replica 0, which it "
+      "does not hold");
   Spec spec = timedOnRanks(1, 0);
   EXPECT_EQ(failureOf(spec,
                       [](int, std::vector<Act> &list) {
                         list.insert(list.begin(), {Act::Unshard, 0});
                       }),
-            "the program of rank 0 runs unshard 0, unit 0 of home 0, which "
+            "the program of rank 0 runs unshard 0, unit 0 of replica 0, which "
             "keeps all of its state");
   const std::string error = failureOfBoth(
       [](std::vector<Act> &list) { list[0] = {Act::AllReduce, 0}; });
@@ -275,8 +276,8 @@ TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
       << error;
 }
 
-/// Of a tied tensor, a sum adds what all its homes have.
-TEST(ShardedState, SumOfElementsThatAHomeLacksIsAnError) {
+/// Of a tied tensor, a sum adds what all its replicas have.
+TEST(ShardedState, SumOfElementsThatAReplicaLacksIsAnError) {
   const Program program(shardedGpt({2, 2}, true));
   const ProgramDesc &pipeline = program.programs[1];
   for (int32_t c = 0; c < pipeline.numCollectives; ++c) {
@@ -291,7 +292,7 @@ TEST(ShardedState, SumOfElementsThatAHomeLacksIsAnError) {
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(),
                  "elements 0 to 4096 of tensor 'wte.weight' shall be added, of "
-                 "which home 0 of stage 's0' has 0 to 3232");
+                 "which replica 0 of stage 's0' has 0 to 3232");
   }
 }
 

@@ -1,7 +1,7 @@
-//===- ShardedProcessTest.cpp - Pieces of state in processes --------------===//
+//===- ShardedProcessTest.cpp - Shards of state in processes --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Real processes, one a rank, which move pieces over TCP.
+// Real processes, one a rank, which move shards over TCP.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ TEST(ShardedProcesses, AreBitEqualToTheReference) {
   EXPECT_EQ(runProcesses(Program(three), {"--verify", "--quiet"}).code, 0);
 }
 
-/// Checkpoints move pieces through process 0, which holds the first.
-TEST_F(Training, ProcessesWithPiecesSaveAndResume) {
+/// Checkpoints move shards through process 0, which holds the first.
+TEST_F(Training, ProcessesWithShardsSaveAndResume) {
   const Program program(shardedGpt({4, 2}, true));
   std::vector<std::string> words = {"--quiet", "--data",  data.path, "--lr",
                                     "0.01",    "--decay", "8"};
@@ -80,7 +80,7 @@ TEST_F(Training, ProcessesWithPiecesSaveAndResume) {
   EXPECT_TRUE(first.read() == second.read());
 }
 
-TEST_F(Training, ProcessesWithPiecesReadInitialWeights) {
+TEST_F(Training, ProcessesWithShardsReadInitialWeights) {
   const Program program(shardedGpt({2, 2}, false));
   train(program, {"--iterations", "2", "--save", first.path});
   std::string expected;

@@ -1,4 +1,4 @@
-//===- ShardedTest.cpp - Stages whose state lies in pieces ----------------===//
+//===- ShardedTest.cpp - Stages whose state lies sharded ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"
@@ -27,7 +27,7 @@ void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
 class Sharded : public testing::TestWithParam<Case> {};
 
 /// The reference adds the same partial sums in the same order, and so does each
-/// run of the pipeline. Pieces end within tensors, and the last ones are
+/// run of the pipeline. Shards end within tensors, and the last ones are
 /// padded.
 TEST_P(Sharded, PipelineIsBitEqualToTheReference) {
   const Case &each = GetParam();
@@ -68,8 +68,8 @@ TEST(ShardedState, ChunksOfARankHaveCollectivesUnderWayAtOnce) {
 
 /// A tensor and its copy in one stage.
 TEST(ShardedState, CopiesInAStage) {
-  for (int pieces : {2, 3}) {
-    Spec spec = shardedGpt({pieces, pieces, 1, 2}, true);
+  for (int shards : {2, 3}) {
+    Spec spec = shardedGpt({shards, shards, 1, 2}, true);
     spec.layersOfStage = {4};
     spec.rankOfStage = {0};
     EXPECT_EQ(verify(spec), 0);
@@ -102,7 +102,7 @@ TEST(ShardedState, RecomputingLayers) {
 }
 
 //===----------------------------------------------------------------------===//
-// Against the same model without pieces.
+// Against the same model without shards.
 //===----------------------------------------------------------------------===//
 
 void expectFirstGradients(const std::function<Spec(const Sharding &)> &specOf,
@@ -111,11 +111,11 @@ void expectFirstGradients(const std::function<Spec(const Sharding &)> &specOf,
   EXPECT_EQ(whole.size(), tensors);
   for (const Sharding &how :
        {Sharding{2, 2}, Sharding{3, 3, 1, 2}, Sharding{4, 2, 2, 2}}) {
-    const auto pieces = firstGradients(specOf(how));
-    ASSERT_EQ(pieces.size(), whole.size());
+    const auto shards = firstGradients(specOf(how));
+    ASSERT_EQ(shards.size(), whole.size());
     for (const auto &[name, values] : whole) {
-      ASSERT_EQ(pieces.at(name).size(), values.size()) << name;
-      EXPECT_LT(distance(pieces.at(name), values), 1e-5) << name;
+      ASSERT_EQ(shards.at(name).size(), values.size()) << name;
+      EXPECT_LT(distance(shards.at(name), values), 1e-5) << name;
     }
   }
 }
@@ -139,23 +139,23 @@ TEST(ShardedState, FirstGradientsOfCopiesInAStage) {
       28);
 }
 
-/// What each home's memory holds is what is planned: pieces of the state.
+/// What each replica's memory holds is what is planned: shards of the state.
 TEST(ShardedState, MemoryOfStateIsDivided) {
   const Spec plain = shardedGpt({}, false), two = shardedGpt({2, 2}, false);
-  const Program whole(plain), pieces(two);
+  const Program whole(plain), shards(two);
   auto bytesOf = [](const Program &program, Buffer buffer) {
     return program.exe.programs[1].shares[0].bytes[static_cast<int>(buffer)];
   };
   for (Buffer buffer : {Buffer::Weights, Buffer::Gradients, Buffer::Moments}) {
-    EXPECT_GE(2 * bytesOf(pieces, buffer), bytesOf(whole, buffer));
-    EXPECT_LE(2 * bytesOf(pieces, buffer), bytesOf(whole, buffer) + 1024);
+    EXPECT_GE(2 * bytesOf(shards, buffer), bytesOf(whole, buffer));
+    EXPECT_LE(2 * bytesOf(shards, buffer), bytesOf(whole, buffer) + 1024);
   }
-  EXPECT_EQ(bytesOf(pieces, Buffer::GatheredWeights),
-            2 * bytesOf(pieces, Buffer::Weights));
-  State state(pieces.exe);
+  EXPECT_EQ(bytesOf(shards, Buffer::GatheredWeights),
+            2 * bytesOf(shards, Buffer::Weights));
+  State state(shards.exe);
   EXPECT_EQ(state.allocatedBytes(),
-            pieces.exe.arenaBytes[0] + pieces.exe.arenaBytes[1] +
-                pieces.exe.arenaBytes[2] + pieces.exe.arenaBytes[3]);
+            shards.exe.arenaBytes[0] + shards.exe.arenaBytes[1] +
+                shards.exe.arenaBytes[2] + shards.exe.arenaBytes[3]);
 }
 
 /// The shortest of a few iterations, with links that delay what moves state. On
@@ -237,7 +237,7 @@ TEST_F(Training, ShardedStateTrainsAsTheWholeDoes) {
   }
 }
 
-TEST_F(Training, GradientThatIsNotFiniteSkipsTheStepOfAllPieces) {
+TEST_F(Training, GradientThatIsNotFiniteSkipsTheStepOfAllShards) {
   const std::vector<std::string> words = {
       "--data", data.path, "--iterations", "6", "--lr",           "1e6",
       "--clip", "0",       "--warmup",     "0", "--weight-decay", "1e6",

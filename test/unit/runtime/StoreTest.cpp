@@ -34,9 +34,9 @@ TEST_F(StoreTest, ValuesExchangesAndGifts) {
                   EXPECT_EQ(store.exchange("all", "b"),
                             (Endings{"b", "b", "b"}));
                   if (p == 2)
-                    store.give("gift", large + "!");
+                    store.give("handover", large + "!");
                   if (p == 0) {
-                    EXPECT_EQ(store.take("gift"), large + "!");
+                    EXPECT_EQ(store.take("handover"), large + "!");
                   }
                   store.report("at " + std::to_string(p));
                   store.barrier("reported");

@@ -55,15 +55,15 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   State state(program.exe);
   state.initialise(1);
   const Tensor &tensor = state.tensors().front();
-  const HomeBinding &home = state.homes()[0];
-  ASSERT_EQ(home.weights.size(), 2u);
+  const ReplicaBinding &replica = state.replicas()[0];
+  ASSERT_EQ(replica.weights.size(), 2u);
   float *const first = tensor.weights;
-  const int64_t apart = home.weights[1] - home.weights[0];
-  EXPECT_EQ(apart, home.share->bytes[static_cast<int>(Buffer::Weights)]);
+  const int64_t apart = replica.weights[1] - replica.weights[0];
+  EXPECT_EQ(apart, replica.share->bytes[static_cast<int>(Buffer::Weights)]);
   const std::vector<float> before(first, first + tensor.layout.count);
 
   state.nextVersion(0);
-  EXPECT_EQ(home.version, 1);
+  EXPECT_EQ(replica.version, 1);
   EXPECT_EQ(reinterpret_cast<char *>(tensor.weights),
             reinterpret_cast<char *>(first) + apart);
   EXPECT_EQ(std::memcmp(tensor.weights, before.data(), 4 * before.size()), 0);
@@ -75,9 +75,9 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   EXPECT_EQ(tensor.weights, first);
   EXPECT_EQ(first[0], before[0] + 1);
   // The other stage has not stepped.
-  EXPECT_EQ(state.homes()[1].version, 0);
+  EXPECT_EQ(state.replicas()[1].version, 0);
   state.initialise(1);
-  EXPECT_EQ(home.version, 0);
+  EXPECT_EQ(replica.version, 0);
   EXPECT_EQ(tensor.weights[0], before[0]);
 }
 

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                           ". . . . 1A 1B 1C 1 2A 2B 2C 2 3A 3B 3C 3 4A 4B"}}));
 
 std::vector<int32_t> forwardVersions(const Window &run) {
-  return run.versions.homes[0].forward;
+  return run.versions.replicas[0].forward;
 }
 
 TEST(TimePrest, DrainsAndReadsAsPublished) {
@@ -116,8 +116,8 @@ TEST(TimePrest, HasTheVersionDifferenceOfTheClosedForm) {
       const Window run =
           runFamily("timeprest", inSlots(windowOf(stages, each, iterations)));
       int64_t most = 0, held = 0;
-      for (const HomeVersions &home : run.versions.homes)
-        most = std::max(most, home.backwardDelay.most + 1);
+      for (const ReplicaVersions &replica : run.versions.replicas)
+        most = std::max(most, replica.backwardDelay.most + 1);
       ASSERT_EQ(most, 1 + (stages - 1) / (each + 1)) << stages << " " << each;
       ASSERT_EQ(run.simulation.makespanNs,
                 int64_t(iterations) * (each + 1) + 2 * (stages - 1))
@@ -153,14 +153,15 @@ TEST(TimePrest, KeepsTheVersionsOfItsForwards) {
                             BackwardActivations::Graph, anyDelay});
     const Window run = runFamily("timeprest", window);
     for (int32_t s = 0; s < row.stages; ++s)
-      EXPECT_EQ(run.versions.homes[s].copies, row.copies[s])
+      EXPECT_EQ(run.versions.replicas[s].copies, row.copies[s])
           << row.stages << " " << row.each << " stage " << s;
     for (int32_t m = 0; m < row.each; ++m)
-      EXPECT_EQ(8 - run.versions.homes[0].forward[8 * row.each + m], row.lag[m])
+      EXPECT_EQ(8 - run.versions.replicas[0].forward[8 * row.each + m],
+                row.lag[m])
           << row.stages << " " << row.each << " micro-batch " << m;
     // Its own version, on every stage.
-    for (const HomeVersions &home : run.versions.homes)
-      EXPECT_EQ(home.backwardDelay.most, 0);
+    for (const ReplicaVersions &replica : run.versions.replicas)
+      EXPECT_EQ(replica.backwardDelay.most, 0);
   }
 }
 
@@ -171,8 +172,8 @@ TEST(TimePrest, HasALargerDifferenceWithRealCosts) {
     for (int32_t each : {1, 2, 3, 5}) {
       const Window run = runFamily("timeprest", windowOf(stages, each, 30));
       int64_t most = 0;
-      for (const HomeVersions &home : run.versions.homes)
-        most = std::max(most, home.backwardDelay.most + 1);
+      for (const ReplicaVersions &replica : run.versions.replicas)
+        most = std::max(most, replica.backwardDelay.most + 1);
       EXPECT_EQ(most, difference) << stages << " " << each;
     }
 }
@@ -182,11 +183,11 @@ TEST(PipeDream, KeepsAVersionForEachMicrobatchUnderWay) {
     const Window run =
         runFamily("pipedream", windowOf(stages, 1, 3 * stages + 3));
     for (int32_t s = 0; s < stages; ++s) {
-      const HomeVersions &home = run.versions.homes[s];
-      EXPECT_EQ(home.copies, stages - s);
-      EXPECT_EQ(home.forwardDelay.most, stages - 1 - s);
-      EXPECT_EQ(home.backwardDelay.most, stages - 1 - s);
-      EXPECT_TRUE(home.isHorizontal);
+      const ReplicaVersions &replica = run.versions.replicas[s];
+      EXPECT_EQ(replica.copies, stages - s);
+      EXPECT_EQ(replica.forwardDelay.most, stages - 1 - s);
+      EXPECT_EQ(replica.backwardDelay.most, stages - 1 - s);
+      EXPECT_TRUE(replica.isHorizontal);
       EXPECT_EQ(run.simulation.peakBytes[s], stages - s);
     }
     EXPECT_EQ(run.versions.areForwardsVertical, stages == 1);
@@ -203,11 +204,11 @@ TEST(TwoBufferedWeights, AreExactlyOneUpdateLate) {
   for (auto [stages, each] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4),
                               std::pair(4, 6), std::pair(7, 13)}) {
     const Window run = runFamily("2bw", windowOf(stages, each, 9));
-    for (const HomeVersions &home : run.versions.homes) {
+    for (const ReplicaVersions &replica : run.versions.replicas) {
       for (int32_t m = each; m < 9 * each; ++m)
-        ASSERT_EQ(home.forward[m], m / each - (stages > 1 ? 1 : 0));
-      EXPECT_EQ(home.copies, stages > 1 ? 2 : 1);
-      EXPECT_TRUE(home.isHorizontal);
+        ASSERT_EQ(replica.forward[m], m / each - (stages > 1 ? 1 : 0));
+      EXPECT_EQ(replica.copies, stages > 1 ? 2 : 1);
+      EXPECT_TRUE(replica.isHorizontal);
     }
     EXPECT_TRUE(run.versions.areForwardsVertical);
   }
@@ -227,12 +228,12 @@ TEST(PipeMare, HasTheDelaysOfItsModel) {
   const Window run = runFamily("pipemare:spatial=1", windowOf(4, 4, 20));
   double sum = 0;
   for (int32_t s = 0; s < 4; ++s) {
-    EXPECT_EQ(run.versions.homes[s].forwardDelay.mean(),
+    EXPECT_EQ(run.versions.replicas[s].forwardDelay.mean(),
               (2 * (3 - s) + 1) / 4.0);
-    EXPECT_EQ(run.versions.homes[s].backwardDelay.mean(), 0);
-    EXPECT_EQ(run.versions.homes[s].copies, 1);
+    EXPECT_EQ(run.versions.replicas[s].backwardDelay.mean(), 0);
+    EXPECT_EQ(run.versions.replicas[s].copies, 1);
     EXPECT_EQ(run.simulation.peakBytes[s], 2 * (4 - s));
-    sum += run.versions.homes[s].forwardDelay.mean();
+    sum += run.versions.replicas[s].forwardDelay.mean();
   }
   EXPECT_EQ(sum, 4);
   for (int32_t stages : {2, 3, 5, 9})
@@ -240,7 +241,7 @@ TEST(PipeMare, HasTheDelaysOfItsModel) {
       const Window any =
           runFamily("pipemare:spatial=1", windowOf(stages, each, 8 * stages));
       for (int32_t s = 0; s < stages; ++s)
-        EXPECT_NEAR(any.versions.homes[s].forwardDelay.mean(),
+        EXPECT_NEAR(any.versions.replicas[s].forwardDelay.mean(),
                     (2.0 * (stages - 1 - s) + 1) / each, 1e-12)
             << stages << " " << each << " " << s;
     }
@@ -252,7 +253,7 @@ TEST(PipeMare, AlternatingHasHalfTheDelay) {
       const Window run =
           runFamily("pipemare", windowOf(stages, each, 6 * stages));
       for (int32_t s = 0; s < stages; ++s)
-        EXPECT_NEAR(run.versions.homes[s].forwardDelay.mean(),
+        EXPECT_NEAR(run.versions.replicas[s].forwardDelay.mean(),
                     double(stages - 1 - s) / each, 1e-12)
             << stages << " " << each << " " << s;
     }

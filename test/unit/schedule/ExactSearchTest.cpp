@@ -25,11 +25,11 @@ int64_t pick(Generator &random, int64_t least, int64_t most) {
 struct Kind {
   const char *name;
   std::vector<std::vector<int32_t>> placements;
-  int64_t leastNs = 1, mostNs = 6;
+  int64_t leastNs = 1, maxNs = 6;
   /// Every stage has its own costs.
   bool isUneven = false;
   /// Bytes of a message, at a nanosecond each; links differ if `isUneven`.
-  int64_t mostOccupancy = 0;
+  int64_t maxOccupancy = 0;
   bool hasCheaperBackward = false;
   /// Stages take inputs from any stages before them; a stage that feeds none
   /// goes to the last.
@@ -65,12 +65,12 @@ Problem randomProblem(const Kind &kind, Generator &random) {
   Unit unit;
   for (int32_t s = 0; s < stages; ++s) {
     if (s == 0 || kind.isUneven) {
-      unit.forward = pick(random, kind.leastNs, kind.mostNs);
-      unit.inputGrad = pick(random, kind.leastNs, kind.mostNs);
-      unit.weightGrad = pick(random, kind.leastNs, kind.mostNs);
+      unit.forward = pick(random, kind.leastNs, kind.maxNs);
+      unit.inputGrad = pick(random, kind.leastNs, kind.maxNs);
+      unit.weightGrad = pick(random, kind.leastNs, kind.maxNs);
       unit.activation = pick(random, kind.isUneven ? 0 : 1, 4);
       unit.inputGradFrees = pick(random, 0, unit.activation);
-      outputs[s] = pick(random, 0, kind.mostOccupancy);
+      outputs[s] = pick(random, 0, kind.maxOccupancy);
     } else {
       outputs[s] = outputs[s - 1];
     }
@@ -91,7 +91,7 @@ Problem randomProblem(const Kind &kind, Generator &random) {
     if (pick(random, 0, 3))
       problem.memoryCaps[r] =
           pick(random, least[r], std::max(least[r], all[r]));
-  const int64_t rate = kind.mostOccupancy > 0 ? 1000 : 0;
+  const int64_t rate = kind.maxOccupancy > 0 ? 1000 : 0;
   problem.link = {pick(random, 0, 3), rate};
   if (kind.isUneven && ranks > 1)
     problem.links[{1, 0}] = {pick(random, 0, 3), rate / 2};
@@ -228,8 +228,8 @@ TEST(ExactSearch, OfGraphs) {
 TEST(ExactSearch, OfGraphsWithMessagesInAnyOrder) {
   Kind kind = graphOf("graph with messages",
                       {{0, 1, 1, 0}, {0, 1, 0, 1}, {0, 1, 1, 2}});
-  kind.mostNs = 4;
-  kind.mostOccupancy = 9;
+  kind.maxNs = 4;
+  kind.maxOccupancy = 9;
   Tally tally = checkKind(kind, 100, true);
   EXPECT_GT(tally.provenMakespans, tally.makespans / 2);
   EXPECT_GT(tally.ordered, 0);
@@ -238,7 +238,7 @@ TEST(ExactSearch, OfGraphsWithMessagesInAnyOrder) {
 TEST(ExactSearch, OfGraphsWithSeveralEnds) {
   Kind kind = graphOf("several ends", {{0, 1, 1, 0}, {0, 1, 0}, {0, 0, 0}});
   kind.hasSeveralEnds = true;
-  kind.mostOccupancy = 3;
+  kind.maxOccupancy = 3;
   checkKind(kind, 100, true);
 }
 

@@ -29,7 +29,7 @@ inline Problem problemOn(const std::vector<int32_t> &rankOfStage, int32_t ranks,
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t rank : rankOfStage)
-    problem.homes.addStage(rank);
+    problem.replicas.addStage(rank);
   for (int32_t s = 0; s < problem.numStages(); ++s)
     problem.setStageCost(s, unit.forward, unit.inputGrad, unit.weightGrad,
                          unit.activation, unit.inputGradFrees);

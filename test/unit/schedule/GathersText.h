@@ -19,7 +19,7 @@ inline std::string gathersText(const Problem &problem, const Schedule &schedule,
   for (Action action : schedule.rank(rank)) {
     text += text.empty() ? "" : " ";
     const std::string stage =
-        std::to_string(problem.homes[action.subject].stage);
+        std::to_string(problem.replicas[action.subject].stage);
     switch (action.kind()) {
     case ActionKind::Unshard:
       text += "U" + stage;

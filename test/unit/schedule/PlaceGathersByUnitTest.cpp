@@ -22,9 +22,9 @@ TEST(PlaceGathersByUnit, AChunkIsGatheredForItsPhases) {
 
 /// zeropp.md, section 4: 2 V - 1 gathers and V reductions of a unit.
 TEST(PlaceGathersByUnit, CountsOfAUnit) {
-  const int32_t groups = 2, pieces = 2, ranks = groups * pieces;
+  const int32_t groups = 2, shards = 2, ranks = groups * shards;
   for (int32_t chunks : {2, 3, 4}) {
-    const Problem problem = shardedChain(groups, chunks, pieces, 4);
+    const Problem problem = shardedChain(groups, chunks, shards, 4);
     const GatherCounts one = countGathers(
         problem,
         placeGathersByUnit(problem, tasksOf(problem, "looped-bfs"), 4));
@@ -32,7 +32,7 @@ TEST(PlaceGathersByUnit, CountsOfAUnit) {
     EXPECT_EQ(one.reductions, int64_t(ranks) * chunks);
     // Two units. The Ws of one read weights among the Fs of the next, so that
     // the first chunk stays between them.
-    const Problem longer = shardedChain(groups, chunks, pieces, 8);
+    const Problem longer = shardedChain(groups, chunks, shards, 8);
     const GatherCounts two = countGathers(
         longer,
         placeGathersByUnit(longer, tasksOf(longer, "blockwise:u=4"), 4));
@@ -68,7 +68,8 @@ TEST(PlaceGathersByUnit, KeepsTheRules) {
                                  tasks.all().begin()));
           if (how == ShardedState::Weights)
             continue;
-          EXPECT_EQ(countGathers(problem, placed).gathers, problem.numHomes());
+          EXPECT_EQ(countGathers(problem, placed).gathers,
+                    problem.numReplicas());
         }
       }
 }

@@ -78,7 +78,7 @@ TEST(PlaceGathers, PlacedGathersKeepTheRules) {
 }
 
 /// Most chunks of a rank that are gathered at once.
-int64_t mostWhole(const Problem &problem, const Schedule &schedule) {
+int64_t maxWhole(const Problem &problem, const Schedule &schedule) {
   int64_t most = 0;
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     int64_t now = 0;
@@ -96,7 +96,7 @@ TEST(PlaceGathers, NoMoreChunksAreWholeThanAllowed) {
   int64_t before = std::numeric_limits<int64_t>::max();
   for (int32_t weights = 1; weights <= 4; ++weights) {
     const Schedule placed = placeGathers(problem, tasks, {weights, 1});
-    EXPECT_EQ(mostWhole(problem, placed), weights);
+    EXPECT_EQ(maxWhole(problem, placed), weights);
     // The more, the fewer gathers.
     const int64_t gathers = countGathers(problem, placed).gathers;
     EXPECT_LT(gathers, before);
@@ -108,7 +108,7 @@ TEST(PlaceGathers, NoMoreChunksAreWholeThanAllowed) {
 
 /// zeropp.md, section 4: gathers and reductions of a rank in an iteration.
 TEST(PlaceGathers, CountsOfThePapersSchedules) {
-  const int32_t groups = 2, pieces = 2, ranks = groups * pieces;
+  const int32_t groups = 2, shards = 2, ranks = groups * shards;
   auto countsOf = [&](const Problem &problem, const std::string &family,
                       Residency residency) {
     GatherCounts counts = countGathers(
@@ -119,13 +119,13 @@ TEST(PlaceGathers, CountsOfThePapersSchedules) {
     // 1F1B, resharded after each task: 2 M gathers, M reductions. On the last
     // ranks B follows its F, which saves a gather of each micro-batch; here F
     // and B are told apart on all.
-    const Problem one = shardedChain(groups, 1, pieces, microbatches);
+    const Problem one = shardedChain(groups, 1, shards, microbatches);
     EXPECT_EQ(countsOf(one, "1f1b", {0, 0}),
               std::pair(int64_t(ranks) * 2 * microbatches,
                         int64_t(ranks) * microbatches));
     for (int32_t chunks : {2, 4}) {
       const Problem problem =
-          shardedChain(groups, chunks, pieces, microbatches);
+          shardedChain(groups, chunks, shards, microbatches);
       // Breadth first: 2 V gathers, of which the last chunk's backward needs
       // none of its own; V reductions.
       EXPECT_EQ(countsOf(problem, "looped-bfs", {1, 1}),
@@ -176,7 +176,7 @@ TEST(PlaceGathers, WholeStateLeavesRoomForAChunk) {
   problem.memoryCaps.assign(4, 5000);
   const Problem whole = withWholeState(problem);
   EXPECT_FALSE(whole.check());
-  EXPECT_FALSE(whole.homes.areSharded());
+  EXPECT_FALSE(whole.replicas.areSharded());
   EXPECT_EQ(whole.memoryCaps[0], 5000 - 2 * wholeBytes);
   EXPECT_EQ(whole.cost(0, U).acquireBytes, 0);
 }

@@ -7,8 +7,8 @@
 
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/CheapestPath.h"
-#include "schedule/bounds/MatrixGame.h"
 #include "schedule/bounds/PricedPaths.h"
+#include "schedule/bounds/Simplex.h"
 #include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
 
@@ -39,7 +39,7 @@ double leastOf(const Columns &columns, const std::vector<double> &mix) {
 
 /// Solves it with all columns at once.
 void expectValue(const Columns &columns, double value) {
-  MatrixGame game(columns.front().size());
+  Simplex game(columns.front().size());
   for (const auto &column : columns)
     game.addColumn(column);
   int64_t pivots = 10000;
@@ -48,7 +48,7 @@ void expectValue(const Columns &columns, double value) {
   EXPECT_NEAR(leastOf(columns, game.mix()), value, 1e-7);
 }
 
-TEST(MatrixGame, KnownGames) {
+TEST(Simplex, KnownGames) {
   // Rock, paper, scissors, with 1 added to all.
   expectValue({{1, 2, 0}, {0, 1, 2}, {2, 0, 1}}, 1);
   // One row is best.
@@ -59,11 +59,11 @@ TEST(MatrixGame, KnownGames) {
   expectValue({{5}}, 5);
 }
 
-TEST(MatrixGame, OfRandomColumnsAddedOneAfterAnother) {
+TEST(Simplex, OfRandomColumnsAddedOneAfterAnother) {
   Engine random(3);
   for (int n = 0; n < 100; ++n) {
     const auto rows = size_t(pick(random, 1, 30));
-    MatrixGame game(rows);
+    Simplex game(rows);
     Columns columns;
     for (int64_t count = pick(random, 1, 60); count > 0; --count) {
       std::vector<double> column(rows);
@@ -91,8 +91,8 @@ TEST(MatrixGame, OfRandomColumnsAddedOneAfterAnother) {
   }
 }
 
-TEST(MatrixGame, StopsAfterSomePivots) {
-  MatrixGame game(3);
+TEST(Simplex, StopsAfterSomePivots) {
+  Simplex game(3);
   for (const std::vector<double> &column :
        Columns{{1, 2, 0}, {0, 1, 2}, {2, 0, 1}})
     game.addColumn(column);

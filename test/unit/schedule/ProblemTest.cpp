@@ -13,15 +13,15 @@ std::string fault(const Problem &problem) {
   return found ? describe(*found) : "";
 }
 
-Homes homesOn(const std::vector<std::vector<int32_t>> &ranksOfStage) {
-  Homes homes;
+Replicas replicasOn(const std::vector<std::vector<int32_t>> &ranksOfStage) {
+  Replicas replicas;
   for (const std::vector<int32_t> &ranks : ranksOfStage) {
     std::vector<Share> shares;
     for (int32_t rank : ranks)
       shares.push_back({rank, 1});
-    homes.addStage(shares);
+    replicas.addStage(shares);
   }
-  return homes;
+  return replicas;
 }
 
 void expectFault(const Problem &problem, const std::string &part) {
@@ -46,7 +46,8 @@ TEST(Problem, Sizes) {
   problem.microbatches = 1 << 24;
   expectFault(problem, "32 stages times 16777216 micro-batches are more than");
   problem = linearProblem(2, 1);
-  problem.homes = homesOn(std::vector<std::vector<int32_t>>(1 << 16, {0}));
+  problem.replicas =
+      replicasOn(std::vector<std::vector<int32_t>>(1 << 16, {0}));
   expectFault(problem, "65536 stages");
   problem = linearProblem(2, 1);
   problem.costs.pop_back();
@@ -55,9 +56,9 @@ TEST(Problem, Sizes) {
 
 TEST(Problem, Places) {
   Problem problem = linearProblem(2, 1);
-  problem.homes = homesOn({{0}, {2}});
+  problem.replicas = replicasOn({{0}, {2}});
   expectFault(problem, "stage 1 is on rank 2; the ranks are 0 to 1");
-  problem.homes = homesOn({{0}, {}});
+  problem.replicas = replicasOn({{0}, {}});
   expectFault(problem, "stage 1 is on no rank");
   problem = linearProblem(2, 1);
   problem.memoryCaps[1] = -3;
@@ -94,19 +95,19 @@ TEST(Problem, Links) {
   expectFault(problem, "the default link carries -1 bytes a microsecond");
 }
 
-TEST(Problem, Cards) {
+TEST(Problem, Nics) {
   Problem problem = linearProblem(2, 1);
-  problem.cards = {{5, 6}, {0, -1}};
+  problem.nics = {{5, 6}, {0, -1}};
   EXPECT_FALSE(problem.check());
-  problem.cards.ofRank.pop_back();
-  expectFault(problem, "cards are stated for 1 rank; there are 2");
-  problem.cards.ofRank = {1, 2};
-  expectFault(problem, "rank 1 is on card 2; the cards are 0 to 1");
-  problem.cards = {{5, 6}, {0, 1}, {0}};
-  expectFault(problem, "servers are stated for 1 card; there are 2");
-  problem.cards = {{5, 0}, {0, 0}};
+  problem.nics.ofRank.pop_back();
+  expectFault(problem, "NICs are stated for 1 rank; there are 2");
+  problem.nics.ofRank = {1, 2};
+  expectFault(problem, "rank 1 is on NIC 2; the NICs are 0 to 1");
+  problem.nics = {{5, 6}, {0, 1}, {0}};
+  expectFault(problem, "servers are stated for 1 NIC; there are 2");
+  problem.nics = {{5, 0}, {0, 0}};
   expectFault(problem,
-              "card 1 carries 0 bytes a microsecond; it must be 1 or more");
+              "NIC 1 carries 0 bytes a microsecond; it must be 1 or more");
 }
 
 TEST(Problem, Channels) {

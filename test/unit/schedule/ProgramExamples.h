@@ -43,7 +43,7 @@ inline Program programOf(const std::vector<std::string> &ranks,
   }
   Collective norm;
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    norm.homes.push_back(s);
+    norm.replicas.push_back(s);
   program.collectives.push_back(norm);
   return program;
 }

@@ -74,7 +74,7 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
              "send 0F9 to rank 1 at position 12 of rank 0 names no "
              "micro-batch; there are 2 [L1]"},
         Case{Action(ActionKind::Forward, 5, 0),
-             "5F0 at position 12 of rank 0 names no home; there are 2 [L1]"},
+             "5F0 at position 12 of rank 0 names no replica; there are 2 [L1]"},
         Case{Action(ActionKind::AllReduce, 3, 0),
              "all_reduce 3 at position 12 of rank 0 names no collective; there "
              "are 1 [L1]"},

@@ -16,7 +16,7 @@ namespace {
 /// Lets stages recompute in segments: the first of each keeps one byte of a
 /// micro-batch from F on, and R of every stage takes one.
 void addSegments(Problem &problem, int64_t length, int64_t againNs = 1) {
-  problem.recomputation.assign(problem.numHomes(), Recomputation::FromInput);
+  problem.recomputation.assign(problem.numReplicas(), Recomputation::FromInput);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const bool isFirst = s % length == 0;
     if (!isFirst)
@@ -138,20 +138,21 @@ TEST(RecomputedAcross, HasADelayOfItsOwn) {
   const Window run = runFamily("pipemare:spatial=1", window);
   const auto found = recomputeInSegments(stages, length);
   for (int32_t s = 0; s < stages; ++s) {
-    const HomeVersions &home = run.versions.homes[s];
-    EXPECT_EQ(home.recomputeDelay.mean() - home.backwardDelay.mean(),
+    const ReplicaVersions &replica = run.versions.replicas[s];
+    EXPECT_EQ(replica.recomputeDelay.mean() - replica.backwardDelay.mean(),
               found[s].delay(each))
         << s;
-    EXPECT_LE(home.recomputeDelay.mean(), home.forwardDelay.mean());
+    EXPECT_LE(replica.recomputeDelay.mean(), replica.forwardDelay.mean());
     // What R reads is there already.
-    EXPECT_EQ(home.copies, 1) << s;
+    EXPECT_EQ(replica.copies, 1) << s;
   }
   // As F read it: then its version must stay.
   window.versions.assign(stages, {ForwardWeights::Live, BackwardWeights::Live,
                                   BackwardActivations::Graph, anyDelay});
   const Window graph = runFamily("pipemare:spatial=1", window);
-  EXPECT_EQ(graph.versions.homes[0].recompute, graph.versions.homes[0].forward);
-  EXPECT_GT(graph.versions.homes[0].copies, 1);
+  EXPECT_EQ(graph.versions.replicas[0].recompute,
+            graph.versions.replicas[0].forward);
+  EXPECT_GT(graph.versions.replicas[0].copies, 1);
 }
 
 // Of an iteration that drains as well, and R is early enough to cost no time.

@@ -122,9 +122,9 @@ TEST(Repeating, RanksThatMayWaitInACircle) {
   EXPECT_EQ(sorted(waitBlocks(chain, {})), (Blocks{{0, 1}, {1, 2}, {2, 3}}));
   // A sum of the first and the last stage closes the ring.
   Collective tied;
-  tied.homes = {0, 3};
+  tied.replicas = {0, 3};
   EXPECT_EQ(sorted(waitBlocks(chain, {tied})), (Blocks{{0, 1, 2, 3}}));
-  tied.homes = {1, 3};
+  tied.replicas = {1, 3};
   EXPECT_EQ(sorted(waitBlocks(chain, {tied})), (Blocks{{0, 1}, {1, 2, 3}}));
   // Two stages on each rank: the last rank sends to the first one as well.
   EXPECT_EQ(sorted(waitBlocks(problemOn({0, 1, 2, 0, 1, 2}, 3, 1), {})),
@@ -134,7 +134,7 @@ TEST(Repeating, RanksThatMayWaitInACircle) {
   const std::vector<int64_t> underWay = {40, 30, 20, 10};
   EXPECT_EQ(iterationsOfProof(underWay, 1, waitBlocks(chain, {})),
             4 * 40 + 8 + 2);
-  tied.homes = {0, 3};
+  tied.replicas = {0, 3};
   EXPECT_EQ(iterationsOfProof(underWay, 1, waitBlocks(chain, {tied})),
             39 + 29 + 19 + 9 + 2 * 40 + 2);
 }
@@ -190,16 +190,17 @@ TEST(DelayTable, ListsWhatSettlesAndRepeats) {
   EXPECT_EQ(table.meanForward(0), 3);
   EXPECT_EQ(table.meanBackward(2), 1);
   for (int64_t m = 0; m < 26; ++m)
-    EXPECT_EQ(run.versions.homes[0].forward[m],
+    EXPECT_EQ(run.versions.replicas[0].forward[m],
               m - table.forward[0][table.indexOf(m)]);
   // Given back, it says what each task reads.
   auto again =
       analyzeVersions(run.problem, run.schedule, run.simulation, &table);
   ASSERT_TRUE(std::holds_alternative<VersionAnalysis>(again));
   const VersionAnalysis &versions = std::get<VersionAnalysis>(again);
-  for (int32_t home = 0; home < 4; ++home) {
-    EXPECT_EQ(versions.homes[home].forward, run.versions.homes[home].forward);
-    EXPECT_EQ(versions.homes[home].slots, 4 - home);
+  for (int32_t replica = 0; replica < 4; ++replica) {
+    EXPECT_EQ(versions.replicas[replica].forward,
+              run.versions.replicas[replica].forward);
+    EXPECT_EQ(versions.replicas[replica].slots, 4 - replica);
   }
 }
 

@@ -28,7 +28,7 @@ Problem chainOn(int32_t ranks, int32_t samples,
   problem.samples = samples;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (const std::vector<Share> &shares : stages)
-    problem.homes.addStage(shares);
+    problem.replicas.addStage(shares);
   for (int32_t s = 0; s < problem.numStages(); ++s)
     problem.setStageCost(s, 60, 80, 40, 48, 16);
   problem.makeChain(std::vector<int64_t>(stages.size(), 24));
@@ -44,12 +44,13 @@ TEST(Replica, FaultsOfShares) {
   EXPECT_EQ(fault(chainOn(3, 4, {{{0, 4}}, {{1, 3}, {2, 1}}})), "");
   EXPECT_EQ(
       fault(chainOn(3, 4, {{{0, 4}}, {{1, 2}, {2, 1}}})),
-      "the homes of stage 1 take 3 samples together; a micro-batch has 4");
-  EXPECT_EQ(fault(chainOn(3, 4, {{{0, 4}}, {{1, 2}, {1, 2}}})),
-            "stage 1 is on rank 1 twice; each of its homes needs a rank of its "
-            "own");
+      "the replicas of stage 1 take 3 samples together; a micro-batch has 4");
+  EXPECT_EQ(
+      fault(chainOn(3, 4, {{{0, 4}}, {{1, 2}, {1, 2}}})),
+      "stage 1 is on rank 1 twice; each of its replicas needs a rank of its "
+      "own");
   EXPECT_EQ(fault(chainOn(3, 4, {{{0, 4}}, {{1, 4}, {2, 0}}})),
-            "stage 1 takes 0 samples on rank 2; a home takes at least 1");
+            "stage 1 takes 0 samples on rank 2; a replica takes at least 1");
   EXPECT_EQ(fault(chainOn(2, 4, {{{0, 4}}, {{0, 2}, {1, 2}}})),
             "stage 0 takes 4 samples on rank 0, stage 1 2 there, not the same "
             "ones: rank 0 would need a message to itself; give both the same "
@@ -57,8 +58,8 @@ TEST(Replica, FaultsOfShares) {
 }
 
 TEST(Replica, CostsAndMessagesFollowTheShares) {
-  // 6 samples: 4 + 2 feed 3 + 3, so the first home of stage 0 has samples of
-  // both homes of stage 1, and the second only of the last.
+  // 6 samples: 4 + 2 feed 3 + 3, so the first replica of stage 0 has samples of
+  // both replicas of stage 1, and the second only of the last.
   Problem problem = chainOn(4, 6, {{{0, 4}, {1, 2}}, {{2, 3}, {3, 3}}});
   ASSERT_EQ(fault(problem), "");
   EXPECT_EQ(problem.cost(0, ActionKind::Forward).ns, 40);
@@ -75,7 +76,7 @@ TEST(Replica, CostsAndMessagesFollowTheShares) {
 }
 
 TEST(Replica, ARankWaitsForAllParts) {
-  // One home of 4 samples feeds two of 2; then the way back.
+  // One replica of 4 samples feeds two of 2; then the way back.
   Problem problem = chainOn(3, 4, {{{0, 4}}, {{1, 2}, {2, 2}}});
   problem.microbatches = 1;
   problem.link.latencyNs = 5;
@@ -87,7 +88,7 @@ TEST(Replica, ARankWaitsForAllParts) {
   EXPECT_EQ(simulation.startNs, (std::vector<int64_t>{0, 160, 65, 95, 65, 95}));
 }
 
-TEST(Replica, FamiliesWriteTheSameOrderForEveryHome) {
+TEST(Replica, FamiliesWriteTheSameOrderForEveryReplica) {
   Problem problem =
       chainOn(6, 8, {{{0, 6}, {1, 2}}, {{2, 8}}, {{3, 3}, {4, 3}, {5, 2}}});
   for (const FamilyChoice &choice : allFamilies()) {
@@ -118,17 +119,17 @@ TEST(Replica, FamiliesNeedGroupsOfRanks) {
             "search, or a schedule by hand, orders them");
 }
 
-/// chainOn() with stages that deal micro-batches to these ranks; a stage on one
-/// rank takes all.
-Problem dealtOn(int32_t ranks, int32_t microbatches,
-                const std::vector<std::vector<int32_t>> &stages) {
+/// chainOn() with stages that assign micro-batches to these ranks; a stage on
+/// one rank takes all.
+Problem roundRobinOn(int32_t ranks, int32_t microbatches,
+                     const std::vector<std::vector<int32_t>> &stages) {
   Problem problem = chainOn(ranks, 4, {});
   problem.microbatches = microbatches;
   for (const std::vector<int32_t> &list : stages) {
     if (list.size() == 1)
-      problem.homes.addStage(list.front(), 4);
+      problem.replicas.addStage(list.front(), 4);
     else
-      problem.homes.addDealtStage(list, 4);
+      problem.replicas.addRoundRobinStage(list, 4);
   }
   for (int32_t s = 0; s < problem.numStages(); ++s)
     problem.setStageCost(s, 60, 80, 40, 48, 16);
@@ -136,13 +137,13 @@ Problem dealtOn(int32_t ranks, int32_t microbatches,
   return problem;
 }
 
-TEST(Dealt, HomesThatTakeTheSameMicrobatchesHaveEdges) {
-  // 2 homes feed 3: each pair has every sixth micro-batch in common. 2 feed 4:
-  // the even ones, and the odd ones.
-  const Problem three = dealtOn(5, 6, {{0, 1}, {2, 3, 4}});
+TEST(RoundRobin, ReplicasThatTakeTheSameMicrobatchesHaveEdges) {
+  // 2 replicas feed 3: each pair has every sixth micro-batch in common. 2 feed
+  // 4: the even ones, and the odd ones.
+  const Problem three = roundRobinOn(5, 6, {{0, 1}, {2, 3, 4}});
   ASSERT_EQ(fault(three), "");
   EXPECT_EQ(three.edges.size(), 12u);
-  const Problem four = dealtOn(6, 4, {{0, 1}, {2, 3, 4, 5}});
+  const Problem four = roundRobinOn(6, 4, {{0, 1}, {2, 3, 4, 5}});
   std::vector<std::array<int64_t, 3>> edges;
   for (const Edge &edge : four.edges)
     edges.push_back({edge.from, edge.to, edge.bytes});
@@ -154,22 +155,23 @@ TEST(Dealt, HomesThatTakeTheSameMicrobatchesHaveEdges) {
   EXPECT_FALSE(four.carries(four.edges[1], 0));
 }
 
-TEST(Dealt, Faults) {
-  EXPECT_EQ(fault(dealtOn(3, 2, {{0, 1, 2}})),
-            "stage 0 deals micro-batches to 3 homes, but an iteration has 2: "
-            "each home needs one at least; give the plan "
-            "3 micro-batches or more, or the stage fewer ranks");
-  EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {0}})),
+TEST(RoundRobin, Faults) {
+  EXPECT_EQ(
+      fault(roundRobinOn(3, 2, {{0, 1, 2}})),
+      "stage 0 assigns micro-batches to 3 replicas, but an iteration has 2: "
+      "each replica needs one at least; give the plan "
+      "3 micro-batches or more, or the stage fewer ranks");
+  EXPECT_EQ(fault(roundRobinOn(2, 4, {{0, 1}, {0}})),
             "on rank 0, stage 0 takes one in 2 micro-batches and stage 1 one "
             "in 1, not the same ones: rank 0 would need a message to itself; "
-            "deal both to the same ranks in the same order");
+            "assign both to the same ranks in the same order");
   // The same ranks in another order: no micro-batch stays on its rank.
-  EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {1, 0}})), "");
-  const Problem problem = dealtOn(3, 2, {{0, 1}, {2}});
+  EXPECT_EQ(fault(roundRobinOn(2, 4, {{0, 1}, {1, 0}})), "");
+  const Problem problem = roundRobinOn(3, 2, {{0, 1}, {2}});
   EXPECT_EQ(
       verdict(problem, scheduleOf({"0F1 0B1", "1F0 1B0", "2F0 2F1 2B0 2B1"})),
       "0F1 at position 0 of rank 0 belongs on rank 1, to which stage 0 "
-      "deals micro-batch 1 [S1]");
+      "assigns micro-batch 1 [S1]");
   EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0B0", "1F1", "2F0 2F1 2B0 2B1"})),
             "0B1, or 0I1 and 0W1, is missing on rank 1 [S1]");
   EXPECT_EQ(
@@ -177,9 +179,9 @@ TEST(Dealt, Faults) {
       "");
 }
 
-TEST(Dealt, PipelinesWithoutCommonHomesEachRunTheFamily) {
-  const Problem one = dealtOn(3, 6, {{0}, {1}, {2}});
-  Problem two = dealtOn(6, 12, {{0, 1}, {2, 3}, {4, 5}});
+TEST(RoundRobin, PipelinesWithoutCommonReplicasEachRunTheFamily) {
+  const Problem one = roundRobinOn(3, 6, {{0}, {1}, {2}});
+  Problem two = roundRobinOn(6, 12, {{0, 1}, {2, 3}, {4, 5}});
   for (const FamilyChoice &choice : allFamilies()) {
     FamilyResult alone = generate(choice, one), both = generate(choice, two);
     ASSERT_EQ(alone.index(), both.index()) << choice.text();
@@ -193,10 +195,10 @@ TEST(Dealt, PipelinesWithoutCommonHomesEachRunTheFamily) {
   }
 }
 
-TEST(Dealt, OneFOneBFillsBothHomesInFrontOfOne) {
+TEST(RoundRobin, OneFOneBFillsBothReplicasInFrontOfOne) {
   // PipeDream gives each of two workers in front of one ceil(3 / 2) = 2
   // micro-batches before its first backward.
-  const Problem problem = dealtOn(3, 7, {{0, 1}, {2}});
+  const Problem problem = roundRobinOn(3, 7, {{0, 1}, {2}});
   const Schedule schedule = generateFamily("1f1b", problem);
   EXPECT_EQ(verdict(problem, schedule), "");
   EXPECT_EQ(textOf(schedule.rank(0)), "0F0 0F2 0B0 0F4 0B2 0F6 0B4 0B6");
@@ -206,7 +208,7 @@ TEST(Dealt, OneFOneBFillsBothHomesInFrontOfOne) {
 }
 
 /// Ranks at random, so that they mostly form no groups, and some caps.
-Problem drawDealt(Engine &random) {
+Problem drawRoundRobin(Engine &random) {
   const int32_t ranks = int32_t(pick(random, 2, 5));
   std::vector<std::vector<int32_t>> stages(pick(random, 1, 3));
   for (std::vector<int32_t> &list : stages) {
@@ -215,7 +217,7 @@ Problem drawDealt(Engine &random) {
     std::shuffle(all.begin(), all.end(), random);
     list.assign(all.begin(), all.begin() + pick(random, 1, std::min(3, ranks)));
   }
-  Problem problem = dealtOn(ranks, int32_t(pick(random, 3, 6)), stages);
+  Problem problem = roundRobinOn(ranks, int32_t(pick(random, 3, 6)), stages);
   for (int32_t s = 0; s < problem.numStages(); ++s)
     problem.setStageCost(s, pick(random, 1, 30), pick(random, 1, 30),
                          pick(random, 1, 30), 8, 4);
@@ -225,12 +227,12 @@ Problem drawDealt(Engine &random) {
   return problem;
 }
 
-TEST(Dealt, SearchIsLegalAndNoBoundIsAboveIt) {
+TEST(RoundRobin, SearchIsLegalAndNoBoundIsAboveIt) {
   Engine random(5);
   int searched = 0, proven = 0;
   for (int i = 0; i < 200; ++i) {
-    const Problem problem = drawDealt(random);
-    if (!problem.homes.areDealt() || problem.check())
+    const Problem problem = drawRoundRobin(random);
+    if (!problem.replicas.areRoundRobin() || problem.check())
       continue;
     SearchOptions options;
     options.effort = 200;
@@ -254,16 +256,16 @@ TEST(Dealt, SearchIsLegalAndNoBoundIsAboveIt) {
   EXPECT_GT(proven, 10);
 }
 
-/// Each home as a stage of its own: the same tasks and messages.
-Problem withAStagePerHome(const Problem &problem) {
+/// Each replica as a stage of its own: the same tasks and messages.
+Problem withAStagePerReplica(const Problem &problem) {
   Problem same = problem;
-  same.homes = Homes();
-  for (const Home &home : problem.homes)
-    same.homes.addStage(home.rank, problem.samples);
+  same.replicas = Replicas();
+  for (const Replica &replica : problem.replicas)
+    same.replicas.addStage(replica.rank, problem.samples);
   return same;
 }
 
-TEST(Replica, SearchFindsAndProvesWhatItDoesForHomesAsStages) {
+TEST(Replica, SearchFindsAndProvesWhatItDoesForReplicasAsStages) {
   Engine random(7);
   int proven = 0;
   for (int i = 0; i < 60; ++i) {
@@ -275,12 +277,12 @@ TEST(Replica, SearchFindsAndProvesWhatItDoesForHomesAsStages) {
     problem.link = {pick(random, 0, 5), pick(random, 0, 1) * 900};
     const int32_t stages = int32_t(pick(random, 1, 3));
     for (int32_t s = 0; s < stages; ++s) {
-      // One home, or two neighbours that share alike: no message to itself.
+      // One replica, or two neighbours that share alike: no message to itself.
       const int32_t rank = int32_t(pick(random, 0, ranks - 1));
       if (pick(random, 0, 1))
-        problem.homes.addStage({{rank, 2}, {(rank + 1) % ranks, 2}});
+        problem.replicas.addStage({{rank, 2}, {(rank + 1) % ranks, 2}});
       else
-        problem.homes.addStage(rank, 4);
+        problem.replicas.addStage(rank, 4);
     }
     for (int32_t s = 0; s < stages; ++s)
       problem.setStageCost(s, pick(random, 1, 30), pick(random, 1, 30),
@@ -288,7 +290,7 @@ TEST(Replica, SearchFindsAndProvesWhatItDoesForHomesAsStages) {
     problem.makeChain(std::vector<int64_t>(stages, pick(random, 0, 9)));
     if (problem.check())
       continue;
-    const Problem same = withAStagePerHome(problem);
+    const Problem same = withAStagePerReplica(problem);
     ASSERT_EQ(fault(same), "");
     SearchOptions options;
     options.effort = 20000;

@@ -83,10 +83,10 @@ void stateLinkOrders(const Problem &window, Schedule &schedule) {
 /// Whether the tasks of the shorter window read what they do in the longer one.
 bool readTheSame(const VersionAnalysis &longer,
                  const VersionAnalysis &shorter) {
-  for (size_t h = 0; h < shorter.homes.size(); ++h)
-    for (size_t m = 0; m < shorter.homes[h].forward.size(); ++m)
-      if (shorter.homes[h].forward[m] != longer.homes[h].forward[m] ||
-          shorter.homes[h].backward[m] != longer.homes[h].backward[m])
+  for (size_t h = 0; h < shorter.replicas.size(); ++h)
+    for (size_t m = 0; m < shorter.replicas[h].forward.size(); ++m)
+      if (shorter.replicas[h].forward[m] != longer.replicas[h].forward[m] ||
+          shorter.replicas[h].backward[m] != longer.replicas[h].backward[m])
         return false;
   return true;
 }
@@ -128,8 +128,8 @@ TEST(Restriction, KeepsRulesAndVersions) {
     for (int32_t s = 0; s < window.numStages(); ++s) {
       VersionPolicy &policy = window.versions[s];
       readsByTimes |= policy.backward == BackwardWeights::Committed;
-      policy.mostDelay = std::max(whole.homes[s].forwardDelay.most,
-                                  whole.homes[s].backwardDelay.most);
+      policy.maxDelay = std::max(whole.replicas[s].forwardDelay.most,
+                                 whole.replicas[s].backwardDelay.most);
     }
     for (int32_t n = 1; n < window.iterations; ++n) {
       Problem shorter = window;
@@ -137,7 +137,7 @@ TEST(Restriction, KeepsRulesAndVersions) {
       shorter.iterations = n;
       if (readsByTimes)
         for (VersionPolicy &policy : shorter.versions)
-          policy.mostDelay = anyDelay;
+          policy.maxDelay = anyDelay;
       const Schedule order = restricted(window, *schedule, n);
       Simulation now;
       const auto fault = checkSchedule(shorter, order, &now, true);

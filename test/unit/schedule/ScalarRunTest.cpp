@@ -58,8 +58,8 @@ private:
 
   /// Of the forward against the backward, in updates.
   double delayOf(int32_t stage) const {
-    const HomeVersions &home = window.versions.homes[stage];
-    return home.forwardDelay.mean() - home.backwardDelay.mean();
+    const ReplicaVersions &replica = window.versions.replicas[stage];
+    return replica.forwardDelay.mean() - replica.backwardDelay.mean();
   }
 
   bool isReady(Action action) const {
@@ -71,7 +71,7 @@ private:
   }
 
   void execute(int32_t stage, Action action) {
-    const HomeVersions &reads = window.versions.homes[stage];
+    const ReplicaVersions &reads = window.versions.replicas[stage];
     const int64_t m = action.index;
     Weights &weights = of[stage];
     if (action.kind() == ActionKind::Forward) {
@@ -118,8 +118,8 @@ constexpr double digits = 5.1e-11;
 
 TEST(ScalarRun, FollowsTheOrderAndTheVersions) {
   const Window window = pipeMare();
-  EXPECT_EQ(window.versions.homes[0].forwardDelay.mean(), 3);
-  EXPECT_EQ(window.versions.homes[1].forwardDelay.mean(), 1);
+  EXPECT_EQ(window.versions.replicas[0].forwardDelay.mean(), 3);
+  EXPECT_EQ(window.versions.replicas[1].forwardDelay.mean(), 1);
   const ScalarRun run(window, /*extrapolates=*/false);
   for (const Row &row :
        {Row{1, 1, 1}, Row{2, 1, 1.1}, Row{3, 1.1, 1.2}, Row{4, 1.21, 1.29},

@@ -18,27 +18,27 @@ namespace rondo::test {
 
 inline constexpr int64_t wholeBytes = 1000;
 
-/// Groups of `pieces` ranks, in a row: group d has stages d, d + groups, and so
+/// Groups of `shards` ranks, in a row: group d has stages d, d + groups, and so
 /// on, `chunks` in all. A stage gathers and reduces 1000 bytes; a byte takes a
 /// ns on every link.
-inline Problem shardedChain(int32_t groups, int32_t chunks, int32_t pieces,
+inline Problem shardedChain(int32_t groups, int32_t chunks, int32_t shards,
                             int32_t microbatches,
                             ShardedState how = ShardedState::Weights) {
   Problem problem;
   problem.microbatches = microbatches;
-  problem.samples = pieces;
-  problem.memoryCaps.assign(groups * pieces, noMemoryCap);
+  problem.samples = shards;
+  problem.memoryCaps.assign(groups * shards, noMemoryCap);
   for (int32_t stage = 0; stage < groups * chunks; ++stage) {
     std::vector<Share> shares;
-    for (int32_t piece = 0; piece < pieces; ++piece)
-      shares.push_back({stage % groups * pieces + piece, 1});
-    problem.homes.addStage(shares, pieces);
+    for (int32_t shard = 0; shard < shards; ++shard)
+      shares.push_back({stage % groups * shards + shard, 1});
+    problem.replicas.addStage(shares, shards);
   }
   problem.link = {0, 1000};
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
-    // Of all samples, which the homes divide.
-    problem.setStageCost(stage, 600 * pieces, 800 * pieces, 400 * pieces,
-                         48 * pieces, 16 * pieces);
+    // Of all samples, which the replicas divide.
+    problem.setStageCost(stage, 600 * shards, 800 * shards, 400 * shards,
+                         48 * shards, 16 * shards);
     problem.setShards(stage, how, wholeBytes, wholeBytes);
   }
   problem.makeChain(std::vector<int64_t>(problem.numStages(), 0));

@@ -1,4 +1,4 @@
-//===- ShardsTest.cpp - Stages whose state is in pieces -------------------===//
+//===- ShardsTest.cpp - Stages whose state is sharded -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ShardedChain.h"
@@ -13,12 +13,12 @@ using namespace rondo::test;
 namespace {
 
 /// The order of one rank, `actions`, and of another that does the same with the
-/// second homes; a stage of two pieces on two ranks.
+/// second replicas; a stage of two shards on two ranks.
 Schedule onBoth(const std::vector<Action> &actions) {
   Schedule schedule;
-  for (int32_t home = 0; home < 2; ++home) {
+  for (int32_t replica = 0; replica < 2; ++replica) {
     for (Action action : actions)
-      schedule.append(Action(action.kind(), home, action.index));
+      schedule.append(Action(action.kind(), replica, action.index));
     schedule.endRank();
   }
   return schedule;
@@ -49,20 +49,21 @@ TEST(Shards, FaultsOfProblems) {
     return found ? describe(*found) : "";
   };
   Problem problem = onePair(1);
-  problem.homes = Homes();
-  problem.homes.addStage({{0, 1}, {1, 1}});
+  problem.replicas = Replicas();
+  problem.replicas.addStage({{0, 1}, {1, 1}});
   EXPECT_EQ(faultOf(problem), "stage 0 shards its state, but its state is in "
-                              "one piece; it needs several homes");
-  problem.homes = Homes();
-  problem.homes.addStage({{0, 1}, {1, 1}}, 3);
-  EXPECT_EQ(faultOf(problem), "stage 0 has its state in 3 pieces, but 2 homes; "
-                              "groups of 3 must divide them");
+                              "one shard; it needs several replicas");
+  problem.replicas = Replicas();
+  problem.replicas.addStage({{0, 1}, {1, 1}}, 3);
+  EXPECT_EQ(faultOf(problem),
+            "stage 0 has its state in 3 shards, but 2 replicas; "
+            "groups of 3 must divide them");
   Problem window = onePair(2);
   window.iterations = 2;
   EXPECT_EQ(
       faultOf(window),
       "2 iterations overlap, but stage 0 shards its state; keep the state "
-      "whole on each home, or take a single iteration");
+      "whole on each replica, or take a single iteration");
 }
 
 TEST(Shards, OrdersThatKeepTheRules) {
@@ -163,7 +164,7 @@ TEST(Shards, FaultsOfGroups) {
                   {S, 0, 1}}),
       "reduce_grad 0 of stage 0 at position 3 of rank 1 adds the gradients of "
       "1 micro-batch from 0 on, reduce_grad 0 of stage 0 at position 6 of rank "
-      "0 those of 2 from 0 on; the homes of a group add the same [S9]");
+      "0 those of 2 from 0 on; the replicas of a group add the same [S9]");
   // One rank gathers twice.
   EXPECT_EQ(both(once, {{U, 0, 0},
                         {F, 0, 0},
@@ -194,7 +195,7 @@ static Problem twoGroups(int64_t bytesPerUs = 1000) {
   problem.microbatches = 1;
   problem.samples = 4;
   problem.memoryCaps.assign(4, noMemoryCap);
-  problem.homes.addStage({{0, 1}, {1, 1}, {2, 1}, {3, 1}}, 2);
+  problem.replicas.addStage({{0, 1}, {1, 1}, {2, 1}, {3, 1}}, 2);
   problem.link = {0, bytesPerUs};
   problem.setStageCost(0, 400, 400, 400, 0, 0);
   problem.setShards(0, ShardedState::Weights, 1000, 1000);
@@ -205,21 +206,21 @@ static Problem twoGroups(int64_t bytesPerUs = 1000) {
 
 static Schedule onceEach(const Problem &problem, bool hasSteps) {
   Schedule schedule;
-  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     for (Action action :
-         {Action(U, home, 0), Action(F, home, 0), Action(B, home, 0),
-          Action(R, home, 0), Action(S, home, 0)})
+         {Action(U, replica, 0), Action(F, replica, 0), Action(B, replica, 0),
+          Action(R, replica, 0), Action(S, replica, 0)})
       schedule.append(action);
     if (hasSteps)
-      schedule.append(Action(ActionKind::Step, home, 0));
+      schedule.append(Action(ActionKind::Step, replica, 0));
     schedule.endRank();
   }
   return schedule;
 }
 
 /// A half of 1000 bytes is gathered, and reduced, in 500 ns at 1 byte/ns; then
-/// the groups add their pieces of 500, half of which leaves twice.
-TEST(Shards, GroupsAddTheirPieces) {
+/// the groups add their shards of 500, half of which leaves twice.
+TEST(Shards, GroupsAddTheirShards) {
   Problem problem = twoGroups();
   const Schedule schedule = onceEach(problem, /*hasSteps=*/false);
   EXPECT_EQ(judge(problem, schedule), "");
@@ -237,8 +238,8 @@ TEST(Shards, GroupsAddTheirPieces) {
 /// A step waits for the sum.
 TEST(Shards, StepsWaitForTheSumOfGroups) {
   Problem problem = twoGroups();
-  for (int32_t home = 0; home < 4; ++home)
-    problem.cost(home, ActionKind::Step).ns = 7;
+  for (int32_t replica = 0; replica < 4; ++replica)
+    problem.cost(replica, ActionKind::Step).ns = 7;
   EXPECT_EQ(simulate(problem, onceEach(problem, /*hasSteps=*/true)).makespanNs,
             500 + 300 + 500 + 500 + 7);
 }
@@ -256,7 +257,7 @@ TEST(Shards, ActionsOfWholeStagesAreRefused) {
   Problem problem;
   problem.microbatches = 1;
   problem.memoryCaps.assign(1, noMemoryCap);
-  problem.homes.addStage(0);
+  problem.replicas.addStage(0);
   problem.setStageCost(0, 1, 1, 1, 0, 0);
   Schedule schedule;
   for (Action action : {Action(U, 0, 0), Action(F, 0, 0), Action(B, 0, 0)})
@@ -274,23 +275,23 @@ TEST(Shards, GroupsThatWaitForEachOther) {
   problem.microbatches = 1;
   problem.samples = 2;
   problem.memoryCaps.assign(3, noMemoryCap);
-  problem.homes.addStage({{0, 1}, {1, 1}}, 2);
-  problem.homes.addStage({{1, 1}, {2, 1}}, 2);
-  problem.homes.addStage({{2, 1}, {0, 1}}, 2);
+  problem.replicas.addStage({{0, 1}, {1, 1}}, 2);
+  problem.replicas.addStage({{1, 1}, {2, 1}}, 2);
+  problem.replicas.addStage({{2, 1}, {0, 1}}, 2);
   for (int32_t stage = 0; stage < 3; ++stage) {
     problem.setStageCost(stage, 10, 10, 10, 0, 0);
     problem.setShards(stage, ShardedState::Weights, 100, 100);
   }
   ASSERT_FALSE(problem.check());
   Schedule schedule;
-  // Homes: 0 and 1 of stage 0, 2 and 3 of stage 1, 4 and 5 of stage 2.
+  // Replicas: 0 and 1 of stage 0, 2 and 3 of stage 1, 4 and 5 of stage 2.
   const int32_t first[3] = {5, 1, 3}, second[3] = {0, 2, 4};
   for (int32_t rank = 0; rank < 3; ++rank) {
-    for (int32_t home : {first[rank], second[rank]})
-      schedule.append(Action(U, home, 0));
-    for (int32_t home : {first[rank], second[rank]})
-      for (Action action : {Action(F, home, 0), Action(B, home, 0),
-                            Action(R, home, 0), Action(S, home, 0)})
+    for (int32_t replica : {first[rank], second[rank]})
+      schedule.append(Action(U, replica, 0));
+    for (int32_t replica : {first[rank], second[rank]})
+      for (Action action : {Action(F, replica, 0), Action(B, replica, 0),
+                            Action(R, replica, 0), Action(S, replica, 0)})
         schedule.append(action);
     schedule.endRank();
   }

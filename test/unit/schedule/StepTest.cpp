@@ -155,7 +155,7 @@ TEST(Steps, TrainingNeedsItsCollectivesAndSteps) {
   EXPECT_EQ(message({{tied, norm}, true}),
             "the program has no tied_gradients of w over stages 0, 2, which "
             "training its plan needs [L5]");
-  program.collectives[0].homes = {0, 1};
+  program.collectives[0].replicas = {0, 1};
   EXPECT_EQ(message({{norm}, true}),
             "the program has no gradient_norm over stages 0, 1, 2, which "
             "training its plan needs [L5]");

@@ -31,13 +31,13 @@ public:
     left = schedule.numActions();
   }
 
-  /// The makespan, or -1 if it takes longer than `mostNs`.
-  int64_t run(int64_t mostNs) {
+  /// The makespan, or -1 if it takes longer than `maxNs`.
+  int64_t run(int64_t maxNs) {
     std::vector<int64_t> next, busyUntil(schedule.numRanks(), 0);
     for (int32_t r = 0; r < schedule.numRanks(); ++r)
       next.push_back(schedule.rankBegin(r));
     int64_t last = 0;
-    for (int64_t now = 0; left > 0 && now <= mostNs; ++now) {
+    for (int64_t now = 0; left > 0 && now <= maxNs; ++now) {
       sendAll(now);
       for (int32_t r = 0; r < schedule.numRanks(); ++r)
         while (next[r] < schedule.rankBegin(r + 1) && busyUntil[r] <= now &&
@@ -106,12 +106,12 @@ private:
                             now);
   }
 
-  /// On one card or server.
-  static bool areTogether(const Cards &cards, int32_t from, int32_t to) {
-    const int32_t a = cards.ofRank[from], b = cards.ofRank[to];
+  /// On one NIC or server.
+  static bool areTogether(const Nics &nics, int32_t from, int32_t to) {
+    const int32_t a = nics.ofRank[from], b = nics.ofRank[to];
     return a == b ||
-           (std::min(a, b) >= 0 && !cards.servers.empty() &&
-            cards.servers[a] != -1 && cards.servers[a] == cards.servers[b]);
+           (std::min(a, b) >= 0 && !nics.servers.empty() &&
+            nics.servers[a] != -1 && nics.servers[a] == nics.servers[b]);
   }
 
   int64_t arrivalOf(int32_t from, int32_t to, int64_t bytes, int64_t now) {
@@ -119,15 +119,15 @@ private:
     const Link &link =
         found == problem.links.end() ? problem.link : found->second;
     int64_t rate = link.bytesPerUs;
-    // What it needs: the link, and the sides of cards.
+    // What it needs: the link, and the sides of NICs.
     std::vector<std::tuple<int32_t, int32_t, int32_t>> needed{{0, from, to}};
-    const Cards &cards = problem.cards;
-    if (!cards.empty() && !areTogether(cards, from, to))
+    const Nics &nics = problem.nics;
+    if (!nics.empty() && !areTogether(nics, from, to))
       for (const auto &[side, rank] : {std::pair(1, from), std::pair(2, to)})
-        if (const int32_t card = cards.ofRank[rank]; card >= 0) {
-          needed.push_back({side, card, 0});
-          rate = rate == 0 ? cards.bytesPerUs[card]
-                           : std::min(rate, cards.bytesPerUs[card]);
+        if (const int32_t nic = nics.ofRank[rank]; nic >= 0) {
+          needed.push_back({side, nic, 0});
+          rate = rate == 0 ? nics.bytesPerUs[nic]
+                           : std::min(rate, nics.bytesPerUs[nic]);
         }
     int64_t begin = now;
     for (const auto &one : needed)

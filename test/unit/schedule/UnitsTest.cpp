@@ -44,15 +44,15 @@ TEST(Units, HidingIsThatOfTheLinks) {
                 .leastUnit(),
             1);
   Problem instant = chainOn(2, 2, 8, 200);
-  for (int32_t home = 0; home < instant.numHomes(); ++home)
-    instant.cost(home, ActionKind::Forward).ns = 0;
+  for (int32_t replica = 0; replica < instant.numReplicas(); ++replica)
+    instant.cost(replica, ActionKind::Forward).ns = 0;
   EXPECT_EQ(hidingOf(instant).leastUnit(), noUnit);
 }
 
 /// The worst chunk counts, behind the one before it on its rank.
 TEST(Units, HidingIsThatOfTheWorstChunk) {
   Problem problem = chainOn(1, 3, 4, 200);
-  problem.cost(problem.homes.numberOf(1), ActionKind::Forward).ns = 100;
+  problem.cost(problem.replicas.numberOf(1), ActionKind::Forward).ns = 100;
   // Chunk 2 is gathered beside chunk 1.
   EXPECT_EQ(hidingOf(problem).gather.leastUnit(), 25);
 }
@@ -63,8 +63,8 @@ TEST(Units, HidingIsThatOfTheWorstChunk) {
 TEST(Units, ShorterUnitsExposeGathers) {
   auto exposed = [](int64_t unit) {
     Problem problem = chainOn(1, 3, static_cast<int32_t>(unit), 200, 20);
-    for (int32_t home = 0; home < problem.numHomes(); ++home)
-      problem.cost(home, ActionKind::WeightGrad).ns = 800;
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      problem.cost(replica, ActionKind::WeightGrad).ns = 800;
     const Schedule placed = placeGathers(
         problem, tasksOf(problem, "blockwise:u=" + std::to_string(unit)),
         {2, 1});

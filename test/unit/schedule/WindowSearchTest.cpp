@@ -22,11 +22,11 @@ PolicyChoice policyNamed(const std::string &name, const Problem &problem) {
 
 WindowSearchOptions optionsFor(const Problem &problem,
                                const std::vector<std::string> &policies,
-                               int64_t mostDelay = anyDelay) {
+                               int64_t maxDelay = anyDelay) {
   WindowSearchOptions options;
   options.search.timeLimitMs = 0;
   options.search.effort = 4000;
-  options.mostDelay = mostDelay;
+  options.maxDelay = maxDelay;
   for (const std::string &name : policies)
     options.policies.push_back(policyNamed(name, problem));
   return options;
@@ -34,18 +34,18 @@ WindowSearchOptions optionsFor(const Problem &problem,
 
 /// Of the search's own figures, what its schedule must keep.
 void expectSound(const WindowSearchResult &found, const Problem &window,
-                 int64_t mostDelay) {
+                 int64_t maxDelay) {
   ASSERT_TRUE(found.schedule) << describe(*found.fault);
   EXPECT_FALSE(checkSchedule(found.problem, *found.schedule));
   const auto versions = std::get<VersionAnalysis>(
       analyzeVersions(found.problem, *found.schedule, found.simulation));
-  for (int32_t home = 0; home < window.numHomes(); ++home) {
-    const HomeVersions &of = versions.homes[home];
-    EXPECT_LE(of.forwardDelay.most, mostDelay);
-    EXPECT_LE(of.backwardDelay.most, mostDelay);
+  for (int32_t replica = 0; replica < window.numReplicas(); ++replica) {
+    const ReplicaVersions &of = versions.replicas[replica];
+    EXPECT_LE(of.forwardDelay.most, maxDelay);
+    EXPECT_LE(of.backwardDelay.most, maxDelay);
     const int64_t weights =
-        window.weightBytes.empty() ? 0 : window.weightBytes[home];
-    const int32_t rank = window.rankOf(home);
+        window.weightBytes.empty() ? 0 : window.weightBytes[replica];
+    const int32_t rank = window.rankOf(replica);
     EXPECT_LE(found.simulation.peakBytes[rank] + (of.copies - 1) * weights,
               found.figures.heldBytes[rank]);
     EXPECT_LE(found.figures.heldBytes[rank], window.memoryCaps[rank]);
@@ -87,8 +87,8 @@ struct Best {
 class AllDepths {
 public:
   AllDepths(const Problem &problem, const VersionPolicy &policy,
-            int64_t mostDelay)
-      : problem(problem), mostDelay(mostDelay) {
+            int64_t maxDelay)
+      : problem(problem), maxDelay(maxDelay) {
     longer = std::get<Problem>(overIterations(problem, 260));
     longer.versions.assign(problem.numStages(), policy);
   }
@@ -121,15 +121,15 @@ private:
     if (!of)
       return;
     int64_t peak = 0;
-    for (int32_t s = 0; s < longer.numHomes(); ++s) {
-      const HomeVersions &home = of->homes[s];
+    for (int32_t s = 0; s < longer.numReplicas(); ++s) {
+      const ReplicaVersions &replica = of->replicas[s];
       const bool hasMean =
           longer.versions[s].backward == BackwardWeights::Extrapolated;
       const int64_t held =
           run.peakBytes[s] +
-          (home.copies - 1 + (hasMean ? 1 : 0)) * longer.weightBytes[s];
-      if (held > longer.memoryCaps[s] || home.forwardDelay.most > mostDelay ||
-          home.backwardDelay.most > mostDelay)
+          (replica.copies - 1 + (hasMean ? 1 : 0)) * longer.weightBytes[s];
+      if (held > longer.memoryCaps[s] || replica.forwardDelay.most > maxDelay ||
+          replica.backwardDelay.most > maxDelay)
         return;
       peak = std::max(peak, held);
     }
@@ -147,7 +147,7 @@ private:
   }
 
   const Problem &problem;
-  const int64_t mostDelay;
+  const int64_t maxDelay;
   Problem longer;
   DepthOrder order;
   Best found;
@@ -162,13 +162,13 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
     const auto each = int32_t(pick(random, 1, 3));
     const Problem problem =
         drawWindow(random, stages, each, /*hasCaps=*/trial % 4 != 0);
-    const int64_t mostDelay =
+    const int64_t maxDelay =
         pick(random, 0, 3) == 0 ? pick(random, 0, 2) : anyDelay;
     const char *names[] = {"pipedream", "2bw", "pipemare", "timeprest"};
     const std::string name = names[trial % 4];
-    const WindowSearchOptions options = optionsFor(problem, {name}, mostDelay);
+    const WindowSearchOptions options = optionsFor(problem, {name}, maxDelay);
     const WindowSearchResult found = searchWindow(problem, options);
-    AllDepths all(problem, options.policies[0].versions[0], mostDelay);
+    AllDepths all(problem, options.policies[0].versions[0], maxDelay);
     Best best;
     for (BackwardStyle style : {BackwardStyle::Fused, BackwardStyle::Split,
                                 BackwardStyle::LateWeights}) {
@@ -187,7 +187,7 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
       EXPECT_EQ(best.ns, 1e300) << trial;
       continue;
     }
-    expectSound(found, problem, mostDelay);
+    expectSound(found, problem, maxDelay);
     const double ns = found.figures.time.each();
     EXPECT_LE(ns, best.ns + 1e-6) << trial << " " << name << found.origin;
     if (std::abs(ns - best.ns) < 1e-6) {
@@ -205,14 +205,14 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
   EXPECT_GT(numOptimal, 10);
 }
 
-TEST(WindowSearch, OrdersStagesWithSeveralHomesAndRecomputation) {
+TEST(WindowSearch, OrdersStagesWithSeveralReplicasAndRecomputation) {
   Problem problem;
   problem.microbatches = 8;
   problem.iterations = 4;
   problem.samples = 2;
   problem.memoryCaps.assign(4, noMemoryCap);
-  problem.homes.addStage({{0, 1}, {1, 1}});
-  problem.homes.addStage({{2, 1}, {3, 1}});
+  problem.replicas.addStage({{0, 1}, {1, 1}});
+  problem.replicas.addStage({{2, 1}, {3, 1}});
   for (int32_t s = 0; s < 2; ++s)
     problem.setStageCost(s, 6, 6, 6, 8, 2);
   problem.setRecomputation(1, Recomputation::FromInput, 4, 6, 0);

@@ -92,10 +92,10 @@ TEST(Windows, CountTheBytesOfWhatTheySendTogether) {
     Schedule schedule = order;
     if (isOrdered)
       schedule.linkOrders[{1, 0}] = actionsOf("1B0x3 1B3x3");
-    for (bool hasCards : {false, true}) {
+    for (bool hasNics : {false, true}) {
       Problem problem = window;
-      if (hasCards)
-        problem.cards = {{700, 700}, {0, 1}, {}};
+      if (hasNics)
+        problem.nics = {{700, 700}, {0, 1}, {}};
       ASSERT_EQ(verdict(problem, schedule), "");
       const Simulation run = simulate(problem, schedule, /*keepTimes=*/true);
       ASSERT_TRUE(run.complete);
@@ -117,10 +117,10 @@ TEST(Windows, RepeatWhatDrains) {
     if (std::get_if<Fault>(&result))
       continue;
     const Window run = runFamily(choice.text(), window);
-    for (const HomeVersions &home : run.versions.homes) {
-      EXPECT_EQ(home.forwardDelay.most, 0) << choice.text();
-      EXPECT_EQ(home.backwardDelay.most, 0) << choice.text();
-      EXPECT_EQ(home.copies, 1) << choice.text();
+    for (const ReplicaVersions &replica : run.versions.replicas) {
+      EXPECT_EQ(replica.forwardDelay.most, 0) << choice.text();
+      EXPECT_EQ(replica.backwardDelay.most, 0) << choice.text();
+      EXPECT_EQ(replica.copies, 1) << choice.text();
     }
   }
 }

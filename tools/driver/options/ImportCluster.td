@@ -24,8 +24,8 @@ defm latencies : Value<"latencies", "KIND=N,...",
 defm network : Value<"network", "N",
   "bytes per microsecond between devices of two nodes (default: the preset's)",
   [Positive]>;
-defm cards : Value<"cards", "N",
-  "network cards of a node, each of an equal part of its devices (default: the preset's); 0: every link is independent",
+defm NICs : Value<"nics", "N",
+  "NICs of a node, each of an equal part of its devices (default: the preset's); 0: every link is independent",
   [Number]>;
 defm network_latency : Value<"network-latency", "N",
   "nanoseconds between devices of two nodes (default 20000)", [Number]>;

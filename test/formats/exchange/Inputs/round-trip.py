@@ -22,14 +22,14 @@ FOUR = [LAYERS[:2], LAYERS[2:4], LAYERS[4:6], LAYERS[6:]]
 PLANS = {
     "plain": (TWO, ["on 0", "on 1"], "1f1b"),
     "replicas": (TWO, ["on [0, 1]", "on [2, 3]"], "1f1b"),
-    "deal": (TWO, ["on [0, 1] deal", "on [2, 3] deal"], "1f1b"),
+    "round_robin": (TWO, ["on [0, 1] round_robin", "on [2, 3] round_robin"], "1f1b"),
     "shares": (TWO, ["on [0: 3, 1: 1]", "on [2: 1, 3: 3]"], "1f1b"),
     "weights": (TWO, ["on [0, 1] sharded<weights>", "on [2, 3] sharded<weights>"], "1f1b"),
     "gradients": (TWO, ["on [0, 1] sharded<gradients>", "on [2, 3] sharded<gradients>"], "1f1b"),
     "optimizer": (TWO, ["on [0, 1] sharded<optimizer>", "on [2, 3] sharded<optimizer>"], "1f1b"),
-    "pieces": (
+    "shards": (
         TWO,
-        ["on [0, 1, 2, 3] sharded<weights, pieces = 2>", "on [4, 5, 6, 7] sharded<gradients, pieces = 2>"],
+        ["on [0, 1, 2, 3] sharded<weights, shards = 2>", "on [4, 5, 6, 7] sharded<gradients, shards = 2>"],
         "1f1b",
     ),
     "one sharded": (TWO, ["on [0, 1] sharded<weights>", "on 2"], "1f1b"),
@@ -44,12 +44,12 @@ PLANS = {
     "v": (FOUR, ["on 0", "on 1", "on 1", "on 0"], "zbv"),
     "eager": (TWO, ["on 0", "on 1"], "zb-h1"),
     "slots": (TWO, ["on 0", "on 1"], "zb-h1"),
-    "cards": (TWO, ["on [0, 1]", "on [2, 3]"], "1f1b"),
+    "nics": (TWO, ["on [0, 1]", "on [2, 3]"], "1f1b"),
     "links": (TWO, ["on 0", "on 1"], "zb-h1"),
 }
 CHANNELS = {"eager": " channels<eager>", "slots": " channels<rendezvous, receive_slots = 2>"}
 OF_CLUSTER = {
-    "cards": "  pipe.card @c0 [@r0, @r1] <bytes_per_us = 200>\n  pipe.card @c1 [@r2, @r3] <bytes_per_us = 300>\n",
+    "nics": "  pipe.nic @c0 [@r0, @r1] <bytes_per_us = 200>\n  pipe.nic @c1 [@r2, @r3] <bytes_per_us = 300>\n",
     "links": "  pipe.link @r0 -> @r1 <latency_ns = 9000, bytes_per_us = 100>\n",
 }
 

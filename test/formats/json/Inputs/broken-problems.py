@@ -65,7 +65,7 @@ def cost(ns, **more):
 
 def stage2(**changes):
     return {
-        "homes": [{"rank": 0}],
+        "replicas": [{"rank": 0}],
         "costs": {"F": cost(1, takes_bytes=2), "I": cost(1, frees_bytes=1), "W": cost(1, frees_bytes=1)},
         **changes,
     }
@@ -92,23 +92,23 @@ def link2(**more):
 
 EDGE = {"from": 0, "to": 1, "bytes": 1}
 BROKEN2 = {
-    "homes": changed2(samples=2, s_homes=[{"rank": 0}, {"rank": 0}]),
-    "uneven": changed2(samples=3, s_homes=[{"rank": 0}, {"rank": 0}]),
-    "no-home": changed2(s_homes=[]),
-    "share": changed2(s_homes=[{"rank": 0, "samples": 2}]),
-    "home-costs": changed2(s_homes=[{"rank": 0, "costs": {}}]),
+    "replicas": changed2(samples=2, s_replicas=[{"rank": 0}, {"rank": 0}]),
+    "uneven": changed2(samples=3, s_replicas=[{"rank": 0}, {"rank": 0}]),
+    "no-replica": changed2(s_replicas=[]),
+    "share": changed2(s_replicas=[{"rank": 0, "samples": 2}]),
+    "replica-costs": changed2(s_replicas=[{"rank": 0, "costs": {}}]),
     "samples": changed2(samples=0),
     "iterations": changed2(iterations=0),
     "half-samples": changed2(samples=0.5),
-    "cards": changed2(cards=3),
-    "card-key": changed2(cards=[{"ranks": [0]}]),
-    "card-rate": changed2(cards=[{"ranks": [0], "bytes_per_us": 0}]),
-    "card-duplex": changed2(cards=[{"ranks": [0], "bytes_per_us": 1, "duplex": "half"}]),
-    "card-server": changed2(cards=[{"ranks": [0], "bytes_per_us": 1, "server": -1}]),
-    "card-ranks": changed2(cards=[{"ranks": 0, "bytes_per_us": 1}]),
-    "card-no-ranks": changed2(cards=[{"ranks": [], "bytes_per_us": 1}]),
-    "card-far-rank": changed2(cards=[{"ranks": [1], "bytes_per_us": 1}]),
-    "two-cards": changed2(cards=[{"ranks": [0], "bytes_per_us": 1}, {"ranks": [0], "bytes_per_us": 1}]),
+    "nics": changed2(nics=3),
+    "NIC-key": changed2(nics=[{"ranks": [0]}]),
+    "NIC-rate": changed2(nics=[{"ranks": [0], "bytes_per_us": 0}]),
+    "NIC-duplex": changed2(nics=[{"ranks": [0], "bytes_per_us": 1, "duplex": "half"}]),
+    "NIC-server": changed2(nics=[{"ranks": [0], "bytes_per_us": 1, "server": -1}]),
+    "NIC-ranks": changed2(nics=[{"ranks": 0, "bytes_per_us": 1}]),
+    "NIC-no-ranks": changed2(nics=[{"ranks": [], "bytes_per_us": 1}]),
+    "NIC-far-rank": changed2(nics=[{"ranks": [1], "bytes_per_us": 1}]),
+    "two-nics": changed2(nics=[{"ranks": [0], "bytes_per_us": 1}, {"ranks": [0], "bytes_per_us": 1}]),
     "host": changed2(host={"action_ns": -1}),
     "host-key": changed2(host={"task_ns": 1}),
     "rank-host": changed2(ranks=[{"host": {"wait_ns": "much"}}]),

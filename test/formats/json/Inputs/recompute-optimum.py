@@ -33,7 +33,7 @@ def draw_problem(rng, name):
                  "W": {"ns": rng.randint(1, 9), "frees_bytes": held - frees}}
         if recomputes:
             costs["R"] = {"ns": rng.randint(1, 9), "takes_bytes": again, "frees_bytes": freed}
-        stages.append({"homes": [{"rank": rank}], "costs": costs})
+        stages.append({"replicas": [{"rank": rank}], "costs": costs})
     ranks = []
     for stage in stages:
         least = stage["costs"]["F"]["takes_bytes"] + stage["costs"].get("R", {}).get("takes_bytes", 0)

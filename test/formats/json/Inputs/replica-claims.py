@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares times and memory of stages with several homes, some of which recompute, with a model of its own.
+"""Compares times and memory of stages with several replicas, some of which recompute, with a model of its own.
 
     replica-claims.py SEED COUNT FOLDER
 
 Draws problems whose stages share the samples in unequal parts over one to three
-ranks, or deal whole micro-batches to them, and random orders that run; computes from docs/formats.md alone how long
+ranks, or assign whole micro-batches to them, and random orders that run; computes from docs/formats.md alone how long
 they take and what they hold, and lets `rondo verify` judge these figures, some
 of them wrong by one. Prints the number of each verdict; exits with 1 at the
 first that is not as expected.
@@ -26,10 +26,10 @@ def draw_problem(rng, name):
         count = min(rng.choice([1, 1, 2, 3]), ranks, samples)
         cuts = sorted(rng.sample(range(1, samples), count - 1))
         shares = [b - a for a, b in zip([0] + cuts, cuts + [samples])]
-        homes = [{"rank": r, "samples": s} for r, s in zip(rng.sample(range(ranks), count), shares)]
-        deals = count > 1 and rng.random() < 0.4
-        if deals:
-            homes = [{"rank": home["rank"]} for home in homes]
+        replicas = [{"rank": r, "samples": s} for r, s in zip(rng.sample(range(ranks), count), shares)]
+        round_robin = count > 1 and rng.random() < 0.4
+        if round_robin:
+            replicas = [{"rank": replica["rank"]} for replica in replicas]
         takes = samples * rng.randint(0, 4)
         costs = {"F": {"ns": rng.randint(0, 30), "takes_bytes": takes}}
         held = takes
@@ -43,15 +43,15 @@ def draw_problem(rng, name):
         costs["W"] = {"ns": rng.randint(0, 30), "frees_bytes": held - frees}
         if rng.random() < 0.3:
             costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": held}
-        stages.append({"homes": homes, "costs": costs})
-        if deals:
-            stages[-1]["split"] = "deal"
+        stages.append({"replicas": replicas, "costs": costs})
+        if round_robin:
+            stages[-1]["split"] = "round_robin"
     edges = []
     for to in range(1, len(stages)):
         for start in range(to):
             if start == to - 1 or rng.random() < 0.3:
                 edges.append({"from": start, "to": to, "bytes": rng.randint(0, 40), "gradient_bytes": rng.randint(0, 40)})
-    most = max(len(stage["homes"]) for stage in stages if "split" in stage) if any(
+    most = max(len(stage["replicas"]) for stage in stages if "split" in stage) if any(
         "split" in stage for stage in stages) else 1
     return {"format": "rondo-problem/2", "name": name, "microbatches": rng.randint(most, 5), "samples": samples,
             "ranks": [{}] * ranks, "stages": stages, "edges": edges,
@@ -59,79 +59,79 @@ def draw_problem(rng, name):
 
 
 class Model:
-    """A problem by its homes, numbered through all stages."""
+    """A problem by its replicas, numbered through all stages."""
 
     def __init__(self, problem):
         self.problem = problem
         self.samples = problem["samples"]
-        self.homes = []
+        self.replicas = []
         for s, stage in enumerate(problem["stages"]):
             first = 0
-            for turn, home in enumerate(stage["homes"]):
+            for turn, replica in enumerate(stage["replicas"]):
                 if "split" in stage:
-                    self.homes.append((s, home["rank"], 0, self.samples, turn, len(stage["homes"])))
+                    self.replicas.append((s, replica["rank"], 0, self.samples, turn, len(stage["replicas"])))
                     continue
-                self.homes.append((s, home["rank"], first, first + home["samples"], 0, 1))
-                first += home["samples"]
-        # By task's letter and home: (other home, bytes), in the order of the edges.
+                self.replicas.append((s, replica["rank"], first, first + replica["samples"], 0, 1))
+                first += replica["samples"]
+        # By task's letter and replica: (other replica, bytes), in the order of the edges.
         self.feeds = collections.defaultdict(list)
         self.needs = collections.defaultdict(list)
         for letter, key, start, end in (("F", "bytes", "from", "to"), ("I", "gradient_bytes", "to", "from")):
             for edge in problem["edges"]:
-                for a, (sa, _, a0, a1, _, _) in enumerate(self.homes):
-                    for b, (sb, _, b0, b1, _, _) in enumerate(self.homes):
+                for a, (sa, _, a0, a1, _, _) in enumerate(self.replicas):
+                    for b, (sb, _, b0, b1, _, _) in enumerate(self.replicas):
                         first, last = max(a0, b0), min(a1, b1)
                         if (sa, sb) == (edge[start], edge[end]) and first < last:
                             size = edge[key] * last // self.samples - edge[key] * first // self.samples
                             self.feeds[letter, a].append((b, size))
                             self.needs[letter, b].append(a)
 
-    def takes(self, home, index):
-        return index % self.homes[home][5] == self.homes[home][4]
+    def takes(self, replica, index):
+        return index % self.replicas[replica][5] == self.replicas[replica][4]
 
     def writes_to_itself(self):
         """A rank that would need a message to itself."""
-        return any(self.homes[a][1] == self.homes[b][1] and self.homes[a][2:] != self.homes[b][2:]
+        return any(self.replicas[a][1] == self.replicas[b][1] and self.replicas[a][2:] != self.replicas[b][2:]
                    and any(self.takes(a, i) and self.takes(b, i) for i in range(60))
                    for (_, a), list_ in self.feeds.items() for b, _ in list_)
 
-    def cost(self, home, letter):
-        costs = self.problem["stages"][self.homes[home][0]]["costs"]
+    def cost(self, replica, letter):
+        costs = self.problem["stages"][self.replicas[replica][0]]["costs"]
         if letter == "B" and "B" not in costs:
-            return self.cost_of_sum(home)
-        share = self.homes[home][3] - self.homes[home][2]
+            return self.cost_of_sum(replica)
+        share = self.replicas[replica][3] - self.replicas[replica][2]
         cost = costs[letter]
         return (-(-cost["ns"] * share // self.samples), cost.get("takes_bytes", 0) * share // self.samples,
                 cost.get("frees_bytes", 0) * share // self.samples)
 
-    def cost_of_sum(self, home):
-        costs = self.problem["stages"][self.homes[home][0]]["costs"]
-        share = self.homes[home][3] - self.homes[home][2]
+    def cost_of_sum(self, replica):
+        costs = self.problem["stages"][self.replicas[replica][0]]["costs"]
+        share = self.replicas[replica][3] - self.replicas[replica][2]
         return (-(-(costs["I"]["ns"] + costs["W"]["ns"]) * share // self.samples), 0,
                 (costs["I"]["frees_bytes"] + costs["W"]["frees_bytes"]) * share // self.samples)
 
-    def recomputes(self, home):
-        return "R" in self.problem["stages"][self.homes[home][0]]["costs"]
+    def recomputes(self, replica):
+        return "R" in self.problem["stages"][self.replicas[replica][0]]["costs"]
 
     def draw_orders(self, rng):
         """Random orders that run to their end."""
         left = {(h, i): ["F"] + ["R"] * self.recomputes(h) + rng.choice([["B"], ["I", "W"]])
-                for h in range(len(self.homes)) for i in range(self.problem["microbatches"]) if self.takes(h, i)}
+                for h in range(len(self.replicas)) for i in range(self.problem["microbatches"]) if self.takes(h, i)}
         done = set()
         orders = [[] for _ in self.problem["ranks"]]
         while left:
             ready = []
-            for (home, index), tasks in left.items():
+            for (replica, index), tasks in left.items():
                 letter = "I" if tasks[0] == "B" else tasks[0]
                 if letter in "WR" or all((letter, a, index) in done or not self.takes(a, index)
-                                           for a in self.needs[letter, home]):
-                    ready.append((home, index))
-            home, index = rng.choice(ready)
-            task = left[home, index].pop(0)
-            done.add(("I" if task == "B" else task, home, index))
-            orders[self.homes[home][1]].append((home, task, index))
-            if not left[home, index]:
-                del left[home, index]
+                                           for a in self.needs[letter, replica]):
+                    ready.append((replica, index))
+            replica, index = rng.choice(ready)
+            task = left[replica, index].pop(0)
+            done.add(("I" if task == "B" else task, replica, index))
+            orders[self.replicas[replica][1]].append((replica, task, index))
+            if not left[replica, index]:
+                del left[replica, index]
         return orders
 
     def run(self, orders):
@@ -145,12 +145,12 @@ class Model:
             moved = False
             for r, order in enumerate(orders):
                 while places[r] < len(order):
-                    home, task, index = order[places[r]]
+                    replica, task, index = order[places[r]]
                     letter = "I" if task == "B" else task
-                    needed = [(letter, a, home, index) for a in self.needs[letter, home] if self.takes(a, index)]
+                    needed = [(letter, a, replica, index) for a in self.needs[letter, replica] if self.takes(a, index)]
                     if any(message not in arrivals for message in needed):
                         break
-                    ns, takes, frees = self.cost(home, task)
+                    ns, takes, frees = self.cost(replica, task)
                     start = max([clocks[r]] + [arrivals[message] for message in needed])
                     if places[r] == 0:
                         firsts[r] = start
@@ -158,16 +158,16 @@ class Model:
                     held[r] += takes
                     peaks[r] = max(peaks[r], held[r])
                     held[r] -= frees
-                    for other, size in self.feeds[letter, home]:
+                    for other, size in self.feeds[letter, replica]:
                         if not self.takes(other, index):
                             continue
-                        to = self.homes[other][1]
+                        to = self.replicas[other][1]
                         arrival = clocks[r]
                         if to != r:
                             rate = link["bytes_per_us"]
                             free[r, to] = max(free[r, to], arrival) + (-(-1000 * size // rate) if rate else 0)
                             arrival = free[r, to] + link["latency_ns"]
-                        arrivals[letter, home, other, index] = arrival
+                        arrivals[letter, replica, other, index] = arrival
                     places[r] += 1
                     moved = True
         assert all(place == len(order) for place, order in zip(places, orders))
@@ -197,7 +197,7 @@ def main():
             print(json.dumps(problem), file=problem_file)
             print(json.dumps({
                 "format": "rondo-schedule/2", "problem": problem["name"],
-                "ranks": [[f"{model.homes[home][0]}{task}{index}" for home, task, index in order] for order in orders],
+                "ranks": [[f"{model.replicas[replica][0]}{task}{index}" for replica, task, index in order] for order in orders],
                 "makespan_ns": makespan, "span_ns": span, "peak_memory_bytes": peaks}), file=schedule_file)
     done = subprocess.run(["rondo", "verify", "--problems", problems, "--schedules", schedules, "--json"],
                           capture_output=True, text=True, check=False)

@@ -1,0 +1,82 @@
+//===- Simplex.h - The best mix of the rows of a matrix ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One player mixes rows, the other one picks the column that costs least: what
+// is the most that a mix of rows costs at least? With entries that are not
+// negative this is a packing program (Dantzig, 1951): for the largest sum of m
+// with A m <= 1, m >= 0, the value of the game is 1 / sum, and the dual prices,
+// scaled to the sum 1, are the mix. A revised simplex method keeps the inverse
+// of the basis; rows whose slack is basic cost nothing. Columns can be added
+// after each solution, which goes on from there.
+//
+// Everything is in floating point and deterministic. A solution may be a little
+// off, so what follows from a mix must be computed anew.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_SIMPLEX_H
+#define RONDO_SCHEDULE_BOUNDS_SIMPLEX_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+class Simplex {
+public:
+  explicit Simplex(size_t rows);
+
+  /// One entry per row, none negative and one positive.
+  void addColumn(const std::vector<double> &entries);
+  /// The best mix against the columns so far. Counts pivots down and gives up
+  /// at zero, with a mix that may be worse; true if it has the best one.
+  bool solve(int64_t &pivots);
+  /// Drops the columns that are not in use and cost most, down to this many.
+  /// Returns the numbers that those which stay had, in their order.
+  std::vector<size_t> prune(size_t most);
+
+  size_t columns() const { return used.size(); }
+  /// The most that any mix ensures; only after a solution.
+  double value() const;
+  /// By row: at least 0, sum 1; only after a solution.
+  const std::vector<double> &mix() const { return rowShares; }
+
+private:
+  const double *column(size_t number) const {
+    return entries.data() + number * rows;
+  }
+  double priceOf(size_t column) const;
+  void findCandidates();
+  bool enter(int64_t entering);
+  void pivot(size_t leavingRow, int64_t entering);
+  void refactor();
+  void share();
+
+  const size_t rows;
+  /// One column after another.
+  std::vector<double> entries;
+  /// By column: whether it is basic.
+  std::vector<bool> used;
+  /// By row of the basis: its variable, a column or, from -1 down, a slack; and
+  /// its amount.
+  std::vector<int64_t> basis;
+  std::vector<double> amounts;
+  /// By row of the matrix: where its slack is basic, or -1.
+  std::vector<int64_t> placeOfSlack;
+  /// The inverse of the basis, one column after another. Those of basic slacks
+  /// are unit vectors and not kept.
+  std::vector<double> inverse;
+  /// Dual prices; 0 for rows with a basic slack. `priced` are the others.
+  std::vector<double> prices;
+  std::vector<size_t> priced;
+  std::vector<double> rowShares;
+  /// Scratch: the entering column in terms of the basis, and what may enter.
+  std::vector<double> alpha;
+  std::vector<int64_t> candidates;
+  int64_t sinceRefactoring = 0, withoutGain = 0;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_SIMPLEX_H

@@ -1,0 +1,205 @@
+//===- NeighbourhoodBeam.cpp - Searches the order of a neighbourhood
+//------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A job shop with heads, tails and caps, of some dozens of tasks, searched like
+// the whole problem (Beam.cpp): by layers with dominance. Its bound only looks
+// at the neighbourhood's tasks. The search is exact if no layer has more states
+// than the width.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/search/NeighbourhoodBeam.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Neighbourhood::Neighbourhood(const FlatProblem &flat)
+    : stages(size_t(flat.stages)), microbatches(size_t(flat.microbatches)),
+      limit(3 * stages), isFree(flat.ranks), rankTail(flat.ranks),
+      byTail(flat.ranks) {}
+
+NeighbourhoodBeam::NeighbourhoodBeam(const FlatProblem &flat, Budget &budget)
+    : flat(flat), budget(budget), head(size_t(flat.tasks())) {
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    int64_t all = 0;
+    for (int32_t s : flat.stagesOf[rank])
+      all += flat.takes[s] * flat.microbatches;
+    mayBan.push_back(flat.stagesOf[rank].size() > 1 && all > flat.caps[rank]);
+  }
+}
+
+std::vector<NeighbourhoodBeam::Placed>
+NeighbourhoodBeam::search(const Neighbourhood &searched, PartialState state,
+                          const Orders &order, int64_t most, Random *choice) {
+  neighbourhood = &searched;
+  current = &order;
+  ceiling = most;
+  random = choice;
+  nodes.clear();
+  std::vector<Item> layer(1);
+  layer[0].state = std::move(state);
+  for (size_t depth = 0; depth < neighbourhood->tasks.size(); ++depth) {
+    made.clear();
+    groups.clear();
+    for (const Item &item : layer)
+      expand(item, item.state);
+    keepBest(layer);
+    if (layer.empty())
+      return {};
+  }
+  std::vector<Placed> placed;
+  const size_t last = random ? size_t(random->below(int64_t(layer.size()))) : 0;
+  for (int32_t node = layer[last].node; node >= 0; node = nodes[node].parent)
+    placed.push_back(nodes[node].placed);
+  std::reverse(placed.begin(), placed.end());
+  return placed;
+}
+
+void NeighbourhoodBeam::keepBest(std::vector<Item> &layer) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < made.size(); ++i)
+    if (!made[i].isBeaten)
+      order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return made[a].bound != made[b].bound ? made[a].bound < made[b].bound
+                                          : made[a].sum < made[b].sum;
+  });
+  order.resize(std::min(order.size(), width));
+  layer.clear();
+  for (size_t i : order)
+    layer.push_back(std::move(made[i]));
+}
+
+/// In a rank that is not free, only the next of its current order may run.
+bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
+                               int letter, int32_t s) const {
+  if (state.done(letter, s) >= neighbourhood->limit[codeOf(letter, s)])
+    return false;
+  if (neighbourhood->isFree[rank])
+    return true;
+  int64_t done = 0;
+  for (int32_t other : flat.stagesOf[rank])
+    for (int each : {0, 1, 2})
+      done += state.done(each, other);
+  return (*current)[rank][done] == codeOf(letter, s);
+}
+
+/// Active schedules, as in Beam.cpp.
+void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
+  struct Choice {
+    int32_t rank;
+    int letter;
+    int32_t stage;
+    int64_t start, end;
+  };
+  std::vector<Choice> choices;
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    for (int32_t s : flat.stagesOf[rank])
+      for (int letter : {0, 1, 2}) {
+        if (letter == 0 && (state.banned(s) ||
+                            state.held(rank) + flat.takes[s] > flat.caps[rank]))
+          continue;
+        const int64_t start = state.earliest(flat, letter, s);
+        if (start < never && mayRun(state, rank, letter, s))
+          choices.push_back(
+              {rank, letter, s, start, start + flat.ns[letter][s]});
+      }
+  if (choices.empty())
+    return;
+  const Choice first = *std::min_element(
+      choices.begin(), choices.end(),
+      [](const Choice &a, const Choice &b) { return a.end < b.end; });
+  for (const Choice &choice : choices)
+    if (choice.rank == first.rank &&
+        (choice.start < first.end || choice.end == first.end))
+      make(item, state, choice.rank, choice.letter, choice.stage, choice.start);
+  if (first.letter != 0 || !mayBan[first.rank] ||
+      !neighbourhood->isFree[first.rank])
+    return;
+  PartialState held = state;
+  held.banned(first.stage) = 1;
+  expand(item, held);
+}
+
+void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
+                             int32_t rank, int letter, int32_t stage,
+                             int64_t start) {
+  Item item;
+  item.state = state;
+  const int64_t k = state.done(letter, stage);
+  const int64_t end = item.state.run(flat, letter, stage, start);
+  item.cost = std::max(
+      parent.cost,
+      end + neighbourhood->tail[neighbourhood->at(letter, stage, int32_t(k))]);
+  budget.use(int64_t(neighbourhood->tasks.size()) / 2 + 4);
+  if (item.cost > ceiling)
+    return;
+  std::vector<size_t> &group = groups[item.state.key()];
+  for (size_t other : group)
+    if (!made[other].isBeaten && made[other].cost <= item.cost &&
+        made[other].state.dominates(flat, item.state))
+      return;
+  estimate(item);
+  if (item.bound > ceiling)
+    return;
+  if (random)
+    item.sum += random->below(1 + ceiling / 8);
+  for (size_t other : group)
+    if (item.cost <= made[other].cost &&
+        item.state.dominates(flat, made[other].state))
+      made[other].isBeaten = true;
+  nodes.push_back({parent.node, {rank, codeOf(letter, stage)}});
+  item.node = int32_t(nodes.size()) - 1;
+  group.push_back(made.size());
+  made.push_back(std::move(item));
+}
+
+/// Bounds the objective by the heads and tails of the neighbourhood's other
+/// tasks.
+void NeighbourhoodBeam::estimate(Item &item) {
+  const PartialState &state = item.state;
+  item.bound = item.cost;
+  item.sum = 0;
+  for (const NeighbourhoodTask &task : neighbourhood->tasks) {
+    const auto [rank, letter, s, k, unused] = task;
+    if (k < state.done(letter, s))
+      continue;
+    int64_t start = state.clock(rank);
+    auto wait = [&](int from, int32_t stage, int32_t which, int64_t delay) {
+      if (which >= state.done(from, stage))
+        start = std::max(start, head[neighbourhood->at(from, stage, which)] +
+                                    flat.ns[from][stage] + delay);
+    };
+    if (k > 0)
+      wait(letter, s, k - 1, 0);
+    if (letter > 0)
+      wait(letter - 1, s, k, 0);
+    if (letter < 2)
+      for (int32_t e : flat.inputs(letter, s)) {
+        if (k < state.sent(e))
+          start = std::max(start, state.arrival(e, k));
+        else
+          wait(letter, flat.messages[e].from, k, flat.messages[e].transferNs());
+      }
+    head[neighbourhood->at(task)] = start;
+    item.bound =
+        std::max(item.bound, start + flat.ns[task.letter][task.stage] +
+                                 neighbourhood->tail[neighbourhood->at(task)]);
+  }
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    int64_t work = 0, first = never;
+    for (const NeighbourhoodTask &task : neighbourhood->byTail[rank]) {
+      if (task.k < state.done(task.letter, task.stage))
+        continue;
+      work += flat.ns[task.letter][task.stage];
+      first = std::min(first, head[neighbourhood->at(task)]);
+      item.bound =
+          std::max(item.bound,
+                   first + work + neighbourhood->tail[neighbourhood->at(task)]);
+    }
+    item.sum += (first < never ? first + work : state.clock(rank)) +
+                neighbourhood->rankTail[rank];
+  }
+}

@@ -1,0 +1,258 @@
+//===- Neighbourhoods.cpp - Searches a time interval anew
+//--------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Large neighbourhood search (Shaw, 1998). A neighbourhood is a piece of time
+// on all ranks or on some beside each other. What starts before it is kept, and
+// so is the order of what starts after it, so that each task of the
+// neighbourhood has a tail: the longest path from its end through what follows.
+// Memory does not depend on the order within a neighbourhood once it has ended.
+// What is left is searched by NeighbourhoodBeam.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/search/NeighbourhoodBeam.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+class NeighbourhoodMoves : public Part {
+public:
+  NeighbourhoodMoves(const FlatProblem &flat, uint64_t seed, Incumbent &best,
+                     Budget &budget)
+      : flat(flat), best(best), budget(budget), timer(flat), random(seed),
+        neighbourhood(flat), beam(flat, budget), index(size_t(flat.tasks())),
+        after(size_t(flat.tasks())), prefix(flat.ranks) {}
+
+  void run(int64_t tasks) override {
+    const int64_t end = budget.tasksUsed() + tasks;
+    if (own > best.objective && !best.orders.empty())
+      adopt(best.orders);
+    if (own >= never)
+      return;
+    while (!best.isOptimal() && budget.tasksUsed() < end &&
+           !budget.isSpent(4 * flat.tasks())) {
+      const int64_t known = own;
+      moveOnce();
+      stale = own < known ? 0 : stale + 1;
+      if (stale < patience)
+        continue;
+      // Neighbourhoods that find nothing become larger, and start over.
+      stale = 0;
+      size = size < maxTasks ? size + size / 3 : leastTasks;
+    }
+  }
+
+  int64_t value() const override { return own; }
+
+private:
+  int64_t nsOf(const NeighbourhoodTask &task) const {
+    return flat.ns[task.letter][task.stage];
+  }
+
+  /// Makes orders the current ones, if they run.
+  void adopt(const Orders &orders) {
+    const int64_t found = timer.run(orders);
+    budget.use(2 * flat.tasks());
+    if (found >= never)
+      return;
+    current = orders;
+    own = found;
+    listTasks();
+    // Successors come first.
+    for (size_t i = tasks.size(); i-- > 0;)
+      after[neighbourhood.at(tasks[i])] = pathAfter(tasks[i], after, 0);
+  }
+
+  /// In an order in which they may run, with their starts.
+  void listTasks() {
+    tasks.clear();
+    std::vector<size_t> next(flat.ranks);
+    std::vector<int32_t> done(size_t(3) * flat.stages);
+    auto mayRun = [&](int letter, int32_t s, int32_t k) {
+      if (letter > 0 && k >= done[codeOf(letter - 1, s)])
+        return false;
+      if (letter < 2)
+        for (int32_t e : flat.inputs(letter, s))
+          if (k >= done[codeOf(letter, flat.messages[e].from)])
+            return false;
+      return true;
+    };
+    while (int64_t(tasks.size()) < flat.tasks())
+      for (int32_t rank = 0; rank < flat.ranks; ++rank)
+        for (size_t &i = next[rank]; i < current[rank].size(); ++i) {
+          const Code code = current[rank][i];
+          const int32_t s = stageOf(code), k = done[code];
+          if (!mayRun(kindOf(code), s, k))
+            break;
+          ++done[code];
+          tasks.push_back({rank, kindOf(code), s, k, timer.starts()[rank][i]});
+        }
+    nextOnRank.assign(tasks.size(), -1);
+    std::vector<int32_t> last(flat.ranks, -1);
+    for (size_t i = tasks.size(); i-- > 0;) {
+      nextOnRank[i] = last[tasks[i].rank];
+      last[tasks[i].rank] = int32_t(i);
+    }
+    for (size_t i = 0; i < tasks.size(); ++i)
+      index[neighbourhood.at(tasks[i])] = int32_t(i);
+  }
+
+  /// The longest path from a task's end through what waits for it, by the tails
+  /// of that, at least `least`.
+  int64_t pathAfter(const NeighbourhoodTask &task,
+                    const std::vector<int64_t> &tails, int64_t least) const {
+    int64_t path = std::max(least, flat.endOffset[task.rank]);
+    auto add = [&](int letter, int32_t s, int32_t k, int64_t delay) {
+      path = std::max(path, delay + flat.ns[letter][s] +
+                                tails[neighbourhood.at(letter, s, k)]);
+    };
+    if (task.letter < 2) {
+      add(task.letter + 1, task.stage, task.k, 0);
+      for (int32_t e : flat.outputs(task.letter, task.stage))
+        add(task.letter, flat.messages[e].to, task.k,
+            flat.messages[e].transferNs());
+    }
+    const int32_t next = nextOnRank[index[neighbourhood.at(task)]];
+    if (&tails == &after && next >= 0)
+      add(tasks[next].letter, tasks[next].stage, tasks[next].k, 0);
+    if (&tails != &after && task.k + 1 < flat.microbatches)
+      add(task.letter, task.stage, task.k + 1, 0);
+    return path;
+  }
+
+  /// Chooses a neighbourhood around a random task, with about `size` tasks.
+  void moveOnce() {
+    const NeighbourhoodTask &center =
+        tasks[random.below(int64_t(tasks.size()))];
+    const int64_t reach =
+        random.below(3) ? flat.ranks : 1 + random.below(flat.ranks);
+    int32_t free = 0;
+    for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+      neighbourhood.isFree[rank] = std::abs(rank - center.rank) < reach;
+      free += neighbourhood.isFree[rank];
+    }
+    const auto length =
+        int64_t(double(own) * double(size) / double(flat.tasks()) *
+                double(flat.ranks) / double(free));
+    const int64_t from = center.start - random.below(length + 1);
+    // Half of the neighbourhoods only take a better order, which cuts off more;
+    // the others any that is no worse, so that the next neighbourhood sees
+    // another one.
+    const bool isStrict = random.below(2);
+    PartialState state(flat);
+    if (!open(from, from + length, state))
+      return;
+    const auto placed =
+        beam.search(neighbourhood, std::move(state), current, own - isStrict,
+                    isStrict ? nullptr : &random);
+    if (!placed.empty())
+      accept(placed);
+  }
+
+  /// Runs what comes before a neighbourhood and finds the tails of its tasks;
+  /// false if it has too few or too many of them.
+  bool open(int64_t from, int64_t to, PartialState &state) {
+    neighbourhood.tasks.clear();
+    neighbourhood.tail = after;
+    neighbourhood.rankTail = flat.endOffset;
+    std::fill(neighbourhood.limit.begin(), neighbourhood.limit.end(), 0);
+    std::fill(prefix.begin(), prefix.end(), 0);
+    std::vector<bool> isClosed(flat.ranks);
+    int64_t freeTasks = 0;
+    for (const NeighbourhoodTask &task : tasks) {
+      if (task.start < from) {
+        state.run(flat, task.letter, task.stage,
+                  state.earliest(flat, task.letter, task.stage));
+        ++prefix[task.rank];
+      } else if (task.start < to) {
+        neighbourhood.tasks.push_back(task);
+        freeTasks += neighbourhood.isFree[task.rank];
+      } else if (!isClosed[task.rank]) {
+        isClosed[task.rank] = true;
+        neighbourhood.rankTail[task.rank] =
+            nsOf(task) + after[neighbourhood.at(task)];
+      }
+    }
+    budget.use(flat.tasks() / 2);
+    if (freeTasks < 4 || int64_t(neighbourhood.tasks.size()) > 2 * maxTasks)
+      return false;
+    for (auto &list : neighbourhood.byTail)
+      list.clear();
+    for (size_t i = neighbourhood.tasks.size(); i-- > 0;) {
+      const NeighbourhoodTask &task = neighbourhood.tasks[i];
+      neighbourhood.tail[neighbourhood.at(task)] = pathAfter(
+          task, neighbourhood.tail, neighbourhood.rankTail[task.rank]);
+      neighbourhood.byTail[task.rank].push_back(task);
+      int64_t &limit = neighbourhood.limit[codeOf(task.letter, task.stage)];
+      limit = std::max(limit, int64_t(task.k) + 1);
+    }
+    for (auto &list : neighbourhood.byTail)
+      std::stable_sort(
+          list.begin(), list.end(),
+          [&](const NeighbourhoodTask &a, const NeighbourhoodTask &b) {
+            return neighbourhood.tail[neighbourhood.at(a)] >
+                   neighbourhood.tail[neighbourhood.at(b)];
+          });
+    return true;
+  }
+
+  /// Runs the orders with the neighbourhood's new order.
+  void accept(const std::vector<NeighbourhoodBeam::Placed> &placed) {
+    Orders changed = current;
+    std::vector<int64_t> next = prefix;
+    bool isNew = false;
+    for (const auto &[rank, code] : placed) {
+      Code &at = changed[rank][next[rank]++];
+      isNew |= at != code;
+      at = code;
+    }
+    if (!isNew)
+      return;
+    int64_t found = timer.run(changed, own);
+    budget.use(flat.tasks());
+    if (found >= never && changed.size() > size_t(flat.ranks)) {
+      // Messages in the order in which they become ready.
+      changed.resize(flat.ranks);
+      found = timer.run(changed, own);
+      budget.use(flat.tasks());
+    }
+    if (found >= never)
+      return;
+    best.offer(changed, found, "neighbourhoods");
+    adopt(changed);
+  }
+
+  static constexpr int64_t leastTasks = 12, maxTasks = 60, patience = 80;
+
+  const FlatProblem &flat;
+  Incumbent &best;
+  Budget &budget;
+  Timer timer;
+  Random random;
+  Neighbourhood neighbourhood;
+  NeighbourhoodBeam beam;
+  Orders current;
+  int64_t own = never, size = leastTasks, stale = 0;
+  /// Of the current orders, the tasks, and the next of each on its rank.
+  std::vector<NeighbourhoodTask> tasks;
+  std::vector<int32_t> nextOnRank;
+  /// By Neighbourhood::at(): where a task is among these, and the longest path
+  /// from its end to the end of all.
+  std::vector<int32_t> index;
+  std::vector<int64_t> after;
+  /// By rank: how many tasks come before the neighbourhood.
+  std::vector<int64_t> prefix;
+};
+
+} // namespace
+
+std::unique_ptr<Part> rondo::searchNeighbourhoods(const FlatProblem &flat,
+                                                  uint64_t seed,
+                                                  Incumbent &best,
+                                                  Budget &budget) {
+  return std::make_unique<NeighbourhoodMoves>(flat, seed, best, budget);
+}
