@@ -39,7 +39,7 @@ inline mlir::ParseResult parseRoundRobin(mlir::OpAsmParser &parser,
 inline void printRoundRobin(mlir::OpAsmPrinter &printer, mlir::Operation *,
                             mlir::UnitAttr roundRobin) {
   if (roundRobin)
-    printer << "round_robin";
+    printer << " round_robin";
 }
 
 /// `replicas [0, 1]`, if it is there.
@@ -56,7 +56,7 @@ inline void printReplicaIndices(mlir::OpAsmPrinter &printer, mlir::Operation *,
                                 mlir::DenseI64ArrayAttr indices) {
   if (!indices)
     return;
-  printer << "replicas ";
+  printer << " replicas ";
   indices.print(printer);
 }
 

@@ -124,7 +124,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
   // A stage that is round-robin is not sharded.
   let assemblyFormat = Pipe_InOrder<"on, round_robin or sharded, recompute, from, costs, buffers", [{
     $sym_name custom<Names>($layers) `on` custom<Replicas>($ranks, $shares)
-    custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    `` custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByReplica>($buffers)^)? attr-dict
   }], ["on"]>.format;
   let hasVerifier = 1;

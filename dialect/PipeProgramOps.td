@@ -142,7 +142,7 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
       DefaultValuedProp<I64Prop, "0">:$ns,
       DefaultValuedProp<I64Prop, "0">:$later);
   let assemblyFormat = Pipe_InOrder<"replicas, elements, ns, later", [{
-    $number custom<Word>($kind) ($tensor^)? $stages custom<ReplicaIndices>($replicas)
+    $number custom<Word>($kind) ($tensor^)? $stages `` custom<ReplicaIndices>($replicas)
     (`elements` $elements^)? (`ns` `=` $ns^)? (`later` `=` $later^)? attr-dict
   }]>.format;
   let hasVerifier = 1;

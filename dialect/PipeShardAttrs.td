@@ -19,7 +19,7 @@ def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
   }];
   let parameters = (ins EnumParameter<Pipe_ShardedState>:$state,
       Pipe_OrElse<"0">:$shards);
-  let assemblyFormat = "`<` custom<Word>($state) custom<ShardCount>($shards) `>`";
+  let assemblyFormat = "`<` custom<Word>($state) `` custom<ShardCount>($shards) `>`";
 }
 
 /// `2`, or `[2, 1]`; left out if empty.

@@ -20,7 +20,7 @@ pipe.plan @step of @toy on @four microbatches(2) samples(4) {
   pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, pieces = 2>
   pipe.stage @s1 [@l1] on [2, 3] deal
 }
-pipe.schedule @order of @step { }
+pipe.schedule @order of @step family<"gpipe">
 // CHECK: pipe.collective 0 replica_gradients [@s1]
 // CHECK: pipe.collective 1 gather_weights [@s0, @s0] replicas [2, 3]
 pipe.program @main of @order pipeline arena [64, 64, 64, 64] {

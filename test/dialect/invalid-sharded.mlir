@@ -113,8 +113,7 @@ pipe.schedule @family of @step family<"gpipe"> gathers<rule = units>
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) samples(2) {
-  // expected-error@+2 {{shards is 0; it must be 2 or more; without it, all replicas of the stage have the state once}}
-  // expected-error@+1 {{failed to parse}}
+  // expected-error@+1 {{shards is 0; it must be 2 or more; without it, all replicas of the stage have the state once}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights, shards = 0>
 }
 

@@ -60,7 +60,7 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples; turn, of how many; then bytes of:
+// By replica: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
@@ -92,7 +92,7 @@ constexpr StageDesc stages[] = {
 };
 
 // stage, replica, rank
-constexpr HomeDesc homes[] = {
+constexpr ReplicaDesc replicas[] = {
     {0, 0, 0},
     {1, 0, 1},
     {2, 0, 2},
@@ -165,50 +165,50 @@ constexpr PoolDesc pools[] = {
     {3, 1220196672, 1440804864, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
-    {}, {23, 1, slots_0}, // home 0 output
-    {26, 1, slots_0}, // home 0 output_grad
-    {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
-    {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {}, {8, 1, slots_0}, // home 1 control
-    {}, {19, 1, slots_0}, // home 1 workspace
-    {23, 1, slots_0}, // home 1 input
-    {26, 1, slots_0}, // home 1 output
-    {29, 1, slots_0}, // home 1 output_grad
-    {26, 1, slots_0}, // home 1 input_grad
-    {25, 1, slots_0}, // home 1 saved_for_input_grad
-    {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
-    {10, 1, slots_0}, // home 2 gradients
-    {11, 1, slots_0}, // home 2 moments
-    {}, {12, 1, slots_0}, // home 2 control
-    {}, {20, 1, slots_0}, // home 2 workspace
-    {26, 1, slots_0}, // home 2 input
-    {29, 1, slots_0}, // home 2 output
-    {32, 1, slots_0}, // home 2 output_grad
-    {29, 1, slots_0}, // home 2 input_grad
-    {28, 1, slots_0}, // home 2 saved_for_input_grad
-    {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
-    {14, 1, slots_0}, // home 3 gradients
-    {15, 1, slots_0}, // home 3 moments
-    {}, {16, 1, slots_0}, // home 3 control
-    {17, 8, slots_0}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {29, 1, slots_0}, // home 3 input
-    {}, {}, {32, 1, slots_0}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {18, 1, slots_0}, // replica 0 workspace
+    {}, {23, 1, slots_0}, // replica 0 output
+    {26, 1, slots_0}, // replica 0 output_grad
+    {}, {22, 1, slots_0}, // replica 0 saved_for_input_grad
+    {24, 1, slots_0}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // replica 1 weights
+    {6, 1, slots_0}, // replica 1 gradients
+    {7, 1, slots_0}, // replica 1 moments
+    {}, {8, 1, slots_0}, // replica 1 control
+    {}, {19, 1, slots_0}, // replica 1 workspace
+    {23, 1, slots_0}, // replica 1 input
+    {26, 1, slots_0}, // replica 1 output
+    {29, 1, slots_0}, // replica 1 output_grad
+    {26, 1, slots_0}, // replica 1 input_grad
+    {25, 1, slots_0}, // replica 1 saved_for_input_grad
+    {27, 1, slots_0}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // replica 2 weights
+    {10, 1, slots_0}, // replica 2 gradients
+    {11, 1, slots_0}, // replica 2 moments
+    {}, {12, 1, slots_0}, // replica 2 control
+    {}, {20, 1, slots_0}, // replica 2 workspace
+    {26, 1, slots_0}, // replica 2 input
+    {29, 1, slots_0}, // replica 2 output
+    {32, 1, slots_0}, // replica 2 output_grad
+    {29, 1, slots_0}, // replica 2 input_grad
+    {28, 1, slots_0}, // replica 2 saved_for_input_grad
+    {30, 1, slots_0}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // replica 3 weights
+    {14, 1, slots_0}, // replica 3 gradients
+    {15, 1, slots_0}, // replica 3 moments
+    {}, {16, 1, slots_0}, // replica 3 control
+    {17, 8, slots_0}, // replica 3 data
+    {21, 1, slots_0}, // replica 3 workspace
+    {29, 1, slots_0}, // replica 3 input
+    {}, {}, {32, 1, slots_0}, // replica 3 input_grad
+    {31, 1, slots_0}, // replica 3 saved_for_input_grad
+    {33, 1, slots_0}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
@@ -217,7 +217,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
-constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
+constexpr int32_t rank_of_replica[] = {0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -251,35 +251,35 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   step(rank, 0);
   return;
 }
-// A row for each rank: home, end, shift
+// A row for each rank: replica, end, shift
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 3, -3};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 2, -2};
 static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
+  const int64_t replica = v2[0];
   const int64_t end = v2[1];
   const int64_t shift = v2[2];
   for (int64_t i3 = 0; i3 < end; i3 += 1) {
-    recv(rank, Message::Activation, home - 1, i3);
-    forward(rank, home, i3);
-    send(rank, Message::Activation, home, i3);
+    recv(rank, Message::Activation, replica - 1, i3);
+    forward(rank, replica, i3);
+    send(rank, Message::Activation, replica, i3);
   }
   for (int64_t i4 = end; i4 < 8; i4 += 1) {
-    recv(rank, Message::Activation, home - 1, i4);
-    recv(rank, Message::Gradient, home + 1, i4 + shift);
-    backward(rank, home, i4 + shift);
-    send(rank, Message::Gradient, home, i4 + shift);
-    forward(rank, home, i4);
-    send(rank, Message::Activation, home, i4);
+    recv(rank, Message::Activation, replica - 1, i4);
+    recv(rank, Message::Gradient, replica + 1, i4 + shift);
+    backward(rank, replica, i4 + shift);
+    send(rank, Message::Gradient, replica, i4 + shift);
+    forward(rank, replica, i4);
+    send(rank, Message::Activation, replica, i4);
   }
   for (int64_t i5 = shift + 8; i5 < 8; i5 += 1) {
-    recv(rank, Message::Gradient, home + 1, i5);
-    backward(rank, home, i5);
-    send(rank, Message::Gradient, home, i5);
+    recv(rank, Message::Gradient, replica + 1, i5);
+    backward(rank, replica, i5);
+    send(rank, Message::Gradient, replica, i5);
   }
   all_reduce(rank, 1);
   await(rank, 1);
-  step(rank, home);
+  step(rank, replica);
   return;
 }
 static void rank_3(Rank & v1, const int64_t* v2) {
@@ -356,50 +356,50 @@ constexpr PoolDesc pools[] = {
     {3, 1236973888, 1440804864, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_3}, // home 0 weights
-    {1, 1, slots_3}, // home 0 gradients
-    {2, 1, slots_3}, // home 0 moments
-    {}, {3, 1, slots_3}, // home 0 control
-    {4, 8, slots_3}, // home 0 data
-    {22, 1, slots_3}, // home 0 workspace
-    {}, {27, 2, slots_3}, // home 0 output
-    {27, 2, slots_3}, // home 0 output_grad
-    {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
-    {28, 4, slots_3}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
-    {6, 1, slots_3}, // home 1 gradients
-    {7, 1, slots_3}, // home 1 moments
-    {}, {8, 1, slots_3}, // home 1 control
-    {}, {23, 1, slots_3}, // home 1 workspace
-    {30, 1, slots_3}, // home 1 input
-    {30, 1, slots_2, 1, later_0}, // home 1 output
-    {30, 2, slots_0, 1, later_1}, // home 1 output_grad
-    {30, 2, slots_1, 1, later_2}, // home 1 input_grad
-    {29, 3, slots_3}, // home 1 saved_for_input_grad
-    {31, 3, slots_3}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
-    {10, 1, slots_3}, // home 2 gradients
-    {11, 1, slots_3}, // home 2 moments
-    {}, {12, 1, slots_3}, // home 2 control
-    {}, {24, 1, slots_3}, // home 2 workspace
-    {33, 1, slots_3}, // home 2 input
-    {33, 7, slots_2}, // home 2 output
-    {33, 7, slots_0}, // home 2 output_grad
-    {33, 7, slots_1}, // home 2 input_grad
-    {32, 2, slots_3}, // home 2 saved_for_input_grad
-    {34, 2, slots_3}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
-    {14, 1, slots_3}, // home 3 gradients
-    {15, 1, slots_3}, // home 3 moments
-    {}, {16, 1, slots_3}, // home 3 control
-    {17, 8, slots_3}, // home 3 data
-    {25, 1, slots_3}, // home 3 workspace
-    {36, 2, slots_3}, // home 3 input
-    {}, {}, {36, 2, slots_3}, // home 3 input_grad
-    {35, 1, slots_3}, // home 3 saved_for_input_grad
-    {37, 1, slots_3}, // home 3 saved_for_weight_grad
+    {0, 1, slots_3}, // replica 0 weights
+    {1, 1, slots_3}, // replica 0 gradients
+    {2, 1, slots_3}, // replica 0 moments
+    {}, {3, 1, slots_3}, // replica 0 control
+    {4, 8, slots_3}, // replica 0 data
+    {22, 1, slots_3}, // replica 0 workspace
+    {}, {27, 2, slots_3}, // replica 0 output
+    {27, 2, slots_3}, // replica 0 output_grad
+    {}, {26, 4, slots_3}, // replica 0 saved_for_input_grad
+    {28, 4, slots_3}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // replica 1 weights
+    {6, 1, slots_3}, // replica 1 gradients
+    {7, 1, slots_3}, // replica 1 moments
+    {}, {8, 1, slots_3}, // replica 1 control
+    {}, {23, 1, slots_3}, // replica 1 workspace
+    {30, 1, slots_3}, // replica 1 input
+    {30, 1, slots_2, 1, later_0}, // replica 1 output
+    {30, 2, slots_0, 1, later_1}, // replica 1 output_grad
+    {30, 2, slots_1, 1, later_2}, // replica 1 input_grad
+    {29, 3, slots_3}, // replica 1 saved_for_input_grad
+    {31, 3, slots_3}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // replica 2 weights
+    {10, 1, slots_3}, // replica 2 gradients
+    {11, 1, slots_3}, // replica 2 moments
+    {}, {12, 1, slots_3}, // replica 2 control
+    {}, {24, 1, slots_3}, // replica 2 workspace
+    {33, 1, slots_3}, // replica 2 input
+    {33, 7, slots_2}, // replica 2 output
+    {33, 7, slots_0}, // replica 2 output_grad
+    {33, 7, slots_1}, // replica 2 input_grad
+    {32, 2, slots_3}, // replica 2 saved_for_input_grad
+    {34, 2, slots_3}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // replica 3 weights
+    {14, 1, slots_3}, // replica 3 gradients
+    {15, 1, slots_3}, // replica 3 moments
+    {}, {16, 1, slots_3}, // replica 3 control
+    {17, 8, slots_3}, // replica 3 data
+    {25, 1, slots_3}, // replica 3 workspace
+    {36, 2, slots_3}, // replica 3 input
+    {}, {}, {36, 2, slots_3}, // replica 3 input_grad
+    {35, 1, slots_3}, // replica 3 saved_for_input_grad
+    {37, 1, slots_3}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
@@ -410,10 +410,10 @@ constexpr CollectiveDesc collectives[] = {
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {18, 19, 20, 21};
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {2472108032, 1816233984, 1210822656,
     1442213888};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+// Predicted ns by replica, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
 constexpr int64_t work_ns[] = {1546363, 1778493, 1391618, 3170111, 0, 0, 0, 0,
     0, 1546338, 1778493, 1391568, 3170061, 0, 0, 0, 0, 0, 1546338, 1778493,
     1391568, 3170061, 0, 0, 0, 0, 0, 4075855, 4308010, 3921085, 8229095, 0, 0,
@@ -439,16 +439,16 @@ static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   }
   return;
 }
-// A row for each rank: home
+// A row for each rank: replica
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
 static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
+  const int64_t replica = v2[0];
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
-    recv(rank, Message::Activation, home - 1, i3);
-    forward(rank, home, i3);
-    send(rank, Message::Activation, home, i3);
+    recv(rank, Message::Activation, replica - 1, i3);
+    forward(rank, replica, i3);
+    send(rank, Message::Activation, replica, i3);
   }
   return;
 }
@@ -506,47 +506,47 @@ constexpr PoolDesc pools[] = {
     {3, 1232779584, 1440804864, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_2}, // home 0 weights
-    {1, 1, slots_2}, // home 0 gradients
-    {2, 1, slots_2}, // home 0 moments
-    {}, {3, 1, slots_2}, // home 0 control
-    {4, 8, slots_2}, // home 0 data
-    {18, 1, slots_2}, // home 0 workspace
-    {}, {23, 2, slots_2}, // home 0 output
-    {}, {}, {22, 1, slots_2}, // home 0 saved_for_input_grad
-    {24, 1, slots_2}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_2}, // home 1 weights
-    {6, 1, slots_2}, // home 1 gradients
-    {7, 1, slots_2}, // home 1 moments
-    {}, {8, 1, slots_2}, // home 1 control
-    {}, {19, 1, slots_2}, // home 1 workspace
-    {26, 1, slots_2}, // home 1 input
-    {26, 1, slots_1}, // home 1 output
-    {}, {}, {25, 1, slots_2}, // home 1 saved_for_input_grad
-    {27, 1, slots_2}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_2}, // home 2 weights
-    {10, 1, slots_2}, // home 2 gradients
-    {11, 1, slots_2}, // home 2 moments
-    {}, {12, 1, slots_2}, // home 2 control
-    {}, {20, 1, slots_2}, // home 2 workspace
-    {29, 1, slots_2}, // home 2 input
-    {29, 1, slots_1, 1, later_0}, // home 2 output
-    {}, {}, {28, 1, slots_2}, // home 2 saved_for_input_grad
-    {30, 1, slots_2}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_2}, // home 3 weights
-    {14, 1, slots_2}, // home 3 gradients
-    {15, 1, slots_2}, // home 3 moments
-    {}, {16, 1, slots_2}, // home 3 control
-    {17, 8, slots_2}, // home 3 data
-    {21, 1, slots_2}, // home 3 workspace
-    {32, 2, slots_2}, // home 3 input
-    {}, {}, {}, {31, 1, slots_2}, // home 3 saved_for_input_grad
-    {33, 1, slots_2}, // home 3 saved_for_weight_grad
+    {0, 1, slots_2}, // replica 0 weights
+    {1, 1, slots_2}, // replica 0 gradients
+    {2, 1, slots_2}, // replica 0 moments
+    {}, {3, 1, slots_2}, // replica 0 control
+    {4, 8, slots_2}, // replica 0 data
+    {18, 1, slots_2}, // replica 0 workspace
+    {}, {23, 2, slots_2}, // replica 0 output
+    {}, {}, {22, 1, slots_2}, // replica 0 saved_for_input_grad
+    {24, 1, slots_2}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_2}, // replica 1 weights
+    {6, 1, slots_2}, // replica 1 gradients
+    {7, 1, slots_2}, // replica 1 moments
+    {}, {8, 1, slots_2}, // replica 1 control
+    {}, {19, 1, slots_2}, // replica 1 workspace
+    {26, 1, slots_2}, // replica 1 input
+    {26, 1, slots_1}, // replica 1 output
+    {}, {}, {25, 1, slots_2}, // replica 1 saved_for_input_grad
+    {27, 1, slots_2}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_2}, // replica 2 weights
+    {10, 1, slots_2}, // replica 2 gradients
+    {11, 1, slots_2}, // replica 2 moments
+    {}, {12, 1, slots_2}, // replica 2 control
+    {}, {20, 1, slots_2}, // replica 2 workspace
+    {29, 1, slots_2}, // replica 2 input
+    {29, 1, slots_1, 1, later_0}, // replica 2 output
+    {}, {}, {28, 1, slots_2}, // replica 2 saved_for_input_grad
+    {30, 1, slots_2}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_2}, // replica 3 weights
+    {14, 1, slots_2}, // replica 3 gradients
+    {15, 1, slots_2}, // replica 3 moments
+    {}, {16, 1, slots_2}, // replica 3 control
+    {17, 8, slots_2}, // replica 3 data
+    {21, 1, slots_2}, // replica 3 workspace
+    {32, 2, slots_2}, // replica 3 input
+    {}, {}, {}, {31, 1, slots_2}, // replica 3 saved_for_input_grad
+    {33, 1, slots_2}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
@@ -560,19 +560,19 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
-// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
+// replicas' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
-     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_replica,
      34, sequential::pools, 80, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
-     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_replica,
      38, pipeline::pools, 80, pipeline::places, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
-     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_replica,
      34, evaluation::pools, 80, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
@@ -587,7 +587,7 @@ constexpr LinkDesc links[] = {
     {2, 3, 0, 0},
     {3, 2, 0, 0},
 };
-constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, replicas, 6, edges, 4, arena_bytes, 3, programs,
     &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {

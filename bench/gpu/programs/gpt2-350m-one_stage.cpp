@@ -96,7 +96,7 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples; turn, of how many; then bytes of:
+// By replica: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
@@ -110,7 +110,7 @@ constexpr StageDesc stages[] = {
 };
 
 // stage, replica, rank
-constexpr HomeDesc homes[] = {
+constexpr ReplicaDesc replicas[] = {
     {0, 0, 0},
 };
 
@@ -143,23 +143,23 @@ constexpr PoolDesc pools[] = {
     {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {5, 1, slots_0}, // home 0 workspace
-    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
-    {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {5, 1, slots_0}, // replica 0 workspace
+    {}, {}, {}, {}, {6, 1, slots_0}, // replica 0 saved_for_input_grad
+    {7, 1, slots_0}, // replica 0 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::GradientNorm, "", 1, collective_0, 0},
 };
-constexpr int32_t rank_of_home[] = {0};
+constexpr int32_t rank_of_replica[] = {0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -195,25 +195,25 @@ constexpr PoolDesc pools[] = {
     {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {5, 1, slots_0}, // home 0 workspace
-    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
-    {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {5, 1, slots_0}, // replica 0 workspace
+    {}, {}, {}, {}, {6, 1, slots_0}, // replica 0 saved_for_input_grad
+    {7, 1, slots_0}, // replica 0 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::GradientNorm, "", 1, collective_0, 0},
 };
-constexpr int32_t rank_of_home[] = {0};
+constexpr int32_t rank_of_replica[] = {0};
 constexpr int64_t peak_memory_bytes[] = {7315005440};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+// Predicted ns by replica, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
 constexpr int64_t work_ns[] = {24814803, 27291090, 23163949, 50455039, 0, 0,
     0, 0, 0};
 constexpr RankDesc ranks[] = {
@@ -247,19 +247,19 @@ constexpr PoolDesc pools[] = {
     {0, 7076144704, 7300816896, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {5, 1, slots_0}, // home 0 workspace
-    {}, {}, {}, {}, {6, 1, slots_0}, // home 0 saved_for_input_grad
-    {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {5, 1, slots_0}, // replica 0 workspace
+    {}, {}, {}, {}, {6, 1, slots_0}, // replica 0 saved_for_input_grad
+    {7, 1, slots_0}, // replica 0 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
-constexpr int32_t rank_of_home[] = {0};
+constexpr int32_t rank_of_replica[] = {0};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
 };
@@ -270,24 +270,24 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
-// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
+// replicas' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
-     layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_replica,
      8, sequential::pools, 20, sequential::places, 1, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
-     layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_replica,
      8, pipeline::pools, 20, pipeline::places, 1, pipeline::collectives,
      602158736, 602158736, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
-     layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_replica,
      8, evaluation::pools, 20, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {14376961600};
-constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
+constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, replicas, 0, nullptr, 1, arena_bytes, 3, programs,
     &cudaBackend, 0, nullptr, nullptr};
 
 int main(int argc, char **argv) {

@@ -36,7 +36,7 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples; turn, of how many; then bytes of:
+// By replica: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 2, 0, 1,
@@ -81,8 +81,8 @@ constexpr StageDesc stages[] = {
     {"s3", 4, 2},
 };
 
-// stage, replica, rank, piece of so many
-constexpr HomeDesc homes[] = {
+// stage, replica, rank, shard of so many
+constexpr ReplicaDesc replicas[] = {
     {0, 0, 0, 0, 2},
     {0, 1, 1, 1, 2},
     {1, 0, 2, 0, 2},
@@ -254,108 +254,108 @@ constexpr PoolDesc pools[] = {
     {3, 20593472, 1727232, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_1}, // home 0 weights
-    {1, 1, slots_1}, // home 0 gradients
-    {2, 1, slots_1}, // home 0 moments
-    {}, {3, 1, slots_1}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
-    {36, 1, slots_1}, // home 0 workspace
-    {}, {41, 1, slots_1}, // home 0 output
-    {58, 1, slots_1}, // home 0 output_grad
-    {}, {40, 1, slots_1}, // home 0 saved_for_input_grad
-    {45, 1, slots_1}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {47, 1, slots_1}, // home 0 gathered_weights
-    {44, 1, slots_1}, // home 0 unreduced_gradients
-    {5, 1, slots_1}, // home 1 weights
-    {6, 1, slots_1}, // home 1 gradients
-    {7, 1, slots_1}, // home 1 moments
-    {}, {8, 1, slots_1}, // home 1 control
-    {9, 8, slots_1}, // home 1 data
-    {37, 1, slots_1}, // home 1 workspace
-    {}, {49, 1, slots_1}, // home 1 output
-    {67, 1, slots_1}, // home 1 output_grad
-    {}, {48, 1, slots_1}, // home 1 saved_for_input_grad
-    {53, 1, slots_1}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {55, 1, slots_1}, // home 1 gathered_weights
-    {52, 1, slots_1}, // home 1 unreduced_gradients
-    {10, 1, slots_1}, // home 2 weights
-    {11, 1, slots_1}, // home 2 gradients
-    {12, 1, slots_1}, // home 2 moments
-    {}, {13, 1, slots_1}, // home 2 control
-    {}, {38, 1, slots_1}, // home 2 workspace
-    {41, 1, slots_1}, // home 2 input
-    {58, 1, slots_1}, // home 2 output
-    {41, 1, slots_1}, // home 2 output_grad
-    {58, 1, slots_1}, // home 2 input_grad
-    {56, 1, slots_1}, // home 2 saved_for_input_grad
-    {61, 1, slots_1}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {63, 1, slots_1}, // home 2 gathered_weights
-    {59, 1, slots_1}, // home 2 unreduced_gradients
-    {14, 1, slots_1}, // home 3 weights
-    {15, 1, slots_1}, // home 3 gradients
-    {16, 1, slots_1}, // home 3 moments
-    {}, {17, 1, slots_1}, // home 3 control
-    {}, {39, 1, slots_1}, // home 3 workspace
-    {49, 1, slots_1}, // home 3 input
-    {67, 1, slots_1}, // home 3 output
-    {49, 1, slots_1}, // home 3 output_grad
-    {67, 1, slots_1}, // home 3 input_grad
-    {65, 1, slots_1}, // home 3 saved_for_input_grad
-    {70, 1, slots_1}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {72, 1, slots_1}, // home 3 gathered_weights
-    {68, 1, slots_1}, // home 3 unreduced_gradients
-    {18, 1, slots_1}, // home 4 weights
-    {19, 1, slots_1}, // home 4 gradients
-    {20, 1, slots_1}, // home 4 moments
-    {}, {21, 1, slots_1}, // home 4 control
-    {}, {36, 1, slots_1}, // home 4 workspace
-    {58, 1, slots_1}, // home 4 input
-    {41, 1, slots_1}, // home 4 output
-    {58, 1, slots_1}, // home 4 output_grad
-    {41, 1, slots_1}, // home 4 input_grad
-    {40, 1, slots_0}, // home 4 saved_for_input_grad
-    {43, 1, slots_1}, // home 4 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {46, 1, slots_1}, // home 4 gathered_weights
-    {42, 1, slots_1}, // home 4 unreduced_gradients
-    {22, 1, slots_1}, // home 5 weights
-    {23, 1, slots_1}, // home 5 gradients
-    {24, 1, slots_1}, // home 5 moments
-    {}, {25, 1, slots_1}, // home 5 control
-    {}, {37, 1, slots_1}, // home 5 workspace
-    {67, 1, slots_1}, // home 5 input
-    {49, 1, slots_1}, // home 5 output
-    {67, 1, slots_1}, // home 5 output_grad
-    {49, 1, slots_1}, // home 5 input_grad
-    {48, 1, slots_0}, // home 5 saved_for_input_grad
-    {51, 1, slots_1}, // home 5 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {54, 1, slots_1}, // home 5 gathered_weights
-    {50, 1, slots_1}, // home 5 unreduced_gradients
-    {26, 1, slots_1}, // home 6 weights
-    {27, 1, slots_1}, // home 6 gradients
-    {28, 1, slots_1}, // home 6 moments
-    {}, {29, 1, slots_1}, // home 6 control
-    {30, 8, slots_1}, // home 6 data
-    {38, 1, slots_1}, // home 6 workspace
-    {41, 1, slots_1}, // home 6 input
-    {}, {}, {58, 1, slots_1}, // home 6 input_grad
-    {57, 1, slots_1}, // home 6 saved_for_input_grad
-    {62, 1, slots_1}, // home 6 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {64, 1, slots_1}, // home 6 gathered_weights
-    {60, 1, slots_1}, // home 6 unreduced_gradients
-    {31, 1, slots_1}, // home 7 weights
-    {32, 1, slots_1}, // home 7 gradients
-    {33, 1, slots_1}, // home 7 moments
-    {}, {34, 1, slots_1}, // home 7 control
-    {35, 8, slots_1}, // home 7 data
-    {39, 1, slots_1}, // home 7 workspace
-    {49, 1, slots_1}, // home 7 input
-    {}, {}, {67, 1, slots_1}, // home 7 input_grad
-    {66, 1, slots_1}, // home 7 saved_for_input_grad
-    {71, 1, slots_1}, // home 7 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {73, 1, slots_1}, // home 7 gathered_weights
-    {69, 1, slots_1}, // home 7 unreduced_gradients
+    {0, 1, slots_1}, // replica 0 weights
+    {1, 1, slots_1}, // replica 0 gradients
+    {2, 1, slots_1}, // replica 0 moments
+    {}, {3, 1, slots_1}, // replica 0 control
+    {4, 8, slots_1}, // replica 0 data
+    {36, 1, slots_1}, // replica 0 workspace
+    {}, {41, 1, slots_1}, // replica 0 output
+    {58, 1, slots_1}, // replica 0 output_grad
+    {}, {40, 1, slots_1}, // replica 0 saved_for_input_grad
+    {45, 1, slots_1}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {47, 1, slots_1}, // replica 0 gathered_weights
+    {44, 1, slots_1}, // replica 0 unreduced_gradients
+    {5, 1, slots_1}, // replica 1 weights
+    {6, 1, slots_1}, // replica 1 gradients
+    {7, 1, slots_1}, // replica 1 moments
+    {}, {8, 1, slots_1}, // replica 1 control
+    {9, 8, slots_1}, // replica 1 data
+    {37, 1, slots_1}, // replica 1 workspace
+    {}, {49, 1, slots_1}, // replica 1 output
+    {67, 1, slots_1}, // replica 1 output_grad
+    {}, {48, 1, slots_1}, // replica 1 saved_for_input_grad
+    {53, 1, slots_1}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {55, 1, slots_1}, // replica 1 gathered_weights
+    {52, 1, slots_1}, // replica 1 unreduced_gradients
+    {10, 1, slots_1}, // replica 2 weights
+    {11, 1, slots_1}, // replica 2 gradients
+    {12, 1, slots_1}, // replica 2 moments
+    {}, {13, 1, slots_1}, // replica 2 control
+    {}, {38, 1, slots_1}, // replica 2 workspace
+    {41, 1, slots_1}, // replica 2 input
+    {58, 1, slots_1}, // replica 2 output
+    {41, 1, slots_1}, // replica 2 output_grad
+    {58, 1, slots_1}, // replica 2 input_grad
+    {56, 1, slots_1}, // replica 2 saved_for_input_grad
+    {61, 1, slots_1}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {63, 1, slots_1}, // replica 2 gathered_weights
+    {59, 1, slots_1}, // replica 2 unreduced_gradients
+    {14, 1, slots_1}, // replica 3 weights
+    {15, 1, slots_1}, // replica 3 gradients
+    {16, 1, slots_1}, // replica 3 moments
+    {}, {17, 1, slots_1}, // replica 3 control
+    {}, {39, 1, slots_1}, // replica 3 workspace
+    {49, 1, slots_1}, // replica 3 input
+    {67, 1, slots_1}, // replica 3 output
+    {49, 1, slots_1}, // replica 3 output_grad
+    {67, 1, slots_1}, // replica 3 input_grad
+    {65, 1, slots_1}, // replica 3 saved_for_input_grad
+    {70, 1, slots_1}, // replica 3 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {72, 1, slots_1}, // replica 3 gathered_weights
+    {68, 1, slots_1}, // replica 3 unreduced_gradients
+    {18, 1, slots_1}, // replica 4 weights
+    {19, 1, slots_1}, // replica 4 gradients
+    {20, 1, slots_1}, // replica 4 moments
+    {}, {21, 1, slots_1}, // replica 4 control
+    {}, {36, 1, slots_1}, // replica 4 workspace
+    {58, 1, slots_1}, // replica 4 input
+    {41, 1, slots_1}, // replica 4 output
+    {58, 1, slots_1}, // replica 4 output_grad
+    {41, 1, slots_1}, // replica 4 input_grad
+    {40, 1, slots_0}, // replica 4 saved_for_input_grad
+    {43, 1, slots_1}, // replica 4 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {46, 1, slots_1}, // replica 4 gathered_weights
+    {42, 1, slots_1}, // replica 4 unreduced_gradients
+    {22, 1, slots_1}, // replica 5 weights
+    {23, 1, slots_1}, // replica 5 gradients
+    {24, 1, slots_1}, // replica 5 moments
+    {}, {25, 1, slots_1}, // replica 5 control
+    {}, {37, 1, slots_1}, // replica 5 workspace
+    {67, 1, slots_1}, // replica 5 input
+    {49, 1, slots_1}, // replica 5 output
+    {67, 1, slots_1}, // replica 5 output_grad
+    {49, 1, slots_1}, // replica 5 input_grad
+    {48, 1, slots_0}, // replica 5 saved_for_input_grad
+    {51, 1, slots_1}, // replica 5 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {54, 1, slots_1}, // replica 5 gathered_weights
+    {50, 1, slots_1}, // replica 5 unreduced_gradients
+    {26, 1, slots_1}, // replica 6 weights
+    {27, 1, slots_1}, // replica 6 gradients
+    {28, 1, slots_1}, // replica 6 moments
+    {}, {29, 1, slots_1}, // replica 6 control
+    {30, 8, slots_1}, // replica 6 data
+    {38, 1, slots_1}, // replica 6 workspace
+    {41, 1, slots_1}, // replica 6 input
+    {}, {}, {58, 1, slots_1}, // replica 6 input_grad
+    {57, 1, slots_1}, // replica 6 saved_for_input_grad
+    {62, 1, slots_1}, // replica 6 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {64, 1, slots_1}, // replica 6 gathered_weights
+    {60, 1, slots_1}, // replica 6 unreduced_gradients
+    {31, 1, slots_1}, // replica 7 weights
+    {32, 1, slots_1}, // replica 7 gradients
+    {33, 1, slots_1}, // replica 7 moments
+    {}, {34, 1, slots_1}, // replica 7 control
+    {35, 8, slots_1}, // replica 7 data
+    {39, 1, slots_1}, // replica 7 workspace
+    {49, 1, slots_1}, // replica 7 input
+    {}, {}, {67, 1, slots_1}, // replica 7 input_grad
+    {66, 1, slots_1}, // replica 7 saved_for_input_grad
+    {71, 1, slots_1}, // replica 7 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {73, 1, slots_1}, // replica 7 gathered_weights
+    {69, 1, slots_1}, // replica 7 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {2, 3};
@@ -379,7 +379,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_8, 0, 0, 36864},
     {CollectiveKind::GradientNorm, "", 8, collective_9, 0},
 };
-constexpr int32_t rank_of_home[] = {0, 0, 0, 0, 0, 0, 0, 0};
+constexpr int32_t rank_of_replica[] = {0, 0, 0, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -916,108 +916,108 @@ constexpr PoolDesc pools[] = {
     {3, 33931456, 1727232, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_9}, // home 0 weights
-    {1, 1, slots_9}, // home 0 gradients
-    {2, 1, slots_9}, // home 0 moments
-    {}, {3, 1, slots_9}, // home 0 control
-    {4, 8, slots_8}, // home 0 data
-    {40, 1, slots_9}, // home 0 workspace
-    {}, {45, 2, slots_9}, // home 0 output
-    {45, 2, slots_6}, // home 0 output_grad
-    {}, {44, 4, slots_8}, // home 0 saved_for_input_grad
-    {49, 8, slots_8}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {51, 1, slots_9}, // home 0 gathered_weights
-    {48, 1, slots_9}, // home 0 unreduced_gradients
-    {5, 1, slots_9}, // home 1 weights
-    {6, 1, slots_9}, // home 1 gradients
-    {7, 1, slots_9}, // home 1 moments
-    {}, {8, 1, slots_9}, // home 1 control
-    {9, 8, slots_8}, // home 1 data
-    {41, 1, slots_9}, // home 1 workspace
-    {}, {53, 2, slots_9}, // home 1 output
-    {53, 2, slots_6}, // home 1 output_grad
-    {}, {52, 4, slots_8}, // home 1 saved_for_input_grad
-    {57, 8, slots_8}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {59, 1, slots_9}, // home 1 gathered_weights
-    {56, 1, slots_9}, // home 1 unreduced_gradients
-    {10, 1, slots_9}, // home 2 weights
-    {11, 1, slots_9}, // home 2 gradients
-    {12, 1, slots_9}, // home 2 moments
-    {}, {13, 1, slots_9}, // home 2 control
-    {}, {42, 1, slots_9}, // home 2 workspace
-    {62, 2, slots_9}, // home 2 input
-    {62, 2, slots_4}, // home 2 output
-    {62, 8, slots_3}, // home 2 output_grad
-    {62, 7, slots_5}, // home 2 input_grad
-    {60, 4, slots_8}, // home 2 saved_for_input_grad
-    {65, 8, slots_8}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {67, 1, slots_9}, // home 2 gathered_weights
-    {63, 1, slots_9}, // home 2 unreduced_gradients
-    {14, 1, slots_9}, // home 3 weights
-    {15, 1, slots_9}, // home 3 gradients
-    {16, 1, slots_9}, // home 3 moments
-    {}, {17, 1, slots_9}, // home 3 control
-    {}, {43, 1, slots_9}, // home 3 workspace
-    {71, 2, slots_9}, // home 3 input
-    {71, 2, slots_4}, // home 3 output
-    {71, 8, slots_3}, // home 3 output_grad
-    {71, 7, slots_5}, // home 3 input_grad
-    {69, 4, slots_8}, // home 3 saved_for_input_grad
-    {74, 8, slots_8}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {76, 1, slots_9}, // home 3 gathered_weights
-    {72, 1, slots_9}, // home 3 unreduced_gradients
-    {18, 1, slots_9}, // home 4 weights
-    {19, 1, slots_9}, // home 4 gradients
-    {20, 1, slots_9}, // home 4 moments
-    {}, {21, 1, slots_9}, // home 4 control
-    {}, {40, 1, slots_9}, // home 4 workspace
-    {45, 3, slots_4}, // home 4 input
-    {45, 7, slots_9}, // home 4 output
-    {45, 7, slots_2}, // home 4 output_grad
-    {45, 1, slots_1}, // home 4 input_grad
-    {44, 4, slots_0}, // home 4 saved_for_input_grad
-    {47, 4, slots_8}, // home 4 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {50, 1, slots_9}, // home 4 gathered_weights
-    {46, 1, slots_9}, // home 4 unreduced_gradients
-    {22, 1, slots_9}, // home 5 weights
-    {23, 1, slots_9}, // home 5 gradients
-    {24, 1, slots_9}, // home 5 moments
-    {}, {25, 1, slots_9}, // home 5 control
-    {}, {41, 1, slots_9}, // home 5 workspace
-    {53, 3, slots_4}, // home 5 input
-    {53, 7, slots_9}, // home 5 output
-    {53, 7, slots_2}, // home 5 output_grad
-    {53, 1, slots_1}, // home 5 input_grad
-    {52, 4, slots_0}, // home 5 saved_for_input_grad
-    {55, 4, slots_8}, // home 5 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {58, 1, slots_9}, // home 5 gathered_weights
-    {54, 1, slots_9}, // home 5 unreduced_gradients
-    {26, 1, slots_9}, // home 6 weights
-    {27, 1, slots_9}, // home 6 gradients
-    {28, 1, slots_9}, // home 6 moments
-    {}, {29, 1, slots_9}, // home 6 control
-    {30, 8, slots_8}, // home 6 data
-    {42, 1, slots_9}, // home 6 workspace
-    {62, 7, slots_1}, // home 6 input
-    {}, {}, {62, 1, slots_7}, // home 6 input_grad
-    {61, 1, slots_9}, // home 6 saved_for_input_grad
-    {66, 4, slots_8}, // home 6 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {68, 1, slots_9}, // home 6 gathered_weights
-    {64, 1, slots_9}, // home 6 unreduced_gradients
-    {31, 1, slots_9}, // home 7 weights
-    {32, 1, slots_9}, // home 7 gradients
-    {33, 1, slots_9}, // home 7 moments
-    {}, {34, 1, slots_9}, // home 7 control
-    {35, 8, slots_8}, // home 7 data
-    {43, 1, slots_9}, // home 7 workspace
-    {71, 7, slots_1}, // home 7 input
-    {}, {}, {71, 1, slots_7}, // home 7 input_grad
-    {70, 1, slots_9}, // home 7 saved_for_input_grad
-    {75, 4, slots_8}, // home 7 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {77, 1, slots_9}, // home 7 gathered_weights
-    {73, 1, slots_9}, // home 7 unreduced_gradients
+    {0, 1, slots_9}, // replica 0 weights
+    {1, 1, slots_9}, // replica 0 gradients
+    {2, 1, slots_9}, // replica 0 moments
+    {}, {3, 1, slots_9}, // replica 0 control
+    {4, 8, slots_8}, // replica 0 data
+    {40, 1, slots_9}, // replica 0 workspace
+    {}, {45, 2, slots_9}, // replica 0 output
+    {45, 2, slots_6}, // replica 0 output_grad
+    {}, {44, 4, slots_8}, // replica 0 saved_for_input_grad
+    {49, 8, slots_8}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {51, 1, slots_9}, // replica 0 gathered_weights
+    {48, 1, slots_9}, // replica 0 unreduced_gradients
+    {5, 1, slots_9}, // replica 1 weights
+    {6, 1, slots_9}, // replica 1 gradients
+    {7, 1, slots_9}, // replica 1 moments
+    {}, {8, 1, slots_9}, // replica 1 control
+    {9, 8, slots_8}, // replica 1 data
+    {41, 1, slots_9}, // replica 1 workspace
+    {}, {53, 2, slots_9}, // replica 1 output
+    {53, 2, slots_6}, // replica 1 output_grad
+    {}, {52, 4, slots_8}, // replica 1 saved_for_input_grad
+    {57, 8, slots_8}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {59, 1, slots_9}, // replica 1 gathered_weights
+    {56, 1, slots_9}, // replica 1 unreduced_gradients
+    {10, 1, slots_9}, // replica 2 weights
+    {11, 1, slots_9}, // replica 2 gradients
+    {12, 1, slots_9}, // replica 2 moments
+    {}, {13, 1, slots_9}, // replica 2 control
+    {}, {42, 1, slots_9}, // replica 2 workspace
+    {62, 2, slots_9}, // replica 2 input
+    {62, 2, slots_4}, // replica 2 output
+    {62, 8, slots_3}, // replica 2 output_grad
+    {62, 7, slots_5}, // replica 2 input_grad
+    {60, 4, slots_8}, // replica 2 saved_for_input_grad
+    {65, 8, slots_8}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {67, 1, slots_9}, // replica 2 gathered_weights
+    {63, 1, slots_9}, // replica 2 unreduced_gradients
+    {14, 1, slots_9}, // replica 3 weights
+    {15, 1, slots_9}, // replica 3 gradients
+    {16, 1, slots_9}, // replica 3 moments
+    {}, {17, 1, slots_9}, // replica 3 control
+    {}, {43, 1, slots_9}, // replica 3 workspace
+    {71, 2, slots_9}, // replica 3 input
+    {71, 2, slots_4}, // replica 3 output
+    {71, 8, slots_3}, // replica 3 output_grad
+    {71, 7, slots_5}, // replica 3 input_grad
+    {69, 4, slots_8}, // replica 3 saved_for_input_grad
+    {74, 8, slots_8}, // replica 3 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {76, 1, slots_9}, // replica 3 gathered_weights
+    {72, 1, slots_9}, // replica 3 unreduced_gradients
+    {18, 1, slots_9}, // replica 4 weights
+    {19, 1, slots_9}, // replica 4 gradients
+    {20, 1, slots_9}, // replica 4 moments
+    {}, {21, 1, slots_9}, // replica 4 control
+    {}, {40, 1, slots_9}, // replica 4 workspace
+    {45, 3, slots_4}, // replica 4 input
+    {45, 7, slots_9}, // replica 4 output
+    {45, 7, slots_2}, // replica 4 output_grad
+    {45, 1, slots_1}, // replica 4 input_grad
+    {44, 4, slots_0}, // replica 4 saved_for_input_grad
+    {47, 4, slots_8}, // replica 4 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {50, 1, slots_9}, // replica 4 gathered_weights
+    {46, 1, slots_9}, // replica 4 unreduced_gradients
+    {22, 1, slots_9}, // replica 5 weights
+    {23, 1, slots_9}, // replica 5 gradients
+    {24, 1, slots_9}, // replica 5 moments
+    {}, {25, 1, slots_9}, // replica 5 control
+    {}, {41, 1, slots_9}, // replica 5 workspace
+    {53, 3, slots_4}, // replica 5 input
+    {53, 7, slots_9}, // replica 5 output
+    {53, 7, slots_2}, // replica 5 output_grad
+    {53, 1, slots_1}, // replica 5 input_grad
+    {52, 4, slots_0}, // replica 5 saved_for_input_grad
+    {55, 4, slots_8}, // replica 5 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {58, 1, slots_9}, // replica 5 gathered_weights
+    {54, 1, slots_9}, // replica 5 unreduced_gradients
+    {26, 1, slots_9}, // replica 6 weights
+    {27, 1, slots_9}, // replica 6 gradients
+    {28, 1, slots_9}, // replica 6 moments
+    {}, {29, 1, slots_9}, // replica 6 control
+    {30, 8, slots_8}, // replica 6 data
+    {42, 1, slots_9}, // replica 6 workspace
+    {62, 7, slots_1}, // replica 6 input
+    {}, {}, {62, 1, slots_7}, // replica 6 input_grad
+    {61, 1, slots_9}, // replica 6 saved_for_input_grad
+    {66, 4, slots_8}, // replica 6 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {68, 1, slots_9}, // replica 6 gathered_weights
+    {64, 1, slots_9}, // replica 6 unreduced_gradients
+    {31, 1, slots_9}, // replica 7 weights
+    {32, 1, slots_9}, // replica 7 gradients
+    {33, 1, slots_9}, // replica 7 moments
+    {}, {34, 1, slots_9}, // replica 7 control
+    {35, 8, slots_8}, // replica 7 data
+    {43, 1, slots_9}, // replica 7 workspace
+    {71, 7, slots_1}, // replica 7 input
+    {}, {}, {71, 1, slots_7}, // replica 7 input_grad
+    {70, 1, slots_9}, // replica 7 saved_for_input_grad
+    {75, 4, slots_8}, // replica 7 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {77, 1, slots_9}, // replica 7 gathered_weights
+    {73, 1, slots_9}, // replica 7 unreduced_gradients
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {2, 3};
@@ -1043,10 +1043,10 @@ constexpr CollectiveDesc collectives[] = {
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {36, 37, 38, 39};
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3, 0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3, 0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {14638464, 14638464, 14655680,
     14655680};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+// Predicted ns by replica, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
 constexpr int64_t work_ns[] = {3423744, 3779482, 3186893, 6966374, 0, 127420,
     0, 127420, 0, 3423744, 3779482, 3186893, 6966374, 0, 127420, 0, 127420, 0,
     3422822, 3779482, 3185050, 6964531, 0, 105301, 0, 105301, 0, 3422822,
@@ -1067,57 +1067,57 @@ constexpr RankDesc ranks[] = {
 
 namespace evaluation {
 
-// A row for each rank: home
+// A row for each rank: replica
 constexpr int64_t evaluation_ranks_0_to_1_row_0[] = {0};
 constexpr int64_t evaluation_ranks_0_to_1_row_1[] = {1};
 static void evaluation_ranks_0_to_1(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
+  const int64_t replica = v2[0];
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
-    unshard(rank, home, i3);
+    unshard(rank, replica, i3);
     await(rank, 0, i3);
-    forward(rank, home, i3);
-    send(rank, Message::Activation, home, i3);
-    reshard(rank, home, i3);
-    unshard(rank, home + 4, i3);
-    recv(rank, Message::Activation, home + 2, i3);
+    forward(rank, replica, i3);
+    send(rank, Message::Activation, replica, i3);
+    reshard(rank, replica, i3);
+    unshard(rank, replica + 4, i3);
+    recv(rank, Message::Activation, replica + 2, i3);
     await(rank, 2, i3);
-    forward(rank, home + 4, i3);
-    send(rank, Message::Activation, home + 4, i3);
-    reshard(rank, home + 4, i3);
+    forward(rank, replica + 4, i3);
+    send(rank, Message::Activation, replica + 4, i3);
+    reshard(rank, replica + 4, i3);
   }
   return;
 }
-// A row for each rank: home
+// A row for each rank: replica
 constexpr int64_t evaluation_ranks_2_to_3_row_2[] = {2};
 constexpr int64_t evaluation_ranks_2_to_3_row_3[] = {3};
 static void evaluation_ranks_2_to_3(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
-  unshard(rank, home, 0);
-  recv(rank, Message::Activation, home - 2, 0);
+  const int64_t replica = v2[0];
+  unshard(rank, replica, 0);
+  recv(rank, Message::Activation, replica - 2, 0);
   for (int64_t i3 = 0; i3 < 7; i3 += 1) {
     await(rank, 1, i3);
-    forward(rank, home, i3);
-    send(rank, Message::Activation, home, i3);
-    reshard(rank, home, i3);
-    unshard(rank, home + 4, i3);
-    recv(rank, Message::Activation, home + 2, i3);
-    recv(rank, Message::Activation, home - 2, i3 + 1);
+    forward(rank, replica, i3);
+    send(rank, Message::Activation, replica, i3);
+    reshard(rank, replica, i3);
+    unshard(rank, replica + 4, i3);
+    recv(rank, Message::Activation, replica + 2, i3);
+    recv(rank, Message::Activation, replica - 2, i3 + 1);
     await(rank, 3, i3);
-    forward(rank, home + 4, i3);
-    reshard(rank, home + 4, i3);
-    unshard(rank, home, i3 + 1);
+    forward(rank, replica + 4, i3);
+    reshard(rank, replica + 4, i3);
+    unshard(rank, replica, i3 + 1);
   }
   await(rank, 1, 7);
-  forward(rank, home, 7);
-  send(rank, Message::Activation, home, 7);
-  reshard(rank, home, 7);
-  unshard(rank, home + 4, 7);
-  recv(rank, Message::Activation, home + 2, 7);
+  forward(rank, replica, 7);
+  send(rank, Message::Activation, replica, 7);
+  reshard(rank, replica, 7);
+  unshard(rank, replica + 4, 7);
+  recv(rank, Message::Activation, replica + 2, 7);
   await(rank, 3, 7);
-  forward(rank, home + 4, 7);
-  reshard(rank, home + 4, 7);
+  forward(rank, replica + 4, 7);
+  reshard(rank, replica + 4, 7);
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
@@ -1194,88 +1194,88 @@ constexpr PoolDesc pools[] = {
     {3, 18586432, 1727232, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_2}, // home 0 weights
-    {1, 1, slots_2}, // home 0 gradients
-    {2, 1, slots_2}, // home 0 moments
-    {}, {3, 1, slots_2}, // home 0 control
-    {4, 8, slots_2}, // home 0 data
-    {36, 1, slots_2}, // home 0 workspace
-    {}, {41, 1, slots_2}, // home 0 output
-    {}, {}, {40, 1, slots_2}, // home 0 saved_for_input_grad
-    {43, 1, slots_2}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {45, 1, slots_2}, // home 0 gathered_weights
-    {}, {5, 1, slots_2}, // home 1 weights
-    {6, 1, slots_2}, // home 1 gradients
-    {7, 1, slots_2}, // home 1 moments
-    {}, {8, 1, slots_2}, // home 1 control
-    {9, 8, slots_2}, // home 1 data
-    {37, 1, slots_2}, // home 1 workspace
-    {}, {47, 1, slots_2}, // home 1 output
-    {}, {}, {46, 1, slots_2}, // home 1 saved_for_input_grad
-    {49, 1, slots_2}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {51, 1, slots_2}, // home 1 gathered_weights
-    {}, {10, 1, slots_2}, // home 2 weights
-    {11, 1, slots_2}, // home 2 gradients
-    {12, 1, slots_2}, // home 2 moments
-    {}, {13, 1, slots_2}, // home 2 control
-    {}, {38, 1, slots_2}, // home 2 workspace
-    {54, 1, slots_2}, // home 2 input
-    {54, 1, slots_1}, // home 2 output
-    {}, {}, {52, 1, slots_2}, // home 2 saved_for_input_grad
-    {55, 1, slots_2}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {57, 1, slots_2}, // home 2 gathered_weights
-    {}, {14, 1, slots_2}, // home 3 weights
-    {15, 1, slots_2}, // home 3 gradients
-    {16, 1, slots_2}, // home 3 moments
-    {}, {17, 1, slots_2}, // home 3 control
-    {}, {39, 1, slots_2}, // home 3 workspace
-    {61, 1, slots_2}, // home 3 input
-    {61, 1, slots_1}, // home 3 output
-    {}, {}, {59, 1, slots_2}, // home 3 saved_for_input_grad
-    {62, 1, slots_2}, // home 3 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {64, 1, slots_2}, // home 3 gathered_weights
-    {}, {18, 1, slots_2}, // home 4 weights
-    {19, 1, slots_2}, // home 4 gradients
-    {20, 1, slots_2}, // home 4 moments
-    {}, {21, 1, slots_2}, // home 4 control
-    {}, {36, 1, slots_2}, // home 4 workspace
-    {41, 1, slots_1}, // home 4 input
-    {41, 1, slots_2}, // home 4 output
-    {}, {}, {40, 1, slots_2}, // home 4 saved_for_input_grad
-    {42, 1, slots_2}, // home 4 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {44, 1, slots_2}, // home 4 gathered_weights
-    {}, {22, 1, slots_2}, // home 5 weights
-    {23, 1, slots_2}, // home 5 gradients
-    {24, 1, slots_2}, // home 5 moments
-    {}, {25, 1, slots_2}, // home 5 control
-    {}, {37, 1, slots_2}, // home 5 workspace
-    {47, 1, slots_1}, // home 5 input
-    {47, 1, slots_2}, // home 5 output
-    {}, {}, {46, 1, slots_2}, // home 5 saved_for_input_grad
-    {48, 1, slots_2}, // home 5 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {50, 1, slots_2}, // home 5 gathered_weights
-    {}, {26, 1, slots_2}, // home 6 weights
-    {27, 1, slots_2}, // home 6 gradients
-    {28, 1, slots_2}, // home 6 moments
-    {}, {29, 1, slots_2}, // home 6 control
-    {30, 8, slots_2}, // home 6 data
-    {38, 1, slots_2}, // home 6 workspace
-    {54, 1, slots_0}, // home 6 input
-    {}, {}, {}, {53, 1, slots_2}, // home 6 saved_for_input_grad
-    {56, 1, slots_2}, // home 6 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {58, 1, slots_2}, // home 6 gathered_weights
-    {}, {31, 1, slots_2}, // home 7 weights
-    {32, 1, slots_2}, // home 7 gradients
-    {33, 1, slots_2}, // home 7 moments
-    {}, {34, 1, slots_2}, // home 7 control
-    {35, 8, slots_2}, // home 7 data
-    {39, 1, slots_2}, // home 7 workspace
-    {61, 1, slots_0}, // home 7 input
-    {}, {}, {}, {60, 1, slots_2}, // home 7 saved_for_input_grad
-    {63, 1, slots_2}, // home 7 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {65, 1, slots_2}, // home 7 gathered_weights
+    {0, 1, slots_2}, // replica 0 weights
+    {1, 1, slots_2}, // replica 0 gradients
+    {2, 1, slots_2}, // replica 0 moments
+    {}, {3, 1, slots_2}, // replica 0 control
+    {4, 8, slots_2}, // replica 0 data
+    {36, 1, slots_2}, // replica 0 workspace
+    {}, {41, 1, slots_2}, // replica 0 output
+    {}, {}, {40, 1, slots_2}, // replica 0 saved_for_input_grad
+    {43, 1, slots_2}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {45, 1, slots_2}, // replica 0 gathered_weights
+    {}, {5, 1, slots_2}, // replica 1 weights
+    {6, 1, slots_2}, // replica 1 gradients
+    {7, 1, slots_2}, // replica 1 moments
+    {}, {8, 1, slots_2}, // replica 1 control
+    {9, 8, slots_2}, // replica 1 data
+    {37, 1, slots_2}, // replica 1 workspace
+    {}, {47, 1, slots_2}, // replica 1 output
+    {}, {}, {46, 1, slots_2}, // replica 1 saved_for_input_grad
+    {49, 1, slots_2}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {51, 1, slots_2}, // replica 1 gathered_weights
+    {}, {10, 1, slots_2}, // replica 2 weights
+    {11, 1, slots_2}, // replica 2 gradients
+    {12, 1, slots_2}, // replica 2 moments
+    {}, {13, 1, slots_2}, // replica 2 control
+    {}, {38, 1, slots_2}, // replica 2 workspace
+    {54, 1, slots_2}, // replica 2 input
+    {54, 1, slots_1}, // replica 2 output
+    {}, {}, {52, 1, slots_2}, // replica 2 saved_for_input_grad
+    {55, 1, slots_2}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {57, 1, slots_2}, // replica 2 gathered_weights
+    {}, {14, 1, slots_2}, // replica 3 weights
+    {15, 1, slots_2}, // replica 3 gradients
+    {16, 1, slots_2}, // replica 3 moments
+    {}, {17, 1, slots_2}, // replica 3 control
+    {}, {39, 1, slots_2}, // replica 3 workspace
+    {61, 1, slots_2}, // replica 3 input
+    {61, 1, slots_1}, // replica 3 output
+    {}, {}, {59, 1, slots_2}, // replica 3 saved_for_input_grad
+    {62, 1, slots_2}, // replica 3 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {64, 1, slots_2}, // replica 3 gathered_weights
+    {}, {18, 1, slots_2}, // replica 4 weights
+    {19, 1, slots_2}, // replica 4 gradients
+    {20, 1, slots_2}, // replica 4 moments
+    {}, {21, 1, slots_2}, // replica 4 control
+    {}, {36, 1, slots_2}, // replica 4 workspace
+    {41, 1, slots_1}, // replica 4 input
+    {41, 1, slots_2}, // replica 4 output
+    {}, {}, {40, 1, slots_2}, // replica 4 saved_for_input_grad
+    {42, 1, slots_2}, // replica 4 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {44, 1, slots_2}, // replica 4 gathered_weights
+    {}, {22, 1, slots_2}, // replica 5 weights
+    {23, 1, slots_2}, // replica 5 gradients
+    {24, 1, slots_2}, // replica 5 moments
+    {}, {25, 1, slots_2}, // replica 5 control
+    {}, {37, 1, slots_2}, // replica 5 workspace
+    {47, 1, slots_1}, // replica 5 input
+    {47, 1, slots_2}, // replica 5 output
+    {}, {}, {46, 1, slots_2}, // replica 5 saved_for_input_grad
+    {48, 1, slots_2}, // replica 5 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {50, 1, slots_2}, // replica 5 gathered_weights
+    {}, {26, 1, slots_2}, // replica 6 weights
+    {27, 1, slots_2}, // replica 6 gradients
+    {28, 1, slots_2}, // replica 6 moments
+    {}, {29, 1, slots_2}, // replica 6 control
+    {30, 8, slots_2}, // replica 6 data
+    {38, 1, slots_2}, // replica 6 workspace
+    {54, 1, slots_0}, // replica 6 input
+    {}, {}, {}, {53, 1, slots_2}, // replica 6 saved_for_input_grad
+    {56, 1, slots_2}, // replica 6 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {58, 1, slots_2}, // replica 6 gathered_weights
+    {}, {31, 1, slots_2}, // replica 7 weights
+    {32, 1, slots_2}, // replica 7 gradients
+    {33, 1, slots_2}, // replica 7 moments
+    {}, {34, 1, slots_2}, // replica 7 control
+    {35, 8, slots_2}, // replica 7 data
+    {39, 1, slots_2}, // replica 7 workspace
+    {61, 1, slots_0}, // replica 7 input
+    {}, {}, {}, {60, 1, slots_2}, // replica 7 saved_for_input_grad
+    {63, 1, slots_2}, // replica 7 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {65, 1, slots_2}, // replica 7 gathered_weights
     {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
@@ -1288,7 +1288,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::GatherWeights, "", 2, collective_2, 105301},
     {CollectiveKind::GatherWeights, "", 2, collective_3, 120149},
 };
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3, 0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3, 0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
     {evaluation_ranks_0_to_1, evaluation_ranks_0_to_1_row_0},
     {evaluation_ranks_0_to_1, evaluation_ranks_0_to_1_row_1},
@@ -1302,19 +1302,19 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
-// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
+// replicas' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
-     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_replica,
      74, sequential::pools, 160, sequential::places, 10, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "units", ProgramKind::Pipeline, 8, 4, true,
-     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_replica,
      78, pipeline::pools, 160, pipeline::places, 10, pipeline::collectives,
      181201257, 687484128, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
-     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_replica,
      66, evaluation::pools, 160, evaluation::places, 4, evaluation::collectives,
      0, 0, nullptr, nullptr, nullptr},
 };
@@ -1326,7 +1326,7 @@ constexpr LinkDesc links[] = {
     {2, 0, 5000, 5000},
     {3, 1, 5000, 5000},
 };
-constexpr Executable executable = {"units", 6, layers, 4, stages, 8, homes, 12, edges, 4, arena_bytes, 3, programs,
+constexpr Executable executable = {"units", 6, layers, 4, stages, 8, replicas, 12, edges, 4, arena_bytes, 3, programs,
     &cudaBackend, 4, links, nullptr};
 
 int main(int argc, char **argv) {

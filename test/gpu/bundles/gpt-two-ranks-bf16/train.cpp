@@ -36,7 +36,7 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples; turn, of how many; then bytes of:
+// By replica: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
@@ -58,7 +58,7 @@ constexpr StageDesc stages[] = {
 };
 
 // stage, replica, rank
-constexpr HomeDesc homes[] = {
+constexpr ReplicaDesc replicas[] = {
     {0, 0, 0},
     {1, 0, 1},
 };
@@ -107,28 +107,28 @@ constexpr PoolDesc pools[] = {
     {1, 29947520, 5136256, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {10, 1, slots_0}, // home 0 workspace
-    {}, {13, 1, slots_0}, // home 0 output
-    {16, 1, slots_0}, // home 0 output_grad
-    {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
-    {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {}, {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_0}, // home 1 data
-    {11, 1, slots_0}, // home 1 workspace
-    {13, 1, slots_0}, // home 1 input
-    {}, {}, {16, 1, slots_0}, // home 1 input_grad
-    {15, 1, slots_0}, // home 1 saved_for_input_grad
-    {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {10, 1, slots_0}, // replica 0 workspace
+    {}, {13, 1, slots_0}, // replica 0 output
+    {16, 1, slots_0}, // replica 0 output_grad
+    {}, {12, 1, slots_0}, // replica 0 saved_for_input_grad
+    {14, 1, slots_0}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // replica 1 weights
+    {6, 1, slots_0}, // replica 1 gradients
+    {7, 1, slots_0}, // replica 1 moments
+    {}, {8, 1, slots_0}, // replica 1 control
+    {9, 8, slots_0}, // replica 1 data
+    {11, 1, slots_0}, // replica 1 workspace
+    {13, 1, slots_0}, // replica 1 input
+    {}, {}, {16, 1, slots_0}, // replica 1 input_grad
+    {15, 1, slots_0}, // replica 1 saved_for_input_grad
+    {17, 1, slots_0}, // replica 1 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
@@ -137,7 +137,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 2, collective_1, 0},
 };
-constexpr int32_t rank_of_home[] = {0, 0};
+constexpr int32_t rank_of_replica[] = {0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -217,28 +217,28 @@ constexpr PoolDesc pools[] = {
     {1, 30168704, 5136256, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {12, 1, slots_0}, // home 0 workspace
-    {}, {15, 2, slots_0}, // home 0 output
-    {15, 2, slots_0}, // home 0 output_grad
-    {}, {14, 2, slots_0}, // home 0 saved_for_input_grad
-    {16, 2, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {}, {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_0}, // home 1 data
-    {13, 1, slots_0}, // home 1 workspace
-    {18, 2, slots_0}, // home 1 input
-    {}, {}, {18, 2, slots_0}, // home 1 input_grad
-    {17, 1, slots_0}, // home 1 saved_for_input_grad
-    {19, 1, slots_0}, // home 1 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {12, 1, slots_0}, // replica 0 workspace
+    {}, {15, 2, slots_0}, // replica 0 output
+    {15, 2, slots_0}, // replica 0 output_grad
+    {}, {14, 2, slots_0}, // replica 0 saved_for_input_grad
+    {16, 2, slots_0}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // replica 1 weights
+    {6, 1, slots_0}, // replica 1 gradients
+    {7, 1, slots_0}, // replica 1 moments
+    {}, {8, 1, slots_0}, // replica 1 control
+    {9, 8, slots_0}, // replica 1 data
+    {13, 1, slots_0}, // replica 1 workspace
+    {18, 2, slots_0}, // replica 1 input
+    {}, {}, {18, 2, slots_0}, // replica 1 input_grad
+    {17, 1, slots_0}, // replica 1 saved_for_input_grad
+    {19, 1, slots_0}, // replica 1 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 1};
@@ -249,9 +249,9 @@ constexpr CollectiveDesc collectives[] = {
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {10, 11};
-constexpr int32_t rank_of_home[] = {0, 1};
+constexpr int32_t rank_of_replica[] = {0, 1};
 constexpr int64_t peak_memory_bytes[] = {9799168, 5162880};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+// Predicted ns by replica, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
 constexpr int64_t work_ns[] = {2190, 2418, 2038, 4456, 0, 0, 0, 0, 0, 2340,
     2568, 2188, 4756, 0, 0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
@@ -308,29 +308,29 @@ constexpr PoolDesc pools[] = {
     {1, 30094976, 5136256, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {10, 1, slots_0}, // home 0 workspace
-    {}, {13, 2, slots_0}, // home 0 output
-    {}, {}, {12, 1, slots_0}, // home 0 saved_for_input_grad
-    {14, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {}, {8, 1, slots_0}, // home 1 control
-    {9, 8, slots_0}, // home 1 data
-    {11, 1, slots_0}, // home 1 workspace
-    {16, 2, slots_0}, // home 1 input
-    {}, {}, {}, {15, 1, slots_0}, // home 1 saved_for_input_grad
-    {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {10, 1, slots_0}, // replica 0 workspace
+    {}, {13, 2, slots_0}, // replica 0 output
+    {}, {}, {12, 1, slots_0}, // replica 0 saved_for_input_grad
+    {14, 1, slots_0}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // replica 1 weights
+    {6, 1, slots_0}, // replica 1 gradients
+    {7, 1, slots_0}, // replica 1 moments
+    {}, {8, 1, slots_0}, // replica 1 control
+    {9, 8, slots_0}, // replica 1 data
+    {11, 1, slots_0}, // replica 1 workspace
+    {16, 2, slots_0}, // replica 1 input
+    {}, {}, {}, {15, 1, slots_0}, // replica 1 saved_for_input_grad
+    {17, 1, slots_0}, // replica 1 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
-constexpr int32_t rank_of_home[] = {0, 1};
+constexpr int32_t rank_of_replica[] = {0, 1};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_rank_1, nullptr},
@@ -342,19 +342,19 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
-// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
+// replicas' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
-     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_replica,
      18, sequential::pools, 40, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
-     layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_replica,
      20, pipeline::pools, 40, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
-     layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_replica,
      18, evaluation::pools, 40, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
@@ -364,7 +364,7 @@ constexpr LinkDesc links[] = {
     {0, 1, 0, 0},
     {1, 0, 0, 0},
 };
-constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs,
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, replicas, 2, edges, 2, arena_bytes, 3, programs,
     &cudaBackend, 2, links, nullptr};
 
 int main(int argc, char **argv) {

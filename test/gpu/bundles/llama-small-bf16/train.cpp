@@ -50,7 +50,7 @@ constexpr LayerDesc layers[] = {
      {2, 36, 1.0000000000000001E-5, 1.0E+4, {}, false, false}},
 };
 
-// By home: first sample, samples; turn, of how many; then bytes of:
+// By replica: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad recomputed_input recomputed_output gathered_weights unreduced_gradients
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
@@ -82,7 +82,7 @@ constexpr StageDesc stages[] = {
 };
 
 // stage, replica, rank
-constexpr HomeDesc homes[] = {
+constexpr ReplicaDesc replicas[] = {
     {0, 0, 0},
     {1, 0, 1},
     {2, 0, 2},
@@ -155,50 +155,50 @@ constexpr PoolDesc pools[] = {
     {3, 30854848, 2623168, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_0}, // home 0 weights
-    {1, 1, slots_0}, // home 0 gradients
-    {2, 1, slots_0}, // home 0 moments
-    {}, {3, 1, slots_0}, // home 0 control
-    {4, 8, slots_0}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
-    {}, {23, 1, slots_0}, // home 0 output
-    {26, 1, slots_0}, // home 0 output_grad
-    {}, {22, 1, slots_0}, // home 0 saved_for_input_grad
-    {24, 1, slots_0}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // home 1 weights
-    {6, 1, slots_0}, // home 1 gradients
-    {7, 1, slots_0}, // home 1 moments
-    {}, {8, 1, slots_0}, // home 1 control
-    {}, {19, 1, slots_0}, // home 1 workspace
-    {23, 1, slots_0}, // home 1 input
-    {26, 1, slots_0}, // home 1 output
-    {29, 1, slots_0}, // home 1 output_grad
-    {26, 1, slots_0}, // home 1 input_grad
-    {25, 1, slots_0}, // home 1 saved_for_input_grad
-    {27, 1, slots_0}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // home 2 weights
-    {10, 1, slots_0}, // home 2 gradients
-    {11, 1, slots_0}, // home 2 moments
-    {}, {12, 1, slots_0}, // home 2 control
-    {}, {20, 1, slots_0}, // home 2 workspace
-    {26, 1, slots_0}, // home 2 input
-    {29, 1, slots_0}, // home 2 output
-    {32, 1, slots_0}, // home 2 output_grad
-    {29, 1, slots_0}, // home 2 input_grad
-    {28, 1, slots_0}, // home 2 saved_for_input_grad
-    {30, 1, slots_0}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // home 3 weights
-    {14, 1, slots_0}, // home 3 gradients
-    {15, 1, slots_0}, // home 3 moments
-    {}, {16, 1, slots_0}, // home 3 control
-    {17, 8, slots_0}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {29, 1, slots_0}, // home 3 input
-    {}, {}, {32, 1, slots_0}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {0, 1, slots_0}, // replica 0 weights
+    {1, 1, slots_0}, // replica 0 gradients
+    {2, 1, slots_0}, // replica 0 moments
+    {}, {3, 1, slots_0}, // replica 0 control
+    {4, 8, slots_0}, // replica 0 data
+    {18, 1, slots_0}, // replica 0 workspace
+    {}, {23, 1, slots_0}, // replica 0 output
+    {26, 1, slots_0}, // replica 0 output_grad
+    {}, {22, 1, slots_0}, // replica 0 saved_for_input_grad
+    {24, 1, slots_0}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_0}, // replica 1 weights
+    {6, 1, slots_0}, // replica 1 gradients
+    {7, 1, slots_0}, // replica 1 moments
+    {}, {8, 1, slots_0}, // replica 1 control
+    {}, {19, 1, slots_0}, // replica 1 workspace
+    {23, 1, slots_0}, // replica 1 input
+    {26, 1, slots_0}, // replica 1 output
+    {29, 1, slots_0}, // replica 1 output_grad
+    {26, 1, slots_0}, // replica 1 input_grad
+    {25, 1, slots_0}, // replica 1 saved_for_input_grad
+    {27, 1, slots_0}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_0}, // replica 2 weights
+    {10, 1, slots_0}, // replica 2 gradients
+    {11, 1, slots_0}, // replica 2 moments
+    {}, {12, 1, slots_0}, // replica 2 control
+    {}, {20, 1, slots_0}, // replica 2 workspace
+    {26, 1, slots_0}, // replica 2 input
+    {29, 1, slots_0}, // replica 2 output
+    {32, 1, slots_0}, // replica 2 output_grad
+    {29, 1, slots_0}, // replica 2 input_grad
+    {28, 1, slots_0}, // replica 2 saved_for_input_grad
+    {30, 1, slots_0}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_0}, // replica 3 weights
+    {14, 1, slots_0}, // replica 3 gradients
+    {15, 1, slots_0}, // replica 3 moments
+    {}, {16, 1, slots_0}, // replica 3 control
+    {17, 8, slots_0}, // replica 3 data
+    {21, 1, slots_0}, // replica 3 workspace
+    {29, 1, slots_0}, // replica 3 input
+    {}, {}, {32, 1, slots_0}, // replica 3 input_grad
+    {31, 1, slots_0}, // replica 3 saved_for_input_grad
+    {33, 1, slots_0}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
@@ -207,7 +207,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
     {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
-constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
+constexpr int32_t rank_of_replica[] = {0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -241,41 +241,41 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   step(rank, 0);
   return;
 }
-// A row for each rank: home, end, end2
+// A row for each rank: replica, end, end2
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
 static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
+  const int64_t replica = v2[0];
   const int64_t end = v2[1];
   const int64_t end2 = v2[2];
-  recv(rank, Message::Activation, home - 1, 0);
+  recv(rank, Message::Activation, replica - 1, 0);
   for (int64_t i3 = 1; i3 < end; i3 += 1) {
-    recv(rank, Message::Activation, home - 1, i3);
-    forward(rank, home, i3 - 1);
-    send(rank, Message::Activation, home, i3 - 1);
+    recv(rank, Message::Activation, replica - 1, i3);
+    forward(rank, replica, i3 - 1);
+    send(rank, Message::Activation, replica, i3 - 1);
   }
   for (int64_t i4 = 0; i4 < end2; i4 += 1) {
-    recv(rank, Message::Gradient, home + 1, i4);
-    backward(rank, home, i4);
-    send(rank, Message::Gradient, home, i4);
-    forward(rank, home, i4 + end - 1);
-    send(rank, Message::Activation, home, i4 + end - 1);
-    recv(rank, Message::Activation, home - 1, i4 + end);
+    recv(rank, Message::Gradient, replica + 1, i4);
+    backward(rank, replica, i4);
+    send(rank, Message::Gradient, replica, i4);
+    forward(rank, replica, i4 + end - 1);
+    send(rank, Message::Activation, replica, i4 + end - 1);
+    recv(rank, Message::Activation, replica - 1, i4 + end);
   }
-  recv(rank, Message::Gradient, home + 1, end2);
-  backward(rank, home, end2);
-  send(rank, Message::Gradient, home, end2);
-  forward(rank, home, 7);
-  send(rank, Message::Activation, home, 7);
+  recv(rank, Message::Gradient, replica + 1, end2);
+  backward(rank, replica, end2);
+  send(rank, Message::Gradient, replica, end2);
+  forward(rank, replica, 7);
+  send(rank, Message::Activation, replica, 7);
   for (int64_t i5 = end2 + 1; i5 < 8; i5 += 1) {
-    recv(rank, Message::Gradient, home + 1, i5);
-    backward(rank, home, i5);
-    send(rank, Message::Gradient, home, i5);
+    recv(rank, Message::Gradient, replica + 1, i5);
+    backward(rank, replica, i5);
+    send(rank, Message::Gradient, replica, i5);
   }
   all_reduce(rank, 1);
   await(rank, 1);
-  step(rank, home);
+  step(rank, replica);
   return;
 }
 static void rank_3(Rank & v1, const int64_t* v2) {
@@ -350,50 +350,50 @@ constexpr PoolDesc pools[] = {
     {3, 31076032, 2623168, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_3}, // home 0 weights
-    {1, 1, slots_3}, // home 0 gradients
-    {2, 1, slots_3}, // home 0 moments
-    {}, {3, 1, slots_3}, // home 0 control
-    {4, 8, slots_3}, // home 0 data
-    {22, 1, slots_3}, // home 0 workspace
-    {}, {27, 2, slots_3}, // home 0 output
-    {27, 2, slots_3}, // home 0 output_grad
-    {}, {26, 4, slots_3}, // home 0 saved_for_input_grad
-    {28, 4, slots_3}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // home 1 weights
-    {6, 1, slots_3}, // home 1 gradients
-    {7, 1, slots_3}, // home 1 moments
-    {}, {8, 1, slots_3}, // home 1 control
-    {}, {23, 1, slots_3}, // home 1 workspace
-    {30, 2, slots_3}, // home 1 input
-    {30, 7, slots_1}, // home 1 output
-    {30, 2, slots_3}, // home 1 output_grad
-    {30, 1, slots_0}, // home 1 input_grad
-    {29, 3, slots_3}, // home 1 saved_for_input_grad
-    {31, 3, slots_3}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // home 2 weights
-    {10, 1, slots_3}, // home 2 gradients
-    {11, 1, slots_3}, // home 2 moments
-    {}, {12, 1, slots_3}, // home 2 control
-    {}, {24, 1, slots_3}, // home 2 workspace
-    {33, 2, slots_3}, // home 2 input
-    {33, 1, slots_1, 1, later_0}, // home 2 output
-    {33, 2, slots_2}, // home 2 output_grad
-    {33, 1, slots_1}, // home 2 input_grad
-    {32, 2, slots_3}, // home 2 saved_for_input_grad
-    {34, 2, slots_3}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // home 3 weights
-    {14, 1, slots_3}, // home 3 gradients
-    {15, 1, slots_3}, // home 3 moments
-    {}, {16, 1, slots_3}, // home 3 control
-    {17, 8, slots_3}, // home 3 data
-    {25, 1, slots_3}, // home 3 workspace
-    {36, 2, slots_3}, // home 3 input
-    {}, {}, {36, 2, slots_3}, // home 3 input_grad
-    {35, 1, slots_3}, // home 3 saved_for_input_grad
-    {37, 1, slots_3}, // home 3 saved_for_weight_grad
+    {0, 1, slots_3}, // replica 0 weights
+    {1, 1, slots_3}, // replica 0 gradients
+    {2, 1, slots_3}, // replica 0 moments
+    {}, {3, 1, slots_3}, // replica 0 control
+    {4, 8, slots_3}, // replica 0 data
+    {22, 1, slots_3}, // replica 0 workspace
+    {}, {27, 2, slots_3}, // replica 0 output
+    {27, 2, slots_3}, // replica 0 output_grad
+    {}, {26, 4, slots_3}, // replica 0 saved_for_input_grad
+    {28, 4, slots_3}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_3}, // replica 1 weights
+    {6, 1, slots_3}, // replica 1 gradients
+    {7, 1, slots_3}, // replica 1 moments
+    {}, {8, 1, slots_3}, // replica 1 control
+    {}, {23, 1, slots_3}, // replica 1 workspace
+    {30, 2, slots_3}, // replica 1 input
+    {30, 7, slots_1}, // replica 1 output
+    {30, 2, slots_3}, // replica 1 output_grad
+    {30, 1, slots_0}, // replica 1 input_grad
+    {29, 3, slots_3}, // replica 1 saved_for_input_grad
+    {31, 3, slots_3}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_3}, // replica 2 weights
+    {10, 1, slots_3}, // replica 2 gradients
+    {11, 1, slots_3}, // replica 2 moments
+    {}, {12, 1, slots_3}, // replica 2 control
+    {}, {24, 1, slots_3}, // replica 2 workspace
+    {33, 2, slots_3}, // replica 2 input
+    {33, 1, slots_1, 1, later_0}, // replica 2 output
+    {33, 2, slots_2}, // replica 2 output_grad
+    {33, 1, slots_1}, // replica 2 input_grad
+    {32, 2, slots_3}, // replica 2 saved_for_input_grad
+    {34, 2, slots_3}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_3}, // replica 3 weights
+    {14, 1, slots_3}, // replica 3 gradients
+    {15, 1, slots_3}, // replica 3 moments
+    {}, {16, 1, slots_3}, // replica 3 control
+    {17, 8, slots_3}, // replica 3 data
+    {25, 1, slots_3}, // replica 3 workspace
+    {36, 2, slots_3}, // replica 3 input
+    {}, {}, {36, 2, slots_3}, // replica 3 input_grad
+    {35, 1, slots_3}, // replica 3 saved_for_input_grad
+    {37, 1, slots_3}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
 constexpr int32_t collective_0[] = {0, 3};
@@ -404,9 +404,9 @@ constexpr CollectiveDesc collectives[] = {
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {18, 19, 20, 21};
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {9499136, 6675840, 4450560, 2637504};
-// Predicted ns by home, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
+// Predicted ns by replica, of forward input_grad weight_grad backward recompute unshard reshard reduce_grad step
 constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0, 0,
     0, 0, 6314803, 7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 6314803,
     7028121, 5839257, 12867378, 0, 0, 0, 0, 0, 7258521, 7971839, 6782975,
@@ -432,20 +432,20 @@ static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   }
   return;
 }
-// A row for each rank: home
+// A row for each rank: replica
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
 static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t home = v2[0];
-  recv(rank, Message::Activation, home - 1, 0);
+  const int64_t replica = v2[0];
+  recv(rank, Message::Activation, replica - 1, 0);
   for (int64_t i3 = 1; i3 < 8; i3 += 1) {
-    recv(rank, Message::Activation, home - 1, i3);
-    forward(rank, home, i3 - 1);
-    send(rank, Message::Activation, home, i3 - 1);
+    recv(rank, Message::Activation, replica - 1, i3);
+    forward(rank, replica, i3 - 1);
+    send(rank, Message::Activation, replica, i3 - 1);
   }
-  forward(rank, home, 7);
-  send(rank, Message::Activation, home, 7);
+  forward(rank, replica, 7);
+  send(rank, Message::Activation, replica, 7);
   return;
 }
 static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
@@ -500,47 +500,47 @@ constexpr PoolDesc pools[] = {
     {3, 31002304, 2623168, 1},
 };
 // pool, period, slots; parts from a later micro-batch on: how many, which;
-// by home and buffer
+// by replica and buffer
 constexpr PlaceDesc places[] = {
-    {0, 1, slots_1}, // home 0 weights
-    {1, 1, slots_1}, // home 0 gradients
-    {2, 1, slots_1}, // home 0 moments
-    {}, {3, 1, slots_1}, // home 0 control
-    {4, 8, slots_1}, // home 0 data
-    {18, 1, slots_1}, // home 0 workspace
-    {}, {23, 2, slots_1}, // home 0 output
-    {}, {}, {22, 1, slots_1}, // home 0 saved_for_input_grad
-    {24, 1, slots_1}, // home 0 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_1}, // home 1 weights
-    {6, 1, slots_1}, // home 1 gradients
-    {7, 1, slots_1}, // home 1 moments
-    {}, {8, 1, slots_1}, // home 1 control
-    {}, {19, 1, slots_1}, // home 1 workspace
-    {26, 2, slots_1}, // home 1 input
-    {26, 2, slots_0}, // home 1 output
-    {}, {}, {25, 1, slots_1}, // home 1 saved_for_input_grad
-    {27, 1, slots_1}, // home 1 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_1}, // home 2 weights
-    {10, 1, slots_1}, // home 2 gradients
-    {11, 1, slots_1}, // home 2 moments
-    {}, {12, 1, slots_1}, // home 2 control
-    {}, {20, 1, slots_1}, // home 2 workspace
-    {29, 2, slots_1}, // home 2 input
-    {29, 2, slots_0}, // home 2 output
-    {}, {}, {28, 1, slots_1}, // home 2 saved_for_input_grad
-    {30, 1, slots_1}, // home 2 saved_for_weight_grad
-    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_1}, // home 3 weights
-    {14, 1, slots_1}, // home 3 gradients
-    {15, 1, slots_1}, // home 3 moments
-    {}, {16, 1, slots_1}, // home 3 control
-    {17, 8, slots_1}, // home 3 data
-    {21, 1, slots_1}, // home 3 workspace
-    {32, 2, slots_1}, // home 3 input
-    {}, {}, {}, {31, 1, slots_1}, // home 3 saved_for_input_grad
-    {33, 1, slots_1}, // home 3 saved_for_weight_grad
+    {0, 1, slots_1}, // replica 0 weights
+    {1, 1, slots_1}, // replica 0 gradients
+    {2, 1, slots_1}, // replica 0 moments
+    {}, {3, 1, slots_1}, // replica 0 control
+    {4, 8, slots_1}, // replica 0 data
+    {18, 1, slots_1}, // replica 0 workspace
+    {}, {23, 2, slots_1}, // replica 0 output
+    {}, {}, {22, 1, slots_1}, // replica 0 saved_for_input_grad
+    {24, 1, slots_1}, // replica 0 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {5, 1, slots_1}, // replica 1 weights
+    {6, 1, slots_1}, // replica 1 gradients
+    {7, 1, slots_1}, // replica 1 moments
+    {}, {8, 1, slots_1}, // replica 1 control
+    {}, {19, 1, slots_1}, // replica 1 workspace
+    {26, 2, slots_1}, // replica 1 input
+    {26, 2, slots_0}, // replica 1 output
+    {}, {}, {25, 1, slots_1}, // replica 1 saved_for_input_grad
+    {27, 1, slots_1}, // replica 1 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {9, 1, slots_1}, // replica 2 weights
+    {10, 1, slots_1}, // replica 2 gradients
+    {11, 1, slots_1}, // replica 2 moments
+    {}, {12, 1, slots_1}, // replica 2 control
+    {}, {20, 1, slots_1}, // replica 2 workspace
+    {29, 2, slots_1}, // replica 2 input
+    {29, 2, slots_0}, // replica 2 output
+    {}, {}, {28, 1, slots_1}, // replica 2 saved_for_input_grad
+    {30, 1, slots_1}, // replica 2 saved_for_weight_grad
+    {}, {}, {}, {}, {}, {}, {}, {13, 1, slots_1}, // replica 3 weights
+    {14, 1, slots_1}, // replica 3 gradients
+    {15, 1, slots_1}, // replica 3 moments
+    {}, {16, 1, slots_1}, // replica 3 control
+    {17, 8, slots_1}, // replica 3 data
+    {21, 1, slots_1}, // replica 3 workspace
+    {32, 2, slots_1}, // replica 3 input
+    {}, {}, {}, {31, 1, slots_1}, // replica 3 saved_for_input_grad
+    {33, 1, slots_1}, // replica 3 saved_for_weight_grad
     {}, {}, {}, {}, {}, {}, {}, 
 };
-constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_replica[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
@@ -554,19 +554,19 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
-// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
+// replicas' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
-     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_replica,
      34, sequential::pools, 80, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
-     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_replica,
      38, pipeline::pools, 80, pipeline::places, 2, pipeline::collectives,
      233862018, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
-     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_replica,
      34, evaluation::pools, 80, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
@@ -580,7 +580,7 @@ constexpr LinkDesc links[] = {
     {2, 3, 5000, 5000},
     {3, 2, 5000, 5000},
 };
-constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, replicas, 6, edges, 4, arena_bytes, 3, programs,
     &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
