@@ -1,4 +1,4 @@
-//===- ExpandProgram.cpp - Programs to values ----------------------------===//
+//===- ExpandProgram.cpp - Programs to values -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"

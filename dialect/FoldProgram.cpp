@@ -1,4 +1,4 @@
-//===- FoldProgram.cpp - Values to programs ------------------------------===//
+//===- FoldProgram.cpp - Values to programs -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"

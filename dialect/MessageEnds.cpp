@@ -1,4 +1,4 @@
-//===- MessageEnds.cpp - How sends and receives name messages ------------===//
+//===- MessageEnds.cpp - How sends and receives name messages -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/MessageEnds.h"

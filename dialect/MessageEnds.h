@@ -1,4 +1,4 @@
-//===- MessageEnds.h - How sends and receives name messages ----*- C++ -*-===//
+//===- MessageEnds.h - How sends and receives name messages -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Part of the bridge, only for its files.

@@ -1,5 +1,4 @@
-//===- ReplicaNames.cpp - Replicas by the names of their stages
-//-----------------===//
+//===- ReplicaNames.cpp - Replicas by the names of their stages -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Loops.h"

@@ -1,5 +1,4 @@
-//===- ReplicaSyntax.h - How stages' replicas are written -------------*- C++
-//-*-===//
+//===- ReplicaSyntax.h - How stages' replicas are written -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Directives of the assembly formats; PipeDialect.cpp includes them before the

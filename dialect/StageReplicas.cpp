@@ -1,5 +1,4 @@
-//===- StageReplicas.cpp - Where stages are at home
-//--------------------------===//
+//===- StageReplicas.cpp - Which ranks stages are on ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/SourceRules.h"

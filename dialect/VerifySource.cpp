@@ -1,4 +1,4 @@
-//===- VerifySource.cpp - Local rules of clusters and plans --------------===//
+//===- VerifySource.cpp - Local rules of clusters and plans ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/SourceRules.h"

@@ -1,5 +1,4 @@
-//===- PlannedCosts.cpp - Costs of replicas as a plan states them
-//------------===//
+//===- PlannedCosts.cpp - Costs of replicas as a plan states them ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/PlannedCosts.h"

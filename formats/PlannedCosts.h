@@ -1,5 +1,4 @@
-//===- PlannedCosts.h - Costs of replicas as a plan states them ----*- C++
-//-*-===//
+//===- PlannedCosts.h - Costs of replicas as a plan states them -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_PLANNEDCOSTS_H

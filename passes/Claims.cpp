@@ -1,4 +1,4 @@
-//===- Claims.cpp - What schedules say of themselves --------------------===//
+//===- Claims.cpp - What schedules say of themselves ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Claims.h"

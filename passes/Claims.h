@@ -1,4 +1,4 @@
-//===- Claims.h - What schedules say of themselves ------------*- C++ -*-===//
+//===- Claims.h - What schedules say of themselves --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_CLAIMS_H

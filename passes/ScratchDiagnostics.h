@@ -1,5 +1,4 @@
-//===- ScratchDiagnostics.h - Errors about plans that nobody wrote --------*-
-// C++ -*-===//
+//===- ScratchDiagnostics.h - Errors about plans that nobody wrote --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_SCRATCHDIAGNOSTICS_H

@@ -1,4 +1,4 @@
-//===- ClusterNics.cpp - NICs of a node -------------------------===//
+//===- ClusterNics.cpp - NICs of a node -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ClusterNics.h"

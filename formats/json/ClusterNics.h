@@ -1,4 +1,4 @@
-//===- ClusterNics.h - NICs of a node -----------------*- C++ -*-===//
+//===- ClusterNics.h - NICs of a node ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_CLUSTERNICS_H

@@ -1,4 +1,4 @@
-//===- CostToGo.cpp - What the layers behind a stage cost at least -------===//
+//===- CostToGo.cpp - What the layers behind a stage cost at least --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/CostToGo.h"

@@ -1,5 +1,4 @@
-//===- CostToGo.h - What the layers behind a stage cost at least -*- C++
-//-*-===//
+//===- CostToGo.h - What the layers behind a stage cost at least ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_COSTTOGO_H

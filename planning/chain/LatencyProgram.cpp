@@ -1,4 +1,4 @@
-//===- LatencyProgram.cpp - Plans of the shortest way ---------===//
+//===- LatencyProgram.cpp - Plans of the shortest way ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/LatencyProgram.h"

@@ -1,5 +1,4 @@
-//===- local_shard.h - What a replica with a shard has whole -------*- C++
-//-*-===//
+//===- local_shard.h - What a replica with a shard has whole ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_LOCAL_SHARD_H

@@ -1,4 +1,4 @@
-//===- rank_shards.cpp - State that lies sharded on several ranks -------===//
+//===- rank_shards.cpp - State that lies sharded on several ranks ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The replicas of a group gather the weights that their tasks read, and add up

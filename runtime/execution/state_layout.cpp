@@ -1,5 +1,4 @@
-//===- state_layout.cpp - Where replicas and tensors lie
-//---------------------===//
+//===- state_layout.cpp - Where replicas and tensors lie ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"

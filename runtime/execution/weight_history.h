@@ -1,5 +1,4 @@
-//===- weight_history.h - Earlier versions of weights, for references -*- C++
-//-*-===//
+//===- weight_history.h - Earlier versions of weights, for references -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_WEIGHT_HISTORY_H

@@ -1,5 +1,4 @@
-//===- listener.cpp - Lets connections of the run in
-//--------------------------===//
+//===- listener.cpp - Lets connections of the run in ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/listener.h"

@@ -1,5 +1,4 @@
-//===- listener.h - Lets connections of the run in ------------------*- C++
-//-*-===//
+//===- listener.h - Lets connections of the run in --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whoever reaches a port may call, send anything or nothing, and as often as he

@@ -1,4 +1,4 @@
-//===- layer.h - What a layer is ------------------------------*- C++ -*-===//
+//===- layer.h - What a layer is --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_MODEL_LAYER_H

@@ -1,5 +1,4 @@
-//===- tcp_connect.h - How processes connect to each other by TCP ---*- C++
-//-*-===//
+//===- tcp_connect.h - How processes connect to each other by TCP ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_TCP_CONNECT_H

@@ -1,4 +1,4 @@
-//===- Simplex.cpp - The best mix of the rows of a matrix --------------===//
+//===- Simplex.cpp - The best mix of the rows of a matrix -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Simplex.h"

@@ -1,4 +1,4 @@
-//===- Simplex.h - The best mix of the rows of a matrix ------*- C++ -*-===//
+//===- Simplex.h - The best mix of the rows of a matrix ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One player mixes rows, the other one picks the column that costs least: what

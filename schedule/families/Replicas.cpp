@@ -1,5 +1,4 @@
-//===- Replicas.cpp - Families on stages with several replicas
-//---------------===//
+//===- Replicas.cpp - Families on stages with several replicas ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Replicas.h"

@@ -1,5 +1,4 @@
-//===- Replicas.h - Families on stages with several replicas -------*- C++
-//-*-===//
+//===- Replicas.h - Families on stages with several replicas ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Families are written for stages with one replica each, on ranks in the order

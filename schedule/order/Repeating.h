@@ -1,5 +1,4 @@
-//===- Repeating.h - Orders that go on from iteration to iteration -*- C++
-//-*-===//
+//===- Repeating.h - Orders that go on from iteration to iteration --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An asynchronous schedule has no last iteration. It is stored as what begins a

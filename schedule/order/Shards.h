@@ -1,4 +1,4 @@
-//===- Shards.h - Stages whose state is sharded ---------------*- C++ -*-===//
+//===- Shards.h - Stages whose state is sharded -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The replicas of a group each keep a shard of a stage's weights, gradients and

@@ -1,5 +1,4 @@
-//===- PreemptiveBound.cpp - Jackson's preemptive schedule of one machine
-//-----------===//
+//===- PreemptiveBound.cpp - Jackson's preemptive schedule of one machine -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partial/PreemptiveBound.h"

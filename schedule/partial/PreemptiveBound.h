@@ -1,5 +1,4 @@
-//===- PreemptiveBound.h - Jackson's preemptive schedule of one machine ---*-
-// C++ -*-===//
+//===- PreemptiveBound.h - Jackson's preemptive schedule of one machine ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PARTIAL_PREEMPTIVEBOUND_H

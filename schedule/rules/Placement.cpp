@@ -1,5 +1,4 @@
-//===- Placement.cpp - S2: every task on its replica's rank --------*- C++
-//-*-===//
+//===- Placement.cpp - S2: every task on its replica's rank -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/Legality.h"

@@ -1,5 +1,4 @@
-//===- LocalSearch.cpp - Moves tasks on the critical path
-//----------------------===//
+//===- LocalSearch.cpp - Moves tasks on the critical path -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the strings of the ranks. A

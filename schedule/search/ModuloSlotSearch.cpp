@@ -1,5 +1,4 @@
-//===- ModuloSlotSearch.cpp - When to launch micro-batches
-//----------------------===//
+//===- ModuloSlotSearch.cpp - When to launch micro-batches ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the delays of launches, for

@@ -1,5 +1,4 @@
-//===- ModuloSlots.cpp - Waves that never meet
-//----------------------------------===//
+//===- ModuloSlots.cpp - Waves that never meet ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/ModuloSlots.h"

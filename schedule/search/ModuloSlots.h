@@ -1,5 +1,4 @@
-//===- ModuloSlots.h - Waves that never meet --------------------------*- C++
-//-*-===//
+//===- ModuloSlots.h - Waves that never meet --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where micro-batches pass all ranks in one order, once or several times, the F

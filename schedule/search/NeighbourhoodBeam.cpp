@@ -1,5 +1,4 @@
-//===- NeighbourhoodBeam.cpp - Searches the order of a neighbourhood
-//------------------===//
+//===- NeighbourhoodBeam.cpp - Searches the order of a neighbourhood ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A job shop with heads, tails and caps, of some dozens of tasks, searched like

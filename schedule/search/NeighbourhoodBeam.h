@@ -1,5 +1,4 @@
-//===- NeighbourhoodBeam.h - Searches the order of a neighbourhood ----------*-
-// C++ -*-===//
+//===- NeighbourhoodBeam.h - Searches the order of a neighbourhood --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H

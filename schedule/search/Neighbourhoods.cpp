@@ -1,5 +1,4 @@
-//===- Neighbourhoods.cpp - Searches a time interval anew
-//--------------------===//
+//===- Neighbourhoods.cpp - Searches a time interval anew -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Large neighbourhood search (Shaw, 1998). A neighbourhood is a piece of time

@@ -1,5 +1,4 @@
-//===- OrderSearch.cpp - Beam, steady-state pattern, replay and moves in turn
-//-----------===//
+//===- OrderSearch.cpp - All parts of the search for orders in turn -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"

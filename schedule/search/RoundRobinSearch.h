@@ -1,5 +1,4 @@
-//===- RoundRobinSearch.h - Where stages assign micro-batches ----------*- C++
-//-*-===//
+//===- RoundRobinSearch.h - Where stages assign micro-batches ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ROUNDROBINSEARCH_H

@@ -1,5 +1,4 @@
-//===- SteadyPattern.cpp - Searches periodic patterns
-//----------------------------===//
+//===- SteadyPattern.cpp - Searches periodic patterns ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the

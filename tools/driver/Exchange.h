@@ -1,5 +1,4 @@
-//===- Exchange.h - What `rondo export` and `rondo import` share -*- C++
-//-*-===//
+//===- Exchange.h - What `rondo export` and `rondo import` share ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_EXCHANGE_H

@@ -1,5 +1,4 @@
-//===- TimelineOutput.cpp - The schedules that a file and options name
-//----------===//
+//===- TimelineOutput.cpp - The schedules that a file and options name ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/TimelineOutput.h"

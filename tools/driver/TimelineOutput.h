@@ -1,5 +1,4 @@
-//===- TimelineOutput.h - The schedules that a file and options name --*- C++
-//-*-===//
+//===- TimelineOutput.h - The schedules that a file and options name ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_TIMELINEOUTPUT_H

@@ -1,4 +1,4 @@
-//===- NicsTest.cpp - Programs whose messages share NICs --------===//
+//===- NicsTest.cpp - Programs whose messages share NICs ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"

@@ -1,5 +1,4 @@
-//===- ReplicaTest.cpp - Programs of stages with several replicas
-//------------===//
+//===- ReplicaTest.cpp - Programs of stages with several replicas ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"

@@ -1,4 +1,4 @@
-//===- ChainNicsTest.cpp - Messages through shared NICs ---------===//
+//===- ChainNicsTest.cpp - Messages through shared NICs -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ChainExamples.h"

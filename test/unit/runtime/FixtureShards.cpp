@@ -1,5 +1,4 @@
-//===- FixtureShards.cpp - Stages with several replicas
-//----------------------===//
+//===- FixtureShards.cpp - Stages with several replicas -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ActList.h"

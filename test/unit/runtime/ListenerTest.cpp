@@ -1,5 +1,4 @@
-//===- ListenerTest.cpp - Who is let in, and what others cost
-//-----------------===//
+//===- ListenerTest.cpp - Who is let in, and what others cost -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The door and those who call take turns in one thread; the time is a number.

@@ -1,4 +1,4 @@
-//===- Sharded.cpp - Executables whose state lies sharded ---------------===//
+//===- Sharded.cpp - Executables whose state lies sharded -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"

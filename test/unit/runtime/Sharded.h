@@ -1,4 +1,4 @@
-//===- Sharded.h - Executables whose state lies sharded -------*- C++ -*-===//
+//===- Sharded.h - Executables whose state lies sharded ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_SHARDED_H

@@ -1,4 +1,4 @@
-//===- ShardedTest.cpp - Stages whose state lies sharded ----------------===//
+//===- ShardedTest.cpp - Stages whose state lies sharded ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Sharded.h"

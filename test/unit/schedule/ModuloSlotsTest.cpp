@@ -1,5 +1,4 @@
-//===- ModuloSlotsTest.cpp - Waves that never meet
-//------------------------------===//
+//===- ModuloSlotsTest.cpp - Waves that never meet ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"

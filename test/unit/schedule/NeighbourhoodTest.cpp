@@ -1,5 +1,4 @@
-//===- NeighbourhoodTest.cpp - Neighbourhoods of time searched anew
-//------------------===//
+//===- NeighbourhoodTest.cpp - Neighbourhoods of time searched anew -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"

@@ -1,4 +1,4 @@
-//===- NicsTest.cpp - Messages that share NICs ------------------===//
+//===- NicsTest.cpp - Messages that share NICs ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "AllOrders.h"

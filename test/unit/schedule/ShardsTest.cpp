@@ -1,4 +1,4 @@
-//===- ShardsTest.cpp - Stages whose state is sharded -------------------===//
+//===- ShardsTest.cpp - Stages whose state is sharded ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ShardedChain.h"
