@@ -1,4 +1,4 @@
-//===- ShardedSearch.h - Search of plans whose stages are sharded -*- C++ -*-=//
+//===- ShardedSearch.h - Search with sharded stages -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_SHARDEDSEARCH_H

@@ -1,4 +1,4 @@
-//===- Candidate.h - Schedules between which a program may switch -*- C++ -*-=//
+//===- Candidate.h - Schedules a program may switch to ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_ADAPTIVE_CANDIDATE_H

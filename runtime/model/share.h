@@ -1,5 +1,4 @@
-//===- share.h - A layer of a replica that takes a part of the samples -*- C++
-//-*-//
+//===- share.h - A layer for some of the samples ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler plans buffers for the layers of a replica with shareOf(); at

@@ -1,4 +1,4 @@
-//===- other_traffic.h - Messages of other jobs on imposed links -*- C++ -*-==//
+//===- other_traffic.h - Messages of other jobs -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_OTHER_TRAFFIC_H

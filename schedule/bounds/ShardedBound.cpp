@@ -1,4 +1,4 @@
-//===- Sharded.cpp - G1 to G3: gathers and reductions ---------------------===//
+//===- ShardedBound.cpp - G1 to G3: gathers and reductions ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/ShardedBound.h"

@@ -1,4 +1,4 @@
-//===- ShardedBound.h - What gathers and reductions take at least -*- C++ -*-=//
+//===- ShardedBound.h - Least times of gathers ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bounds of problems whose stages are sharded, beside those of Bounds.h, which

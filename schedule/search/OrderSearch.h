@@ -1,4 +1,4 @@
-//===- OrderSearch.h - Beam, steady-state pattern, replay and moves in turn ===//
+//===- OrderSearch.h - All parts of the order search ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ORDERSEARCH_H

@@ -1,4 +1,4 @@
-//===- Search.cpp - Seeds, then beam, steady-state pattern and local search in turn ===//
+//===- Search.cpp - Families, then the parts of the search in turn --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Arguments.h"

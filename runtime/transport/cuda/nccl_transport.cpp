@@ -1,7 +1,5 @@
-//===- nccl_transport.cpp - Messages and iterations of ranks on GPUs of their
+//===- nccl_transport.cpp - Ranks on GPUs of their own --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// own ---===//
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
