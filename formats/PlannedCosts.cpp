@@ -65,6 +65,15 @@ WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
 
 std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
   const ReplicaRange replicas = problem.replicas.of(stage);
+  for (const Replica &replica : replicas)
+    for (ActionKind kind : {ActionKind::InputGrad, ActionKind::Backward})
+      if (const int64_t bytes =
+              problem
+                  .cost(problem.replicas.numberOf(stage, replica.index), kind)
+                  .acquireBytes)
+        return std::string(1, traitsOf(kind).letter) + " of stage " +
+               std::to_string(stage) + " takes " + std::to_string(bytes) +
+               " bytes; in a plan, F and R alone take bytes";
   if (replicas.size() == 1) {
     auto ns = [&](ActionKind kind) {
       return problem.cost(problem.replicas.numberOf(stage), kind).ns;

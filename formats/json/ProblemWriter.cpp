@@ -207,8 +207,8 @@ bool haveSameHost(const Problem &problem) {
 }
 
 /// Whether version 1 can say this problem: its stages are a chain with one
-/// replica each, B takes I's and W's time, steps and the host take none, and
-/// there are no NICs, and one iteration without versions.
+/// replica each, B takes I's and W's time, I and B take no bytes, steps and the
+/// host no time, and there are no NICs, and one iteration without versions.
 bool isVersion1(const Problem &problem) {
   if (problem.replicas.isReplicated() || hasRecomputation(problem) ||
       !problem.nics.empty() || !problem.hosts.empty() ||
@@ -225,7 +225,9 @@ bool isVersion1(const Problem &problem) {
     if (problem.cost(s, ActionKind::Backward).ns !=
             problem.cost(s, ActionKind::InputGrad).ns +
                 problem.cost(s, ActionKind::WeightGrad).ns ||
-        problem.cost(s, ActionKind::Step).ns != 0)
+        problem.cost(s, ActionKind::Step).ns != 0 ||
+        problem.cost(s, ActionKind::InputGrad).acquireBytes != 0 ||
+        problem.cost(s, ActionKind::Backward).acquireBytes != 0)
       return false;
   }
   chain.makeChain(outputBytes);

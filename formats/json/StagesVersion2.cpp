@@ -125,38 +125,48 @@ std::optional<TextFault> readCost(const Value &value, const std::string &where,
   return {};
 }
 
-/// F takes bytes, and R more; R may give some back, and the backward, in one
-/// task or two, the rest; a step needs none.
+/// F takes bytes, R and I more, or R and B; what is taken is freed by the end
+/// of W or B. A step needs none.
 std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
                                      const std::string &where) {
   const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
   const Cost &forward = cost(ActionKind::Forward);
   if (forward.releaseBytes)
     return notTaken(where + ".F.frees_bytes");
-  for (ActionKind kind :
-       {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
-    if (cost(kind).acquireBytes)
-      return notTaken(where + "." + traitsOf(kind).letter + ".takes_bytes");
+  if (cost(ActionKind::WeightGrad).acquireBytes)
+    return notTaken(where + ".W.takes_bytes");
   const Cost &step = cost(ActionKind::Step);
   if (step.acquireBytes || step.releaseBytes)
     return notTaken(where + "." + traitsOf(ActionKind::Step).code +
                     (step.acquireBytes ? ".takes_bytes" : ".frees_bytes"));
   const Cost &again = cost(ActionKind::Recompute);
-  const int64_t taken = forward.acquireBytes + again.acquireBytes;
-  const int64_t split = cost(ActionKind::InputGrad).releaseBytes +
-                        cost(ActionKind::WeightGrad).releaseBytes;
-  const bool mentions = again.acquireBytes || again.releaseBytes;
-  const auto fault = [&](const char *who, int64_t bytes) {
-    return where + (mentions ? ".F and R take " : ".F takes ") +
-           std::to_string(taken) + " bytes, but " +
-           (again.releaseBytes ? "R, " : "") + who + " " +
-           std::to_string(bytes + again.releaseBytes);
+  const bool mentionsR = again.acquireBytes || again.releaseBytes;
+  /// `first` is I or B, which may take bytes; `frees` by it and W.
+  const auto check = [&](ActionKind first, const char *who, int64_t frees) {
+    const int64_t later = cost(first).acquireBytes,
+                  taken = forward.acquireBytes + again.acquireBytes + later,
+                  freed = again.releaseBytes + frees;
+    if (taken == freed)
+      return std::optional<TextFault>();
+    std::vector<std::string> takers = {"F"};
+    if (mentionsR)
+      takers.push_back("R");
+    if (later)
+      takers.push_back(std::string(1, traitsOf(first).letter));
+    const std::string last = takers.back();
+    takers.pop_back();
+    return std::optional<TextFault>(
+        where + "." + llvm::join(takers, ", ") +
+        (takers.empty() ? last + " takes " : " and " + last + " take ") +
+        std::to_string(taken) + " bytes, but " +
+        (again.releaseBytes ? "R, " : "") + who + " " + std::to_string(freed));
   };
-  if (again.releaseBytes + split != taken)
-    return fault("I and W free", split);
-  const int64_t fused = cost(ActionKind::Backward).releaseBytes;
-  return again.releaseBytes + fused == taken ? std::optional<TextFault>()
-                                             : fault("B frees", fused);
+  if (auto fault = check(ActionKind::InputGrad, "I and W free",
+                         cost(ActionKind::InputGrad).releaseBytes +
+                             cost(ActionKind::WeightGrad).releaseBytes))
+    return fault;
+  return check(ActionKind::Backward, "B frees",
+               cost(ActionKind::Backward).releaseBytes);
 }
 
 /// `recomputes`: whether R has a cost.
@@ -188,7 +198,7 @@ std::optional<TextFault> readCosts(const Value &value, const std::string &where,
     costs[costColumn(ActionKind::Backward)] = {
         costs[costColumn(ActionKind::InputGrad)].ns +
             costs[costColumn(ActionKind::WeightGrad)].ns,
-        0,
+        costs[costColumn(ActionKind::InputGrad)].acquireBytes,
         costs[costColumn(ActionKind::InputGrad)].releaseBytes +
             costs[costColumn(ActionKind::WeightGrad)].releaseBytes};
   return checkMemory(ArrayRef(costs, numCostColumns), where);

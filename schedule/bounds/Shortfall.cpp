@@ -9,14 +9,22 @@
 
 using namespace rondo;
 
+/// Bytes that I or B takes, whichever takes less.
+static int64_t takenByBackward(const Problem &problem, int32_t replica) {
+  return std::min(problem.cost(replica, ActionKind::InputGrad).acquireBytes,
+                  problem.cost(replica, ActionKind::Backward).acquireBytes);
+}
+
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     const int32_t rank = problem.rankOf(replica);
     least[rank] += problem.cost(replica, ActionKind::Forward).acquireBytes;
     // The backwards of a micro-batch run one after the other.
-    again[rank] = std::max(
-        again[rank], problem.cost(replica, ActionKind::Recompute).acquireBytes);
+    again[rank] =
+        std::max(again[rank],
+                 takenByBackward(problem, replica) +
+                     problem.cost(replica, ActionKind::Recompute).acquireBytes);
   }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     least[rank] += again[rank];
@@ -28,9 +36,13 @@ std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   // What F has taken stays until R of the same replica has taken its own.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int64_t &bytes = needed[problem.rankOf(replica)];
+    const Cost &again = problem.cost(replica, ActionKind::Recompute);
+    const int64_t taken =
+        problem.cost(replica, ActionKind::Forward).acquireBytes +
+        again.acquireBytes;
     bytes = std::max(
-        bytes, problem.cost(replica, ActionKind::Forward).acquireBytes +
-                   problem.cost(replica, ActionKind::Recompute).acquireBytes);
+        {bytes, taken,
+         taken - again.releaseBytes + takenByBackward(problem, replica)});
   }
   // Where micro-batches are assigned, a rank's replicas may never hold the same
   // one.

@@ -133,15 +133,20 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
     };
     int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
     Cost &again = cost(number, ActionKind::Recompute);
-    int64_t &frees = cost(number, ActionKind::InputGrad).releaseBytes;
+    Cost &inputGrad = cost(number, ActionKind::InputGrad);
+    Cost &backward = cost(number, ActionKind::Backward);
     takes = bytes(takes);
     again.acquireBytes = bytes(again.acquireBytes);
     int64_t held = takes + again.acquireBytes;
     again.releaseBytes = std::min(held, bytes(again.releaseBytes));
     held -= again.releaseBytes;
-    frees = std::min(held, bytes(frees));
-    cost(number, ActionKind::WeightGrad).releaseBytes = held - frees;
-    cost(number, ActionKind::Backward).releaseBytes = held;
+    backward.acquireBytes = bytes(backward.acquireBytes);
+    backward.releaseBytes = held + backward.acquireBytes;
+    inputGrad.acquireBytes = bytes(inputGrad.acquireBytes);
+    held += inputGrad.acquireBytes;
+    inputGrad.releaseBytes = std::min(held, bytes(inputGrad.releaseBytes));
+    cost(number, ActionKind::WeightGrad).releaseBytes =
+        held - inputGrad.releaseBytes;
   }
 }
 

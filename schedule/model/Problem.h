@@ -30,7 +30,8 @@
 namespace rondo {
 
 /// What one task costs. `acquireBytes` are taken when it starts, `releaseBytes`
-/// are given back when it ends.
+/// are given back when it ends. What F takes is held until I or W; what I takes
+/// is held until W, or less if I gives it back itself.
 struct Cost {
   int64_t ns = 0;
   int64_t acquireBytes = 0;

@@ -26,13 +26,12 @@ bool rondo::isSingleEnded(const Problem &problem) {
   return ends == 1;
 }
 
-static bool takesMemoryByForwardAlone(const Problem &problem) {
+/// Whether F gives nothing back and W takes nothing.
+static bool hasMemoryInOrder(const Problem &problem) {
   for (int32_t s = 0; s < problem.numReplicas(); ++s)
-    for (ActionKind kind :
-         {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
-      if (problem.cost(s, kind).acquireBytes ||
-          problem.cost(s, ActionKind::Forward).releaseBytes)
-        return false;
+    if (problem.cost(s, ActionKind::WeightGrad).acquireBytes ||
+        problem.cost(s, ActionKind::Forward).releaseBytes)
+      return false;
   return true;
 }
 
@@ -42,17 +41,32 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
   const Cost &w = problem.cost(stage, ActionKind::WeightGrad);
   const Cost &b = problem.cost(stage, ActionKind::Backward);
   int64_t inputGrad = i.ns, weightGrad = w.ns;
-  int64_t inputFrees = i.releaseBytes, weightFrees = w.releaseBytes;
-  if (costs == BackwardCosts::Fused) {
-    inputGrad = b.ns;
-    weightGrad = 0;
-    inputFrees = b.releaseBytes;
-    weightFrees = 0;
-  } else if (costs == BackwardCosts::Least) {
+  // Less what the task takes itself.
+  int64_t inputFrees = i.releaseBytes - i.acquireBytes,
+          weightFrees = w.releaseBytes;
+  int64_t fusedFrees = b.releaseBytes - b.acquireBytes;
+  takesLater |= i.acquireBytes > 0 || b.acquireBytes > 0;
+  if (costs == BackwardCosts::Least) {
     inputGrad = std::min(i.ns, b.ns);
     weightGrad = std::max<int64_t>(0, std::min(i.ns + w.ns, b.ns) - inputGrad);
-    weightFrees =
-        std::max(inputFrees + weightFrees, b.releaseBytes) - inputFrees;
+    const int64_t all = std::max(inputFrees + weightFrees, fusedFrees);
+    inputFrees = std::max<int64_t>(0, inputFrees);
+    weightFrees = all - inputFrees;
+  } else {
+    const Cost &first = costs == BackwardCosts::Fused ? b : i;
+    if (costs == BackwardCosts::Fused) {
+      inputGrad = b.ns;
+      weightGrad = 0;
+      inputFrees = fusedFrees;
+      weightFrees = 0;
+    }
+    // If more is held after I than before, F takes the difference. While I
+    // runs, the rest of what it takes is held beside what is counted.
+    const int64_t more = std::max<int64_t>(0, -inputFrees);
+    takes.back() += more;
+    inputFrees += more;
+    int64_t &beside = besideBackward[rankOf[stage]];
+    beside = std::max(beside, first.acquireBytes - more);
   }
   ns[1].push_back(inputGrad);
   ns[2].push_back(weightGrad);
@@ -62,8 +76,6 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
 
 void FlatProblem::addRecomputation(const Problem &problem,
                                    BackwardCosts costs) {
-  // By rank: the most that R takes beside what F holds.
-  std::vector<int64_t> most(ranks);
   for (int32_t s = 0; s < stages; ++s) {
     if (!problem.recomputes(s))
       continue;
@@ -87,11 +99,11 @@ void FlatProblem::addRecomputation(const Problem &problem,
     }
     // Nothing comes between R and B.
     inputGradFrees[s] = kept;
-    most[rankOf[s]] = std::max(most[rankOf[s]], again.acquireBytes);
+    int64_t &beside = besideBackward[rankOf[s]];
+    beside = std::max({beside, again.acquireBytes,
+                       again.acquireBytes - again.releaseBytes +
+                           problem.cost(s, ActionKind::Backward).acquireBytes});
   }
-  for (int32_t r = 0; r < ranks; ++r)
-    if (caps[r] != noMemoryCap)
-      caps[r] = std::max<int64_t>(0, caps[r] - most[r]);
 }
 
 void FlatProblem::setMessages(const Problem &problem) {
@@ -241,9 +253,21 @@ void FlatProblem::setOffsets() {
   }
 }
 
+bool FlatProblem::fitsOneMicrobatch() const {
+  std::vector<int64_t> needed(ranks);
+  for (int32_t s = 0; s < stages; ++s) {
+    int64_t &bytes = needed[rankOf[s]];
+    bytes = isSingleEnded ? bytes + takes[s] : std::max(bytes, takes[s]);
+  }
+  for (int32_t r = 0; r < ranks; ++r)
+    if (needed[r] > caps[r])
+      return false;
+  return true;
+}
+
 std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
                                            BackwardCosts costs) {
-  if (!takesMemoryByForwardAlone(problem) || problem.replicas.areRoundRobin() ||
+  if (!hasMemoryInOrder(problem) || problem.replicas.areRoundRobin() ||
       problem.hasRecomputationAcross())
     return std::nullopt;
   FlatProblem flat;
@@ -254,6 +278,7 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
   flat.isSingleEnded = rondo::isSingleEnded(problem);
   flat.stagesOf.resize(flat.ranks);
   flat.caps = problem.memoryCaps;
+  flat.besideBackward.resize(flat.ranks);
   std::vector<int64_t> all(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s) {
     const Cost &forward = problem.cost(s, ActionKind::Forward);
@@ -265,6 +290,13 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
   }
   flat.recomputes.resize(flat.stages);
   flat.addRecomputation(problem, costs);
+  flat.isStricter = flat.hasRecomputation || flat.takesLater;
+  for (int32_t r = 0; r < flat.ranks; ++r)
+    if (flat.caps[r] != noMemoryCap)
+      flat.caps[r] =
+          std::max<int64_t>(0, flat.caps[r] - flat.besideBackward[r]);
+  if (flat.isStricter && !flat.fitsOneMicrobatch())
+    return std::nullopt;
   for (int32_t s = 0; s < flat.stages; ++s)
     all[flat.rankOf[s]] += flat.takes[s] * flat.microbatches;
   for (int32_t r = 0; r < flat.ranks; ++r)

@@ -43,13 +43,21 @@ struct FlatProblem {
   std::vector<std::vector<int32_t>> stagesOf;
   /// Time of F, I and W by stage.
   std::array<std::vector<int64_t>, 3> ns;
-  /// By stage: whether R is in front of each backward. Then the flat problem
-  /// is stricter than the problem: what fits one fits the other, and takes no
-  /// longer there.
+  /// By stage: whether R is in front of each backward.
   std::vector<bool> recomputes;
   bool hasRecomputation = false;
-  /// By stage: bytes that F takes, and that I and W give back.
+  /// Whether I or B of any stage takes bytes.
+  bool takesLater = false;
+  /// Except under BackwardCosts::Least, the flat problem is stricter than the
+  /// problem if stages recompute or I or B takes bytes: a schedule that fits
+  /// the flat one fits the problem and takes no longer there, but not the
+  /// other way round. Then exhausting its schedules proves nothing.
+  bool isStricter = false;
+  /// By stage: bytes that F takes, and that I and W release, without what I
+  /// takes itself.
   std::vector<int64_t> takes, inputGradFrees, weightGradFrees;
+  /// By rank: the problem's caps without the bytes that R, I or B holds only
+  /// while it runs.
   std::vector<int64_t> caps;
   /// What an edge carries: of F (letter 0) or I. `link` is a number of the
   /// directed pair of ranks, -1 on one rank.
@@ -138,8 +146,8 @@ struct FlatProblem {
   /// micro-batch that is alone. The problem is a chain. O(stages).
   std::vector<int64_t> startsInChain() const;
 
-  /// nullopt if a task other than F and R takes memory, or if a stage is
-  /// round-robin micro-batches to its replicas.
+  /// nullopt if F releases bytes, W takes some, a stage is round-robin, or a
+  /// stricter flat problem has no memory for a single micro-batch.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
   /// Reverses time: I is the first letter and F the second, and the edges lead
@@ -159,6 +167,9 @@ private:
   int64_t taskAt(int letter, int32_t stage) const {
     return int64_t(letter) * stages + stage;
   }
+  /// By rank: bytes that a task holds only while it runs, the maximum.
+  std::vector<int64_t> besideBackward;
+  bool fitsOneMicrobatch() const;
   void setBackward(const Problem &problem, int32_t stage, BackwardCosts costs);
   void addRecomputation(const Problem &problem, BackwardCosts costs);
   void setMessages(const Problem &problem);

@@ -12,8 +12,13 @@ Greedy::Greedy(const Problem &problem)
     : problem(problem), edges(problem), replicasOf(problem.numRanks()) {
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     replicasOf[problem.rankOf(replica)].push_back(replica);
-    most.push_back(problem.cost(replica, ActionKind::Forward).acquireBytes +
-                   problem.cost(replica, ActionKind::Recompute).acquireBytes);
+    const Cost &again = problem.cost(replica, ActionKind::Recompute);
+    most.push_back(
+        problem.cost(replica, ActionKind::Forward).acquireBytes +
+        again.acquireBytes +
+        std::max<int64_t>(
+            0, problem.cost(replica, ActionKind::InputGrad).acquireBytes -
+                   again.releaseBytes));
   }
   std::map<std::pair<int32_t, int32_t>, int32_t> links;
   for (const Edge &edge : problem.edges) {

@@ -160,6 +160,8 @@ private:
     if (quickBound(lower).ns > objective)
       return false;
     std::optional<FlatProblem> under = FlatProblem::of(lower, costs);
+    if (!under)
+      return false;
     Incumbent best;
     best.objective = objective + 1;
     best.bound = objective;

@@ -253,9 +253,9 @@ private:
     Incumbent best;
     best.bound = result.bound.ns;
     best.onBetter = [&](int64_t found) { report(found); };
-    // With recomputation the flat problem is stricter: what is best there is
-    // worth a look even if it takes longer there than the best does here.
-    if (costs == BackwardCosts::Split && !flat->hasRecomputation) {
+    // If the flat problem is stricter, its best schedule may take longer there
+    // than in the problem: judge it in any case.
+    if (costs == BackwardCosts::Split && !flat->isStricter) {
       best.objective = objective();
       if (result.schedule)
         if (auto orders = toOrders(*flat, *result.schedule))
@@ -263,7 +263,7 @@ private:
     }
     auto keep = [&] {
       if (!best.orders.empty() &&
-          (flat->hasRecomputation || best.objective < objective()))
+          (flat->isStricter || best.objective < objective()))
         offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
@@ -292,7 +292,7 @@ private:
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
            !flat.hasLongBursts && !hasCheaperBackward(problem) &&
-           !flat.hasRecomputation;
+           !flat.isStricter;
   }
 
   void finish() {

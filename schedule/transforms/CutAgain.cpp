@@ -65,16 +65,20 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
     Cost &weight = cut.cost(replica, ActionKind::WeightGrad);
     Cost &backward = cut.cost(replica, ActionKind::Backward);
     // What is rounded up when it is taken is given back at the end.
-    const int64_t rounded = up(forward.acquireBytes);
-    const auto keeps = [&](int64_t released) {
-      return forward.acquireBytes - released;
-    };
-    const int64_t keptBySplit = keeps(input.releaseBytes + weight.releaseBytes),
-                  keptByFused = keeps(backward.releaseBytes);
+    const int64_t rounded = up(forward.acquireBytes),
+                  inputRounded = up(input.acquireBytes),
+                  backwardRounded = up(backward.acquireBytes);
+    const int64_t keptBySplit = forward.acquireBytes + input.acquireBytes -
+                                input.releaseBytes - weight.releaseBytes,
+                  keptByFused = forward.acquireBytes + backward.acquireBytes -
+                                backward.releaseBytes;
     input.releaseBytes = down(input.releaseBytes);
-    weight.releaseBytes =
-        std::max<int64_t>(rounded - input.releaseBytes - up(keptBySplit), 0);
-    backward.releaseBytes = std::max<int64_t>(rounded - up(keptByFused), 0);
+    weight.releaseBytes = std::max<int64_t>(
+        rounded + inputRounded - input.releaseBytes - up(keptBySplit), 0);
+    backward.releaseBytes =
+        std::max<int64_t>(rounded + backwardRounded - up(keptByFused), 0);
+    input.acquireBytes = inputRounded;
+    backward.acquireBytes = backwardRounded;
     forward.acquireBytes = rounded;
   }
   for (Edge &edge : cut.edges)

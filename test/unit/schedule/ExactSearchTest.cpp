@@ -35,6 +35,8 @@ struct Kind {
   /// goes to the last.
   bool isGraph = false;
   bool hasSeveralEnds = false;
+  /// I takes bytes that W releases.
+  bool inputGradTakes = false;
 };
 
 std::vector<std::vector<int32_t>> randomInputs(const Kind &kind, int32_t stages,
@@ -61,7 +63,7 @@ Problem randomProblem(const Kind &kind, Generator &random) {
   const int32_t most = stages == 2 ? 4 : stages == 3 ? 3 : 2;
   Problem problem =
       problemOn(rankOfStage, ranks, int32_t(pick(random, 1, most)));
-  std::vector<int64_t> outputs(stages), least(ranks), all(ranks);
+  std::vector<int64_t> outputs(stages), least(ranks), all(ranks), kept(ranks);
   Unit unit;
   for (int32_t s = 0; s < stages; ++s) {
     if (s == 0 || kind.isUneven) {
@@ -80,6 +82,14 @@ Problem randomProblem(const Kind &kind, Generator &random) {
       Cost &fused = problem.cost(s, ActionKind::Backward);
       fused.ns -= pick(random, 0, std::min<int64_t>(fused.ns, 4));
     }
+    if (kind.inputGradTakes) {
+      const int64_t bytes = pick(random, 0, 4);
+      problem.cost(s, ActionKind::InputGrad).acquireBytes += bytes;
+      problem.cost(s, ActionKind::WeightGrad).releaseBytes += bytes;
+      problem.cost(s, ActionKind::Backward).acquireBytes += bytes;
+      problem.cost(s, ActionKind::Backward).releaseBytes += bytes;
+      kept[rankOfStage[s]] = std::max(kept[rankOfStage[s]], bytes);
+    }
     least[rankOfStage[s]] += unit.activation;
     all[rankOfStage[s]] += unit.activation * problem.microbatches;
   }
@@ -90,7 +100,7 @@ Problem randomProblem(const Kind &kind, Generator &random) {
   for (int32_t r = 0; r < ranks; ++r)
     if (pick(random, 0, 3))
       problem.memoryCaps[r] =
-          pick(random, least[r], std::max(least[r], all[r]));
+          kept[r] + pick(random, least[r], std::max(least[r], all[r]));
   const int64_t rate = kind.maxOccupancy > 0 ? 1000 : 0;
   problem.link = {pick(random, 0, 3), rate};
   if (kind.isUneven && ranks > 1)
@@ -246,6 +256,16 @@ TEST(ExactSearch, OfGraphsWithCheaperBackwards) {
   Kind kind = graphOf("cheaper", {{0, 1, 1, 0}, {0, 1, 2}});
   kind.hasCheaperBackward = true;
   checkKind(kind, 60, true);
+}
+
+TEST(ExactSearch, OfInputGradsThatTakeBytes) {
+  for (const auto &placements : {oneStage, twoStages, anyPlacement}) {
+    Kind kind{"later", placements, 1, 5, true, 2};
+    kind.inputGradTakes = true;
+    Tally tally = checkKind(kind, 80, true);
+    EXPECT_GT(tally.proven, tally.problems / 2);
+    EXPECT_GT(tally.checked, 0);
+  }
 }
 
 /// Bounds from a rank's ends need more micro-batches than Exhaustive has time
