@@ -23,7 +23,7 @@ ActionRange rondo::firstOfEqualMicrobatches(ActionRange actions,
     if (actions[k] != before)
       return none;
   }
-  // Behind them come steps and what goes with them.
+  // Only steps and collectives follow.
   const bool hasOthers =
       std::any_of(actions.begin() + all, actions.end(), [](Action action) {
         return action.traits().index != IndexMeaning::Step;

@@ -12,9 +12,9 @@
 
 namespace rondo {
 
-/// Where the last W or B of each replica and iteration stands in the order of a
-/// rank: what a step or a collective must come behind. O(actions + replicas *
-/// iterations).
+/// Position of the last W or B of each replica and iteration in a rank's order.
+/// Steps and collectives of the iteration must come after it. O(actions +
+/// replicas * iterations).
 class LastGradients {
 public:
   LastGradients(const Problem &problem, ActionRange order)
@@ -26,7 +26,7 @@ public:
         positions[order[i].subject * iterations + order[i].index / each] = i;
   }
 
-  /// -1 where the order has none.
+  /// -1 if the order has none.
   int64_t of(int64_t replica, int64_t iteration) const {
     return positions[replica * iterations + iteration];
   }

@@ -14,7 +14,7 @@ inline const char *objectiveName(const Problem &problem) {
   return problem.objective == Objective::Span ? "span" : "makespan";
 }
 
-/// The objective's figure in a complete simulation.
+/// The value of the objective. Precondition: the simulation is complete.
 inline int64_t objectiveOf(const Problem &problem,
                            const Simulation &simulation) {
   return problem.objective == Objective::Span ? simulation.spanNs
