@@ -1,4 +1,4 @@
-//===- Actions.h - The kinds of actions and their traits --------*- C++ -*-===//
+//===- Actions.h - Action kinds and their traits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of action kinds and message kinds. Simulators, rules, bridge, code

@@ -1,4 +1,4 @@
-//===- Buffers.h - The kinds of buffers and their traits --------*- C++ -*-===//
+//===- Buffers.h - Buffer kinds and their traits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of buffer kinds, shared by compiler and runtime. It depends on

@@ -1,4 +1,4 @@
-//===- Collectives.h - The kinds of collectives -----------------*- C++ -*-===//
+//===- Collectives.h - Kinds of collectives ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of collectives, shared by compiler and runtime.

@@ -1,4 +1,4 @@
-//===- Optimizers.h - What optimizers keep of each weight -------*- C++ -*-===//
+//===- Optimizers.h - Optimizer state per weight ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of optimizers for which memory can be planned, shared by compiler

@@ -1,4 +1,4 @@
-//===- Residency.h - What a rank has in flight at once ----------*- C++ -*-===//
+//===- Residency.h - Limit of launches in flight ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank launches its sends, receives and collectives in program order. On a

@@ -1,4 +1,4 @@
-//===- Sums.h - How ranks share the work of a sum ---------------*- C++ -*-===//
+//===- Sums.h - Pieces and staging of sums over ranks -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In an all-reduce over r contributing parts, each rank adds one piece (1/r) of

@@ -1,4 +1,4 @@
-//===- CollectiveTime.cpp - How long collectives take ---------------------===//
+//===- CollectiveTime.cpp - Times of collectives --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/CollectiveTime.h"

@@ -1,4 +1,4 @@
-//===- CollectiveTime.h - How long collectives take -------------*- C++ -*-===//
+//===- CollectiveTime.h - Times of collectives ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_MODEL_COLLECTIVETIME_H

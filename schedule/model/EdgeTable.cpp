@@ -1,5 +1,4 @@
-//===- EdgeTable.cpp - A problem's edges by replica ----------------*- C++
-//-*-===//
+//===- EdgeTable.cpp - A problem's edges by replica -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/EdgeTable.h"

@@ -1,5 +1,4 @@
-//===- EdgeTable.h - A problem's edges by replica ------------------*- C++
-//-*-===//
+//===- EdgeTable.h - A problem's edges by replica ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_MODEL_EDGETABLE_H

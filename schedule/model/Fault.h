@@ -1,4 +1,4 @@
-//===- Fault.h - What is wrong, as data -------------------------*- C++ -*-===//
+//===- Fault.h - Errors as data ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Errors of the core. A check returns an optional Fault; other functions return

@@ -1,4 +1,4 @@
-//===- FaultText.cpp - Faults in words ------------------------------------===//
+//===- FaultText.cpp - Formatting of faults -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/Counts.h"

@@ -1,4 +1,4 @@
-//===- HostCosts.h - What the host adds to tasks ----------------*- C++ -*-===//
+//===- HostCosts.h - Host time of tasks -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A framework's host thread spends time on every action and message. The same

@@ -1,4 +1,4 @@
-//===- Nics.h - NICs that ranks share -----------------*- C++ -*-===//
+//===- Nics.h - NICs that ranks share ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_MODEL_NICS_H

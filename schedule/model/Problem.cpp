@@ -1,4 +1,4 @@
-//===- Problem.cpp - What is to be scheduled --------------------*- C++ -*-===//
+//===- Problem.cpp - Scheduling problems ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/Problem.h"

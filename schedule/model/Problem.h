@@ -1,4 +1,4 @@
-//===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+//===- Problem.h - Scheduling problems --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ranks, stages, costs, memory and links. An importer or the dialect fills it;

@@ -1,4 +1,4 @@
-//===- ProblemCheck.cpp - What is wrong with a problem --------------------===//
+//===- ProblemCheck.cpp - Validation of problems --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Problem::check() and checkIterations(): one function per part of the problem.

@@ -1,5 +1,4 @@
-//===- Replica.h - Stages on ranks ---------------------------------*- C++
-//-*-===//
+//===- Replica.h - Stages on ranks ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_MODEL_REPLICA_H

@@ -1,4 +1,4 @@
-//===- VersionPolicy.h - Which weights a stage's tasks read -----*- C++ -*-===//
+//===- VersionPolicy.h - Weight versions of a stage's tasks -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A policy and the order determine which version of the weights a task reads;

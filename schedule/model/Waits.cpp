@@ -1,4 +1,4 @@
-//===- Waits.cpp - Who waits for what ---------------------------*- C++ -*-===//
+//===- Waits.cpp - Waits between ranks --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/Waits.h"

@@ -1,4 +1,4 @@
-//===- Waits.h - Who waits for what -----------------------------*- C++ -*-===//
+//===- Waits.h - Waits between ranks ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Wait cycles and blocked tasks; used by both simulators, the rules and the

@@ -1,4 +1,4 @@
-//===- EqualMicrobatches.cpp - Ranks that do the same for each ------------===//
+//===- EqualMicrobatches.cpp - Ranks with equal micro-batches -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/EqualMicrobatches.h"

@@ -1,4 +1,4 @@
-//===- EqualMicrobatches.h - Ranks that do the same for each ----*- C++ -*-===//
+//===- EqualMicrobatches.h - Ranks with equal micro-batches -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_EQUALMICROBATCHES_H

@@ -1,4 +1,4 @@
-//===- LastGradients.h - Where gradients are complete -----------*- C++ -*-===//
+//===- LastGradients.h - Last gradients of iterations -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_LASTGRADIENTS_H

@@ -1,4 +1,4 @@
-//===- RankWorklist.h - Ranks that a simulation goes on with ----*- C++ -*-===//
+//===- RankWorklist.h - Runnable ranks of a simulation ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_RANKWORKLIST_H

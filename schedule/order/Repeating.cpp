@@ -1,4 +1,4 @@
-//===- Repeating.cpp - Orders that go on from iteration to iteration ------===//
+//===- Repeating.cpp - Repeating orders of iterations ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Repeating.h"

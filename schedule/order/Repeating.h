@@ -1,5 +1,4 @@
-//===- Repeating.h - Orders that go on from iteration to iteration -*- C++
-//-*-===//
+//===- Repeating.h - Repeating orders of iterations -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An asynchronous schedule has no last iteration. It is stored as an opening
@@ -62,12 +61,12 @@ inline Action laterBy(int64_t iterations, Action action,
 Schedule runOf(const Repeating &order, int64_t iterations,
                int64_t microbatchesEach);
 
-/// How the end of the window is compared with the repetition.
+/// Requirement on the end of the window in which a repetition is found.
 enum class RepetitionEnd : uint8_t {
-  /// Not at all: runOf() drains as described above. For programs, whose
+  /// None: runOf() drains as described above. For programs, whose
   /// messages may be placed differently when ranks wait.
   Any,
-  /// It must equal the drain of runOf(), so that the order is reproduced
+  /// The end must equal the drain of runOf(), so that the order is reproduced
   /// exactly.
   Drained,
 };

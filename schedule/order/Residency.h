@@ -1,4 +1,4 @@
-//===- Residency.h - Which ranks must limit what is in flight ---*- C++ -*-===//
+//===- Residency.h - Ranks with limited launches ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See kinds/Residency.h.

@@ -1,4 +1,4 @@
-//===- Shards.h - Stages whose state is sharded ---------------*- C++ -*-===//
+//===- Shards.h - Stages with sharded state ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The replicas of a group keep one shard each of a stage's weights, gradients

@@ -212,7 +212,7 @@ std::optional<Fault> checkTasks(const Problem &, const Schedule &,
 std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
                                       const DelayTable &delays);
 
-/// What training with a plan requires of a program.
+/// Requirements of training on a program.
 struct TrainingNeeds {
   std::vector<Collective> collectives;
   /// Whether stages step.

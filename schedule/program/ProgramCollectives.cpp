@@ -1,4 +1,4 @@
-//===- ProgramCollectives.cpp - Collectives of a running program ----------===//
+//===- ProgramCollectives.cpp - Simulation of collectives -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"

@@ -1,4 +1,4 @@
-//===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
+//===- ProgramExecution.h - The state of a simulated program ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by ProgramSimulator.cpp, ProgramQueues.cpp, ProgramCollectives.cpp,

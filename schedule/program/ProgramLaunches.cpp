@@ -1,4 +1,4 @@
-//===- ProgramLaunches.cpp - What a program has in flight at once ---------===//
+//===- ProgramLaunches.cpp - Limited launches of programs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // If a rank may have at most K launches in flight, launch i begins after the

@@ -1,4 +1,4 @@
-//===- ProgramNics.cpp - What a running program's NICs carry -----------===//
+//===- ProgramNics.cpp - NICs in the simulation of programs ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"

@@ -1,4 +1,4 @@
-//===- ProgramQueues.cpp - All that a rank sends and receives in turn -----===//
+//===- ProgramQueues.cpp - One communication queue per rank ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queues::PerRank: a message needs the heads of both ranks' queues.

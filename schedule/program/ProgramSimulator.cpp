@@ -1,4 +1,4 @@
-//===- ProgramSimulator.cpp - How a program runs ----------------*- C++ -*-===//
+//===- ProgramSimulator.cpp - Simulation of programs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As in Simulator.cpp, every rank runs its order until an action has to wait.

@@ -1,4 +1,4 @@
-//===- ProgramWaits.cpp - Why a program stands still ------------*- C++ -*-===//
+//===- ProgramWaits.cpp - Wait cycles of programs ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"

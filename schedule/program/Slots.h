@@ -1,4 +1,4 @@
-//===- Slots.h - Numbers of the slots of all pools --------------*- C++ -*-===//
+//===- Slots.h - Numbering of the slots of all pools ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PROGRAM_SLOTS_H

@@ -1,4 +1,4 @@
-//===- WaitBlocks.cpp - Ranks that may wait in one circle -----------------===//
+//===- WaitBlocks.cpp - Ranks that can form a wait cycle ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/WaitBlocks.h"

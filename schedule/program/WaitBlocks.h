@@ -1,4 +1,4 @@
-//===- WaitBlocks.h - Ranks that may wait in one circle ---------*- C++ -*-===//
+//===- WaitBlocks.h - Ranks that can form a wait cycle ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PROGRAM_WAITBLOCKS_H

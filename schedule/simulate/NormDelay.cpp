@@ -1,4 +1,4 @@
-//===- NormDelay.cpp - How late the norm of all gradients is --------------===//
+//===- NormDelay.cpp - Delay of the norm of all gradients -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/NormDelay.h"

@@ -1,4 +1,4 @@
-//===- NormDelay.h - How late the norm of all gradients is ------*- C++ -*-===//
+//===- NormDelay.h - Delay of the norm of all gradients ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With overlapping iterations, stages step at different times. A step can then
@@ -20,7 +20,7 @@
 
 namespace rondo {
 
-/// What contributes the summands of a sum over stages.
+/// Whether gradients or steps compute the summands of a sum over stages.
 enum class MadeBy : uint8_t { Gradients, Steps };
 
 /// The smallest delay d such that, for all t, no step t + d of these replicas

@@ -1,4 +1,4 @@
-//===- Objective.h - What a search minimizes --------------------*- C++ -*-===//
+//===- Objective.h - The objective of a search ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATE_OBJECTIVE_H

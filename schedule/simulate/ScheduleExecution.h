@@ -1,4 +1,4 @@
-//===- ScheduleExecution.h - The state of a running schedule ----*- C++ -*-===//
+//===- ScheduleExecution.h - The state of a simulated schedule --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by Simulator.cpp, which runs the schedule, and ScheduleWaits.cpp,

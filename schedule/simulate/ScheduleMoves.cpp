@@ -1,4 +1,4 @@
-//===- ScheduleMoves.cpp - Gathers and reductions of a running schedule ---===//
+//===- ScheduleMoves.cpp - Gathers and reductions in simulation -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank runs its gathers, reductions and sums one at a time, in the order of

@@ -1,4 +1,4 @@
-//===- ScheduleWaits.cpp - Why a schedule stands still --------------------===//
+//===- ScheduleWaits.cpp - Wait cycles of schedules -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/ScheduleExecution.h"

@@ -1,4 +1,4 @@
-//===- SettledTime.cpp - What an iteration adds to a long run -------------===//
+//===- SettledTime.cpp - Time per iteration of a long run -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/SettledTime.h"

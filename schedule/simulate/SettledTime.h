@@ -1,4 +1,4 @@
-//===- SettledTime.h - What an iteration adds to a long run -----*- C++ -*-===//
+//===- SettledTime.h - Time per iteration of a long run ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATE_SETTLEDTIME_H

@@ -1,4 +1,4 @@
-//===- Simulator.cpp - The one oracle of time and memory --------*- C++ -*-===//
+//===- Simulator.cpp - Time and memory of schedules -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank runs its order until an action needs a message that has not

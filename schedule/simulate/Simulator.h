@@ -1,4 +1,4 @@
-//===- Simulator.h - The one oracle of time and memory ----------*- C++ -*-===//
+//===- Simulator.h - Time and memory of schedules ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATE_SIMULATOR_H

@@ -1,4 +1,4 @@
-//===- VersionAnalysis.cpp - Which weights every task reads ---------------===//
+//===- VersionAnalysis.cpp - Weight versions of all tasks -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/VersionAnalysis.h"

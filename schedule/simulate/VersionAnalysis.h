@@ -1,4 +1,4 @@
-//===- VersionAnalysis.h - Which weights every task reads -------*- C++ -*-===//
+//===- VersionAnalysis.h - Weight versions of all tasks ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Derives from a window's order and its stages' policies: the version that

@@ -1,4 +1,4 @@
-//===- Differences.cpp - Where prediction and measurement differ ----------===//
+//===- Differences.cpp - Predicted and measured times ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/timeline/Differences.h"

@@ -1,4 +1,4 @@
-//===- Differences.h - Where prediction and measurement differ --*- C++ -*-===//
+//===- Differences.h - Predicted and measured times -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TIMELINE_DIFFERENCES_H

@@ -1,4 +1,4 @@
-//===- Measured.h - An iteration as a program ran it ------------*- C++ -*-===//
+//===- Measured.h - A measured iteration ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The common result of all trace readers. Times are in ns from the start of the

@@ -1,4 +1,4 @@
-//===- Slack.cpp - How much later tasks may end ---------------------------===//
+//===- Slack.cpp - Slack of tasks -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tasks and messages are nodes with durations. Backwards from the nodes that

@@ -1,4 +1,4 @@
-//===- Slack.h - How much later tasks may end -------------------*- C++ -*-===//
+//===- Slack.h - Slack of tasks ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TIMELINE_SLACK_H

@@ -1,4 +1,4 @@
-//===- TimeUse.cpp - What ranks do with the time of an iteration ----------===//
+//===- TimeUse.cpp - Breakdown of ranks' time -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/timeline/TimeUse.h"

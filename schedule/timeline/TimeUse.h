@@ -1,4 +1,4 @@
-//===- TimeUse.h - What ranks do with the time of an iteration --*- C++ -*-===//
+//===- TimeUse.h - Breakdown of ranks' time ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TIMELINE_TIMEUSE_H

@@ -1,4 +1,4 @@
-//===- CutAgain.cpp - Other micro-batches of the same samples -------------===//
+//===- CutAgain.cpp - Another number of micro-batches ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/transforms/CutAgain.h"

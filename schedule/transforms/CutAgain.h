@@ -1,4 +1,4 @@
-//===- CutAgain.h - Other micro-batches of the same samples -----*- C++ -*-===//
+//===- CutAgain.h - Another number of micro-batches -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TRANSFORMS_CUTAGAIN_H

@@ -1,4 +1,4 @@
-//===- Recomputed.cpp - Orders of stages that recompute -------------------===//
+//===- Recomputed.cpp - Orders with recomputation -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/transforms/Recomputed.h"

@@ -1,4 +1,4 @@
-//===- Recomputed.h - Orders of stages that recompute -----------*- C++ -*-===//
+//===- Recomputed.h - Orders with recomputation -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Adds R to orders of families. A family ignores R: it orders the problem of

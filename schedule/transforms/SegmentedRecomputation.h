@@ -1,4 +1,4 @@
-//===- SegmentedRecomputation.h - Activations across stages -----*- C++ -*-===//
+//===- SegmentedRecomputation.h - PipeMare's recomputation ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PipeMare's recomputation (Yang et al., arXiv 1910.05124), in the model of the
