@@ -7,10 +7,9 @@
 //
 // Why one proof holds for every run:
 //  - Dropping the last iterations drops nothing that an earlier one needs,
-//  since
-//    a task of iteration t needs only tasks and steps of iterations up to t.
-//    The remaining actions keep their order, so rules about order still hold,
-//    and a wait cycle of the shorter run is also one of the longer run.
+//    since a task of iteration t needs only tasks and steps of iterations up to
+//    t. The remaining actions keep their order, so rules about order still
+//    hold, and a wait cycle of the shorter run is also one of the longer run.
 //  - Let d be the maximum number of iterations under way at once. Two actions
 //    that a rule compares are at most d iterations apart, so every such pair
 //    occurs, shifted, in a window of a few times d iterations. In a wait cycle,

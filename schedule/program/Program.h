@@ -44,7 +44,7 @@ struct Pool {
 /// The slots of a buffer of a replica. Instance i of the buffer (a micro-batch,
 /// version or unit, depending on the kind) is in slot slotOf[i % slotOf.size()]
 /// of the pool, so that a repeating sequence of slots is stored once. pool < 0:
-/// the stage has no such buffer. A consumer on the same rank as its producer
+/// the replica has no such buffer. A consumer on the same rank as its producer
 /// shares the producer's pool and slots: Input with Output, OutputGrad with
 /// InputGrad.
 struct Place {
@@ -128,25 +128,22 @@ struct ProgramSimulation {
 ///    Recv blocks the rank forever, since only its own later tasks can free a
 ///    slot.
 ///  - Send does not block the rank. The n-th send of a channel (a directed pair
-///  of
-///    ranks) matches its n-th receive. Under rendezvous the transfer begins
+///    of ranks) matches its n-th receive. Under rendezvous the transfer begins
 ///    when both have been issued, under eager when the send has been issued and
 ///    a receive slot is free. It occupies the link, then arrives.
 ///  - With one queue per rank, a transfer begins when both ends are at the
-///  heads of
-///    their ranks' queues, and leaves the queues when it arrives. A send is
-///    then ready at the end of the task before it. If the program has no
-///    places, a receive waits for no task, since the host runs ahead of the
+///    heads of their ranks' queues, and leaves the queues when it arrives. A
+///    send is then ready at the end of the task before it. If the program has
+///    no places, a receive waits for no task, since the host runs ahead of the
 ///    device.
 ///  - A task waits for its messages to arrive.
 ///  - An action that takes a slot last used by a send waits for the end of that
 ///    send. Only checked if the program has places.
 ///  - AllReduce does not block the rank. A rank runs its collectives in the
-///  order
-///    of issue, one at a time, on their own lane. A collective begins when all
-///    its ranks have issued it and ended those before it. It does not need to
-///    be awaited for that: all transports of the runtime start a collective
-///    when it is issued (runtime/transport/transport.h).
+///    order of issue, one at a time, on their own lane. A collective begins
+///    when all its ranks have issued it and ended those before it. It does not
+///    need to be awaited for that: all transports of the runtime start a
+///    collective when it is issued (runtime/transport/transport.h).
 ///  - Await waits for the end of a collective.
 ///  - On ranks with more queues than `resident` (schedule/order/Residency.h), a
 ///    send, receive or collective begins only after the launch `resident`
@@ -172,7 +169,7 @@ std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 /// arrays.
 enum class ProgramNames : uint8_t { Unknown, Checked };
 
-// Each rule is safe on any program.
+// These checks accept any program, also one with invalid names.
 std::optional<Fault> checkChannels(const Problem &, const Program &,
                                    ProgramNames names = ProgramNames::Unknown);
 /// Rule L2, without a limit of launches in flight. Precondition: L1.

@@ -68,10 +68,10 @@ bool Execution::isReady(const CollectiveState &state,
 /// Runs every collective that is ready, beginning with the head of the lane of
 /// `rank`.
 void Execution::runCollectives(int32_t rank) {
-  std::vector<int32_t> toLookAt = {rank};
-  while (!toLookAt.empty()) {
-    const CollectiveLane &first = lanes[toLookAt.back()];
-    toLookAt.pop_back();
+  std::vector<int32_t> pending = {rank};
+  while (!pending.empty()) {
+    const CollectiveLane &first = lanes[pending.back()];
+    pending.pop_back();
     if (first.isEmpty())
       continue;
     const int32_t collective = first.head().collective;
@@ -88,7 +88,7 @@ void Execution::runCollectives(int32_t rank) {
       continue;
     }
     runCollective(state, collective, begin);
-    toLookAt.insert(toLookAt.end(), state.ranks.begin(), state.ranks.end());
+    pending.insert(pending.end(), state.ranks.begin(), state.ranks.end());
   }
 }
 

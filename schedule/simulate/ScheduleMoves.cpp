@@ -98,25 +98,25 @@ bool Execution::isHead(int32_t replica, Action action) const {
 /// `rank`.
 void Execution::runMoves(int32_t rank, Simulation &result) {
   constexpr int lane = static_cast<int>(Lane::Collective);
-  std::vector<int32_t> toLookAt = {rank};
-  while (!toLookAt.empty()) {
-    const MoveLane &own = moveLanes[toLookAt.back()];
-    toLookAt.pop_back();
+  std::vector<int32_t> pending = {rank};
+  while (!pending.empty()) {
+    const MoveLane &own = moveLanes[pending.back()];
+    pending.pop_back();
     if (own.isEmpty())
       continue;
     const Action action = own.head().action;
     const ReplicaSteps members = membersOf(action);
     int64_t begin = 0;
-    bool areThere = true;
+    bool areReady = true;
     for (int32_t k = 0; k < members.count; ++k) {
       const int32_t replica = members[k];
       const int32_t member = problem.rankOf(replica);
-      areThere = areThere && isHead(replica, action);
-      if (areThere)
+      areReady = areReady && isHead(replica, action);
+      if (areReady)
         begin = std::max({begin, moveLanes[member].head().readyNs,
                           otherClocks[member][lane]});
     }
-    if (!areThere)
+    if (!areReady)
       continue;
     for (int32_t k = 0; k < members.count; ++k) {
       const int32_t replica = members[k];
@@ -137,7 +137,7 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
         reducedNs[replica] = endNs;
       ++moveLanes[member].done;
       wake(member, blockedByState);
-      toLookAt.push_back(member);
+      pending.push_back(member);
     }
   }
 }
