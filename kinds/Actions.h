@@ -1,9 +1,9 @@
-//===- Actions.h - The kinds of actions and their traits --------*- C++ -*-===//
+//===- Actions.h - Action kinds and their traits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only list of what a rank can do, and of the messages between ranks.
-// Simulators, rules, bridge, code generation and runtime read this table
-// instead of having their own. It depends on nothing else.
+// The table of action kinds and message kinds. Simulators, rules, bridge, code
+// generation and runtime all read this table. It depends on kinds/Buffers.h
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace rondo {
 
-/// What an action does. The letters F, I, W and B are PyTorch's; papers on
-/// zero-bubble schedules write "B" for our I.
+/// The kind of an action. The letters F, I, W and B are PyTorch's; papers on
+/// zero-bubble schedules write "B" for I.
 enum class ActionKind : uint8_t {
   Forward,
   InputGrad,
@@ -25,51 +25,51 @@ enum class ActionKind : uint8_t {
   /// InputGrad immediately followed by WeightGrad. Its input gradient is sent
   /// at its end.
   Backward,
-  /// F again, to restore what it saves.
+  /// Runs F again to restore the activations that the backward needs.
   Recompute,
   Send,
   Recv,
-  /// Issues the gathering of a replica's weights, of which each replica of its
-  /// group has a shard; and frees what it has gathered.
+  /// Unshard issues a gather of a replica's weights from the shards of its
+  /// group. Reshard frees the gathered weights.
   Unshard,
   Reshard,
-  /// Issues the sum of the gradients that the replicas of a group have made
-  /// since the last one; each replica adds its shard of the sum to its
-  /// gradients.
+  /// Issues a reduction over a group: adds the gradients that its replicas have
+  /// accumulated since the last one; each replica adds its shard of the sum to
+  /// its gradients.
   ReduceGrad,
-  /// Issues a collective. Its lane runs it while the rank goes on.
+  /// Issues a collective, which runs on its own lane while the rank continues.
   AllReduce,
   /// Waits for the end of a collective that the rank has issued.
   Await,
   /// The optimizer's step.
   Step,
-  /// Copies saved activations to another memory, and back.
+  /// Save copies saved activations to another memory; Load copies them back.
   Save,
   Load,
 };
 
 inline constexpr int numActionKinds = static_cast<int>(ActionKind::Load) + 1;
-/// The number of kinds that an action's field can hold.
+/// Number of kinds that fit in the kind field of an action.
 inline constexpr int maxActionKinds = 64;
 
 /// A rank does one thing at a time on each of its lanes.
 enum class Lane : uint8_t { Compute, Collective, Copy };
 inline constexpr int numLanes = 3;
 
-/// What an action's `subject` is.
+/// The meaning of an action's `subject`.
 enum class Subject : uint8_t { Replica, Edge, Collective };
 
-/// What an action's `index` counts.
+/// The meaning of an action's `index`.
 enum class IndexMeaning : uint8_t {
   Microbatch,
-  /// Optimizer steps. For a collective: the step that it belongs to.
+  /// Optimizer step; for a collective, the step that it belongs to.
   Step,
-  /// Actions of this kind of its replica in an iteration, from 0.
+  /// Number of the action among those of its kind and replica in one iteration,
+  /// from 0.
   Unit,
 };
 
-/// What a message carries, named after what makes it. Its producer is another
-/// stage.
+/// The content of a message. Producer and consumer are different stages.
 enum class MessageKind : uint8_t {
   /// The output of F.
   Activation,
@@ -81,12 +81,12 @@ enum class MessageKind : uint8_t {
   None,
 };
 
-/// Which tasks of a stage's micro-batch are done, as bits.
+/// Bit set of the tasks that are done for one micro-batch of a stage.
 using Done = uint8_t;
 inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
                       weightGradDone = 4, recomputeDone = 8, tasksDone = 15;
 
-/// A short list of buffers.
+/// A list of at most four buffers.
 struct BufferList {
   BufferKind kinds[4] = {};
   int count = 0;
@@ -97,35 +97,35 @@ struct BufferList {
 
 struct ActionTraits {
   ActionKind kind = ActionKind::Forward;
-  /// `weight_grad`: the op of the dialect, and the runtime's function.
+  /// Name of the dialect's op and of the runtime's function, e.g.
+  /// `weight_grad`.
   const char *keyword = "unknown kind";
   /// F, I, W, B or R; '?' for all others.
   char letter = '?';
-  /// Between the stage and the index in names of actions and in JSON: the
-  /// letter, or a word such as STEP.
+  /// Separates stage and index in action names and in JSON: the letter, or a
+  /// word such as STEP.
   const char *code = "?";
   Lane lane = Lane::Compute;
   Subject subject = Subject::Replica;
   IndexMeaning index = IndexMeaning::Microbatch;
-  /// May occur in an order more than once for one subject and index.
+  /// Whether an order may contain it several times for one subject and index.
   bool mayRepeat = false;
-  /// False: refused by name, since its capability is missing.
+  /// If false, uses of the kind are rejected by name.
   bool isImplemented = false;
 
-  /// For the stage's micro-batch: what must be done before, and what is done
-  /// after.
+  /// Per micro-batch of the stage: tasks that must be done before it, and tasks
+  /// that are done after it.
   Done needs = nothingDone, makes = nothingDone;
-  /// What must be done for all micro-batches of its stage or stages.
+  /// Tasks that must be done for all micro-batches of its stage or stages.
   Done needsOfAll = nothingDone;
-  /// The messages from other stages that it needs, and those that it makes.
+  /// Messages from other stages that it needs, and messages that it makes.
   MessageKind consumes = MessageKind::None, produces = MessageKind::None;
-  /// Buffers of its stage and micro-batch that it takes when it starts, and
-  /// those of which it is the last reader; without those of messages.
+  /// Buffers of its stage and micro-batch that it acquires at its start, and
+  /// buffers whose last reader it is. Message buffers are not listed.
   BufferList takes, releases;
 
-  /// Whether it is work of a stage, which is what a schedule orders and what
-  /// has a column in the cost table: a task, a step, or what moves the state of
-  /// a stage that is sharded.
+  /// Whether a schedule orders it and the cost table has a column for it: a
+  /// task, a step, or an action that moves sharded state.
   constexpr bool hasCost() const {
     return isImplemented && subject == Subject::Replica;
   }
@@ -133,7 +133,7 @@ struct ActionTraits {
   constexpr bool isTask() const {
     return hasCost() && index == IndexMeaning::Microbatch;
   }
-  /// Whether it gathers, frees or reduces what the replicas of a group share.
+  /// Whether it gathers, frees or reduces sharded state of a group.
   constexpr bool movesState() const { return index == IndexMeaning::Unit; }
 
   // Builders for the rows of the table.
@@ -206,7 +206,7 @@ constexpr ActionTraits row(ActionKind kind, const char *keyword) {
   return traits;
 }
 
-/// A row for every number that an action's field can hold.
+/// A row for each of the maxActionKinds values of the kind field.
 struct ActionTable {
   ActionTraits rows[maxActionKinds];
 };
@@ -241,8 +241,8 @@ constexpr ActionTable makeActionTable() {
                      B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
                     4})
           .implemented("B"),
-      // What I and B of its stage and micro-batch need besides F, if the stage
-      // recomputes.
+      // If the stage recomputes, I and B of the micro-batch need R in addition
+      // to F.
       row(K::Recompute, "recompute")
           .progress(forwardDone, recomputeDone)
           .passes(MessageKind::Recomputed)
@@ -300,7 +300,7 @@ constexpr ActionTable makeActionTable() {
 
 inline constexpr detail::ActionTable actionTable = detail::makeActionTable();
 
-/// For a number that is not a kind, a row that says so.
+/// Numbers that are not a kind have a row with the keyword `unknown kind`.
 constexpr const ActionTraits &traitsOf(ActionKind kind) {
   return actionTable.rows[static_cast<int>(kind)];
 }
@@ -314,7 +314,7 @@ constexpr bool hasEachKindOnce() {
 }
 static_assert(hasEachKindOnce(), "no row of the table is missing");
 
-/// The number of kinds with a cost before each kind.
+/// Per kind: the number of kinds before it that have a cost.
 struct CostColumns {
   uint8_t of[maxActionKinds];
   int count;
@@ -330,9 +330,9 @@ constexpr CostColumns makeCostColumns() {
 } // namespace detail
 
 inline constexpr detail::CostColumns costColumns = detail::makeCostColumns();
-/// Columns of the cost table.
+/// Number of columns of the cost table.
 inline constexpr int numCostColumns = costColumns.count;
-/// The kind's column; it must have a cost.
+/// The column of a kind. Precondition: the kind has a cost.
 constexpr int costColumn(ActionKind kind) {
   return costColumns.of[static_cast<int>(kind)];
 }
@@ -350,9 +350,9 @@ inline constexpr int numTaskKinds = countTaskKinds();
 
 } // namespace detail
 
-/// Another numbering of kinds with a cost, which needs no table to be looked
-/// up, and whose own tables are small: tasks by kind, then the step, then what
-/// moves sharded state.
+/// A second numbering of the kinds with a cost, computed without a table lookup
+/// and dense, so that tables indexed by it are small: tasks by kind, then Step,
+/// then Unshard, Reshard and ReduceGrad.
 inline constexpr int numWorkKinds = detail::numTaskKinds + 4;
 constexpr int workNumber(ActionKind kind) {
   const int number = static_cast<int>(kind);
@@ -367,11 +367,12 @@ static_assert(workNumber(ActionKind::ReduceGrad) == numWorkKinds - 1,
 struct MessageTraits {
   /// The enumerator, and the keyword of the dialect.
   const char *name, *keyword;
-  /// What the producer has done when the message exists. Edges name the first
-  /// kind that does this.
+  /// Tasks that the producer has done when the message exists. `producer` is
+  /// the first kind that does them; edges name that kind.
   Done made;
   ActionKind producer;
-  /// The producer's buffer that is sent, and the consumer's that receives it.
+  /// The producer's buffer that is sent, and the consumer's buffer that
+  /// receives it.
   BufferKind sent, received;
 };
 

@@ -1,7 +1,7 @@
-//===- Buffers.h - The kinds of buffers and their traits --------*- C++ -*-===//
+//===- Buffers.h - Buffer kinds and their traits ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only list of buffers. Compiler and runtime include it; it depends on
+// The table of buffer kinds, shared by compiler and runtime. It depends on
 // nothing else.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-/// How long a buffer lives.
+/// The lifetime of a buffer.
 enum class Lifetime : uint8_t {
   /// As long as the program.
   State,
@@ -21,30 +21,30 @@ enum class Lifetime : uint8_t {
   Transient,
 };
 
-/// What a buffer has a slot for. Instance i is in slot slotOf[i modulo period]
-/// of its pool.
+/// The unit for which a buffer has a slot. Instance i is in slot slotOf[i
+/// modulo period] of its pool.
 enum class SlotPer : uint8_t {
-  /// There is only one.
+  /// A single slot.
   Program,
-  /// A version of the weights: how many optimizer steps have made them.
+  /// A version of the weights, i.e. the number of optimizer steps before it.
   Version,
   Microbatch,
-  /// A gather of the replica's weights, or a sum of its group's gradients, in
-  /// an
-  /// iteration.
+  /// A gather of the replica's weights, or a reduction of its group's
+  /// gradients, within an iteration.
   Unit,
 };
 
-/// What a buffer belongs to.
+/// The owner of a buffer.
 enum class Owner : uint8_t {
   Stage,
-  /// An edge's end at a stage. If both ends are on one rank, they share a slot.
+  /// One end of an edge, at a stage. If both ends are on one rank, they share a
+  /// slot.
   Edge,
-  /// All stages of a rank, in turn.
+  /// All stages of a rank use it in turn.
   Rank,
 };
 
-/// The list: enumerator, keyword of the dialect, lifetime, slot, owner.
+/// X(enumerator, keyword of the dialect, lifetime, slot, owner).
 #define RONDO_BUFFER_KINDS(X)                                                  \
   /* Parameters. */                                                            \
   X(Weights, "weights", State, Version, Stage)                                 \
@@ -52,7 +52,7 @@ enum class Owner : uint8_t {
   X(Gradients, "gradients", State, Program, Stage)                             \
   /* The optimizer's state. */                                                 \
   X(Moments, "moments", State, Program, Stage)                                 \
-  /* Of weights that are moved back: the running mean of their changes. */     \
+  /* Running mean of weight changes, for extrapolated weights. */              \
   X(WeightChanges, "weight_changes", State, Program, Stage)                    \
   /* Losses, partial norms, learning rate, step number. */                     \
   X(Control, "control", State, Program, Stage)                                 \
@@ -72,32 +72,25 @@ enum class Owner : uint8_t {
   X(SavedForInputGrad, "saved_for_input_grad", Transient, Microbatch, Stage)   \
   /* From the start of F to the end of W or B. */                              \
   X(SavedForWeightGrad, "saved_for_weight_grad", Transient, Microbatch, Stage) \
-  /* Of a stage that recomputes: what R begins with within the stage, from the \
-   */                                                                          \
-  /* start of F to the end of R. */                                            \
+  /* Inputs of R within the stage: from the start of F to the end of R. */     \
   X(Checkpoints, "checkpoints", Transient, Microbatch, Stage)                  \
-  /* What R restores: from its start to the end of I or B, of W or B. */       \
+  /* Restored by R: from its start to the end of I or B. */                    \
   X(RecomputedForInputGrad, "recomputed_for_input_grad", Transient,            \
     Microbatch, Stage)                                                         \
+  /* Restored by R: from its start to the end of W or B. */                    \
   X(RecomputedForWeightGrad, "recomputed_for_weight_grad", Transient,          \
     Microbatch, Stage)                                                         \
-  /* Of a stage that recomputes from what another has recomputed: from the     \
-   */                                                                          \
-  /* receive to the end of R. */                                               \
+  /* Input of R from another stage's R: from the receive to the end of R. */   \
   X(RecomputedInput, "recomputed_input", Transient, Microbatch, Edge)          \
-  /* What R makes for such a stage: from its start to the end of its send. */  \
+  /* Output of R for another stage: from its start to the end of its send. */  \
   X(RecomputedOutput, "recomputed_output", Transient, Microbatch, Edge)        \
-  /* Of a replica that has a shard of its weights: all of them, from unshard   \
-   * to                                                                        \
-   */                                                                          \
-  /* reshard. */                                                               \
+  /* All weights of a sharded stage: from unshard to reshard. */               \
   X(GatheredWeights, "gathered_weights", Transient, Unit, Stage)               \
-  /* Its gradients of all weights, from the first W or B of a unit to the end  \
-   */                                                                          \
-  /* of reduce_grad. */                                                        \
+  /* Gradients of all weights of a sharded stage: from the first W or B of */  \
+  /* a unit to the end of reduce_grad. */                                      \
   X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)
 
-/// What memory is held for.
+/// The kinds of buffers.
 enum class BufferKind : uint8_t {
 #define RONDO_ENUMERATOR(name, keyword, lifetime, slot, owner) name,
   RONDO_BUFFER_KINDS(RONDO_ENUMERATOR)
@@ -115,7 +108,7 @@ struct BufferTraits {
   constexpr bool isState() const { return lifetime == Lifetime::State; }
 };
 
-/// By kind.
+/// Indexed by kind.
 inline constexpr BufferTraits bufferTable[] = {
 #define RONDO_ROW(name, keyword, lifetime, slot, owner)                        \
   {BufferKind::name, keyword, Lifetime::lifetime, SlotPer::slot, Owner::owner},

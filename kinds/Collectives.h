@@ -1,8 +1,7 @@
-//===- Collectives.h - The kinds of collectives -----------------*- C++ -*-===//
+//===- Collectives.h - Kinds of collectives ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only list of what several ranks do together. Compiler and runtime include
-// it.
+// The table of collectives, shared by compiler and runtime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +12,14 @@
 
 namespace rondo {
 
-/// The list: enumerator, keyword of the dialect, whether it names a tensor. One
-/// kind reads the gradients that those before it in the list leave.
+/// X(enumerator, keyword of the dialect, whether it names a tensor). The order
+/// matters: a kind reads the gradients that the kinds before it produce; see
+/// readsResultOf().
 #define RONDO_COLLECTIVE_KINDS(X)                                              \
-  /* Gathers the weights of which the replicas of a group have shards, for     \
-   * each.                                                                     \
-   */                                                                          \
+  /* Gathers the weights from the shards of a group's replicas. */             \
   X(GatherWeights, "gather_weights", false)                                    \
-  /* Adds the gradients of a group's replicas; each gets its shard of the sum. \
-   */                                                                          \
+  /* Adds the gradients of a group's replicas; each gets its shard of */       \
+  /* the sum. */                                                               \
   X(ScatterGradients, "scatter_gradients", false)                              \
   /* Adds the gradients of a stage over its replicas; all get the sum. */      \
   X(ReplicaGradients, "replica_gradients", false)                              \
@@ -41,7 +39,7 @@ struct CollectiveTraits {
   CollectiveKind kind;
   /// The enumerator, and the keyword of the dialect.
   const char *name, *keyword;
-  /// Whether it is for one tensor, named by its global name.
+  /// Whether it is for one tensor, identified by its global name.
   bool namesTensor;
 };
 
@@ -58,22 +56,22 @@ constexpr const CollectiveTraits &traitsOf(CollectiveKind kind) {
   return collectiveTable[static_cast<int>(kind)];
 }
 
-/// Whether it runs at the unshard or reduce_grad of its replicas, any number of
-/// times an iteration; if not, at an all_reduce, once.
+/// Whether it runs at each unshard or reduce_grad of its replicas, any number
+/// of times per iteration. All other kinds run once, at an all_reduce.
 constexpr bool movesState(CollectiveKind kind) {
   return kind == CollectiveKind::GatherWeights ||
          kind == CollectiveKind::ScatterGradients;
 }
 
-/// Whether a collective reads gradients as one of another kind leaves them, so
-/// that this must be awaited before the first is issued.
+/// Whether `reader` reads gradients that `other` produces. Then `other` must be
+/// awaited before `reader` is issued.
 constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
   return other != CollectiveKind::GatherWeights &&
          static_cast<int>(other) < static_cast<int>(reader);
 }
 
-/// Whether every replica contributes; if not, only the owners of the stages'
-/// tensors do, since the replicas of a stage are then alike.
+/// Whether every replica contributes. Otherwise only the owners of the stages'
+/// tensors do, because all replicas of a stage have the same values.
 constexpr bool allReplicasContribute(CollectiveKind kind) {
   return kind == CollectiveKind::ReplicaGradients || movesState(kind);
 }

@@ -1,8 +1,7 @@
 //===- Counts.h - Numbers with their nouns ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every message of the compiler and of the runtime that counts something takes
-// the noun's plural from here.
+// Compiler and runtime take the plural of a counted noun from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +14,8 @@
 namespace rondo {
 
 /// The plural of a noun, or of a phrase that ends in one: `rank` gives `ranks`,
-/// `micro-batch` gives `micro-batches`, `optimizer step` gives
-/// `optimizer steps`, `entry` gives `entries`. Nouns with an irregular plural
-/// are not known.
+/// `micro-batch` gives `micro-batches`, `optimizer step` gives `optimizer
+/// steps`, `entry` gives `entries`. Irregular plurals are not supported.
 inline std::string pluralOf(const std::string &noun) {
   auto endsIn = [&](const std::string &ending) {
     return noun.size() > ending.size() &&
@@ -35,7 +33,7 @@ inline std::string pluralOf(const std::string &noun) {
   return noun + "s";
 }
 
-/// The noun for a number of things that is printed elsewhere.
+/// Singular if `count` is 1, otherwise the plural; without the number.
 inline std::string nounFor(int64_t count, const std::string &noun) {
   return count == 1 ? noun : pluralOf(noun);
 }

@@ -1,9 +1,9 @@
 //===- LfsPointer.h - Pointer files of Git LFS ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A clone without Git LFS has a text of three lines, such as
-// `version https://git-lfs.github.com/spec/v1`, `oid sha256:4d7a...` and
-// `size 548105171`, in place of each large file.
+// A clone without Git LFS has a text of three lines in place of each large
+// file: `version https://git-lfs.github.com/spec/v1`, `oid sha256:4d7a...` and
+// `size 548105171`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,12 @@
 
 namespace rondo {
 
-/// Every pointer file is smaller, so that no larger file needs a look.
+/// Upper bound on the size of a pointer file; larger files need no check.
 inline constexpr int64_t lfsPointerBytes = 1024;
 
-/// What is wrong with a file that is a pointer, and the next step; empty if it
-/// is none. `text` is the whole file, or its first lfsPointerBytes bytes.
+/// If `text` is a pointer file: says so and names the command that fetches the
+/// file. Otherwise empty. `text` is the whole file, or its first
+/// lfsPointerBytes bytes.
 inline std::string whyLfsPointer(std::string_view text) {
   constexpr std::string_view version =
                                  "version https://git-lfs.github.com/spec/",

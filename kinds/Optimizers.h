@@ -1,8 +1,8 @@
-//===- Optimizers.h - What optimizers keep of each weight -------*- C++ -*-===//
+//===- Optimizers.h - Optimizer state per weight ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only list of what memory may be planned for. Compiler and runtime include
-// it.
+// The table of optimizers for which memory can be planned, shared by compiler
+// and runtime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-/// The list: enumerator, keyword, moments of each weight.
+/// X(enumerator, keyword, moments per weight).
 #define RONDO_PLANNED_OPTIMIZERS(X)                                            \
   X(AdamW, "adamw", 2)                                                         \
   /* With momentum. */                                                         \
@@ -29,7 +29,7 @@ enum class PlannedOptimizer : uint8_t {
 
 struct PlannedOptimizerTraits {
   const char *keyword;
-  /// Copies of the gradients in size.
+  /// Size of the optimizer state, as a multiple of the gradients' size.
   int32_t moments;
 };
 
@@ -44,7 +44,8 @@ inline constexpr int numPlannedOptimizers =
 constexpr const PlannedOptimizerTraits &traitsOf(PlannedOptimizer optimizer) {
   return plannedOptimizers[static_cast<int>(optimizer)];
 }
-/// The first of the list that takes so many moments; memory is planned for it.
+/// The first optimizer of the list with this number of moments. Memory is
+/// planned for it.
 constexpr PlannedOptimizer optimizerWith(int32_t moments) {
   return moments >= 2   ? PlannedOptimizer::AdamW
          : moments == 1 ? PlannedOptimizer::Sgd

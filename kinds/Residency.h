@@ -1,12 +1,12 @@
-//===- Residency.h - What a rank has in flight at once ----------*- C++ -*-===//
+//===- Residency.h - Limit of launches in flight ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank launches its sends, receives and collectives in one order, that of its
-// program. On a GPU each is a kernel of NCCL, which keeps its multiprocessors
-// while it waits for the peer. So a target has a number of launches that may be
-// resident, in flight on a device, at once. Where a program could have more,
-// launch i waits for the end of launch i - K: of those with the same remainder
-// modulo K one is in flight, so at most K are.
+// A rank launches its sends, receives and collectives in program order. On a
+// GPU each launch is an NCCL kernel, which occupies its multiprocessors while
+// it waits for the peer. So a target limits the number K of resident launches,
+// those in flight on a device at once. If a program could exceed K, launch i
+// waits for the end of launch i - K. Then at most one launch per remainder
+// modulo K is in flight, and at most K in total.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,16 @@
 
 namespace rondo {
 
-/// Thread blocks that the messages of one rank may take together: a seventh of
-/// the multiprocessors of an A100, which has 108, so that computing goes on. A
-/// waiting block keeps the one that it runs on.
+/// Maximum number of thread blocks that the messages of one rank may use
+/// together. A waiting block occupies its multiprocessor; 16 is a seventh of
+/// the 108 multiprocessors of an A100, so most remain free for computing.
 inline constexpr int32_t maxBlocksOfMessages = 16;
 
-/// K of a GPU where the plan states none: a launch takes a block at least.
+/// K of a GPU if the plan states none: each launch uses at least one block.
 inline constexpr int32_t defaultResident = maxBlocksOfMessages;
 
-/// A larger K would say nothing: a program has fewer queues of launches.
+/// Upper limit of K. A program has fewer launch queues, so a larger K has no
+/// effect.
 inline constexpr int64_t maxResident = 65535;
 
 } // namespace rondo

@@ -1,8 +1,8 @@
 //===- Shards.h - Shards of a stage's state ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stage whose state is sharded has several replicas in a group, each of which
-// keeps one of equal shards. Compiler and runtime take the sizes from here.
+// The replicas of a group keep equal shards of a stage's state, one each.
+// Compiler and runtime take the sizes from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace rondo {
 
-/// What of a stage lies sharded between the actions that need it whole, each
-/// with all before it; ZeRO's stages (Rajbhandari et al. 2020).
+/// The part of a stage's state that is sharded. Each value includes those
+/// before it. They correspond to ZeRO's stages (Rajbhandari et al. 2020).
 enum class ShardedState : uint8_t {
   None,
   /// The optimizer's state: weights stay gathered throughout an iteration, and
@@ -26,12 +26,12 @@ enum class ShardedState : uint8_t {
   Weights,
 };
 
-/// Shards are multiples of this, in elements of fp32: they begin where vectors
-/// of every processor, and NCCL, like them to.
+/// Shard sizes are multiples of this, in fp32 elements. It is the alignment
+/// that vector instructions and NCCL prefer.
 inline constexpr int64_t shardAlignment = 32;
 
-/// Elements of one of the equal shards of `count`. The last ones end behind
-/// `count`: they are padded.
+/// Elements of each shard when `count` elements are divided into `shards` equal
+/// shards. The last shards can extend beyond `count`; the excess is padding.
 constexpr int64_t elementsOfShard(int64_t count, int64_t shards) {
   const int64_t each = (count + shards - 1) / shards;
   return (each + shardAlignment - 1) / shardAlignment * shardAlignment;

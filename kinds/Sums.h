@@ -1,11 +1,11 @@
-//===- Sums.h - How ranks share the work of a sum ---------------*- C++ -*-===//
+//===- Sums.h - Pieces and staging of sums over ranks -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank that contributes to a sum of parts adds a piece of the elements: it
-// receives that piece of the parts of all other ranks, and staging memory is
-// where it receives them. The compiler plans this memory, and the runtime uses
-// it, so both take its size from here. A scatter of sharded state is the half
-// of such a sum that adds, a gather the half that spreads.
+// In an all-reduce over r contributing parts, each rank adds one piece (1/r) of
+// the elements: it receives that piece of the parts of all other ranks in its
+// staging memory. The compiler plans this memory and the runtime uses it; both
+// take its size from here. A scatter of sharded state is the adding half of
+// such a sum; a gather is the distributing half.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +21,31 @@
 
 namespace rondo {
 
-/// Room for partial norms in control memory, per layer: what a stage's owner
-/// contributes to the norm.
+/// Space for partial norms in control memory, per layer: a stage's owner
+/// contributes this number of values to the norm.
 inline constexpr int64_t partialsPerLayer = 16;
 
-/// How the transports of a target add.
+/// Limits of the sums of a target's transports.
 struct SumLimits {
-  /// The most elements of a part that go to one rank at once.
+  /// Maximum number of elements of a part sent to one rank per round.
   int64_t elementsAtOnce;
-  /// Whether the sum of all elements, such as the norm's, gathers them in the
-  /// staging memory.
+  /// Whether the sum of all elements (e.g. of the norm) gathers them in staging
+  /// memory.
   bool stagesGathers;
 };
 
-/// Between processes on CPUs. The values of a norm are few, and only the rank
-/// that adds them keeps them, outside the arena.
+/// Between processes on CPUs. A norm has few values, and only the rank that
+/// adds them stores them, outside the arena.
 inline constexpr SumLimits sumsOfProcesses = {1 << 18, false};
-/// Between GPUs, where all ranks gather what an addition takes.
+/// Between GPUs, where all ranks gather the operands of a norm.
 inline constexpr SumLimits sumsOfGpus = {1 << 20, true};
 
-/// Pieces begin at multiples of this, in elements: NCCL is slower where
-/// addresses are not multiples of 16 bytes.
+/// Pieces begin at multiples of this, in elements: NCCL is slower on addresses
+/// that are not multiples of 16 bytes.
 inline constexpr int64_t pieceAlignment = 32;
 
-/// Where a piece of `count` elements begins. The last one ends with the part.
+/// First element of a piece when `count` elements are divided into `pieces`.
+/// For `piece == pieces`, the end of the last piece.
 constexpr int64_t beginOfPiece(int64_t piece, int64_t pieces, int64_t count) {
   if (piece == pieces)
     return count;
@@ -62,7 +63,7 @@ constexpr int64_t largestPiece(int64_t pieces, int64_t count) {
   return largest;
 }
 
-/// Elements of a piece that a round moves between two ranks.
+/// Elements of a piece that are sent between two ranks in one round.
 constexpr int64_t elementsOfRound(int64_t pieces, int64_t count,
                                   int64_t elementsAtOnce) {
   return std::min((largestPiece(pieces, count) + pieceAlignment - 1) /
@@ -70,7 +71,7 @@ constexpr int64_t elementsOfRound(int64_t pieces, int64_t count,
                   elementsAtOnce);
 }
 
-/// Elements of the rank that has most. For the sum of all elements.
+/// Largest number of elements on one rank, for the sum of all elements.
 template <typename Parts> int64_t maxElementsOfARank(const Parts &parts) {
   std::map<int32_t, int64_t> elements;
   int64_t most = 0;
@@ -79,27 +80,27 @@ template <typename Parts> int64_t maxElementsOfARank(const Parts &parts) {
   return most;
 }
 
-/// Bytes of staging memory by rank; ranks that are not in it need none. `parts`
-/// have a `rank`, a `count` of elements, and say whether they contribute
-/// (`contributes`).
+/// Bytes of staging memory per rank; ranks that are not in the map need none.
+/// Each of `parts` has a `rank`, a `count` of elements, and a flag
+/// `contributes`.
 ///
-/// A sum of parts stages, in each round, the next elements of the rank's piece
-/// of every contributing part of another rank. So a rank whose parts only
-/// receive needs none, and neither does one that has all contributing parts. A
-/// norm, if it is staged, needs room for the elements of each rank and, in
-/// front of them, once more for its own.
+/// A sum stages, in each round, the next elements of the rank's piece, once for
+/// every contributing part of another rank. So a rank whose parts only receive
+/// needs none, and neither does a rank that has all contributing parts. A
+/// staged norm needs space for the elements of each rank, preceded by space for
+/// its own elements once more.
 ///
-/// A scatter stages what a sum does: its parts are one on each rank, of as many
-/// elements as all pieces together. A gather stages nothing.
+/// A scatter stages the same as a sum: it has one part on each rank, with as
+/// many elements as all shards together. A gather stages nothing.
 ///
 /// Threads of a process, and ranks on one GPU, add in place. But the same
 /// executable also runs as processes over TCP or MPI, or with a GPU per rank,
-/// and which of these it will be is not known when its memory is planned: it
-/// has what the most needs.
+/// and memory is planned before this is known. So the result is the maximum
+/// over these.
 template <typename Parts>
 std::map<int32_t, int64_t> stagingBytes(CollectiveKind kind, const Parts &parts,
                                         const SumLimits &limits) {
-  // By rank: its contributing parts; and the result.
+  // Per rank: number of contributing parts, and the result.
   std::map<int32_t, int64_t> contributed;
   std::map<int32_t, int64_t> bytes;
   int64_t all = 0, count = 0;

@@ -1,8 +1,8 @@
 //===- Action.h - One entry of a rank's order -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An action is a task, a send or a receive: 64 bits, so that 25 million of them
-// fit in 200 MB.
+// Actions (tasks, sends, receives, collectives, steps) take 64 bits, so that 25
+// million of them fit in 200 MB.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,9 @@
 
 namespace rondo {
 
-/// The layout of an action, in bits, and the limits that follow from it. The
-/// static_asserts check every limit against its field; Problem::check()
-/// enforces them.
+/// Bit fields of an action. The limits below follow from them: static_asserts
+/// check each limit against its field, and Problem::check() enforces the
+/// limits.
 namespace action_layout {
 inline constexpr int kindBits = 6, subjectBits = 26, countBits = 8,
                      indexBits = 24;
@@ -26,21 +26,21 @@ static_assert(kindBits + subjectBits + countBits + indexBits == 64,
 } // namespace action_layout
 
 inline constexpr int64_t maxStages = int64_t(1) << 15;
-/// Of all stages.
+/// Total over all stages.
 inline constexpr int64_t maxReplicas = int64_t(1) << 16;
-/// Between replicas. A chain of stages with one replica each has 2 * (stages -
-/// 1).
+/// Edges between replicas. A chain of stages with one replica each has 2 *
+/// (stages - 1).
 inline constexpr int64_t maxEdges = int64_t(1) << 20;
 inline constexpr int64_t maxMicrobatches = int64_t(1)
                                            << action_layout::indexBits;
-/// The most consecutive indices that one action serves.
+/// Maximum number of consecutive indices that one action serves.
 inline constexpr int64_t maxCount =
     (int64_t(1) << action_layout::countBits) - 1;
-/// The most pairs of a replica and a micro-batch: eight times those of 1024
-/// ranks with 8192 micro-batches. A larger product is probably a typing error,
-/// and its tables would not fit a machine.
+/// Maximum number of (replica, micro-batch) pairs: eight times 1024 ranks with
+/// 8192 micro-batches. A larger product is probably a typing error, and its
+/// tables would not fit in memory.
 inline constexpr int64_t maxTasksOfKind = int64_t(1) << 26;
-/// The most pairs of an edge and a micro-batch: twice those of a chain.
+/// Maximum number of (edge, micro-batch) pairs: twice those of a chain.
 inline constexpr int64_t maxMessages = 4 * maxTasksOfKind;
 
 static_assert(maxActionKinds == 1 << action_layout::kindBits,
@@ -51,17 +51,16 @@ static_assert(maxEdges <= int64_t(1) << action_layout::subjectBits,
               "every edge has one");
 static_assert(2 * (maxStages - 1) <= maxEdges, "a chain may be that long");
 
-/// One entry of a rank's order. It has no version of the weights: which one a
-/// task reads follows from the order.
+/// One entry of a rank's order. Weight versions are not stored: the version
+/// that a task reads follows from the order.
 struct Action {
   uint64_t kindBits : action_layout::kindBits;
-  /// What the kind's `subject` says: a replica (an index into
-  /// Problem::replicas), an edge (into Problem::edges) or a collective (into
-  /// Program::collectives).
+  /// Depends on the kind's `subject`: a replica (index into Problem::replicas),
+  /// an edge (into Problem::edges) or a collective (into Program::collectives).
   uint64_t subject : action_layout::subjectBits;
   /// The number of consecutive indices this action serves.
   uint64_t count : action_layout::countBits;
-  /// What the kind's `index` says: a micro-batch or a step.
+  /// Depends on the kind's `index`: a micro-batch, a step or a unit.
   uint64_t index : action_layout::indexBits;
 
   constexpr Action() : kindBits(0), subject(0), count(1), index(0) {}

@@ -16,7 +16,7 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
     buffers[number].replica = number / numBufferKinds;
     buffers[number].kind = static_cast<BufferKind>(number % numBufferKinds);
   }
-  // By replica, kind and stage edge: the buffer of its parts.
+  // [replica, kind, stage edge]: the buffer shared by the parts of that edge.
   std::map<std::tuple<int32_t, BufferKind, int32_t>, int32_t> parts;
   auto add = [&](int32_t replica, BufferKind kind, int32_t edge) {
     const int32_t first = of(replica, kind);
@@ -57,7 +57,7 @@ int64_t rondo::bytesOf(const Problem &problem,
   if (!buffer.isOneOfSeveral || buffer.kind == BufferKind::OutputGrad)
     return own(buffer.replica, buffer.kind);
   const Edge &edge = problem.edges[buffer.edge];
-  // Sizes are rounded up, and so is what a replica with other samples needs.
+  // Sizes are rounded up, including the size for a replica with another share.
   const int32_t producer = buffer.replica == edge.to ? edge.from : edge.to;
   const int32_t samples = problem.replicas[buffer.replica].samples,
                 others = problem.replicas[producer].samples;

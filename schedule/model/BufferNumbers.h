@@ -12,22 +12,23 @@
 
 namespace rondo {
 
-/// Bytes of each buffer of one stage; 0 where it has none. Saved, message and
-/// data buffers are for one micro-batch.
+/// Size in bytes of each buffer of one replica; 0 if it has none. Saved,
+/// message and data buffers are per micro-batch.
 using ReplicaBuffers = std::array<int64_t, numBufferKinds>;
 
-/// The numbering that places use. Each replica has a buffer of each kind.
-/// Input, OutputGrad, InputGrad and RecomputedInput belong to edges between
-/// stages: a replica has one for each, which all parts of the edge share. The
-/// first takes the replica's own number; the numbers of further ones follow
-/// those of all replicas. All edges that leave a replica share its Output, and
-/// its RecomputedOutput.
+/// The numbering of buffers that `Program::places` uses. Each replica has a
+/// buffer of each kind, numbered replica * numBufferKinds + kind. Input,
+/// OutputGrad, InputGrad and RecomputedInput belong to stage edges: a replica
+/// has one for each stage edge, shared by all parts of that edge. The first has
+/// the replica's own number; further ones are numbered after those of all
+/// replicas. All edges that leave a replica share its Output and its
+/// RecomputedOutput.
 class BufferNumbers {
 public:
   struct Buffer {
     int32_t replica = 0;
     BufferKind kind = BufferKind::Input;
-    /// The first part of the stage edge that it belongs to; -1: none.
+    /// The first part of the stage edge that the buffer belongs to; -1: none.
     int32_t edge = -1;
     /// Whether the replica has other buffers of this kind.
     bool isOneOfSeveral = false;
@@ -39,16 +40,16 @@ public:
   int32_t of(int32_t replica, BufferKind kind) const {
     return replica * numBufferKinds + static_cast<int32_t>(kind);
   }
-  /// The buffer from which the edge's messages are sent, at its first replica.
+  /// The buffer at the edge's `from` replica that its messages are sent from.
   int32_t sent(int32_t edge) const { return sentBy[edge]; }
-  /// By edge.
+  /// Indexed by edge.
   const std::vector<int32_t> &allSent() const { return sentBy; }
-  /// The buffer that receives them, at its second replica.
+  /// The buffer at the edge's `to` replica that receives its messages.
   int32_t received(int32_t edge) const { return receivedBy[edge]; }
   const Buffer &operator[](int32_t number) const { return buffers[number]; }
 
-  /// Calls `visit` with each buffer that a task takes when it starts, until it
-  /// returns false. Returns false if it did.
+  /// Calls `visit` for each buffer that a task acquires at its start, until
+  /// `visit` returns false. Returns false if it did.
   template <typename Visit>
   bool forEachTaken(const EdgeTable &edges, int32_t replica, Action task,
                     Visit visit) const {
@@ -61,7 +62,7 @@ public:
       }
       int32_t last = -1;
       for (int32_t edge : outputs) {
-        // Parts of a stage edge follow each other.
+        // The parts of a stage edge are adjacent.
         if (sent(edge) != last && !visit(sent(edge)))
           return false;
         last = sent(edge);
@@ -72,12 +73,12 @@ public:
 
 private:
   std::vector<Buffer> buffers;
-  /// By edge.
+  /// Indexed by edge.
   std::vector<int32_t> sentBy, receivedBy;
 };
 
-/// Bytes of a buffer. A buffer of one of several stage edges has the size of
-/// the producer's output, or of its parts.
+/// Size of a buffer in bytes. If the replica has several buffers of this kind
+/// (one per stage edge), the size follows from the producer's output.
 int64_t bytesOf(const Problem &problem, const BufferNumbers::Buffer &buffer,
                 const std::vector<ReplicaBuffers> &replicas);
 

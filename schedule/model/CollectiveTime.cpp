@@ -1,4 +1,4 @@
-//===- CollectiveTime.cpp - How long collectives take ---------------------===//
+//===- CollectiveTime.cpp - Times of collectives --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/CollectiveTime.h"
@@ -7,10 +7,11 @@
 
 using namespace rondo;
 
-/// How long it takes to carry `pieces` of the bytes, each a `count`-th of them.
+/// Time in ns to send `pieces` pieces of `bytes / count` bytes at `rate` bytes
+/// per us, rounded up; at most maxSum / 2.
 static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
                           int64_t rate) {
-  // Both products can leave 64 bits.
+  // Both products can exceed 64 bits.
   const auto sent = static_cast<unsigned __int128>(bytes) *
                     static_cast<unsigned __int128>(pieces);
   const auto each = static_cast<unsigned __int128>(rate) * count;
@@ -18,7 +19,8 @@ static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
       std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
 }
 
-/// How long it takes if each replica's piece for each other passes `times`.
+/// Time in ns to send a piece of `bytes / r` bytes between each pair of the r
+/// replicas, `times` times.
 static int64_t exchangeNs(const Problem &problem,
                           const std::vector<int32_t> &replicas, int64_t bytes,
                           int64_t times) {
@@ -37,7 +39,8 @@ static int64_t exchangeNs(const Problem &problem,
       }
   int64_t ns =
       rate == 0 ? 0 : exchangeNs(bytes, count, times * (count - 1), rate);
-  // By NIC: the pieces that leave by it, which are as many as come in.
+  // Indexed by NIC: the number of pieces that leave through it; the same number
+  // arrives.
   std::vector<int64_t> pieces(problem.nics.count());
   for (int32_t from : replicas)
     for (int32_t to : replicas)

@@ -19,7 +19,8 @@ struct EdgeRange {
   bool empty() const { return first == last; }
 };
 
-/// Which messages a task needs and which it makes. B counts as I; W has none.
+/// The messages that a task needs and makes, as edges. B counts as I; W has
+/// none.
 class EdgeTable {
 public:
   explicit EdgeTable(const Problem &problem);
@@ -32,8 +33,8 @@ public:
   }
 
 private:
-  /// Lists of edges in one array, a row per replica and message; the last row,
-  /// for no message, is always empty.
+  /// Lists of edges in one array, one row per replica and message kind. The
+  /// last row, for MessageKind::None, is always empty.
   struct Lists {
     std::vector<int32_t> begin, edges;
 

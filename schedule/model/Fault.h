@@ -1,10 +1,10 @@
-//===- Fault.h - What is wrong, as data -------------------------*- C++ -*-===//
+//===- Fault.h - Errors as data ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the core fails: a check returns a fault or nothing, all else a Result, a
-// value or a fault that says why there is none. Faults are figures, names and
-// places; describe() alone makes sentences of them, from Faults.def. Above the
-// core, failures are MLIR's: FailureOr, and diagnostics with a location.
+// Errors of the core. A check returns an optional Fault; other functions return
+// a Result, which is a value or a Fault. A Fault holds numbers, names and
+// positions; describe() formats it with the sentences of Faults.def. Above the
+// core, errors are MLIR's: FailureOr, and diagnostics with a location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct Problem;
 
 /// The rules of schedules (S1 to S9) and programs (L1 to L6).
 enum class Rule : uint8_t {
-  None,         // a fault that breaks no rule, such as a family's
+  None,         // a fault that is not a broken rule, e.g. of a family
   Completeness, // S1
   Placement,    // S2
   Dependence,   // S3
@@ -37,41 +37,42 @@ enum class Rule : uint8_t {
   Versions,     // S8: every task reads a version that its stage has made, no
                 //     older than the stage allows
   Gathers,      // S9: sharded state is gathered before it is read, freed once,
-                //     and reduced once, alike on all ranks of a group
+                //     and reduced once, in the same way on all ranks of a
+                //     group
   Channels,     // L1: n-th send and n-th receive of each channel name one
                 //     message; what a task needs from another rank is sent once
   WaitCycle,    // L2: the program runs to its end under the channel model, also
-                //     where collectives start when they are awaited
+                //     if collectives start only when they are awaited
   Buffers,      // L3: written before read, freed once, never two owners at once
   Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
                 //     which fits the cap; staging is as large as needed
   Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
          //     those of the schedule, in its order; each collective is issued
-         //     and awaited once, behind the gradients that it reads, and each
-         //     stage steps once, behind its gradients and their collectives;
-         //     without collectives steps may be absent altogether; what
-         //     training needs is there
-  Residency, // L6: the program also runs to its end with as many sends,
-             //     receives and collectives of a rank in flight as its target
-             //     allows
+         //     and awaited once, after the gradients that it reads, and each
+         //     stage steps once, after its gradients and their collectives;
+         //     without collectives there may be no steps; everything
+         //     that training needs exists
+  Residency, // L6: the program also runs to its end if each rank has at
+             //     most its target's number of sends, receives and
+             //     collectives in flight
 };
 inline constexpr int numRules = static_cast<int>(Rule::Residency) + 1;
 
-/// "S1" ... "L6": what messages and docs/schedule-rules.md cite; empty for
+/// "S1" ... "L6", as cited in messages and docs/schedule-rules.md; empty for
 /// Rule::None.
 const char *ruleId(Rule rule);
 /// The rule's name in verdicts of `rondo verify --json`: "completeness" (also
-/// for S2), "dependence", "deadlock", "memory", "link-order". No verdict holds
-/// the others.
+/// for S2), "dependence", "deadlock", "memory", "link-order". Other rules
+/// appear in no verdict.
 const char *ruleName(Rule rule);
 
-/// Which sentence a fault is told by; see Faults.def.
+/// The kind of a fault, which selects its sentence in Faults.def.
 enum class FaultKind : uint8_t {
 #define FAULT(kind, text) kind,
 #include "schedule/model/Faults.def"
 };
 
-/// By FaultKind.
+/// Indexed by FaultKind.
 inline constexpr const char *faultSentences[] = {
 #define FAULT(kind, text) text,
 #include "schedule/model/Faults.def"
@@ -79,7 +80,7 @@ inline constexpr const char *faultSentences[] = {
 inline constexpr int numFaultKinds =
     sizeof(faultSentences) / sizeof(faultSentences[0]);
 
-/// How many parts the sentence of a kind has places for.
+/// Number of placeholders {0}, {1}, ... in the sentence of a kind.
 constexpr size_t numParts(FaultKind kind) {
   size_t parts = 0;
   for (const char *c = faultSentences[static_cast<int>(kind)]; *c; ++c)
@@ -88,44 +89,43 @@ constexpr size_t numParts(FaultKind kind) {
   return parts;
 }
 
-/// A buffer by its number (BufferNumbers.h), of a micro-batch where it is for
-/// one; below 0: nothing.
+/// A buffer by its number (BufferNumbers.h), and its micro-batch if it is per
+/// micro-batch. Negative number: nothing.
 struct BufferName {
   int32_t buffer = -1;
   int64_t microbatch = 0;
 };
 
-/// A slot by its number in its pool.
+/// A slot, by its number in its pool.
 struct SlotName {
   int32_t pool = 0;
   int64_t slot = 0;
 };
 
-/// What else a sentence names: a figure, a name, such as that of a family,
-/// or a thing of the problem. No sentence.
+/// The value of a placeholder: a number, a name (e.g. of a family), or an
+/// entity of the problem. Never a sentence.
 using FaultPart =
     std::variant<int64_t, std::string, Action, BufferName, SlotName>;
 
-/// What is wrong, with what and where. Which fields a kind fills follows from
-/// its sentence.
+/// One error. The sentence of its kind determines which fields are used.
 struct Fault {
   FaultKind kind{};
   Rule rule = Rule::None;
-  /// The rank that it is about, -1 where it is about none.
+  /// The rank concerned; -1: none.
   int32_t rank = -1;
-  /// In the rank's order, or in the order of the link from `rank` to
-  /// `otherRank`; -1 if there is nothing.
+  /// Position in the rank's order, or in the link order from `rank` to
+  /// `otherRank`; -1: none.
   int64_t position = -1;
   Action action;
-  /// The conflicting operation: the earlier twin, the needed task, ...
+  /// The conflicting action, e.g. an earlier duplicate or a needed task.
   int32_t otherRank = -1;
   int64_t otherPosition = -1;
   Action other;
-  /// What there is, and what there may be: mostly bytes.
+  /// Actual and maximum value, usually in bytes.
   int64_t found = 0, allowed = 0;
-  /// Of ranks, each waiting for the next.
+  /// Ranks of a wait cycle, each waiting for the next.
   std::vector<Wait> cycle;
-  /// The {0}, {1}, ... of the sentence.
+  /// Values of the placeholders {0}, {1}, ...
   std::vector<FaultPart> parts;
 };
 
@@ -138,7 +138,7 @@ template <typename Part> FaultPart toFaultPart(const Part &part) {
     return part;
 }
 
-/// A fault with all parts of its sentence.
+/// A fault with a value for each placeholder of its sentence.
 template <FaultKind kind, typename... Parts>
 Fault makeFault(const Parts &...parts) {
   static_assert(sizeof...(Parts) == numParts(kind),
@@ -152,7 +152,7 @@ Fault makeFault(const Parts &...parts) {
   return fault;
 }
 
-/// A broken rule.
+/// A fault of a broken rule.
 template <FaultKind kind, typename... Parts>
 Fault makeRuleFault(Rule rule, const Parts &...parts) {
   Fault fault = makeFault<kind>(parts...);
@@ -160,7 +160,7 @@ Fault makeRuleFault(Rule rule, const Parts &...parts) {
   return fault;
 }
 
-/// A rule that an action breaks.
+/// A fault of a rule that is broken by an action.
 template <FaultKind kind, typename... Parts>
 Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
                   const Parts &...parts) {
@@ -171,25 +171,25 @@ Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
   return fault;
 }
 
-/// One sentence with numbers, lower case, no final period, the id of a broken
-/// rule in brackets at its end. `problem` is the one that was checked; without
-/// it messages and buffers are named by their numbers.
+/// One sentence with numbers, lower case, no final period; the id of a broken
+/// rule follows in brackets. `problem` is the one that was checked. Without it,
+/// messages and buffers are identified by their numbers.
 std::string describe(const Fault &fault, const Problem &problem);
 std::string describe(const Fault &fault);
-/// As describe(), but only the figures: callers add the problem's name and what
-/// would help.
+/// As describe(), but ends at {brief}: only the facts. Callers add the
+/// problem's name and advice.
 std::string describeBriefly(const Fault &fault);
 
 /// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.
 std::string actionName(Action action);
-/// Its subject is a replica of the problem; the name has the replica's stage.
+/// `action.subject` is a replica of the problem; the name shows its stage.
 std::string actionName(Action action, const Problem &problem);
 /// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
 std::string programActionName(Action action, const Problem &);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);
 
-/// A value, or why there is none.
+/// A value, or a fault that says why there is none.
 template <typename T> using Result = std::variant<T, Fault>;
 
 } // namespace rondo

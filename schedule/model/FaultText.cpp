@@ -1,4 +1,4 @@
-//===- FaultText.cpp - Faults in words ------------------------------------===//
+//===- FaultText.cpp - Formatting of faults -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/Counts.h"
@@ -14,7 +14,7 @@ namespace {
 struct RuleText {
   const char *id, *name;
 };
-/// By Rule.
+/// Indexed by Rule.
 constexpr RuleText ruleTexts[] = {
     {"", ""},
     {"S1", "completeness"},
@@ -42,34 +42,34 @@ std::string place(int32_t rank, int64_t position) {
   return "at position " + text(position) + " of rank " + text(rank);
 }
 
-/// Tells one fault; see Faults.def.
+/// Formats one fault; see Faults.def.
 class FaultFormatter {
 public:
   FaultFormatter(const Fault &fault, const Problem *problem,
                  bool isBrief = false)
       : fault(fault), problem(problem), isBrief(isBrief) {}
 
-  std::string tell() const {
-    return tell(faultSentences[static_cast<int>(fault.kind)]);
+  std::string format() const {
+    return format(faultSentences[static_cast<int>(fault.kind)]);
   }
 
 private:
-  std::string tell(const std::string &sentence) const;
+  std::string format(const std::string &sentence) const;
   FaultPart valueOf(const std::string &name) const;
   DeviceMemory memory() const;
   std::string cycle(const std::string &name) const;
 
   std::string textOf(const FaultPart &part, const std::string &form) const {
-    return std::visit([&](const auto &value) { return say(value, form); },
-                      part);
+    return std::visit(
+        [&](const auto &value) { return formatPart(value, form); }, part);
   }
-  std::string say(int64_t number, const std::string &form) const;
-  std::string say(const std::string &word, const std::string &) const {
+  std::string formatPart(int64_t number, const std::string &form) const;
+  std::string formatPart(const std::string &word, const std::string &) const {
     return word;
   }
-  std::string say(Action action, const std::string &form) const;
-  std::string say(BufferName name, const std::string &) const;
-  std::string say(SlotName name, const std::string &) const {
+  std::string formatPart(Action action, const std::string &form) const;
+  std::string formatPart(BufferName name, const std::string &) const;
+  std::string formatPart(SlotName name, const std::string &) const {
     return "slot " + text(name.slot) + " of pool " + text(name.pool);
   }
   std::string nameOf(Action action) const;
@@ -84,19 +84,19 @@ private:
   const bool isBrief;
 };
 
-std::string FaultFormatter::tell(const std::string &sentence) const {
-  std::string said;
+std::string FaultFormatter::format(const std::string &sentence) const {
+  std::string result;
   for (size_t i = 0; i < sentence.size(); ++i) {
     if (sentence[i] == '[') {
       const size_t space = sentence.find(' ', i), end = sentence.find(']', i);
       const FaultPart value = valueOf(sentence.substr(i + 1, space - i - 1));
       if (std::get<int64_t>(value) != 0)
-        said += tell(sentence.substr(space + 1, end - space - 1));
+        result += format(sentence.substr(space + 1, end - space - 1));
       i = end;
       continue;
     }
     if (sentence[i] != '{') {
-      said += sentence[i];
+      result += sentence[i];
       continue;
     }
     const size_t end = sentence.find('}', i);
@@ -108,10 +108,10 @@ std::string FaultFormatter::tell(const std::string &sentence) const {
       continue;
     }
     const size_t colon = std::min(inside.find(':'), inside.size());
-    said += textOf(valueOf(inside.substr(0, colon)),
-                   inside.substr(std::min(colon + 1, inside.size())));
+    result += textOf(valueOf(inside.substr(0, colon)),
+                     inside.substr(std::min(colon + 1, inside.size())));
   }
-  return said;
+  return result;
 }
 
 FaultPart FaultFormatter::valueOf(const std::string &name) const {
@@ -150,7 +150,8 @@ FaultPart FaultFormatter::valueOf(const std::string &name) const {
   return "{" + name + "}";
 }
 
-/// Caps of activations are what state leaves of a device.
+/// Memory of the fault's rank. If caps were derived from devices: the device's
+/// memory and state; otherwise the cap and 0.
 DeviceMemory FaultFormatter::memory() const {
   if (fault.rule == Rule::Memory && problem && !problem->devices.empty())
     return problem->devices[fault.rank];
@@ -158,14 +159,14 @@ DeviceMemory FaultFormatter::memory() const {
 }
 
 std::string FaultFormatter::cycle(const std::string &name) const {
-  std::string said;
-  const bool ofProgram = name == "programCycle";
+  std::string result;
+  const bool isProgram = name == "programCycle";
   for (const Wait &wait : fault.cycle) {
-    Fault one = name == "launchCycle" || (ofProgram && wait.isBehind)
+    Fault one = name == "launchCycle" || (isProgram && wait.isBehind)
                     ? makeFault<FaultKind::LaunchWaits>()
-                : ofProgram && wait.onRank == wait.rank
+                : isProgram && wait.onRank == wait.rank
                     ? makeFault<FaultKind::ProgramWaitsForItself>()
-                : ofProgram ? makeFault<FaultKind::ProgramWaits>()
+                : isProgram ? makeFault<FaultKind::ProgramWaits>()
                 : wait.isBehind
                     ? makeFault<FaultKind::RankWaitsBehind>(wait.behind)
                     : makeFault<FaultKind::RankWaits>();
@@ -173,12 +174,14 @@ std::string FaultFormatter::cycle(const std::string &name) const {
     one.action = wait.at;
     one.otherRank = wait.onRank;
     one.other = wait.needs;
-    said += (said.empty() ? "" : " -> ") + FaultFormatter(one, problem).tell();
+    result +=
+        (result.empty() ? "" : " -> ") + FaultFormatter(one, problem).format();
   }
-  return said;
+  return result;
 }
 
-std::string FaultFormatter::say(int64_t number, const std::string &form) const {
+std::string FaultFormatter::formatPart(int64_t number,
+                                       const std::string &form) const {
   if (form.empty())
     return text(number);
   if (const size_t bar = form.find('|'); bar != std::string::npos)
@@ -194,7 +197,8 @@ std::string FaultFormatter::nameOf(Action action) const {
              : action.traits().keyword + (" " + text(action.subject));
 }
 
-std::string FaultFormatter::say(Action action, const std::string &form) const {
+std::string FaultFormatter::formatPart(Action action,
+                                       const std::string &form) const {
   const ActionTraits &traits = action.traits();
   if (form == "keyword")
     return traits.keyword;
@@ -225,7 +229,8 @@ std::string FaultFormatter::say(Action action, const std::string &form) const {
   }
 }
 
-std::string FaultFormatter::say(BufferName name, const std::string &) const {
+std::string FaultFormatter::formatPart(BufferName name,
+                                       const std::string &) const {
   if (name.buffer < 0)
     return "nothing";
   const std::string microbatch = ", micro-batch " + text(name.microbatch);
@@ -234,20 +239,20 @@ std::string FaultFormatter::say(BufferName name, const std::string &) const {
   const BufferNumbers buffers(*problem);
   const BufferNumbers::Buffer &buffer = buffers[name.buffer];
   const BufferTraits &traits = traitsOf(buffer.kind);
-  std::string said =
+  std::string result =
       std::string(traits.keyword) + " of stage " + stageOf(buffer.replica);
   if (buffer.isOneOfSeveral) {
     const Edge &edge = problem->edges[buffer.edge];
-    said += edge.to == buffer.replica ? " from stage " + stageOf(edge.from)
-                                      : " to stage " + stageOf(edge.to);
+    result += edge.to == buffer.replica ? " from stage " + stageOf(edge.from)
+                                        : " to stage " + stageOf(edge.to);
   }
-  return traits.isState() ? said : said + microbatch;
+  return traits.isState() ? result : result + microbatch;
 }
 
-std::string withRule(const Fault &fault, std::string said) {
+std::string withRule(const Fault &fault, std::string sentence) {
   if (fault.rule != Rule::None)
-    said += std::string(" [") + ruleId(fault.rule) + "]";
-  return said;
+    sentence += std::string(" [") + ruleId(fault.rule) + "]";
+  return sentence;
 }
 
 } // namespace
@@ -261,16 +266,16 @@ const char *rondo::ruleName(Rule rule) {
 }
 
 std::string rondo::describe(const Fault &fault, const Problem &problem) {
-  return withRule(fault, FaultFormatter(fault, &problem).tell());
+  return withRule(fault, FaultFormatter(fault, &problem).format());
 }
 
 std::string rondo::describe(const Fault &fault) {
-  return withRule(fault, FaultFormatter(fault, nullptr).tell());
+  return withRule(fault, FaultFormatter(fault, nullptr).format());
 }
 
 std::string rondo::describeBriefly(const Fault &fault) {
   return withRule(fault,
-                  FaultFormatter(fault, nullptr, /*isBrief=*/true).tell());
+                  FaultFormatter(fault, nullptr, /*isBrief=*/true).format());
 }
 
 std::string rondo::actionName(Action action) {

@@ -1,8 +1,8 @@
-//===- HostCosts.h - What the host adds to tasks ----------------*- C++ -*-===//
+//===- HostCosts.h - Host time of tasks -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A framework's host thread needs time of its own for every action and message.
-// The same thread computes, so a rank does nothing else meanwhile.
+// A framework's host thread spends time on every action and message. The same
+// thread computes, so the rank is blocked during that time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@
 
 namespace rondo {
 
-/// In ns: for a task, to issue a send or a receive, and to wait for a message.
+/// Host time in ns: per task, to issue a send, to issue a receive, and to wait
+/// for a message.
 struct HostCosts {
   int64_t actionNs = 0, sendNs = 0, receiveNs = 0, waitNs = 0;
 

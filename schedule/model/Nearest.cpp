@@ -14,7 +14,8 @@ static std::string lowered(std::string word) {
   return word;
 }
 
-/// Optimal string alignment: edits of letters and swaps of neighbours.
+/// Optimal string alignment distance: insertions, deletions, substitutions and
+/// swaps of adjacent letters.
 static size_t distance(const std::string &a, const std::string &b) {
   std::vector<std::vector<size_t>> least(a.size() + 1,
                                          std::vector<size_t>(b.size() + 1));
@@ -39,7 +40,8 @@ std::string rondo::nearestWord(const std::string &written,
   std::string nearest;
   size_t least = (word.size() + 2) / 3;
   for (const std::string &candidate : known) {
-    // The lengths give a bound, so that a long line takes little time.
+    // The difference of the lengths is a lower bound, which avoids the
+    // quadratic cost for long lines.
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());
     if (longer - shorter > least)

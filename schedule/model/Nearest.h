@@ -9,9 +9,9 @@
 
 namespace rondo {
 
-/// The known word nearest to a written one, or empty if none is near: up to a
-/// third of the letters may be wrong, missing or extra, and a swap of two
-/// neighbours counts as one. Ignores case. Of equally near words the first in
+/// The known word nearest to a written one, or empty if none is near. Up to a
+/// third of the letters may be wrong, missing or extra; a swap of two adjacent
+/// letters counts as one edit. Ignores case. Ties go to the first in
 /// alphabetical order. O(letters squared) per word.
 std::string nearestWord(const std::string &written,
                         const std::vector<std::string> &known);

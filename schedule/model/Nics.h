@@ -12,24 +12,24 @@
 
 namespace rondo {
 
-/// The sides of NICs that something crosses: the outgoing side of one NIC and
-/// the incoming side of another. -1: no NIC there.
+/// The NIC sides that a message crosses: the outgoing side of one NIC and the
+/// incoming side of another. -1: no NIC.
 struct NicSides {
   int32_t out = -1, in = -1;
 
   bool any() const { return out >= 0 || in >= 0; }
 };
 
-/// NICs, each of which carries the messages between its ranks and all
-/// others, one at a time in each direction. A rank has at most one; what passes
-/// between two ranks of one server does not cross any.
+/// NICs of the cluster. A NIC carries all messages between its ranks and other
+/// ranks, one at a time in each direction. A rank has at most one NIC. Messages
+/// between ranks of one NIC or of one server cross no NIC.
 struct Nics {
-  /// By NIC; at least 1.
+  /// Indexed by NIC; at least 1.
   std::vector<int64_t> bytesPerUs;
-  /// By rank: its NIC, or -1. Empty where there are no NICs.
+  /// [rank]: its NIC, or -1. Empty if there are no NICs.
   std::vector<int32_t> ofRank;
-  /// By NIC: the number of its server, or -1 for one of its own. Empty: all
-  /// are on servers of their own.
+  /// [nic]: the number of its server, or -1 if it has a server of its own.
+  /// Empty: all have.
   std::vector<int32_t> servers{};
 
   bool empty() const { return bytesPerUs.empty(); }
@@ -48,17 +48,17 @@ struct Nics {
   }
 };
 
-/// Which message gets its NICs next. Of all that ask, the one that was ready
-/// first does; of equals, the one with the lowest number, and then the lowest
-/// place. A simulator lets all ranks run until they wait before it grants one:
-/// whatever asks after that is ready no earlier, so that the order of ranks
-/// does not matter.
+/// Queue of messages that wait for NICs. The message that became ready first is
+/// served first; ties go to the lowest number, then to the lowest place. A
+/// simulator runs all ranks until they block before it serves a request. Later
+/// requests are then ready no earlier, so the order in which ranks are
+/// simulated does not matter.
 class NicQueue {
 public:
-  /// `number` says what asks, `place` which of its messages.
+  /// `number` identifies the requester, `place` one of its messages.
   struct Request {
     int64_t readyNs = 0, number = 0, place = 0;
-    /// For the one who asks.
+    /// Data of the requester.
     int64_t what = 0;
 
     bool operator>(const Request &other) const {
@@ -75,14 +75,14 @@ public:
   void ask(const Request &request) { requests.push(request); }
   bool isEmpty() const { return requests.empty(); }
   const Request &first() const { return requests.top(); }
-  /// Takes the first request out.
+  /// Removes and returns the first request.
   Request next() {
     const Request request = requests.top();
     requests.pop();
     return request;
   }
 
-  /// When both sides are free, `readyNs` at the earliest.
+  /// The first time from `readyNs` on at which both sides are free.
   int64_t freeNs(NicSides sides, int64_t readyNs) const {
     if (sides.out >= 0)
       readyNs = std::max(readyNs, outFreeNs[sides.out]);

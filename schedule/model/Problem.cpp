@@ -1,4 +1,4 @@
-//===- Problem.cpp - What is to be scheduled --------------------*- C++ -*-===//
+//===- Problem.cpp - Scheduling problems ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/Problem.h"
@@ -103,7 +103,7 @@ void Problem::addRecomputedEdges() {
   for (const Edge &edge : before) {
     if (edge.producer != ActionKind::Forward || !recomputesAcross(edge.to))
       continue;
-    // Parts of a stage edge follow each other.
+    // The parts of a stage edge are adjacent.
     const bool isNext = edge.stageEdge != of;
     of = edge.stageEdge;
     Edge again = edge;
@@ -121,7 +121,8 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
     if (replica.samples == samples)
       continue;
     for (const ActionTraits &traits : actionTable.rows) {
-      // A step is for weights, which every replica has.
+      // The time of a step depends on the weights, which each replica has in
+      // full.
       if (!traits.isTask())
         continue;
       int64_t &ns = cost(number, traits.kind).ns;
@@ -193,8 +194,8 @@ void Problem::setStageCost(int32_t stage, int64_t forwardNs,
                            int64_t inputGradNs, int64_t weightGradNs,
                            int64_t activationBytes,
                            int64_t inputGradFreesBytes) {
-  // check() refuses figures below 0 and near the limit of 64 bits; no sum may
-  // overflow before it is asked.
+  // check() rejects negative figures and figures near the 64-bit limit. Sums
+  // must not overflow before it runs.
   auto within = [](int64_t figure) {
     return std::clamp<int64_t>(figure, 0, maxSum - 1);
   };

@@ -1,10 +1,9 @@
-//===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+//===- Problem.h - Scheduling problems --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks, stages, costs, memory and links. A value: it is filled by an importer
-// or by the dialect and then only read. check() judges the input, never the
-// solution; solutions are judged by Legality.h.
-//
+// Ranks, stages, costs, memory and links. An importer or the dialect fills it;
+// after that it is only read. check() validates the input. Schedules are
+// validated by the rules (schedule/rules/).
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_MODEL_PROBLEM_H
@@ -29,9 +28,9 @@
 
 namespace rondo {
 
-/// What one task costs. `acquireBytes` are taken when it starts, `releaseBytes`
-/// are given back when it ends. What F takes is held until I or W; what I takes
-/// is held until W, or less if I gives it back itself.
+/// Cost of one task. `acquireBytes` are allocated at its start, `releaseBytes`
+/// are freed at its end. Bytes of F are held until I or W ends, bytes of I until
+/// W ends unless I frees them itself.
 struct Cost {
   int64_t ns = 0;
   int64_t acquireBytes = 0;
@@ -39,22 +38,22 @@ struct Cost {
   Lane lane = Lane::Compute;
 };
 
-/// A row of the cost table: by costColumn(kind).
+/// A row of the cost table, indexed by costColumn(kind).
 using CostRow = std::array<Cost, numCostColumns>;
 
 /// A dependence between replicas: the `producer` task of replica `from` makes a
 /// message that replica `to` needs. Forward edges feed F of `to`, InputGrad
 /// edges feed I (or B) of `to`, Recompute edges feed R of `to`. Between stages
-/// with several replicas there is an edge for each pair of replicas that have
-/// samples in common. Its messages carry these, one for each micro-batch that
-/// both replicas take.
+/// with several replicas there is an edge for each pair of replicas with
+/// samples in common. It carries one message of these samples for each
+/// micro-batch that both replicas take.
 struct Edge {
   int32_t from = 0;
   int32_t to = 0;
   ActionKind producer = ActionKind::Forward;
   int64_t bytes = 0;
-  /// The edge between the stages that it is part of, as makeGraph() numbers
-  /// them. The messages of all its parts to one replica make up one tensor.
+  /// The stage edge that it is part of, as numbered by makeGraph(). The
+  /// messages of all parts to one replica form one tensor.
   int32_t stageEdge = 0;
 
   MessageKind message() const { return traitsOf(producer).produces; }
@@ -69,55 +68,57 @@ struct Link {
   int64_t occupancyNs(int64_t bytes) const;
 };
 
-/// How a directed rank pair hands over messages, in order. Eager: a send ends
-/// as soon as one of the receiver's slots is free. Rendezvous: it ends when the
-/// receive has been posted.
+/// Protocol of a channel (directed pair of ranks). Messages are delivered in
+/// order. Eager: a send ends as soon as a receive slot is free. Rendezvous: it
+/// ends when the receive has been posted.
 enum class Protocol : uint8_t { Eager, Rendezvous };
 
-/// Which messages wait for one another.
+/// Which messages share a queue.
 enum class Queues : uint8_t {
-  /// Those of one directed rank pair.
+  /// One queue per directed pair of ranks.
   PerPair,
-  /// All that a rank sends and receives, in the order in which it issues them,
-  /// as where a process has one communication stream. A message needs the heads
-  /// of both ranks' queues and holds them until it has arrived; rendezvous,
-  /// whatever the protocol says.
+  /// One queue per rank for all its sends and receives in issue order, as with
+  /// one communication stream per process. A message needs the heads of both
+  /// ranks' queues and occupies them until it has arrived. Always rendezvous;
+  /// `protocol` is ignored.
   PerRank,
 };
 
 struct ChannelModel {
   Protocol protocol = Protocol::Rendezvous;
-  /// Receives that one channel may have posted and not yet consumed.
-  /// 0: as many as there is memory for.
+  /// Maximum number of receives that one channel may have posted and not yet
+  /// consumed. 0: limited by memory only.
   int32_t receiveSlots = 0;
   Queues queues = Queues::PerPair;
 };
 
 enum class Objective : uint8_t { Makespan, Span };
 
-/// What the bytes of an iteration may sum to, and its times to a quarter: below
-/// that neither sums of the simulator nor products of the search overflow.
+/// Limit of the sum of all bytes of an iteration; the sum of all times is
+/// limited to a quarter of it. Within these limits, sums of the simulator and
+/// products of the search do not overflow.
 inline constexpr int64_t maxSum = int64_t(1) << 62;
-/// Bytes of one message, so that its occupancy can be computed.
+/// Maximum bytes of one message, so that computing its occupancy does not
+/// overflow.
 inline constexpr int64_t maxMessageBytes = int64_t(1) << 52;
 inline constexpr int64_t maxRanks = int64_t(1) << 16;
-/// Of a micro-batch.
+/// Maximum samples of a micro-batch.
 inline constexpr int64_t maxSamples = int64_t(1) << 20;
 
-/// Whether a replica runs F again before its backward, and from what.
+/// Whether a replica runs F again before its backward, and from which input.
 enum class Recomputation : uint8_t {
   None,
-  /// From activations within the stage that F has kept.
+  /// From activations within the stage that F has kept (checkpoints).
   FromCheckpoint,
-  /// From the stage's input, which stays until then.
+  /// From the stage's input, which is kept until then.
   FromInput,
-  /// From what R of the stages that feed it makes: nothing stays.
+  /// From the output of R of the preceding stages; nothing is kept.
   FromStage,
 };
 
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 
-/// What a rank's device holds throughout beside activations, in bytes.
+/// Memory of a rank's device and what is permanently allocated on it, in bytes.
 struct DeviceMemory {
   int64_t deviceBytes = noMemoryCap;
   /// Weights, gradients, optimizer state, data, workspace and staging.
@@ -128,43 +129,41 @@ class EdgeTable;
 
 struct Problem {
   std::string name;
-  /// Of all iterations; they are numbered through.
+  /// Total over all iterations; numbered consecutively.
   int32_t microbatches = 0;
-  /// Iterations that may overlap, with as many micro-batches each: the window
-  /// of an asynchronous schedule. With more than one, every stage steps once in
-  /// each.
+  /// Number of iterations that may overlap, each with the same number of
+  /// micro-batches: the window of an asynchronous schedule. If greater than 1,
+  /// every stage steps once per iteration.
   int32_t iterations = 1;
-  /// Of a micro-batch; what the shares of a stage's replicas add up to.
+  /// Samples per micro-batch; the sum of the shares of a stage's replicas.
   int32_t samples = 1;
-  /// Whether `samples` is known: the problem states it, and does not leave it
-  /// at one for want of another.
+  /// Whether the problem states `samples`; otherwise it is 1 by default.
   bool statesSamples = false;
-  /// What activations may take, in bytes by rank; noMemoryCap where there is no
-  /// limit.
+  /// [rank]: maximum bytes of activations; noMemoryCap if unlimited.
   std::vector<int64_t> memoryCaps;
-  /// By rank, where the caps are what state leaves of a device (0 where it
-  /// leaves less); empty where activations are all that is known of. For
-  /// messages, and to tell by how much a cap of 0 is missed.
+  /// [rank]: the device, if caps are derived as device memory minus state (0 if
+  /// negative); empty if only caps are given. Used by messages, and to compute
+  /// by how much a cap of 0 is exceeded.
   std::vector<DeviceMemory> devices;
-  /// Where the stages live.
+  /// The replicas of all stages and their ranks.
   Replicas replicas;
-  /// [replica * numCostColumns + costColumn(kind)]; with what the host adds.
+  /// [replica * numCostColumns + costColumn(kind)], including host time.
   std::vector<Cost> costs;
-  /// By rank; empty: the host takes no time.
+  /// Indexed by rank; empty: the host takes no time.
   std::vector<HostCosts> hosts;
-  /// By replica; empty where none recomputes.
+  /// Indexed by replica; empty if none recomputes.
   std::vector<Recomputation> recomputation;
-  /// By stage: what of its state its replicas have sharded; empty: nothing.
+  /// [stage]: the part of its state that is sharded; empty: nothing.
   std::vector<ShardedState> sharded;
-  /// By stage; empty: all synchronous.
+  /// Indexed by stage; empty: all synchronous.
   std::vector<VersionPolicy> versions;
-  /// By stage: what a version of its weights takes; empty: not known.
+  /// [stage]: bytes of one version of its weights; empty: unknown.
   std::vector<int64_t> weightBytes;
   /// A task that serves several micro-batches takes the time of one, and so
-  /// does its message: how the papers count slots.
+  /// does its message. Papers that count slots assume this.
   bool countsOnce = false;
-  /// Dependences between replicas, from earlier to later ones by F and R and
-  /// back by I. makeChain() writes the usual ones.
+  /// Dependences between replicas. F and R edges lead to later stages, I edges
+  /// to earlier ones. makeChain() creates those of a chain.
   std::vector<Edge> edges;
   Link link;
   /// Overrides of `link` by (from, to).
@@ -177,7 +176,7 @@ struct Problem {
   int32_t numStages() const { return replicas.numStages(); }
   int32_t numReplicas() const { return replicas.size(); }
   int32_t rankOf(int32_t replica) const { return replicas[replica].rank; }
-  /// Of one iteration.
+  /// Micro-batches per iteration.
   int32_t microbatchesEach() const { return microbatches / iterations; }
   VersionPolicy policyOf(int32_t stage) const {
     return versions.empty() ? synchronousPolicy : versions[stage];
@@ -192,8 +191,8 @@ struct Problem {
     return sharded.empty() ? ShardedState::None
                            : sharded[replicas[replica].stage];
   }
-  /// Whether one rank runs all replicas of a replica's group, as the reference
-  /// does: then it copies and adds by itself, at once, and waits for no other.
+  /// Whether one rank runs all replicas of a replica's group, as in the
+  /// reference. That rank copies and adds at once, without a collective.
   bool isGroupLocal(int32_t replica) const {
     const int32_t first = replicas.groupOf(replica);
     for (int32_t shard = 1; shard < replicas[replica].shards; ++shard)
@@ -205,104 +204,106 @@ struct Problem {
     return !recomputation.empty() &&
            recomputation[replica] != Recomputation::None;
   }
-  /// Whether R of the replica begins with what R of other stages makes.
+  /// Whether R of the replica starts from the output of R of other stages.
   bool recomputesAcross(int32_t replica) const {
     return !recomputation.empty() &&
            recomputation[replica] == Recomputation::FromStage;
   }
-  /// Whether any replica does.
+  /// Whether recomputesAcross() is true for any replica.
   bool hasRecomputationAcross() const;
-  /// What must be done of a replica's micro-batch before a task of it.
+  /// The tasks of a replica's micro-batch that must be done before a task of
+  /// `kind`.
   Done neededFor(int32_t replica, ActionKind kind) const {
     const ActionTraits &traits = traitsOf(kind);
     return (traits.makes & inputGradDone) && recomputes(replica)
                ? traits.needs | recomputeDone
                : traits.needs;
   }
-  /// What a message between two ranks gets where no other is in its way: their
-  /// link, no faster than the NICs that it crosses.
+  /// The link between two ranks, with the bandwidth limited by the NICs that it
+  /// crosses. Contention with other messages is not included.
   Link linkBetween(int32_t from, int32_t to) const;
-  /// Lets messages arrive when they are sent.
+  /// Makes all links free: messages arrive when they are sent.
   void makeMessagesFree();
 
-  /// Writes the edges of a chain: stage s feeds s+1 by F (stage edge s) and s+1
-  /// feeds s by I (stage edge S-1 + s). The gradient message of stage s+1 to s
-  /// has `outputBytes[s]`, as the activation of s has.
+  /// Creates the edges of a chain: stage s feeds s+1 by F (stage edge s), and
+  /// s+1 feeds s by I (stage edge S-1 + s). The activation of stage s and the
+  /// gradient from s+1 to s have `outputBytes[s]` each.
   void makeChain(const std::vector<int64_t> &outputBytes);
-  /// Writes the edges of a graph: by `inputs`, for each stage, the stages that
-  /// feed it, in the order in which it takes them. Each has a stage edge for F,
-  /// stage after stage, and behind all of these, in the same order, its
-  /// gradient's edge back. `outputBytes` are for all samples. Needs the
-  /// replicas.
+  /// Creates the edges of a graph. `inputs[stage]` lists the stages that feed
+  /// it, in the order of its inputs. Each input has a stage edge for F, stage
+  /// by stage; the gradient edges follow in the same order.
+  /// `outputBytes[stage]` is for all samples. Precondition: the replicas are
+  /// set.
   void makeGraph(const std::vector<std::vector<int32_t>> &inputs,
                  const std::vector<int64_t> &outputBytes);
-  /// Appends the parts of a stage edge, by `from` replica and then by `to`
-  /// replica: each has the bytes that lie between its first and last sample.
+  /// Appends the parts of a stage edge, ordered by `from` replica, then by `to`
+  /// replica. Each has the bytes of the samples that both replicas take.
   void addStageEdge(int32_t from, int32_t to, ActionKind producer,
                     int64_t bytes);
 
-  /// Appends, for each edge by F to a replica that recomputes from other
-  /// stages, one of as many bytes by R.
+  /// For each F edge to a replica that recomputes from other stages, appends an
+  /// R edge with the same bytes.
   void addRecomputedEdges();
 
-  /// Whether an edge's replicas take the same, so that on one rank the consumer
-  /// can read the producer's buffer. If not, it copies.
+  /// Whether both replicas of an edge take the same samples and micro-batches.
+  /// On one rank the consumer can then read the producer's buffer; otherwise it
+  /// copies.
   bool isWhole(const Edge &edge) const {
     return takeTheSame(replicas[edge.from], replicas[edge.to]);
   }
-  /// Whether an edge has a message of a micro-batch: both replicas take it.
+  /// Whether an edge has a message for a micro-batch: both replicas take it.
   bool carries(const Edge &edge, int64_t microbatch) const {
     return replicas[edge.from].takes(microbatch) &&
            replicas[edge.to].takes(microbatch);
   }
 
-  /// [replica * microbatches + microbatch]: nothing is done, except that of
-  /// micro-batches that a replica does not take, nothing is left to do.
+  /// [replica * microbatches + microbatch]: the initial progress, nothingDone,
+  /// or tasksDone for micro-batches that a replica does not take.
   std::vector<Done> nothingDoneYet() const;
 
   /// Sets the costs of a stage's replicas from a row for all samples. Times are
-  /// in proportion to a replica's samples, rounded up; of bytes, F takes as
-  /// many as lie between its first and last sample, and the backward gives them
-  /// back.
+  /// proportional to a replica's samples, rounded up. F acquires the bytes of
+  /// the replica's samples, and the backward releases them.
   void setCosts(int32_t stage, const CostRow &row);
-  /// What the host of its rank needs for a task of a replica, of any
-  /// micro-batch: for the action, and for each message from and to other ranks.
+  /// Host time in ns of a task of a replica, for any micro-batch: for the
+  /// action, and for each message from and to other ranks.
   int64_t hostNs(const EdgeTable &table, int32_t replica,
                  ActionKind kind) const;
-  /// Adds that to the costs of all tasks, once. The replicas and edges are
-  /// there, and no stage assigns micro-batches, whose messages differ.
+  /// Adds hostNs() to the costs of all tasks; call it once. Preconditions:
+  /// replicas and edges are set, and no stage is round-robin (its messages
+  /// differ by micro-batch).
   void addHostCosts();
   /// Sets the F, I, W and B columns of a stage's replicas from the figures of
-  /// rondo-problem/1, which are for all samples. B takes I's and W's time and
-  /// releases everything.
+  /// rondo-problem/1, which are for all samples. B takes the time of I and W
+  /// and releases everything.
   void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
 
-  /// Lets the replicas of a stage with costs recompute: R takes that long for
-  /// all samples, and `bytes` of what F has taken are taken by R instead. F
-  /// keeps `checkpointBytes` more, until the end of R.
+  /// Makes the replicas of a stage recompute. Precondition: its costs are set.
+  /// R takes `ns` for all samples and acquires `bytes` of F's activations in
+  /// place of F. F additionally keeps `checkpointBytes` until the end of R.
   void setRecomputation(int32_t stage, Recomputation how, int64_t ns,
                         int64_t bytes, int64_t checkpointBytes);
 
-  /// Lets the replicas of a stage have its sharded state: a group gathers
-  /// `weightBytes` and reduces `gradientBytes`, all shards together, in the
-  /// time that its links take. Needs the replicas, with their shards, and the
-  /// links.
+  /// Sets the costs of a stage's sharded state: a group gathers `weightBytes`
+  /// and reduces `gradientBytes`, the sizes of all shards together, in the time
+  /// that its links need. Preconditions: replicas with their shards, and links,
+  /// are set.
   void setShards(int32_t stage, ShardedState how, int64_t weightBytes,
                  int64_t gradientBytes);
 
-  /// The edges are those of makeChain(), and each stage has one replica.
+  /// Whether the edges are those of makeChain() and each stage has one replica.
   bool isChain() const;
 
-  /// What is wrong with the input, if anything: sizes out of range, a stage on
-  /// no rank, negative costs, times that could sum to 2^60 ns, more
-  /// released than taken.
+  /// The first error of the input, if any: sizes out of range, a stage on no
+  /// rank, negative costs, sums that exceed maxSum (bytes) or maxSum / 4 (ns),
+  /// more bytes released than acquired.
   std::optional<Fault> check() const;
 };
 
-/// What is wrong with a problem's iterations and versions, if anything. Part of
-/// Problem::check(), for problems that are not complete yet.
+/// The first error of a problem's iterations and versions, if any. Part of
+/// Problem::check(); also works on incomplete problems.
 std::optional<Fault> checkIterations(const Problem &problem);
 
 } // namespace rondo

@@ -1,7 +1,7 @@
-//===- ProblemCheck.cpp - What is wrong with a problem --------------------===//
+//===- ProblemCheck.cpp - Validation of problems --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Problem::check() and checkIterations(), one function a part of the problem.
+// Problem::check() and checkIterations(): one function per part of the problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
 
 namespace {
 
-/// A sum of non-negative products that stops at `most`.
+/// A sum of non-negative products that saturates at `most`.
 class BoundedSum {
 public:
   explicit BoundedSum(int64_t most) : most(most) {}
@@ -65,7 +65,7 @@ private:
 
 using Found = std::optional<Fault>;
 
-/// A fault of a figure, and the most or least that it may be.
+/// A fault of a figure `found` that is beyond its limit `allowed`.
 template <FaultKind kind, typename... Parts>
 Fault figureFault(int64_t found, int64_t allowed, const Parts &...parts) {
   Fault fault = makeFault<kind>(parts...);
@@ -143,7 +143,7 @@ Found checkPlaces(const Problem &problem) {
   return std::nullopt;
 }
 
-/// A fault of what a task costs.
+/// A fault of the cost of a task.
 template <FaultKind kind>
 Fault costFault(int32_t replica, ActionKind task, int64_t found,
                 int64_t allowed = 0) {
@@ -152,8 +152,8 @@ Fault costFault(int32_t replica, ActionKind task, int64_t found,
   return fault;
 }
 
-/// What a micro-batch holds after each of a replica's tasks may not fall below
-/// 0.
+/// Checks that the bytes held by a micro-batch never become negative when
+/// `kinds` run in this order.
 Found checkReleases(const Problem &problem, int32_t replica,
                     std::initializer_list<ActionKind> kinds) {
   BoundedSum taken(maxSum);
@@ -250,7 +250,7 @@ Found checkLinks(const Problem &problem) {
   return std::nullopt;
 }
 
-/// Of an edge whose ends are stages.
+/// A fault of an edge. Precondition: both of its replicas exist.
 template <FaultKind kind> Fault edgeFault(const Problem &problem, size_t e) {
   const Edge &edge = problem.edges[e];
   return makeFault<kind>(e, problem.replicas[edge.from].stage,
@@ -311,8 +311,8 @@ Found checkEdges(const Problem &problem) {
   return std::nullopt;
 }
 
-/// All tasks and messages one after the other: no makespan is longer, no rank
-/// holds more.
+/// Checks the sums for running all tasks and messages one after another, an
+/// upper bound of any makespan and of the bytes on any rank.
 Found checkSums(const Problem &problem) {
   BoundedSum ns(maxSum / 4), bytes(maxSum);
   for (int32_t h = 0; h < problem.numReplicas(); ++h)
@@ -320,7 +320,8 @@ Found checkSums(const Problem &problem) {
       if (!traits.hasCost())
         continue;
       const Cost &cost = problem.cost(h, traits.kind);
-      // Weights are gathered for F and for the backward at most.
+      // Weights are gathered at most twice per micro-batch: for F and for the
+      // backward.
       const int64_t times = traits.index == IndexMeaning::Microbatch
                                 ? problem.microbatches
                             : traits.movesState() ? 2 * problem.microbatches

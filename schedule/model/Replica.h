@@ -11,21 +11,21 @@
 
 namespace rondo {
 
-/// A stage's place on one rank. A stage has one or more replicas. Either every
-/// replica takes its consecutive share of the samples of each micro-batch, or
-/// the replicas are assigned whole micro-batches round-robin.
+/// A stage on one rank. A stage has one or more replicas. Either every replica
+/// takes a consecutive share of the samples of each micro-batch, or whole
+/// micro-batches are assigned to the replicas round-robin.
 struct Replica {
   int32_t stage = 0;
   int32_t index = 0;
   int32_t rank = 0;
-  /// Its share: `samples` of each micro-batch that it takes, from `firstSample`
-  /// on.
+  /// Its share: samples [firstSample, firstSample + samples) of each
+  /// micro-batch that it takes.
   int32_t firstSample = 0, samples = 1;
-  /// It takes micro-batches turn, turn + turns, and so on.
+  /// It takes the micro-batches congruent to `turn` modulo `turns`.
   int32_t turn = 0, turns = 1;
-  /// Of a stage whose state is sharded: the shard that it keeps, of as many.
-  /// The replicas of a group follow each other by their shards. One shard: it
-  /// keeps all.
+  /// If the stage's state is sharded: it keeps shard `shard` of `shards`. The
+  /// replicas of a group are adjacent, in the order of their shards. `shards ==
+  /// 1`: it keeps the whole state.
   int32_t shard = 0, shards = 1;
 
   bool isSharded() const { return shards > 1; }
@@ -33,13 +33,13 @@ struct Replica {
   bool takes(int64_t microbatch) const {
     return turns == 1 || microbatch % turns == turn;
   }
-  /// How many of the first micro-batches it takes.
+  /// Number of micro-batches that it takes of the first `microbatches`.
   int64_t numTaken(int64_t microbatches) const {
     return (microbatches - turn + turns - 1) / turns;
   }
 };
 
-/// How many samples of a micro-batch two replicas both have.
+/// Number of samples of a micro-batch that both replicas take.
 inline int32_t commonSamples(const Replica &a, const Replica &b) {
   const int32_t first = std::max(a.firstSample, b.firstSample);
   const int32_t end =
@@ -47,7 +47,8 @@ inline int32_t commonSamples(const Replica &a, const Replica &b) {
   return std::max(0, end - first);
 }
 
-/// Whether two replicas take some micro-batches both, if there are enough.
+/// Whether both replicas take some common micro-batch, given enough
+/// micro-batches.
 inline bool meet(const Replica &a, const Replica &b) {
   return (a.turn - b.turn) % std::gcd(a.turns, b.turns) == 0;
 }
@@ -58,7 +59,7 @@ inline bool takeTheSame(const Replica &a, const Replica &b) {
          a.turn == b.turn && a.turns == b.turns;
 }
 
-/// What a stage's replica is given: a rank, and samples of each micro-batch.
+/// Rank of a replica and number of its samples per micro-batch.
 struct Share {
   int32_t rank = 0, samples = 1;
 };
@@ -72,8 +73,8 @@ struct ReplicaRange {
   int32_t size() const { return static_cast<int32_t>(last - first); }
 };
 
-/// All replicas of a problem, by stage and then by replica. Everything that
-/// belongs to replicas is indexed by their numbers in this list.
+/// All replicas of a problem, ordered by stage, then by index. Data per replica
+/// are indexed by the number in this list.
 class Replicas {
 public:
   int32_t size() const { return static_cast<int32_t>(list.size()); }
@@ -84,7 +85,7 @@ public:
   const Replica *begin() const { return list.data(); }
   const Replica *end() const { return list.data() + list.size(); }
 
-  /// The number of a replica. The replica must exist.
+  /// The number of a stage's replica. Precondition: the replica exists.
   int32_t numberOf(int32_t stage, int32_t replica = 0) const {
     return firstOfStage[stage] + replica;
   }
@@ -93,23 +94,23 @@ public:
             list.data() + firstOfStage[stage + 1]};
   }
 
-  /// Whether a stage has several replicas.
+  /// Whether any stage has several replicas.
   bool isReplicated() const { return size() > numStages(); }
-  /// Whether a stage assigns micro-batches to its replicas.
+  /// Whether any stage assigns whole micro-batches round-robin.
   bool areRoundRobin() const {
     return std::any_of(begin(), end(), [](const Replica &replica) {
       return replica.isRoundRobin();
     });
   }
-  /// Whether the state of a stage is sharded.
+  /// Whether the state of any stage is sharded.
   bool areSharded() const {
     return std::any_of(begin(), end(), [](const Replica &replica) {
       return replica.isSharded();
     });
   }
-  /// The number of the first replica of a replica's group.
+  /// The number of the first replica of its group.
   int32_t groupOf(int32_t number) const { return number - list[number].shard; }
-  /// The stage's replica on a rank, or its first one where it has none there.
+  /// The stage's replica on a rank, or its first replica if it has none there.
   int32_t numberOn(int32_t stage, int32_t rank) const {
     for (int32_t replica = firstOfStage[stage];
          replica < firstOfStage[stage + 1]; ++replica)
@@ -118,8 +119,8 @@ public:
     return firstOfStage[stage];
   }
 
-  /// Appends a stage with a replica for each share, in the order of samples.
-  /// Each group of `shards` of them keeps its state once.
+  /// Appends a stage with a replica per share, in the order of samples. Each
+  /// group of `shards` consecutive replicas stores the state once.
   void addStage(const std::vector<Share> &shares, int32_t shards = 1) {
     const int32_t stage = numStages();
     int32_t replica = 0, firstSample = 0;
@@ -131,12 +132,12 @@ public:
     }
     firstOfStage.push_back(size());
   }
-  /// Appends a stage with one replica, which takes all `samples`.
+  /// Appends a stage with one replica that takes all `samples`.
   void addStage(int32_t rank, int32_t samples = 1) {
     addStage(std::vector<Share>{{rank, samples}});
   }
-  /// Appends a stage with a replica on each rank, which are assigned whole
-  /// micro-batches of `samples` in turn.
+  /// Appends a stage with a replica on each rank; whole micro-batches of
+  /// `samples` are assigned to them round-robin.
   void addRoundRobinStage(const std::vector<int32_t> &ranks,
                           int32_t samples = 1) {
     const int32_t stage = numStages(), turns = int32_t(ranks.size());
@@ -146,7 +147,7 @@ public:
     firstOfStage.push_back(size());
   }
   void moveTo(int32_t number, int32_t rank) { list[number].rank = rank; }
-  /// Lets a replica keep its state in one shard.
+  /// Makes a replica keep its whole state.
   void makeWhole(int32_t number) {
     list[number].shard = 0;
     list[number].shards = 1;
@@ -154,7 +155,7 @@ public:
 
 private:
   std::vector<Replica> list;
-  /// By stage, and one more: the number of its first replica.
+  /// [stage]: the number of its first replica; one extra entry at the end.
   std::vector<int32_t> firstOfStage{0};
 };
 

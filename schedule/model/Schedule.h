@@ -1,10 +1,10 @@
 //===- Schedule.h - The order of every rank ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tasks, and the stages' steps where they have places of their own; without
-// steps in the order every stage steps at the end of the iteration. Times are
-// not part of a schedule: they follow from running each rank's order
-// as early as possible (Simulator.h).
+// The order of tasks on every rank, and of the stages' steps if their positions
+// are given. Without steps in the order, every stage steps at the end of the
+// iteration. A schedule has no times: each rank runs its order as early as
+// possible (Simulator.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace rondo {
 
-/// A run of consecutive actions. Does not own them.
+/// A range of consecutive actions. Does not own them.
 struct ActionRange {
   const Action *first = nullptr;
   const Action *last = nullptr;
@@ -37,7 +37,7 @@ struct ActionRange {
 class Schedule {
 public:
   Schedule() : offsets(1, 0) {}
-  /// What each rank runs, by rank.
+  /// `orders[rank]` are the actions of a rank.
   explicit Schedule(const std::vector<std::vector<Action>> &orders)
       : Schedule() {
     size_t size = 0;
@@ -64,7 +64,7 @@ public:
   ActionRange rank(int32_t r) const {
     return {actions.data() + offsets[r], actions.data() + offsets[r + 1]};
   }
-  /// Those of all ranks, rank by rank.
+  /// Actions of all ranks, rank by rank.
   ActionRange all() const {
     return {actions.data(), actions.data() + actions.size()};
   }
@@ -72,18 +72,18 @@ public:
   /// simulator's times use the same positions.
   int64_t rankBegin(int32_t r) const { return offsets[r]; }
 
-  /// Whether an action serves several micro-batches.
+  /// Whether any action serves several micro-batches.
   bool hasCounts() const { return counts; }
-  /// Whether any stage's step has a place in it. O(actions).
+  /// Whether the order contains steps. O(actions).
   bool hasSteps() const {
     return std::any_of(actions.begin(), actions.end(), [](Action action) {
       return action.kind() == ActionKind::Step;
     });
   }
 
-  /// Optional message orders by directed pair of ranks. A message is named by
-  /// its producer: F, I, or B if the backward is fused. A pair that is not
-  /// named carries its messages in the order in which they become ready.
+  /// Optional message orders per directed pair of ranks. A message is named by
+  /// its producer: F, I, or B if the backward is fused. Pairs without an entry
+  /// send messages in the order in which they become ready.
   std::map<std::pair<int32_t, int32_t>, std::vector<Action>> linkOrders;
 
 private:

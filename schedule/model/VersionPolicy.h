@@ -1,10 +1,9 @@
-//===- VersionPolicy.h - Which weights a stage's tasks read -----*- C++ -*-===//
+//===- VersionPolicy.h - Weight versions of a stage's tasks -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A policy decides, with the order, which version of the weights a task reads;
-// the clock of a run never does. Step t of a stage makes version t + 1; the
-// first is 0. docs/asynchronous.md has the policies of the published systems.
-//
+// A policy and the order determine which version of the weights a task reads;
+// measured times do not. Step t of a stage makes version t + 1; the first
+// version is 0. docs/asynchronous.md lists the policies of published systems.
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_MODEL_VERSIONPOLICY_H
@@ -15,53 +14,52 @@
 
 namespace rondo {
 
-/// What F reads.
+/// The version that F reads.
 enum class ForwardWeights : uint8_t {
-  /// The newest of its stage, by the rank's order.
+  /// The stage's newest version, by the rank's order.
   Live,
-  /// What stage 0 had when the micro-batch entered: one version for all F of a
-  /// micro-batch.
+  /// The newest version of stage 0 when the micro-batch entered the pipeline;
+  /// the same for all F of a micro-batch.
   Vertical,
-  /// What stage 0 had when the mini-batch entered: one version for all F of a
-  /// mini-batch.
+  /// The newest version of stage 0 when the mini-batch entered the pipeline;
+  /// the same for all F of a mini-batch.
   Minibatch,
-  /// As live, and kept for the backward.
+  /// As Live, and kept for the backward.
   Stashed,
 };
 inline constexpr int numForwardWeights = 4;
 
-/// What I and B read.
+/// The version that I and B read.
 enum class BackwardWeights : uint8_t {
-  /// The version that F of the micro-batch has read.
+  /// The version that F of the micro-batch read.
   Stashed,
-  /// The newest whose step had ended on all stages when the backward of the
-  /// mini-batch began, in simulated time; one version for all stages.
+  /// The newest version whose step had ended on all stages when the backward of
+  /// the mini-batch began, in simulated time; the same for all stages.
   Committed,
-  /// The newest of its stage, by the rank's order.
+  /// The stage's newest version, by the rank's order.
   Live,
-  /// As live, moved back by the running mean of its changes.
+  /// As Live, extrapolated back by the running mean of the weights' changes.
   Extrapolated,
 };
 inline constexpr int numBackwardWeights = 4;
 
-/// Which activations I, W and B use.
+/// The activations that I, W and B use.
 enum class BackwardActivations : uint8_t {
-  /// Those of F; where the stage recomputes, R reads the weights of F.
+  /// Those of F; if the stage recomputes, R reads the weights that F read.
   Graph,
-  /// Made again with the weights of the backward.
+  /// Recomputed with the weights of the backward.
   Recompute,
-  /// Those of F, with the weights of F: only with stashed weights.
+  /// Those of F; requires BackwardWeights::Stashed.
   Stashed,
-  /// Made again with the newest weights of the stage in front of R, by the
-  /// rank's order.
+  /// Recomputed with the stage's newest weights before R, by the rank's order.
   Live,
-  /// As live, moved back by the running mean of their changes: only where the
-  /// backward's are.
+  /// As Live, with weights extrapolated back by the running mean of their
+  /// changes. Requires BackwardWeights::Extrapolated.
   Extrapolated,
 };
 inline constexpr int numBackwardActivations = 5;
 
-/// Whether R makes other activations than F, so that there must be one.
+/// Whether R makes other activations than F, so that R is required.
 constexpr bool areMadeAnew(BackwardActivations activations) {
   return activations != BackwardActivations::Graph &&
          activations != BackwardActivations::Stashed;
@@ -73,8 +71,8 @@ struct VersionPolicy {
   ForwardWeights forward = ForwardWeights::Live;
   BackwardWeights backward = BackwardWeights::Live;
   BackwardActivations activations = BackwardActivations::Graph;
-  /// The most steps between the version that a task reads and the one that the
-  /// step of its mini-batch changes.
+  /// Maximum number of steps between the version that a task reads and the
+  /// version that the step of its mini-batch changes.
   int64_t maxDelay = anyDelay;
 
   friend bool operator==(const VersionPolicy &a, const VersionPolicy &b) {
@@ -87,7 +85,7 @@ struct VersionPolicy {
 inline constexpr VersionPolicy synchronousPolicy = {
     ForwardWeights::Live, BackwardWeights::Live, BackwardActivations::Graph, 0};
 
-/// By value of the enum: the words of files and messages.
+/// Keywords in files and messages, indexed by enum value.
 inline constexpr const char *forwardWeightWords[] = {"live", "vertical",
                                                      "minibatch", "stashed"};
 inline constexpr const char *backwardWeightWords[] = {"stashed", "committed",
@@ -104,7 +102,7 @@ constexpr const char *wordOf(BackwardActivations activations) {
   return backwardActivationWords[static_cast<int>(activations)];
 }
 
-/// A policy that a published system has.
+/// The policy of a published system.
 struct NamedPolicy {
   const char *name;
   const char *summary;

@@ -1,4 +1,4 @@
-//===- Waits.cpp - Who waits for what ---------------------------*- C++ -*-===//
+//===- Waits.cpp - Waits between ranks --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/model/Waits.h"
@@ -8,7 +8,7 @@
 using namespace rondo;
 
 int64_t rondo::findTask(ActionRange order, Action action) {
-  // B makes what I does, of one micro-batch or of several.
+  // A B includes the I of its micro-batches.
   const bool mayBeFused = action.kind() == ActionKind::InputGrad ||
                           action.kind() == ActionKind::WeightGrad;
   auto isFused = [&](Action each) {

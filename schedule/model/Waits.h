@@ -1,7 +1,8 @@
-//===- Waits.h - Who waits for what -----------------------------*- C++ -*-===//
+//===- Waits.h - Waits between ranks ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the two simulators, the rules and faults.
+// Wait cycles and blocked tasks; used by both simulators, the rules and the
+// faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +13,10 @@
 
 namespace rondo {
 
-/// One rank of a wait cycle: `rank` is at `at` and needs what `needs` of
-/// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
-/// puts before it, or the launch or collective of `onRank` that must have ended
-/// before it begins.
+/// One rank of a wait cycle. `rank` is blocked at action `at`, which needs the
+/// result of `needs` on `onRank`. If `isBehind`, `behind` is the message that
+/// precedes it in link_order, or the launch or collective of `onRank` that must
+/// end before it begins.
 struct Wait {
   int32_t rank = 0;
   Action at;
@@ -25,7 +26,7 @@ struct Wait {
   Action behind;
 };
 
-/// The first kind that makes all that is asked for: F, I or W.
+/// The first task kind that does all tasks of `progress`: F, I, W, B or R.
 constexpr ActionKind kindThatMakes(Done progress) {
   for (const ActionTraits &traits : actionTable.rows)
     if (traits.isTask() && (traits.makes & progress) == progress)
@@ -33,21 +34,24 @@ constexpr ActionKind kindThatMakes(Done progress) {
   return ActionKind::Backward;
 }
 
-/// Where `action` is in an order, or the B that holds it where `action` is
-/// an I; -1 where neither does. O(order).
+/// Position of `action` in an order. An I is also found in a B that includes
+/// it, a W only in a B that serves several micro-batches. -1 if there is none.
+/// O(order).
 int64_t findTask(ActionRange order, Action action);
 
 /// `action`, or the B that findTask() finds for it.
 Action asListed(ActionRange order, Action action);
 
-/// The first micro-batch for which something is not done that an action needs,
-/// of all of its replica in its iteration or of its own, which is then assumed
-/// to block it; -1 where there is none. `done` is that of the replica, by
-/// micro-batch, `microbatches` those of an iteration.
+/// The micro-batch that blocks an action. If the kind needs tasks of all
+/// micro-batches (`needsOfAll`), the first one of the replica's iteration for
+/// which they are not done, or -1; otherwise the action's own index. `done`
+/// holds the replica's progress per micro-batch; an iteration has
+/// `microbatches` of them.
 int64_t firstBlocking(Action action, const Done *done, int64_t microbatches);
 
-/// The circle that a walk from `start` along `next` ends in; the whole walk
-/// where it ends at a rank whose next is below 0, without that rank.
+/// Follows `next` from `start` and returns the cycle that it reaches. If it
+/// reaches a rank whose `next` is negative, returns the whole path without that
+/// rank.
 std::vector<int32_t> walkToCircle(const std::vector<int32_t> &next,
                                   int32_t start);
 

@@ -1,4 +1,4 @@
-//===- EqualMicrobatches.cpp - Ranks that do the same for each ------------===//
+//===- EqualMicrobatches.cpp - Ranks with equal micro-batches -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/EqualMicrobatches.h"
@@ -23,7 +23,7 @@ ActionRange rondo::firstOfEqualMicrobatches(ActionRange actions,
     if (actions[k] != before)
       return none;
   }
-  // Behind them come steps and what goes with them.
+  // Only steps and collectives follow.
   const bool hasOthers =
       std::any_of(actions.begin() + all, actions.end(), [](Action action) {
         return action.traits().index != IndexMeaning::Step;

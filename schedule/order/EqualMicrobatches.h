@@ -1,4 +1,4 @@
-//===- EqualMicrobatches.h - Ranks that do the same for each ----*- C++ -*-===//
+//===- EqualMicrobatches.h - Ranks with equal micro-batches -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_EQUALMICROBATCHES_H
@@ -8,9 +8,10 @@
 
 namespace rondo {
 
-/// The actions of the first micro-batch of a rank that does the same for all of
-/// them, one after the other, without messages: what it does for one needs
-/// nothing of another. Empty where the rank is no such. O(actions).
+/// The actions of the first micro-batch of a rank that runs the same tasks for
+/// every micro-batch, one micro-batch after another and without messages. Then
+/// no micro-batch depends on another. Empty if the rank's order differs from
+/// this. O(actions).
 ActionRange firstOfEqualMicrobatches(ActionRange actions, int32_t microbatches);
 
 } // namespace rondo

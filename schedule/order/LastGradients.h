@@ -1,4 +1,4 @@
-//===- LastGradients.h - Where gradients are complete -----------*- C++ -*-===//
+//===- LastGradients.h - Last gradients of iterations -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_LASTGRADIENTS_H
@@ -12,9 +12,9 @@
 
 namespace rondo {
 
-/// Where the last W or B of each replica and iteration stands in the order of a
-/// rank: what a step or a collective must come behind. O(actions + replicas *
-/// iterations).
+/// Position of the last W or B of each replica and iteration in a rank's order.
+/// Steps and collectives of the iteration must come after it. O(actions +
+/// replicas * iterations).
 class LastGradients {
 public:
   LastGradients(const Problem &problem, ActionRange order)
@@ -26,7 +26,7 @@ public:
         positions[order[i].subject * iterations + order[i].index / each] = i;
   }
 
-  /// -1 where the order has none.
+  /// -1 if the order has none.
   int64_t of(int64_t replica, int64_t iteration) const {
     return positions[replica * iterations + iteration];
   }

@@ -1,4 +1,4 @@
-//===- RankWorklist.h - Ranks that a simulation goes on with ----*- C++ -*-===//
+//===- RankWorklist.h - Runnable ranks of a simulation ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ORDER_RANKWORKLIST_H
@@ -10,10 +10,10 @@
 
 namespace rondo {
 
-/// Ranks that can go on. A rank mostly waits for its neighbours, so a few ranks
-/// side by side, taken as far as they get without the others, take several
-/// steps each while what they read stays in the cache; hundreds of ranks in
-/// turn would fetch it again for every step.
+/// Runnable ranks of a simulation, popped by blocks of `ranksPerBlock` adjacent
+/// ranks. A rank mostly waits for its neighbours, so the ranks of a block can
+/// take several steps each while their data stay in the cache. Cycling through
+/// hundreds of ranks would reload the data at every step.
 class RankWorklist {
 public:
   explicit RankWorklist(int32_t numRanks)
@@ -24,7 +24,7 @@ public:
     ++count;
   }
   bool isEmpty() const { return count == 0; }
-  /// Takes a rank out; there must be one.
+  /// Removes and returns a rank. Precondition: the list is not empty.
   int32_t pop() {
     while (blocks[current].empty())
       current = current + 1 == blocks.size() ? 0 : current + 1;
@@ -37,7 +37,7 @@ public:
 private:
   static constexpr int32_t ranksPerBlock = 16;
 
-  /// Stacks.
+  /// [block]: a stack of ranks.
   std::vector<std::vector<int32_t>> blocks;
   size_t current = 0, count = 0;
 };

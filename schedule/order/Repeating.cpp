@@ -1,4 +1,4 @@
-//===- Repeating.cpp - Orders that go on from iteration to iteration ------===//
+//===- Repeating.cpp - Repeating orders of iterations ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Repeating.h"
@@ -31,16 +31,18 @@ Schedule rondo::runOf(const Repeating &order, int64_t iterations,
 
 namespace {
 
-/// One rank's order, and where it repeats.
+/// One rank's order and its repetition.
 class RankOrder {
 public:
   RankOrder(ActionRange actions, int64_t iterations, int64_t each)
       : actions(actions), iterations(iterations), each(each) {}
 
-  /// The beginning of the first repetition, if each adds so many iterations;
-  /// -1: it does not repeat. Sets `length`.
+  /// The position of the first repetition if each has `step` iterations; -1 if
+  /// the order does not repeat. Sets `length`, the number of actions of a
+  /// repetition.
   int64_t find(int64_t step) {
-    // A repetition has as many actions as its iterations in the middle have.
+    // A repetition has as many actions as `step` iterations in the middle of
+    // the window.
     length = std::count_if(actions.begin(), actions.end(), [&](Action action) {
       const int64_t iteration = iterationOf(action, each);
       return iteration >= iterations / 2 && iteration < iterations / 2 + step;
@@ -50,9 +52,9 @@ public:
     auto isRepeated = [&](int64_t i) {
       return laterBy(step, actions[i], each) == actions[i + length];
     };
-    // From the middle of the order back to where it begins to repeat, and on
-    // through another quarter. What comes then may be near the end, where it
-    // drains.
+    // Extends the repetition from the middle of the order back to its
+    // beginning, and forward through the third quarter. The last quarter may
+    // include the drain.
     const int64_t lastIteration = iterations - 1 - iterations / 4;
     const int64_t last =
         std::find_if(actions.begin(), actions.end(),
@@ -150,8 +152,9 @@ rondo::iterationsOfProof(const std::vector<int64_t> &underWay,
       spanned += underWay[rank] - 1;
     circle = std::max(circle, spanned);
   }
-  // In front of the circle what begins a run, and behind it what a rule
-  // compares. Short ones need more, so that an order has settled in the middle.
+  // Adds, to the iterations spanned by the cycle, those of the opening before
+  // it and those that a rule compares after it. Windows with few iterations
+  // under way need more, so that the order has settled in the middle.
   const int64_t numRanks = static_cast<int64_t>(underWay.size());
   return std::min(most * (numRanks + 2),
                   std::max(circle + 2 * most, 4 * most + 8)) +

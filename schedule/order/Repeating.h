@@ -1,26 +1,26 @@
-//===- Repeating.h - Orders that go on from iteration to iteration --------===//
+//===- Repeating.h - Repeating orders of iterations -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An asynchronous schedule has no last iteration. It is stored as what begins a
-// run and what repeats; a run of any number of iterations is that order without
-// the actions of iterations that the run does not have, and so it drains.
+// An asynchronous schedule has no last iteration. It is stored as an opening
+// and a repeated part. A run of n iterations is this order without the actions
+// of iterations from n on, so that the pipeline drains at its end.
 //
 // Why one proof holds for every run:
-//  - Leaving out the last iterations leaves out nothing that an earlier one
-//    needs, since a task of iteration t needs tasks and steps of iterations up
-//    to t alone. What is left keeps its order, so rules on what comes before
-//    what still hold, and a circle of waits would have been one before.
-//  - Let d be the most iterations that are under way at once. Two actions that
-//    a rule compares are at most d iterations apart, so every pair, shifted,
-//    also stands in a window of a few times d iterations. A rank in a circle of
-//    waits is at an action, and another waits for one behind it. That one may
-//    be of an earlier iteration, by fewer than the rank has under way; nothing
-//    is waited for that is of a later iteration than the action that waits. A
-//    shortest circle visits each rank once. It lies between two ranks, or in a
-//    block of them (WaitBlocks.h), and spans fewer iterations than these have
-//    under way together. A window of iterationsOfProof() in which all rules
-//    hold, and whose program runs to its end, therefore proves the program for
-//    any number of iterations.
+//  - Dropping the last iterations drops nothing that an earlier one needs,
+//    since a task of iteration t needs only tasks and steps of iterations up to
+//    t. The remaining actions keep their order, so rules about order still
+//    hold, and a wait cycle of the shorter run is also one of the longer run.
+//  - Let d be the maximum number of iterations under way at once. Two actions
+//    that a rule compares are at most d iterations apart, so every such pair
+//    occurs, shifted, in a window of a few times d iterations. In a wait cycle,
+//    each rank is blocked at an action, and another rank waits for a later
+//    action of it. That later action may belong to an earlier iteration, by
+//    fewer iterations than the rank has under way. No action waits for one of a
+//    later iteration. A shortest cycle visits each rank once. It consists of
+//    two ranks, or lies in a block of ranks (WaitBlocks.h), and spans fewer
+//    iterations than these ranks have under way in total. Therefore, if all
+//    rules hold in a window of iterationsOfProof() iterations and its program
+//    runs to its end, the program is proved for any number of iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,20 +34,20 @@
 namespace rondo {
 
 struct Repeating {
-  /// Of every rank: what begins a run, and the first repetition.
+  /// For every rank: the beginning of a run, and the first repetition.
   Schedule opening, repeated;
-  /// Iterations from one repetition to the next.
+  /// Iterations per repetition.
   int32_t iterations = 1;
 };
 
-/// The iteration that a task, a message, a step or a collective belongs to,
-/// where each has so many micro-batches.
+/// The iteration of a task, message, step or collective. Each iteration has
+/// `microbatchesEach` micro-batches.
 inline int64_t iterationOf(Action action, int64_t microbatchesEach) {
   return action.traits().index == IndexMeaning::Step
              ? int64_t(action.index)
              : int64_t(action.index) / microbatchesEach;
 }
-/// The same action that many iterations later.
+/// The same action `iterations` iterations later.
 inline Action laterBy(int64_t iterations, Action action,
                       int64_t microbatchesEach) {
   action.index += action.traits().index == IndexMeaning::Step
@@ -56,42 +56,45 @@ inline Action laterBy(int64_t iterations, Action action,
   return action;
 }
 
-/// The order of a run of `iterations`, 1 or more. O(actions).
+/// The order of a run of `iterations` >= 1 iterations. O(actions).
 Schedule runOf(const Repeating &order, int64_t iterations,
                int64_t microbatchesEach);
 
-/// How the window that a repetition is found in ends.
+/// Requirement on the end of the window in which a repetition is found.
 enum class RepetitionEnd : uint8_t {
-  /// Somehow: runOf() drains instead, as described above. For programs, whose
-  /// messages may be placed otherwise where ranks wait.
+  /// None: runOf() drains as described above. For programs, whose
+  /// messages may be placed differently when ranks wait.
   Any,
-  /// As runOf() drains, so that nothing of the order is lost.
+  /// The end must equal the drain of runOf(), so that the order is reproduced
+  /// exactly.
   Drained,
 };
 
-/// What repeats in the order of a window, with the shortest opening and the
-/// fewest iterations from one repetition to the next. A fault where a rank's
-/// order does not repeat in the third quarter of the window, or that is not all
-/// of it. `orders` may be a schedule's or a program's.
-/// O(actions * iterations).
+/// The repetition in the order of a window, with the fewest iterations per
+/// repetition, then the shortest opening. A fault if a rank's order does not
+/// repeat through the third quarter of the window or, with
+/// RepetitionEnd::Drained, if runOf() does not reproduce `orders`. `orders` may
+/// be those of a schedule or of a program. O(actions * iterations).
 Result<Repeating> findRepetition(const Schedule &orders, int64_t iterations,
                                  int64_t microbatchesEach,
                                  RepetitionEnd end = RepetitionEnd::Any);
 
-/// Iterations that the opening and the first repetition name: the most that are
-/// under way at once, at least 1.
+/// Iterations that occur in the opening and the first repetition: the maximum
+/// number under way at once, at least 1.
 int64_t iterationsUnderWay(const Repeating &order, int64_t microbatchesEach);
-/// The same of each rank's order by itself.
+/// [rank]: the same for the rank's order alone.
 std::vector<int64_t> iterationsUnderWayByRank(const Repeating &order,
                                               int64_t microbatchesEach);
-/// Iterations of a window that proves every run, by what each rank has under
-/// way. `blocks` are the program's waitBlocks().
+/// Number of iterations of a window that proves every run. `underWay` is
+/// iterationsUnderWayByRank(), `iterationsEach` the iterations per repetition,
+/// `blocks` the program's waitBlocks().
 int64_t iterationsOfProof(const std::vector<int64_t> &underWay,
                           int64_t iterationsEach,
                           const std::vector<std::vector<int32_t>> &blocks);
 
-/// The same order with a B for each micro-batch of one that serves several:
-/// what a program runs. Their messages leave one by one. O(actions).
+/// The same order with each B that serves several micro-batches replaced by one
+/// B per micro-batch, as programs run it. Their messages are sent one by one.
+/// O(actions).
 Schedule withSingleBackwards(const Schedule &schedule);
 
 } // namespace rondo

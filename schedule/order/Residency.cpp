@@ -1,4 +1,4 @@
-//===- Residency.cpp - Which ranks must limit what is in flight -----------===//
+//===- Residency.cpp - Ranks with limited launches ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Residency.h"

@@ -1,4 +1,4 @@
-//===- Residency.h - Which ranks must limit what is in flight ---*- C++ -*-===//
+//===- Residency.h - Ranks with limited launches ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See kinds/Residency.h.
@@ -16,16 +16,15 @@
 
 namespace rondo {
 
-/// How many queues a rank launches into: one for each rank that it sends to,
-/// one for each that it receives from, and one for all collectives. A queue has
-/// one launch in flight at a time. `rankOfReplica` is of the program's ranks.
+/// Number of launch queues of a rank: one per rank that it sends to, one per
+/// rank that it receives from, and one for all collectives. Each queue has at
+/// most one launch in flight.
 int32_t countQueues(ActionRange order, const std::vector<Edge> &edges,
                     const std::vector<int32_t> &rankOfReplica);
 
-/// By rank: `resident`, the launches that may be in flight at once, where its
-/// queues would let more be; 0 where they keep to it by themselves. Empty where
-/// that is so on all ranks, as with resident = 0, which is no limit.
-/// O(actions).
+/// [rank]: the limit of launches in flight: `resident` if the rank has more
+/// queues than that, 0 (no limit needed) otherwise. Empty if no rank needs a
+/// limit; `resident` = 0 means unlimited. O(actions).
 std::vector<int32_t> limitResidency(const Schedule &order,
                                     const std::vector<Edge> &edges,
                                     const std::vector<int32_t> &rankOfReplica,

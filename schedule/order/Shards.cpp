@@ -1,4 +1,4 @@
-//===- Shards.cpp - Stages whose state is sharded -------------------------===//
+//===- Shards.cpp - Stages with sharded state -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Shards.h"

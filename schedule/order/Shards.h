@@ -1,11 +1,11 @@
-//===- Shards.h - Stages whose state is sharded -----------------*- C++ -*-===//
+//===- Shards.h - Stages with sharded state ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The replicas of a group each keep a shard of a stage's weights, gradients and
-// optimizer state. Tasks need all weights: `unshard` gathers them, `reshard`
-// frees them. Gradients that the tasks make stay whole until `reduce_grad` adds
-// those of all replicas; each replica keeps its shard of the sum. These actions
-// are numbered within an iteration, by replica and kind, from 0.
+// The replicas of a group keep one shard each of a stage's weights, gradients
+// and optimizer state. Tasks need all weights: `unshard` gathers them,
+// `reshard` frees them. Gradients stay whole until `reduce_grad` adds those of
+// all replicas; each replica keeps its shard of the sum. These actions are
+// numbered within an iteration, per replica and kind, from 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,23 @@
 
 namespace rondo {
 
-/// S9: tasks read weights that are gathered; nothing is gathered twice or left
-/// gathered; every gradient is reduced once, before its stage's step; the
-/// replicas of a group reduce the gradients of the same micro-batches; and the
-/// ranks of a group issue what they do together in one order. Needs S1 and S2.
-/// O(actions).
+/// Rule S9. Tasks read only gathered weights. Weights are not gathered twice,
+/// and none stay gathered. Every gradient is reduced once, before its stage's
+/// step. The replicas of a group reduce the gradients of the same
+/// micro-batches. The ranks of a group issue their common actions in the same
+/// order. Preconditions: S1 and S2. O(actions).
 std::optional<Fault> checkGathers(const Problem &problem,
                                   const Schedule &schedule);
 
-/// The gradients that a replica has whole: the first W or B since its last
-/// reduce_grad takes them, and reduce_grad, whose cost they are, gives them
-/// back.
+/// Memory of a sharded replica's unreduced gradients. The first W or B after a
+/// reduce_grad acquires it. reduce_grad releases it; its cost states the size.
 class UnreducedBytes {
 public:
   explicit UnreducedBytes(const Problem &problem)
       : problem(problem),
         isHeld(problem.sharded.empty() ? 0 : problem.numReplicas()) {}
 
-  /// Bytes that the action takes; to be called with all actions in order.
+  /// Bytes that the action acquires. Call it for all actions in order.
   int64_t takenBy(Action action) {
     if (isHeld.empty() || !problem.replicas[action.subject].isSharded())
       return 0;
@@ -55,10 +54,10 @@ private:
   std::vector<uint8_t> isHeld;
 };
 
-/// Whether an order has any of these actions. O(actions).
+/// Whether an order has actions that move sharded state. O(actions).
 bool movesState(const Schedule &schedule);
 
-/// The order without them. O(actions).
+/// The order without these actions. O(actions).
 Schedule withoutMoves(const Schedule &schedule);
 
 } // namespace rondo

@@ -12,8 +12,8 @@
 namespace rondo {
 
 /// The collectives that gather and reduce the state of each group of a program.
-/// An unshard or reduce_grad names a replica and its n-th time; it issues the
-/// n-th run of the group's collective.
+/// The n-th unshard or reduce_grad of a replica issues the n-th run of its
+/// group's collective.
 class GroupCollectives {
 public:
   GroupCollectives(const Problem &problem, const Program &program) {
@@ -33,8 +33,8 @@ public:
     }
   }
 
-  /// The number of the collective that an action of a replica, or of a
-  /// collective, issues or awaits; -1: none.
+  /// The number of the collective that an action issues or awaits; -1: none.
+  /// The action's subject is a replica or a collective.
   int64_t numberOf(Action action) const {
     return action.kind() == ActionKind::Unshard      ? gatherOf(action.subject)
            : action.kind() == ActionKind::ReduceGrad ? scatterOf(action.subject)
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// By replica. Empty where no stage is sharded.
+  /// Indexed by replica; empty if no stage is sharded.
   std::vector<int32_t> gathers, scatters;
 };
 

@@ -1,8 +1,9 @@
 //===- Program.h - A schedule with messages and memory ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What lowering works on: every rank's tasks, sends, receives, collectives and
-// optimizer steps in order, and a compile-time slot for every buffer.
+// The value that lowering works on: every rank's tasks, sends, receives,
+// collectives and optimizer steps in order, and a compile-time slot for every
+// buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +26,11 @@ namespace rondo {
 
 struct DelayTable;
 
-/// What the offset of every slot is a multiple of, in bytes; the runtime's
-/// bufferAlignment.
+/// Alignment of every slot in bytes; equals the runtime's bufferAlignment.
 inline constexpr int64_t bufferAlignment = 64;
 
-/// Most slots of one pool: tables of emitted programs hold 16-bit numbers.
+/// Maximum number of slots of a pool: tables of emitted programs have 16-bit
+/// entries.
 inline constexpr int32_t maxSlots = 65536;
 
 /// Equal slots in one rank's arena.
@@ -40,11 +41,12 @@ struct Pool {
   int32_t slots = 0;
 };
 
-/// Where a buffer of a replica lies: number i of what the kind has slots for, a
-/// micro-batch or a version of the weights, in slot slotOf[i % slotOf.size()]
-/// of a pool, so that slots which repeat are written once. pool < 0: the stage
-/// has no such buffer. A consumer on the same rank as its producer shares the
-/// producer's pool and slots: Input with Output, OutputGrad with InputGrad.
+/// The slots of a buffer of a replica. Instance i of the buffer (a micro-batch,
+/// version or unit, depending on the kind) is in slot slotOf[i % slotOf.size()]
+/// of the pool, so that a repeating sequence of slots is stored once. pool < 0:
+/// the replica has no such buffer. A consumer on the same rank as its producer
+/// shares the producer's pool and slots: Input with Output, OutputGrad with
+/// InputGrad.
 struct Place {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;
@@ -55,45 +57,46 @@ struct Place {
   }
 };
 
-/// What several ranks do together, once a step.
+/// A joint operation of several ranks, once per step or, if it moves sharded
+/// state, once per unit.
 struct Collective {
   CollectiveKind kind = CollectiveKind::GradientNorm;
-  /// The shared tensor's global name; empty where the kind names none.
+  /// Global name of the shared tensor; empty if the kind names none.
   std::string tensor;
   /// In pipeline order.
   std::vector<int32_t> replicas;
-  /// How long it takes once all its ranks are there.
+  /// Time from when all its ranks have reached it to its end.
   int64_t ns = 0;
-  /// Of a shared tensor whose stages are sharded: the elements that it adds,
-  /// which its replicas have in their shards; 0: all.
+  /// For a shared tensor of sharded stages: the range of elements that it adds,
+  /// which are those in the shards of its replicas. numElements == 0: all
+  /// elements.
   int64_t firstElement = 0, numElements = 0;
-  /// Of a norm where iterations overlap: the step that awaits it is so many
-  /// iterations later. From 1 on a rank issues it behind its steps, which have
-  /// made its part.
+  /// For a norm with overlapping iterations: the step that awaits it is `delay`
+  /// iterations later. If positive, a rank issues the norm after its steps,
+  /// which compute the rank's summand.
   int64_t delay = 0;
 
-  /// The iteration whose collective a step of iteration t awaits; below 0:
-  /// none, since the run has not begun.
+  /// The iteration whose collective is awaited by a step of iteration t.
+  /// Negative: none, at the beginning of a run.
   int64_t awaitedBy(int64_t t) const { return t - delay; }
 };
 
 struct Program {
-  /// Actions of each rank. Send and Recv name their edge in `stage`, AllReduce
-  /// and Await their collective.
+  /// Actions of each rank. The `subject` of Send and Recv is an edge, that of
+  /// AllReduce and Await a collective.
   Schedule order;
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
-  /// By number of the buffer (BufferNumbers.h): first
-  /// [replica * numBufferKinds + kind], replicas as Problem::replicas numbers
-  /// them, then buffers of further edges.
+  /// Indexed by buffer number (BufferNumbers.h): [replica * numBufferKinds +
+  /// kind], followed by the buffers of further edges.
   std::vector<Place> places;
-  /// By rank: the pool of one slot where the rank's collectives, one after
-  /// another, receive what they add; -1: none. Empty: no rank has any.
+  /// [rank]: a pool of one slot where the rank's collectives, one after
+  /// another, receive operands; -1: none. Empty: no rank has one.
   std::vector<int32_t> staging;
-  /// Bytes of each rank's arena: all its pools.
+  /// [rank]: bytes of the arena, which contains all its pools.
   std::vector<int64_t> arenaBytes;
-  /// How many sends, receives and collectives of a rank may be in flight at
-  /// once, by its target (kinds/Residency.h); 0: any number.
+  /// Maximum number of sends, receives and collectives of a rank in flight, by
+  /// its target (kinds/Residency.h); 0: unlimited.
   int32_t resident = 0;
 
   const Place &place(int32_t replica, BufferKind kind) const {
@@ -104,120 +107,121 @@ struct Program {
   }
 };
 
-/// How a program runs: see simulateProgram().
+/// Result of simulateProgram().
 struct ProgramSimulation {
   bool complete = false;
-  /// Ranks in a circle; each is at an action (`at`) and needs one of
+  /// Ranks of a wait cycle. Each is at an action (`at`) and needs an action of
   /// another rank (`needs`).
   std::vector<Wait> cycle;
   int64_t makespanNs = 0;
-  /// By position in the order's array. A task from its start to its end; a
-  /// receive from its posting to the arrival; a send from the time that its
-  /// data are ready until the buffer may be written again; a collective from
-  /// its issue to its end; an await from when the rank gets there to when it
-  /// goes on.
+  /// Indexed by position in the order's array. Task: its start and end.
+  /// Receive: from posting to arrival. Send: from when its data are ready until
+  /// its buffer may be overwritten. Collective: from issue to end. Await: from
+  /// when the rank reaches it to when the rank continues.
   std::vector<int64_t> startNs, endNs;
 };
 
-/// Runs a program under the problem's channel model:
+/// Simulates a program under the problem's channel model:
 ///  - A rank's host issues actions in order. Tasks run one at a time.
-///  - Recv posts a buffer and does not block. A channel takes at most
-///    `receiveSlots` posted and not yet consumed receives; a further one blocks
-///    the rank, which can then only be a wait for itself.
-///  - Send does not block the rank. The n-th send of a channel (a directed rank
-///    pair) meets its n-th receive. Under rendezvous the transfer begins when
-///    both have been issued; under eager when the send has been issued and one
-///    of the receiver's slots is free. It occupies the link, then arrives.
-///  - With one queue a rank a transfer begins when both ends head their ranks'
-///    queues, which it leaves when it arrives. A send is then ready at the end
-///    of the task in front of it; a receive waits for no task where the program
-///    has no places, since the host runs ahead of the device.
+///  - Recv posts a buffer and does not block. A channel allows at most
+///    `receiveSlots` receives that are posted and not yet consumed. A further
+///    Recv blocks the rank forever, since only its own later tasks can free a
+///    slot.
+///  - Send does not block the rank. The n-th send of a channel (a directed pair
+///    of ranks) matches its n-th receive. Under rendezvous the transfer begins
+///    when both have been issued, under eager when the send has been issued and
+///    a receive slot is free. It occupies the link, then arrives.
+///  - With one queue per rank, a transfer begins when both ends are at the
+///    heads of their ranks' queues, and leaves the queues when it arrives. A
+///    send is then ready at the end of the task before it. If the program has
+///    no places, a receive waits for no task, since the host runs ahead of the
+///    device.
 ///  - A task waits for its messages to arrive.
-///  - An action that takes a slot whose last user was a send waits for that
-///    send's end. Only checked where the program has places.
+///  - An action that takes a slot last used by a send waits for the end of that
+///    send. Only checked if the program has places.
 ///  - AllReduce does not block the rank. A rank runs its collectives in the
-///    order of their issue, one at a time, on their own lane; one begins when
-///    all its ranks have issued it and ended those before it. No rank has to
-///    await it for that: all transports of the runtime start a collective when
-///    it is issued (runtime/transport/transport.h).
-///  - Await waits for a collective's end.
-///  - On ranks with more queues than may be in flight (Residency.h), a send, a
-///    receive or a collective does not begin before the one `resident` ahead of
-///    it on its rank has ended. A send then meets a receive that has begun,
-///    whatever the protocol.
-///  - What crosses NICs (Nics.h) holds them for as long as it takes:
-///    a message for its occupancy, a collective both sides of every NIC that
-///    messages between its ranks would cross. Of what is ready for its NICs,
-///    the first to be so goes first; of equals, messages before collectives, by
-///    sender and then receiver.
-/// The program must keep rule L1. O(actions), with NICs O(actions * log
-/// ranks).
+///    order of issue, one at a time, on their own lane. A collective begins
+///    when all its ranks have issued it and ended those before it. It does not
+///    need to be awaited for that: all transports of the runtime start a
+///    collective when it is issued (runtime/transport/transport.h).
+///  - Await waits for the end of a collective.
+///  - On ranks with more queues than `resident` (schedule/order/Residency.h), a
+///    send, receive or collective begins only after the launch `resident`
+///    places before it on its rank has ended. A send then matches a receive
+///    that has begun, whatever the protocol.
+///  - NICs (Nics.h) are occupied by a message for its occupancy. A collective
+///    occupies both sides of every NIC that messages between its ranks would
+///    cross. The first that is ready for its NICs is served first; ties go to
+///    messages before collectives, by sender, then receiver.
+/// Precondition: rule L1. O(actions), with NICs O(actions * log ranks).
 ProgramSimulation simulateProgram(const Problem &, const Program &);
-/// With another number in flight than the program's.
+/// As above, with `resident` instead of the program's limit of launches in
+/// flight.
 ProgramSimulation simulateProgram(const Problem &, const Program &,
                                   int32_t resident);
 
-/// Every action is of a kind that programs have and names a replica, an edge or
-/// a collective that is there, on the rank where it belongs; a fault names
-/// `rule`.
+/// Checks that every action has a kind that programs support and refers to an
+/// existing replica, edge or collective of its rank. A fault has rule `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
-/// Whether checkNames() has found no fault in a program. Without that, a rule
-/// reads past arrays, so it asks first where this is not known.
+/// Whether checkNames() is known to find no fault in a program. If Unknown,
+/// rules call it first, since they would otherwise read past the ends of
+/// arrays.
 enum class ProgramNames : uint8_t { Unknown, Checked };
 
-// Each rule is safe on any program.
+// These checks accept any program, also one with invalid names.
 std::optional<Fault> checkChannels(const Problem &, const Program &,
                                    ProgramNames names = ProgramNames::Unknown);
-/// Needs L1. Of any number in flight. `withoutPlaces` is how the program's
-/// order runs without places and with any number in flight, where that is
-/// known: if every slot that it takes is free by then, it is not simulated
-/// again.
+/// Rule L2, without a limit of launches in flight. Precondition: L1.
+/// `withoutPlaces`, if known, is the simulation of the program's order without
+/// places and without that limit. If every slot is free whenever that
+/// simulation takes it, the program is not simulated again.
 std::optional<Fault>
 checkWaitCycle(const Problem &, const Program &,
                const ProgramSimulation *withoutPlaces = nullptr,
                ProgramNames names = ProgramNames::Unknown);
-/// The same for a runtime whose sends end when they are received, with these
-/// queues and any number of receives posted, whatever channels the problem
-/// states.
+/// Rule L2 for a runtime whose sends end when they are received, with these
+/// queues and an unlimited number of posted receives, instead of the problem's
+/// channels.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
                                     Queues queues,
                                     ProgramNames names = ProgramNames::Unknown);
-/// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
-/// and L2. A fault says the least larger number with which it does: `found`.
+/// Rule L6: the program also runs to its end with at most `resident` launches
+/// of each rank in flight. Preconditions: L1 and L2. `found` of a fault is the
+/// least larger limit with which it does.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
 std::optional<Fault> checkBuffers(const Problem &, const Program &,
                                   ProgramNames names = ProgramNames::Unknown);
-/// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
-/// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an
-/// arena that is larger is a FaultKind::ArenaOverCap.
+/// Rule L4; checks only the pools (L3 checks their contents). `caps[rank]` is
+/// the device's memory in bytes (noMemoryCap: unlimited). A larger arena is a
+/// FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
-/// L4 of the pools that collectives stage in. `needed` is by rank, in bytes.
+/// Rule L4 for staging pools. `needed[rank]` is in bytes.
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
                                 const Program &,
                                 ProgramNames names = ProgramNames::Unknown);
 
-/// Rule S8 of a program with places: what a task reads by `delays` is there,
-/// and no step has written over it. Needs L1.
+/// Rule S8 for a program with places: the versions that tasks read by `delays`
+/// exist and no step has overwritten them. Precondition: L1.
 std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
                                       const DelayTable &delays);
 
-/// What training a plan asks of a program.
+/// Requirements of training on a program.
 struct TrainingNeeds {
   std::vector<Collective> collectives;
   /// Whether stages step.
   bool hasSteps = false;
 };
-/// L5: nothing of it is left out.
+/// Rule L5: the program contains everything that training requires.
 std::optional<Fault> checkTraining(const Problem &, const TrainingNeeds &,
                                    const Program &);
 
-/// S3 of the steps of a schedule whose programs have these collectives: no step
-/// comes before a gradient of its rank that it waits for, since a collective
-/// of its stage reads it. Needs S1 to S3.
+/// Rule S3 for the steps of a schedule whose programs have these collectives:
+/// no step precedes a gradient of its rank that it waits for through a
+/// collective of its stage. Preconditions: S1 to S3.
 std::optional<Fault> checkSteps(const Problem &, const Schedule &,
                                 const std::vector<Collective> &collectives);
 

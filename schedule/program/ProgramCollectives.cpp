@@ -1,4 +1,4 @@
-//===- ProgramCollectives.cpp - Collectives of a running program ----------===//
+//===- ProgramCollectives.cpp - Simulation of collectives -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"
@@ -54,7 +54,7 @@ bool Execution::await(int32_t r, RankState &rank, Action action) {
   return true;
 }
 
-/// All its ranks have come to the collective.
+/// Whether all its ranks have reached the collective.
 bool Execution::isReady(const CollectiveState &state,
                         int32_t collective) const {
   return std::all_of(
@@ -65,13 +65,13 @@ bool Execution::isReady(const CollectiveState &state,
       });
 }
 
-/// Runs every collective that is ready, beginning with the one at the head of
+/// Runs every collective that is ready, beginning with the head of the lane of
 /// `rank`.
 void Execution::runCollectives(int32_t rank) {
-  std::vector<int32_t> toLookAt = {rank};
-  while (!toLookAt.empty()) {
-    const CollectiveLane &first = lanes[toLookAt.back()];
-    toLookAt.pop_back();
+  std::vector<int32_t> pending = {rank};
+  while (!pending.empty()) {
+    const CollectiveLane &first = lanes[pending.back()];
+    pending.pop_back();
     if (first.isEmpty())
       continue;
     const int32_t collective = first.head().collective;
@@ -88,7 +88,7 @@ void Execution::runCollectives(int32_t rank) {
       continue;
     }
     runCollective(state, collective, begin);
-    toLookAt.insert(toLookAt.end(), state.ranks.begin(), state.ranks.end());
+    pending.insert(pending.end(), state.ranks.begin(), state.ranks.end());
   }
 }
 
@@ -108,7 +108,7 @@ void Execution::runCollective(CollectiveState &state, int32_t collective,
   }
 }
 
-/// What keeps the collective at the head of a rank's lane from running.
+/// Sets in `wait` why the collective at the head of a rank's lane cannot run.
 void Execution::needCollective(int32_t r, Wait &wait) const {
   const int32_t collective = lanes[r].head().collective;
   for (int32_t member : collectives[collective].ranks) {
@@ -116,7 +116,8 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
     if (!lane.isEmpty() && lane.head().collective == collective)
       continue;
     wait.onRank = member;
-    // Where the rank issues it once more than others, it has run there.
+    // If the member has issued it and its lane is empty, that issue has run,
+    // and rank `r` issues the collective once more than the member.
     wait.isBehind = !lane.isEmpty() && isIssued(collective, member);
     wait.needs = wait.isBehind ? actions[lane.head().position]
                                : issueOf(collective, member);

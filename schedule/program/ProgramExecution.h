@@ -1,9 +1,9 @@
-//===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
+//===- ProgramExecution.h - The state of a simulated program ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by ProgramSimulator.cpp, ProgramQueues.cpp, ProgramCollectives.cpp and
-// ProgramLaunches.cpp, which run it, and ProgramWaits.cpp, which explains why
-// it stands still.
+// Shared by ProgramSimulator.cpp, ProgramQueues.cpp, ProgramCollectives.cpp,
+// ProgramNics.cpp and ProgramLaunches.cpp, which run it, and ProgramWaits.cpp,
+// which finds the wait cycle if it deadlocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +24,12 @@ namespace rondo::program_execution {
 
 constexpr int64_t notYet = -1;
 
-/// What one end of a channel has issued, by place in the channel's queue.
+/// Sends or receives issued at one end of a channel, indexed by place in the
+/// channel's queue.
 class IssuedEnds {
 public:
   struct End {
-    /// In the program's array.
+    /// Position in the program's array.
     int64_t position = 0;
     Action action;
     /// When it was issued, which is when it starts.
@@ -36,14 +37,14 @@ public:
   };
 
   size_t size() const { return numForgotten + ends.size(); }
-  /// The first place that is not forgotten.
+  /// The first place that is still stored.
   size_t firstKept() const { return numForgotten; }
   const End &operator[](size_t place) const {
     return ends[place - numForgotten];
   }
   void push(End end) { ends.push_back(end); }
-  /// All so far, whose places stay taken: few are wanted at once, and those
-  /// are then in the cache.
+  /// Drops all entries so far; later entries keep their places. Few entries are
+  /// needed at once, and these then stay in the cache.
   void forget() {
     numForgotten += ends.size();
     ends.clear();
@@ -54,29 +55,30 @@ private:
   size_t numForgotten = 0;
 };
 
-/// A directed rank pair.
+/// A directed pair of ranks.
 struct Channel {
   int32_t from = 0, to = 0;
   Link link;
   int64_t freeNs = 0;
   IssuedEnds sends, receives;
-  /// Ends of the tasks that consumed messages, in time order; only where slots
-  /// limit receives.
+  /// Ends of the tasks that consumed messages, in time order; only filled if
+  /// receiveSlots limits receives.
   std::vector<int64_t> consumedNs;
-  /// Messages that have got the link.
+  /// Number of messages that have occupied the link.
   size_t carried = 0;
-  /// The NICs that it crosses, and messages that have asked for them.
+  /// The NICs that it crosses, and the number of messages that have requested
+  /// them.
   NicSides sides;
   size_t asked = 0;
 };
 
 enum class WaitFor : uint8_t {
   Nothing,
-  /// An own task that stands later in the order: `id` is not used.
+  /// A later task of the same rank; `id` is not used.
   OwnTask,
-  /// A message by [edge * microbatches + microbatch].
+  /// A message, [edge * microbatches + microbatch].
   Message,
-  /// The send at a position, which still reads a slot.
+  /// The end of the send at a position, which still reads a slot.
   SendEnd,
   /// A receive slot of a channel.
   ReceiveSlot,
@@ -84,11 +86,11 @@ enum class WaitFor : uint8_t {
   Collective,
 };
 
-/// What a rank has issued to send and receive, where that is one queue.
+/// Sends and receives of a rank if they share one queue.
 struct CommunicationQueue {
-  /// Positions in the program's array, as they are issued.
+  /// Positions in the program's array, in the order of issue.
   std::vector<int64_t> actions;
-  /// How many have arrived, and when the last of them did.
+  /// Number of messages that have arrived, and the time of the last arrival.
   size_t done = 0;
   int64_t freeNs = 0;
 
@@ -96,7 +98,7 @@ struct CommunicationQueue {
   int64_t head() const { return actions[done]; }
 };
 
-/// When it arrives, and the position of its receive.
+/// Arrival time of a message, and position of its receive.
 struct MessageState {
   int64_t arrivalNs = notYet, receivedAt = notYet;
 };
@@ -105,7 +107,7 @@ struct RankState {
   int64_t position = 0, end = 0, clock = 0;
   WaitFor waitFor = WaitFor::Nothing;
   int64_t id = 0;
-  /// OwnTask: what is needed.
+  /// For OwnTask: the needed action.
   Action needed;
 };
 
@@ -118,7 +120,7 @@ struct CollectiveState {
   bool hasAsked = false;
 };
 
-/// The collectives of a rank, which run in the order of their issue.
+/// The collectives of a rank, which run in the order of issue.
 struct CollectiveLane {
   struct Issued {
     int32_t collective;
@@ -126,7 +128,7 @@ struct CollectiveLane {
     int64_t issuedNs;
   };
   std::vector<Issued> issued;
-  /// How many have run, and when the last of them ended.
+  /// Number of collectives that have run, and the end of the last one.
   size_t done = 0;
   int64_t freeNs = 0;
 
@@ -134,19 +136,19 @@ struct CollectiveLane {
   const Issued &head() const { return issued[done]; }
 };
 
-/// What limits the launches of all ranks that are in flight; positions in the
-/// program's array. Empty where nothing does.
+/// The limit of launches in flight on each rank. Positions are those of the
+/// program's array. Empty if no rank is limited.
 struct Launches {
   Launches(const Problem &problem, const Schedule &order, int32_t resident);
 
-  /// By rank: how many may be; 0: any number.
+  /// [rank]: the limit; 0: unlimited.
   std::vector<int32_t> most;
-  /// By rank, in the order of their issue.
+  /// [rank]: launches in the order of issue.
   std::vector<std::vector<int64_t>> issued;
-  /// By position: the launch that must have ended before, and the one that
-  /// waits for it; notYet: none.
+  /// [position]: the launch that must end before it begins, and the launch that
+  /// waits for its end; notYet: none.
   std::vector<int64_t> before, after;
-  /// Those that may begin now: a rank and a position.
+  /// Launches that may begin, as pairs of rank and position.
   std::vector<std::pair<int32_t, int64_t>> freed;
 
   bool areLimited() const { return !most.empty(); }
@@ -173,12 +175,12 @@ private:
   int64_t messageOf(Action action) const {
     return action.subject * microbatches + action.index;
   }
-  /// The collective of a step or unit, by its place in `collectives`.
+  /// The run of a collective in a step or unit, as an index into `collectives`.
   int32_t collectiveOf(Action action) const {
     return static_cast<int32_t>(action.index * program.collectives.size() +
                                 groups.numberOf(action));
   }
-  /// What a rank does to issue a collective.
+  /// The action with which a rank issues a collective.
   Action issueOf(int32_t collective, int32_t rank) const;
   bool isIssued(int32_t collective, int32_t rank) const;
   Action awaitOf(int32_t collective) const {
@@ -189,16 +191,16 @@ private:
     return channels[channelIds[action.subject]];
   }
 
-  /// Each issues the action at the rank's position; false where it must wait.
+  /// These issue the action at the rank's position; false if it must wait.
   bool issue(int32_t r, RankState &rank);
   bool task(RankState &rank, Action action);
   bool send(RankState &rank, Action action);
   bool receive(RankState &rank, Action action);
-  /// Of an all_reduce, an unshard or a reduce_grad.
+  /// For all_reduce, unshard and reduce_grad.
   bool collective(int32_t r, RankState &rank, Action action);
   bool await(int32_t r, RankState &rank, Action action);
   bool step(RankState &rank, Action action);
-  /// Of what takes no time.
+  /// Issues an action that takes no time.
   bool atOnce(RankState &rank) {
     result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
     return true;
@@ -207,18 +209,19 @@ private:
   bool needOwn(RankState &rank, Action needed);
   bool take(RankState &rank, int32_t buffer, int64_t index, int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
-  /// A rank issues the launch at `position`.
+  /// Records that a rank issues the launch at `position`.
   void launch(int32_t rank, int64_t position) {
     if (launches.areLimited())
       launches.add(rank, position);
   }
-  /// When the limit lets a launch begin; notYet where it does not.
+  /// When the limit allows a launch to begin; notYet if it does not yet.
   int64_t mayBeginNs(int64_t position) const {
     return !launches.areLimited() || launches.before[position] == notYet
                ? 0
                : result.endNs[launches.before[position]];
   }
-  /// Whether both ends of a message may begin, and no earlier than when.
+  /// Whether both ends of a message may begin; raises `readyNs` to when they
+  /// may.
   bool mayMeet(int64_t send, int64_t receive, int64_t &readyNs) const;
   void endLaunch(int32_t rank, int64_t position);
   bool beginFreed();
@@ -247,12 +250,12 @@ private:
   int32_t partyThatExplains(const Wait &wait) const;
   bool isStuck(int32_t r) const;
 
-  /// Something that waits, where launches are limited.
+  /// A waiting party, if launches are limited: a launch or the host of a rank.
   struct Place {
     int32_t rank = -1;
-    /// A launch by its position; notYet: what the rank's host is at.
+    /// Position of the launch; notYet: the host of the rank.
     int64_t launch = notYet;
-    /// What another place needs of it.
+    /// The action of this party that another one needs.
     Action needed;
   };
   std::vector<Wait> findCycleOfLaunches() const;
@@ -274,7 +277,7 @@ private:
   const int64_t microbatches;
   Launches launches;
   const bool isEager, isOneQueue;
-  /// Whether replicas of a stage share its micro-batches out.
+  /// Whether any stage assigns micro-batches to its replicas round-robin.
   const bool areRoundRobin;
   const size_t receiveSlots;
   EdgeTable edges;
@@ -285,27 +288,29 @@ private:
   std::vector<RankState> ranks;
   RankWorklist worklist;
   std::vector<Channel> channels;
-  /// By rank, where each has one.
+  /// [rank], with one queue per rank; otherwise empty.
   std::vector<CommunicationQueue> queues;
-  /// Ranks whose heads may have met; kept for its memory.
+  /// Ranks for which meet() must check the heads of queues; a member to reuse
+  /// its memory.
   std::vector<int32_t> toMeet;
-  /// By edge.
+  /// [edge]: index into `channels`; -1 if both ends are on one rank.
   std::vector<int32_t> channelIds;
   /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
   NicQueue nics;
-  /// By rank.
+  /// Indexed by rank.
   std::vector<CollectiveLane> lanes;
   /// [replica * microbatches + microbatch].
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<MessageState> messages;
-  /// By buffer: whether messages leave from one of its slots, so that whoever
-  /// takes it may have to wait.
+  /// [buffer]: whether it shares a slot with a buffer that messages are sent
+  /// from. An action that takes it may then wait for a send.
   std::vector<bool> meetsSends;
-  /// By slot: the position of the send that used it last.
+  /// [slot]: position of the send that used it last.
   std::vector<int64_t> lastSend;
-  /// By a send's position: the one before it that reads the same content.
+  /// From the position of a send to that of the previous send with the same
+  /// content.
   std::unordered_map<int64_t, int64_t> sendBefore;
 };
 

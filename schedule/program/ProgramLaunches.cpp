@@ -1,8 +1,8 @@
-//===- ProgramLaunches.cpp - What a program has in flight at once ---------===//
+//===- ProgramLaunches.cpp - Limited launches of programs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a rank may have K launches in flight, launch i begins behind the end of
-// launch i - K (kinds/Residency.h).
+// If a rank may have at most K launches in flight, launch i begins after the
+// end of launch i - K (kinds/Residency.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Launches::Launches(const Problem &problem, const Schedule &order,
   after.assign(order.numActions(), notYet);
 }
 
-/// A rank issues the launch at `position`.
+/// Adds the launch at `position`, which a rank issues.
 void Launches::add(int32_t rank, int64_t position) {
   if (most[rank] == 0)
     return;
@@ -47,13 +47,13 @@ bool Execution::mayMeet(int64_t send, int64_t receive, int64_t &readyNs) const {
   return true;
 }
 
-/// The launch at `position` has ended.
+/// Records that the launch at `position` has ended.
 void Execution::endLaunch(int32_t rank, int64_t position) {
   if (launches.after[position] != notYet)
     launches.freed.push_back({rank, launches.after[position]});
 }
 
-/// Looks at the launches that may begin now; false: there are none.
+/// Retries the launches that may begin; false if there are none.
 bool Execution::beginFreed() {
   if (launches.freed.empty())
     return false;
@@ -70,10 +70,10 @@ bool Execution::beginFreed() {
 }
 
 //===----------------------------------------------------------------------===//
-// Why it stands still.
+// Wait cycles.
 //===----------------------------------------------------------------------===//
 
-/// What a channel has not carried yet, at one of its ends.
+/// A channel's first message that is not sent yet, at one of its ends.
 Execution::Place Execution::headOf(const Channel &channel,
                                    bool isSender) const {
   const IssuedEnds &own = isSender ? channel.sends : channel.receives;
@@ -142,7 +142,7 @@ Execution::Place Execution::waitOfCollective(const Place &place) const {
   return {};
 }
 
-/// What a place waits for; without a rank: nothing that is known.
+/// The party that a party waits for; without a rank if unknown.
 Execution::Place Execution::waitsFor(const Place &place) const {
   if (place.launch == notYet)
     return waitOfHost(place.rank);
@@ -153,7 +153,8 @@ Execution::Place Execution::waitsFor(const Place &place) const {
              : waitOfCollective(place);
 }
 
-/// The first rank that does not go on, or a launch that does not begin.
+/// The host of the first rank that is blocked, or else a launch that has not
+/// ended.
 Execution::Place Execution::stuckPlace() const {
   const auto numRanks = static_cast<int32_t>(ranks.size());
   for (int32_t r = 0; r < numRanks; ++r)

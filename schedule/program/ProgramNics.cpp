@@ -1,4 +1,4 @@
-//===- ProgramNics.cpp - What a running program's NICs carry --------------===//
+//===- ProgramNics.cpp - NICs in the simulation of programs ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"
@@ -21,7 +21,7 @@ program_execution::nicsBetween(const Problem &problem,
   return crossed;
 }
 
-/// Asks for the NICs of a channel's next message.
+/// Requests the NICs for a channel's next message.
 void Execution::askFor(Channel &channel, int64_t readyNs) {
   const int64_t number =
       int64_t(channel.from) * problem.numRanks() + channel.to;
@@ -34,12 +34,12 @@ void Execution::askFor(CollectiveState &state, int32_t collective,
   if (state.hasAsked)
     return;
   state.hasAsked = true;
-  // Behind all pairs of ranks.
+  // Numbered after all pairs of ranks, so that messages win ties.
   const int64_t pairs = int64_t(problem.numRanks()) * problem.numRanks();
   nics.ask({readyNs, pairs + collective, 0, -1 - int64_t(collective)});
 }
 
-/// Lets the first that asks have its NICs; false if nothing does.
+/// Grants the first request for NICs; false if there is none.
 bool Execution::grantNext() {
   if (nics.isEmpty())
     return false;

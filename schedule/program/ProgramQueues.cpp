@@ -1,4 +1,4 @@
-//===- ProgramQueues.cpp - All that a rank sends and receives in turn -----===//
+//===- ProgramQueues.cpp - One communication queue per rank ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queues::PerRank: a message needs the heads of both ranks' queues.
@@ -12,8 +12,8 @@
 using namespace rondo;
 using namespace rondo::program_execution;
 
-/// With one queue a rank: carries every message that both ends head, beginning
-/// with the one at the head of `rank`.
+/// With one queue per rank: sends every message that is at the heads of both
+/// ends' queues, beginning with the head of `rank`.
 void Execution::meet(int32_t rank) {
   toMeet.push_back(rank);
   while (!toMeet.empty()) {
@@ -23,7 +23,7 @@ void Execution::meet(int32_t rank) {
       continue;
     Channel &channel = channelOf(actions[queues[one].head()]);
     CommunicationQueue &from = queues[channel.from], &to = queues[channel.to];
-    // Both ends of a channel hold its messages in one order (rule L1).
+    // Both ends of a channel have its messages in the same order (rule L1).
     if (from.isEmpty() || to.isEmpty() ||
         channel.carried >= channel.receives.size() ||
         channel.carried >= channel.sends.size() ||
@@ -44,7 +44,8 @@ void Execution::meet(int32_t rank) {
   }
 }
 
-/// With one queue a rank: both ends of what a channel has delivered are done.
+/// With one queue per rank: removes a channel's delivered message from both
+/// queues.
 void Execution::leaveQueues(const Channel &channel) {
   for (const int32_t rank : {channel.from, channel.to}) {
     queues[rank].freeNs = channel.freeNs + channel.link.latencyNs;

@@ -1,13 +1,12 @@
-//===- ProgramSimulator.cpp - How a program runs ----------------*- C++ -*-===//
+//===- ProgramSimulator.cpp - Simulation of programs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As in Simulator.cpp, every rank runs its list until an action has to wait.
-// An event wakes the ranks that wait for it: a message that arrives, a send
-// that ends, a collective that ends. Channels are in order and
-// each rank's times never decrease, so the order of ranks on the worklist does
-// not change any time. What needs NICs waits until all ranks do
-// (ProgramNics.cpp); with one queue a rank, heads of queues meet
-// (ProgramQueues.cpp).
+// As in Simulator.cpp, every rank runs its order until an action has to wait.
+// The arrival of a message, the end of a send or the end of a collective wakes
+// the ranks that wait for it. Channels are in order and each rank's times never
+// decrease, so the order of ranks on the worklist does not affect any time.
+// Requests for NICs are served when all ranks wait (ProgramNics.cpp). With one
+// queue per rank, ProgramQueues.cpp matches the heads of queues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +89,7 @@ void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
   worklist.push(r);
 }
 
-/// Gives the link to every message that is ready for it, or asks for its NICs.
+/// Sends every message that is ready for the link, or requests its NICs.
 void Execution::carry(Channel &channel) {
   const bool hasNics = channel.sides.any();
   const size_t &next = hasNics ? channel.asked : channel.carried;
@@ -122,7 +121,7 @@ void Execution::carry(Channel &channel) {
   }
 }
 
-/// Carries a channel's next message from `begin` on.
+/// Sends a channel's next message from `begin` on.
 void Execution::deliver(Channel &channel, int64_t begin) {
   const size_t n = channel.carried++;
   const IssuedEnds::End &send = channel.sends[n];
@@ -150,7 +149,8 @@ bool Execution::needOwn(RankState &rank, Action needed) {
   return false;
 }
 
-/// Waits where a send still reads the slot that a buffer takes.
+/// Takes a buffer's slot. False if a send that reads the slot has not ended;
+/// otherwise raises `start` to the end of such sends.
 bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
                      int64_t &start) {
   if (meetsSends.empty() || !meetsSends[buffer])
@@ -233,7 +233,7 @@ bool Execution::send(RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   int64_t slot = slots.of(buffers.sent(action.subject), action.index);
   if (slot >= 0) {
-    // Another edge's message may leave the same output.
+    // Another edge can send the same output.
     if (const int64_t before = lastSend[slot]; before != notYet)
       if (Action other = actions[before];
           other.index == action.index &&
@@ -258,7 +258,8 @@ bool Execution::receive(RankState &rank, Action action) {
     rank.id = channelIds[action.subject];
     return false;
   }
-  // Without slots a queue runs ahead of the tasks: nothing frees its buffer.
+  // Without places, no receive waits for its buffer to be freed, so the queue
+  // runs ahead of the tasks.
   const bool runsAhead = isOneQueue && slots.count() == 0;
   int64_t start = runsAhead ? 0 : rank.clock;
   if (!take(rank, buffers.received(action.subject), action.index, start))

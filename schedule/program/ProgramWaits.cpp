@@ -1,4 +1,4 @@
-//===- ProgramWaits.cpp - Why a program stands still ------------*- C++ -*-===//
+//===- ProgramWaits.cpp - Wait cycles of programs ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/ProgramExecution.h"
@@ -8,15 +8,15 @@
 using namespace rondo;
 using namespace rondo::program_execution;
 
-/// The task of the receiver that reads a message, as its order lists it.
+/// The receiver's task that reads a message, as in the receiver's order.
 Action Execution::consumerOf(Action receive) const {
   const Edge &edge = problem.edges[receive.subject];
   return asListed(order.rank(problem.rankOf(edge.to)),
                   Action(edge.producer, edge.to, receive.index));
 }
 
-/// The task that will consume the first of a channel's posted receives that
-/// has not been consumed; a default action where there is none.
+/// The task that will consume the channel's first posted receive that is not
+/// consumed; a default action if there is none.
 Action Execution::nextConsumer(const Channel &channel) const {
   for (size_t n = channel.receives.firstKept(); n < channel.receives.size();
        ++n) {
@@ -29,14 +29,15 @@ Action Execution::nextConsumer(const Channel &channel) const {
   return Action();
 }
 
-/// What keeps the first message that a channel has not carried from going.
+/// Sets in `wait` why a channel's first message that is not sent yet cannot be
+/// sent.
 void Execution::needHead(const Channel &channel, Wait &wait) const {
   if (channel.carried >= channel.sends.size()) {
     wait.onRank = channel.from;
     wait.needs = wait.at;
     if (channel.carried >= channel.receives.size())
       return; // the ends of the channel name different messages
-    // The n-th receive names what the n-th send will be.
+    // The n-th receive identifies the message of the n-th send.
     Action head = channel.receives[channel.carried].action;
     wait.needs = Action(ActionKind::Send, head.subject, head.index);
     return;
@@ -49,7 +50,7 @@ void Execution::needHead(const Channel &channel, Wait &wait) const {
 }
 
 /// The head of a rank's only queue waits for the other end of its message,
-/// which has not been issued or comes after another head.
+/// which is not issued yet or comes after another head.
 Wait Execution::waitOfQueue(int32_t r) const {
   Wait wait;
   wait.rank = r;
@@ -62,7 +63,8 @@ Wait Execution::waitOfQueue(int32_t r) const {
   return wait;
 }
 
-/// The collective at the head of a rank's lane, which others stand behind.
+/// The wait of the collective at the head of a rank's lane, which blocks those
+/// after it.
 Wait Execution::waitOfLane(int32_t r) const {
   Wait wait;
   wait.rank = wait.onRank = r;
@@ -109,9 +111,9 @@ Wait Execution::waitOf(int32_t r) const {
   return wait;
 }
 
-/// Whose wait explains this one: a rank, or the lane of a rank, which has
-/// numRanks added. A lane waits although its rank goes on, or waits for
-/// something else.
+/// The party whose wait explains this one: a rank r, or numRanks + r for the
+/// collective lane of rank r. A lane can wait while its rank continues or waits
+/// for something else.
 int32_t Execution::partyThatExplains(const Wait &wait) const {
   if (!wait.isBehind || ranks[wait.onRank].waitFor == WaitFor::Collective)
     return wait.onRank;
@@ -134,8 +136,8 @@ std::vector<Wait> Execution::findCycle() const {
     return {};
   if (next[r] == r)
     return {waitOf(r)};
-  // A rank that waits for one that is done ends the walk: then a message has
-  // only one end, and the walk itself is the explanation.
+  // If a rank waits for one that has finished, the walk ends there: a message
+  // has only one end, and the whole walk explains it.
   std::vector<Wait> cycle;
   for (int32_t member : walkToCircle(next, r))
     cycle.push_back(member < numRanks ? waitOf(member)

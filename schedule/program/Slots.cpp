@@ -1,4 +1,4 @@
-//===- Slots.cpp - Numbers of the slots of all pools ------------*- C++ -*-===//
+//===- Slots.cpp - Numbering of the slots of all pools ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/Slots.h"

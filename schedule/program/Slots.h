@@ -1,4 +1,4 @@
-//===- Slots.h - Numbers of the slots of all pools --------------*- C++ -*-===//
+//===- Slots.h - Numbering of the slots of all pools ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PROGRAM_SLOTS_H
@@ -15,20 +15,20 @@ class Slots {
 public:
   static constexpr int64_t none = -1, invalid = -2;
 
-  /// The program must outlive it.
+  /// `program` must outlive this object.
   explicit Slots(const Program &program);
 
   int64_t count() const { return begins.back(); }
-  /// `number` is what the kind has slots for: a micro-batch or a version.
-  /// `none` if there is no such buffer, `invalid` if its place does not
-  /// name a slot of a pool.
+  /// The slot of instance `number` of a buffer: a micro-batch, version or unit,
+  /// depending on the kind. `none` if the buffer does not exist, `invalid` if
+  /// its place does not name a slot of a pool.
   int64_t of(int32_t buffer, int64_t number) const {
     if (rows.empty())
       return none;
     const Row &row = rows[buffer];
     if (row.period <= 0)
       return row.period == 0 ? none : invalid;
-    // A division of 32 bits takes half the time.
+    // A 32-bit division takes half the time of a 64-bit one.
     const int64_t i =
         number < row.period ? number
         : number <= UINT32_MAX
@@ -37,16 +37,16 @@ public:
     const int32_t slot = row.slotOf[i];
     return slot < 0 || slot >= row.slots ? invalid : row.begin + slot;
   }
-  /// The pool of a slot.
+  /// The pool that contains a slot.
   int32_t poolOf(int64_t slot) const;
   int64_t begin(int32_t pool) const { return begins[pool]; }
-  /// By buffer: whether it takes a slot that one of `others` takes as well.
-  /// Empty where the program has no places.
+  /// [buffer]: whether it takes a slot that one of `others` also takes. Empty
+  /// if the program has no places.
   std::vector<bool> sharedWith(const std::vector<int32_t> &others) const;
 
 private:
-  /// Where a buffer lies. `period` is the size of its table; 0: there is no
-  /// such buffer; below 0: its place names no pool.
+  /// The place of a buffer. `period` is the size of its slot table; 0: the
+  /// buffer does not exist; negative: its place names no pool.
   struct Row {
     const int32_t *slotOf = nullptr;
     int32_t period = 0, slots = 0;
@@ -54,7 +54,7 @@ private:
   };
 
   std::vector<int64_t> begins;
-  /// By buffer; empty where the program has no places.
+  /// Indexed by buffer; empty if the program has no places.
   std::vector<Row> rows;
 };
 

@@ -1,4 +1,4 @@
-//===- WaitBlocks.cpp - Ranks that may wait in one circle -----------------===//
+//===- WaitBlocks.cpp - Ranks that can form a wait cycle ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/WaitBlocks.h"
@@ -56,7 +56,8 @@ private:
     pending.clear();
   }
 
-  /// Ends the visit of a rank: what hangs on its parent alone is a block.
+  /// Ends the visit of a rank. If its subtree reaches no rank above its parent,
+  /// its pending ranks form a block with the parent.
   void leave() {
     const auto [rank, parent, next] = visits.back();
     visits.pop_back();
@@ -77,10 +78,11 @@ private:
   }
 
   const std::vector<std::set<int32_t>> neighbours;
-  /// By rank; -1: not visited. The least depth that its subtree reaches.
+  /// [rank]: its depth (-1: not visited), and the least depth that its subtree
+  /// reaches.
   std::vector<int32_t> depth, lowest;
   std::vector<Visit> visits;
-  /// Ranks that are in no block yet below their parent.
+  /// Visited ranks that are not yet in a block with their parent.
   std::vector<int32_t> pending;
   std::vector<std::vector<int32_t>> blocks;
 };

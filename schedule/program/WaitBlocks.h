@@ -1,4 +1,4 @@
-//===- WaitBlocks.h - Ranks that may wait in one circle ---------*- C++ -*-===//
+//===- WaitBlocks.h - Ranks that can form a wait cycle ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PROGRAM_WAITBLOCKS_H
@@ -11,11 +11,12 @@
 
 namespace rondo {
 
-/// A rank waits for those that it exchanges messages with, and for those of its
-/// collectives. Join these by edges: a circle of waits that visits each rank
-/// once goes back and forth over one edge, or lies in a biconnected component.
-/// Returns the ranks of each component, and of each edge that is one. In a
-/// chain these are pairs of neighbours. O(edges + ranks).
+/// Groups of ranks that can form a wait cycle. A rank waits only for ranks that
+/// it exchanges messages or shares collectives with. Consider the graph of
+/// these pairs: a wait cycle that visits each rank once goes back and forth
+/// over one edge, or lies in a biconnected component. Returns the ranks of each
+/// biconnected component, including those that are a single edge. In a chain
+/// these are pairs of neighbours. O(edges + ranks).
 std::vector<std::vector<int32_t>>
 waitBlocks(const Problem &problem, const std::vector<Collective> &collectives);
 

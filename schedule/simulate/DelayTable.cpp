@@ -16,8 +16,7 @@ double DelayTable::meanOf(const std::vector<int32_t> &delays) const {
 
 namespace {
 
-/// The delays of one replica's forwards or backwards, as far as they are not
-/// those of the end.
+/// The delays of one replica's tasks of a kind, without the end of the window.
 class Series {
 public:
   Series(const std::vector<int32_t> &versions, int64_t each, int64_t length,
@@ -33,7 +32,7 @@ public:
     }
   }
 
-  /// Micro-batches from which on all delays are those that repeat.
+  /// The first micro-batch from which on all delays are the repeating ones.
   int64_t settledFrom() const {
     auto size = static_cast<int64_t>(delays.size());
     int64_t from = size - period;
@@ -79,7 +78,7 @@ DelayTable rondo::settledDelays(const Problem &window,
   }
   DelayTable table;
   table.period = period;
-  // Whole iterations.
+  // Round up to whole iterations.
   settled = (settled + each - 1) / each * each;
   const int64_t listed = std::min(settled + period, length);
   for (size_t replica = 0; replica < forward.size(); ++replica) {

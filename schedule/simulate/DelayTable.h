@@ -1,8 +1,8 @@
 //===- DelayTable.h - Delays of a run of any length -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many updates late every task of an order that repeats is: a finite list,
-// which programs carry and which decides what they read.
+// The delay in updates of every task of a repeating order, as a finite table.
+// Programs carry it; it determines which weight versions their tasks read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,10 @@
 
 namespace rondo {
 
-/// A task of micro-batch m, in iteration t, reads version t - delay.
+/// Delays of tasks: a task of a micro-batch in iteration t reads version t -
+/// delay.
 struct DelayTable {
-  /// By replica and micro-batch, as many as are listed. From there on the last
-  /// `period` ones repeat.
+  /// [replica][micro-batch]; after the listed ones, the last `period` repeat.
   std::vector<std::vector<int32_t>> forward, backward, recompute;
   int64_t period = 0;
 
@@ -32,7 +32,7 @@ struct DelayTable {
                ? microbatch
                : listed - period + (microbatch - listed) % period;
   }
-  /// Of the part that repeats.
+  /// Means over the repeating part.
   double meanForward(int32_t replica) const { return meanOf(forward[replica]); }
   double meanBackward(int32_t replica) const {
     return meanOf(backward[replica]);
@@ -40,7 +40,7 @@ struct DelayTable {
   double meanRecompute(int32_t replica) const {
     return meanOf(recompute[replica]);
   }
-  /// Of tasks of a kind.
+  /// The delays of tasks of a kind.
   const std::vector<int32_t> &of(int32_t replica, ActionKind kind) const {
     return (kind == ActionKind::Forward     ? forward
             : kind == ActionKind::Recompute ? recompute
@@ -51,12 +51,13 @@ private:
   double meanOf(const std::vector<int32_t> &delays) const;
 };
 
-/// The delays that a window's versions settle to. `underWay` are the iterations
-/// that are under way at once: at its end the window drains, so that times and
-/// what depends on them differ there. Each repetition adds `iterationsEach`.
-/// Where versions depend on times and these do not repeat with the order, the
-/// largest delay of the second half counts: that version is there as well.
-/// The window has more than `underWay` + 2 * `iterationsEach` iterations.
+/// The delays that a window's versions settle to. `underWay` is the number of
+/// iterations under way at once; as many are ignored at the end of the window,
+/// where it drains and times differ. A repetition has `iterationsEach`
+/// iterations. If versions depend on times that do not repeat with the order,
+/// takes the largest delay in the second half of the window; that older version
+/// is available too. Precondition: the window has more than `underWay` + 2 *
+/// `iterationsEach` iterations.
 DelayTable settledDelays(const Problem &window, const VersionAnalysis &versions,
                          int64_t underWay, int64_t iterationsEach);
 

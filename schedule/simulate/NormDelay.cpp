@@ -1,4 +1,4 @@
-//===- NormDelay.cpp - How late the norm of all gradients is --------------===//
+//===- NormDelay.cpp - Delay of the norm of all gradients -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/NormDelay.h"
@@ -27,7 +27,7 @@ int64_t rondo::normNs(const Problem &problem) {
 
 namespace {
 
-/// Where the steps of a rank and its gradients stand, by iteration.
+/// Positions of a rank's steps and of their gradients, indexed by iteration.
 struct RankSteps {
   std::vector<int64_t> firstStep, lastStep, lastGradient;
 };
@@ -52,8 +52,8 @@ public:
         return false;
     return true;
   }
-  /// Iterations in front of the window's end. As many delays as half of them
-  /// can be told.
+  /// Iterations before the drain at the window's end. Delays of up to half of
+  /// them can be determined.
   int64_t counted() const { return iterations - underWay; }
 
 private:
@@ -93,7 +93,7 @@ private:
     ranks.push_back(std::move(rank));
   }
 
-  /// Whether no step `delay` iterations later waits for what one adds up to.
+  /// Whether no step of iteration t + delay waits for the sum of iteration t.
   bool isMade(int64_t t, int64_t delay, int64_t ns, MadeBy madeBy) const {
     const bool bySteps = madeBy == MadeBy::Steps;
     const int64_t madeNs = bySteps ? lastStepNs[t] : lastGradientNs[t];
@@ -107,10 +107,10 @@ private:
 
   const Problem &problem;
   const int64_t iterations;
-  /// Most iterations that a rank has begun and not ended.
+  /// Maximum number of iterations that a rank has begun and not ended.
   int64_t underWay = 1;
   std::vector<bool> isMember;
-  /// Over all members, by iteration.
+  /// [iteration], over all members.
   std::vector<int64_t> firstStartNs, lastStepNs, lastGradientNs;
   std::vector<RankSteps> ranks;
 };

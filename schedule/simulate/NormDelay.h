@@ -1,10 +1,10 @@
-//===- NormDelay.h - How late the norm of all gradients is ------*- C++ -*-===//
+//===- NormDelay.h - Delay of the norm of all gradients ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where iterations overlap, stages step at different times. A step can clip by
-// the norm of all gradients only if it takes that of an earlier iteration,
-// whose gradients all stages have. How much earlier follows from the order and
-// its simulated times, never from the clock of a run.
+// With overlapping iterations, stages step at different times. A step can then
+// clip only by the gradient norm of an earlier iteration, whose gradients are
+// complete on all stages. The delay follows from the order and its simulated
+// times, never from measured times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,26 +20,28 @@
 
 namespace rondo {
 
-/// What the parts of something that stages add up to are made by.
+/// Whether gradients or steps compute the summands of a sum over stages.
 enum class MadeBy : uint8_t { Gradients, Steps };
 
-/// The least d such that step t + d of none of these replicas waits for what
-/// their gradients, or steps, of iteration t add up to, which takes `ns`. The
-/// end of the window, where the pipeline drains, does not count. Nothing where
-/// the window is too short to tell. The window has all steps; `simulation` is
-/// the schedule's, complete and with times. O(actions + iterations * d).
+/// The smallest delay d such that, for all t, no step t + d of these replicas
+/// has to wait for the sum over their gradients, or steps, of iteration t. The
+/// sum takes `ns` after the last of them. The end of the window, where the
+/// pipeline drains, is ignored. None if the window is too short. The window
+/// must have all steps; `simulation` is the schedule's, complete and with
+/// times. O(actions + iterations * d).
 std::optional<int64_t> lateness(const Problem &problem,
                                 const Schedule &schedule,
                                 const Simulation &simulation,
                                 const std::vector<int32_t> &replicas,
                                 int64_t ns, MadeBy madeBy);
 
-/// How long the norm takes once all stages have their part, in ns: to the rank
-/// of the first stage and back, over the slowest links.
+/// Time in ns to compute the norm once all stages have their summand: latency
+/// to the rank of the first stage and back, over the slowest links.
 int64_t normNs(const Problem &problem);
 
-/// The lateness of the norm of all gradients. With 0, all gradients are there
-/// before any stage steps; from 1 on, a stage's part is made by its step.
+/// The delay of the norm of all gradients, see lateness(). 0: all gradients are
+/// complete before any stage steps. From 1 on, the step of a stage computes its
+/// summand.
 std::optional<int64_t> normDelay(const Problem &problem,
                                  const Schedule &schedule,
                                  const Simulation &simulation);

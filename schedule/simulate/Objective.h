@@ -1,4 +1,4 @@
-//===- Objective.h - What a search minimizes --------------------*- C++ -*-===//
+//===- Objective.h - The objective of a search ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATE_OBJECTIVE_H
@@ -14,7 +14,7 @@ inline const char *objectiveName(const Problem &problem) {
   return problem.objective == Objective::Span ? "span" : "makespan";
 }
 
-/// The objective's figure in a complete simulation.
+/// The value of the objective. Precondition: the simulation is complete.
 inline int64_t objectiveOf(const Problem &problem,
                            const Simulation &simulation) {
   return problem.objective == Objective::Span ? simulation.spanNs

@@ -1,8 +1,8 @@
-//===- ScheduleExecution.h - The state of a running schedule ----*- C++ -*-===//
+//===- ScheduleExecution.h - The state of a simulated schedule --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by Simulator.cpp, which runs it, and ScheduleWaits.cpp, which explains
-// why it stands still.
+// Shared by Simulator.cpp, which runs the schedule, and ScheduleWaits.cpp,
+// which finds the wait cycle if it deadlocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,12 @@
 
 namespace rondo::schedule_execution {
 
-/// A kind of task or the step of a replica, with all that running it needs.
+/// A work kind (task, step or move of state) of a replica, with the data for
+/// running it.
 struct Work {
   int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
   Lane lane = Lane::Compute;
-  /// Into Execution::inputs and Execution::outputs.
+  /// Ranges of Execution::inputs and Execution::outputs.
   int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
   Done needs = nothingDone, makes = nothingDone;
 };
@@ -35,53 +36,56 @@ struct Output {
   /// Index of the message of micro-batch 0.
   int64_t message = 0;
   int64_t occupancyNs = 0, latencyNs = 0;
-  /// -1: hand-over on the same rank.
+  /// -1: both ends are on one rank.
   int32_t link = -1;
   int32_t toRank = 0;
 };
 
 struct LinkState {
   int64_t freeNs = 0;
-  /// Messages by the schedule's order; empty where they go as they get ready.
+  /// Messages in link order; empty if they are sent in the order in which they
+  /// become ready.
   std::vector<int64_t> order;
   size_t next = 0;
   bool isOrdered = false;
-  /// Its messages go at once: they wait neither for an order nor for NICs.
+  /// Whether its messages are sent at once, without a link order and without
+  /// NICs.
   bool isPlain = true;
-  /// The NICs that it crosses. Then its messages ask for them; `number` is
-  /// that of the pair of ranks, `asked` how many have, `turnNs` when the last
-  /// of them was ready and had its turn.
+  /// The NICs that its messages cross and must request. `number` identifies the
+  /// pair of ranks, `asked` counts requests, `turnNs` is the time of the latest
+  /// request.
   NicSides sides;
   int64_t number = 0, asked = 0, turnNs = 0;
 };
 
-/// Set once what an action needs of all micro-batches is done.
+/// Bit of Execution::done: all that an action needs of all micro-batches is
+/// done.
 constexpr Done allDone = 0x80;
 
-/// Values of RankState::blocked that are no message.
+/// Negative values of RankState::blocked, which are not messages.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
-/// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order or by NICs.
+/// Negative values of Execution::arrival: notMade, or -2 - t for a message that
+/// was made at time t and waits for a link order or for NICs.
 constexpr int64_t notMade = -1;
 
 struct RankState {
   int64_t position = 0, end = 0;
-  /// `clock`: when the compute lane is free again.
+  /// `clock`: when the compute lane is free.
   int64_t clock = 0, firstStart = 0, work = 0;
   int64_t held = 0, peak = 0;
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
 };
 
-/// What a rank does together with the ranks that it shares state with, one at a
-/// time in the order of issue.
+/// Gathers, reductions and sums of a rank. They run jointly with other ranks,
+/// one at a time in the order of issue.
 struct MoveLane {
   struct Issued {
     Action action;
     int64_t position, readyNs;
   };
   std::vector<Issued> issued;
-  /// How many have begun.
+  /// The number of issued actions that have begun.
   size_t done = 0;
 
   bool isEmpty() const { return done == issued.size(); }
@@ -125,8 +129,8 @@ private:
   void orderLinks();
   int32_t linkOf(int32_t from, int32_t to);
 
-  /// `isPlain`: all tasks are on the compute lane, and every edge has a message
-  /// of every micro-batch, as mostly.
+  /// `isPlain`, the common case: all tasks are on the compute lane and serve
+  /// one micro-batch each, and no stage is sharded or round-robin.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
   template <bool isPlain>
   inline void send(const Output &output, Action action, int64_t readyNs);
@@ -145,14 +149,14 @@ private:
     return rondo::firstBlocking(action, &done[action.subject * microbatches],
                                 problem.microbatchesEach());
   }
-  // ScheduleMoves.cpp: state that is sharded.
+  // ScheduleMoves.cpp: sharded state.
   void findSums();
   void issueSums(int32_t r, RankState &rank);
-  /// The replicas that do an action of a rank's lane together.
+  /// The replicas that run an action of a MoveLane together.
   ReplicaSteps membersOf(Action action) const;
   int64_t nsOf(Action action) const;
   void move(int32_t r, RankState &rank, Action action, Simulation &result);
-  /// When the sharded state that an action needs is there; notMade: not yet.
+  /// When the sharded state that an action needs is ready; notMade: not yet.
   int64_t stateNs(Action action) const {
     return action.kind() == ActionKind::Step ? reducedNs[action.subject]
                                              : gatheredNs[action.subject];
@@ -162,8 +166,8 @@ private:
   Action ofReplica(int32_t replica, Action action) const {
     return Action(action.kind(), replica, action.index);
   }
-  /// The rank that keeps the head of a rank's lane from beginning, and what it
-  /// has to issue.
+  /// Why the head of a rank's MoveLane cannot begin: the rank that has not
+  /// reached it, and the action that this rank must issue.
   Wait waitOfLane(int32_t rank) const;
 
   Wait waitOf(int32_t rank) const;
@@ -173,37 +177,38 @@ private:
   const Schedule &schedule;
   EdgeTable edges;
   const int64_t microbatches;
-  /// Some edges have messages of some micro-batches only. The others count as
-  /// arrived at 0.
+  /// Whether some edges have messages for some micro-batches only. The missing
+  /// ones count as arrived at 0.
   const bool isRoundRobin;
-  /// Some stages have their sharded state.
+  /// Whether any stage has sharded state.
   const bool isSharded;
   /// [replica * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
   std::vector<Output> outputs;
-  /// By edge, for messages that a link order holds back.
+  /// [edge]: index into `outputs`, for messages that a link order or NICs hold
+  /// back.
   std::vector<int32_t> outputOfEdge;
   std::vector<LinkState> links;
   std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
   NicQueue nics;
 
   std::vector<RankState> ranks;
-  /// By rank: when its other lanes are free again. Empty where all tasks are on
-  /// the compute lane, as they mostly are.
+  /// [rank][lane]: when the lane is free, for lanes other than compute. Empty
+  /// if all tasks are on the compute lane, the common case.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
-  /// By rank, and by replica: when its last gather or reduction ends; notMade
-  /// where it has not begun. Empty where no state is sharded.
+  /// [rank] and [replica]: when the last gather or reduction ends; notMade if
+  /// it has not begun. Empty if no state is sharded.
   std::vector<MoveLane> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};
-  /// Of stages with several groups, which add the shards of their gradients
-  /// behind the last reduction inside. By replica: how long that takes, -1
-  /// where there is one group, and how many reductions are still to come.
+  /// For stages with several groups, which add their shards of gradients over
+  /// the groups after the last reduction. [replica]: the time of this sum (-1
+  /// if there is one group), and the number of reductions not yet issued.
   std::vector<int64_t> sumNs, reductionsLeft;
-  /// By rank: its replicas with such sums, in the order in which programs issue
-  /// them, and how many it has issued.
+  /// [rank]: its replicas with such sums, in the order in which programs issue
+  /// them, and the number of sums issued.
   struct Sums {
     std::vector<int32_t> replicas;
     size_t issued = 0;
@@ -212,8 +217,8 @@ private:
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;
-  /// By message: the micro-batches that it is for, the first of which names it.
-  /// Empty where each is for one.
+  /// [message]: number of micro-batches that it serves, from the one in its
+  /// index on. Empty if each serves one.
   std::vector<uint8_t> counts;
 };
 

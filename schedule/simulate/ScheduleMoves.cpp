@@ -1,10 +1,10 @@
-//===- ScheduleMoves.cpp - Gathers and reductions of a running schedule ---===//
+//===- ScheduleMoves.cpp - Gathers and reductions in simulation -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank runs what it issues with the ranks that it shares state with one at a
-// time, in the order of issue. Each begins when all its ranks have come to it.
-// The sums of a stage's groups are issued as in programs: behind the last
-// reduction of the stage, those of later stages first.
+// A rank runs its gathers, reductions and sums one at a time, in the order of
+// issue. Each begins when all participating ranks have reached it. Sums over
+// the groups of a stage are issued as in programs: after the stage's last
+// reduction, those of later stages first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ void Execution::findSums() {
   }
 }
 
-/// Issues the sums whose reductions the rank has all issued, up to the first of
-/// which it has not.
+/// Issues the rank's sums in order, until it reaches one whose reductions have
+/// not all been issued.
 void Execution::issueSums(int32_t r, RankState &rank) {
   Sums &own = sums[r];
   for (; own.issued < own.replicas.size(); ++own.issued) {
@@ -88,34 +88,35 @@ void Execution::move(int32_t r, RankState &rank, Action action,
   runMoves(r, result);
 }
 
-/// Whether the rank of a replica has come to an action of its group.
+/// Whether `action` is at the head of the lane of the replica's rank.
 bool Execution::isHead(int32_t replica, Action action) const {
   const MoveLane &lane = moveLanes[problem.rankOf(replica)];
   return !lane.isEmpty() && lane.head().action == ofReplica(replica, action);
 }
 
-/// Runs everything that can begin, beginning with the head of a rank's lane.
+/// Runs all actions that can begin, starting with the head of the lane of
+/// `rank`.
 void Execution::runMoves(int32_t rank, Simulation &result) {
   constexpr int lane = static_cast<int>(Lane::Collective);
-  std::vector<int32_t> toLookAt = {rank};
-  while (!toLookAt.empty()) {
-    const MoveLane &own = moveLanes[toLookAt.back()];
-    toLookAt.pop_back();
+  std::vector<int32_t> pending = {rank};
+  while (!pending.empty()) {
+    const MoveLane &own = moveLanes[pending.back()];
+    pending.pop_back();
     if (own.isEmpty())
       continue;
     const Action action = own.head().action;
     const ReplicaSteps members = membersOf(action);
     int64_t begin = 0;
-    bool areThere = true;
+    bool areReady = true;
     for (int32_t k = 0; k < members.count; ++k) {
       const int32_t replica = members[k];
       const int32_t member = problem.rankOf(replica);
-      areThere = areThere && isHead(replica, action);
-      if (areThere)
+      areReady = areReady && isHead(replica, action);
+      if (areReady)
         begin = std::max({begin, moveLanes[member].head().readyNs,
                           otherClocks[member][lane]});
     }
-    if (!areThere)
+    if (!areReady)
       continue;
     for (int32_t k = 0; k < members.count; ++k) {
       const int32_t replica = members[k];
@@ -127,7 +128,8 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
         result.endNs[position] = endNs;
       }
       otherClocks[member][lane] = endNs;
-      // Behind the last reduction a step waits for the sum.
+      // After the last reduction, the step waits for the sum over groups
+      // instead.
       if (action.kind() == ActionKind::Unshard)
         gatheredNs[replica] = endNs;
       else if (action.kind() == ActionKind::AllReduce || sums.empty() ||
@@ -135,7 +137,7 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
         reducedNs[replica] = endNs;
       ++moveLanes[member].done;
       wake(member, blockedByState);
-      toLookAt.push_back(member);
+      pending.push_back(member);
     }
   }
 }

@@ -1,4 +1,4 @@
-//===- ScheduleWaits.cpp - Why a schedule stands still --------------------===//
+//===- ScheduleWaits.cpp - Wait cycles of schedules -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/ScheduleExecution.h"
@@ -6,8 +6,8 @@
 using namespace rondo;
 using namespace rondo::schedule_execution;
 
-/// The action that makes a message: an input gradient comes from I or B,
-/// whichever the producer's rank lists.
+/// The action that makes a message. An input gradient comes from I or B,
+/// whichever the producer's order contains.
 Action Execution::producerOf(int64_t message) const {
   const Edge &edge = problem.edges[message / microbatches];
   return asListed(schedule.rank(problem.rankOf(edge.from)),
@@ -22,7 +22,8 @@ Wait Execution::waitOf(int32_t r) const {
     return waitOfLane(r);
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
   if (rank.blocked == blockedByState) {
-    // Its own lane is behind what it waits for.
+    // The state that it needs is queued in its own lane, so it waits for
+    // whatever the head of that lane waits for.
     const Wait lane = waitOfLane(r);
     wait.needs = lane.needs;
     wait.onRank = lane.onRank;
@@ -71,9 +72,9 @@ std::vector<Wait> Execution::findCycle() const {
     if (next[r] == r)
       return {waitOf(r)};
   }
-  // Each stuck rank waits for one rank, so the walk from the lowest enters a
-  // cycle; a complete schedule never waits for a rank that is done, since the
-  // ranks of a group issue the same (S9).
+  // Each stuck rank waits for one rank, so following the waits from the lowest
+  // stuck rank reaches a cycle. In a complete schedule no rank waits for a rank
+  // that has finished, since the ranks of a group issue the same actions (S9).
   int32_t r = 0;
   while (!isStuck(r))
     ++r;

@@ -1,4 +1,4 @@
-//===- SettledTime.cpp - What an iteration adds to a long run -------------===//
+//===- SettledTime.cpp - Time per iteration of a long run -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/SettledTime.h"
@@ -12,7 +12,8 @@ int32_t rondo::iterationsUnderWay(const Problem &window,
   const int64_t each = window.microbatchesEach();
   int64_t most = 1;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-    // Of the rank's stages: the newest iteration begun, the oldest not stepped.
+    // [replica]: number of steps so far, which is the oldest iteration not
+    // stepped.
     std::vector<int64_t> steps(window.numReplicas(), 0);
     for (Action action : schedule.rank(r))
       if (action.kind() == ActionKind::Step)
@@ -26,7 +27,7 @@ int32_t rondo::iterationsUnderWay(const Problem &window,
 
 namespace {
 
-/// When the tasks and steps of each iteration start, one row an iteration.
+/// Start times of tasks and end times of steps, one row per iteration.
 class Rows {
 public:
   Rows(const Problem &window, const Schedule &schedule,
@@ -46,7 +47,7 @@ public:
                              : action.kind() == ActionKind::WeightGrad ? 2
                              : action.traits().makes & inputGradDone   ? 1
                                                                        : -1;
-      // R starts when its backward lets it.
+      // R is not compared: its start follows from its backward.
       if (letter < 0)
         continue;
       for (int64_t m = action.index, end = m + action.count; m < end; ++m)
@@ -55,8 +56,8 @@ public:
     }
   }
 
-  /// Whether all of row k are by the same amount behind row k - c. What a
-  /// style has no tasks for is 0 in all rows.
+  /// Whether every time of row k is `by` later than in row k - c. Tasks that
+  /// the order does not have are 0 in all rows.
   bool hasMoved(int64_t k, int64_t c, int64_t by) const {
     const int64_t *now = &times[k * width], *before = &times[(k - c) * width];
     for (int64_t i = 0; i < width; ++i)
@@ -64,7 +65,7 @@ public:
         return false;
     return true;
   }
-  /// When the last replica's step of iteration k has ended.
+  /// End of the last replica's step of iteration k.
   int64_t stepEnd(int64_t k) const { return times[(k + 1) * width - 1]; }
 
 private:
@@ -81,7 +82,7 @@ SettledTime rondo::settledTime(const Problem &window, const Schedule &schedule,
   const Rows rows(window, schedule, simulation);
   for (int64_t c = 1; 2 * c + underWay < iterations; ++c) {
     int64_t run = 0;
-    // From the end, where the run has settled for longest.
+    // Backwards from the end, where the run has had the most time to settle.
     for (int64_t k = iterations - 1; k > c; --k) {
       const int64_t by = rows.stepEnd(k) - rows.stepEnd(k - c);
       const bool goesOn =
@@ -91,7 +92,7 @@ SettledTime rondo::settledTime(const Problem &window, const Schedule &schedule,
         return {by, static_cast<int32_t>(c), true};
     }
   }
-  // Without what the end of the window changes.
+  // The mean, without the iterations that the drain affects.
   const int64_t last = std::max<int64_t>(iterations - 1 - underWay, 1);
   const int64_t first = std::min(last - 1, last / 2);
   if (iterations < 2)

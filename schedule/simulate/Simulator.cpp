@@ -1,13 +1,12 @@
-//===- Simulator.cpp - The one oracle of time and memory --------*- C++ -*-===//
+//===- Simulator.cpp - Time and memory of schedules -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every rank runs its list until an action needs a message that has not
-// arrived. A message that arrives wakes the rank that waits for it. All
-// messages of a directed link come from one rank, which ends its actions in
-// list order, so the order of ranks on the worklist does not change any time.
-// NICs are shared by links of several ranks: a message that needs them waits
-// until all ranks do, and then goes if no other was ready before it.
-//
+// Every rank runs its order until an action needs a message that has not
+// arrived. An arriving message wakes the rank that waits for it. All messages
+// of a directed link come from one rank, which ends its actions in order, so
+// the order of ranks on the worklist does not affect any time. Links of several
+// ranks share NICs: a message that needs NICs waits until all ranks are
+// blocked, and is then sent if no other message was ready before it.
 //===----------------------------------------------------------------------===//
 
 #include "schedule/simulate/Simulator.h"
@@ -105,7 +104,7 @@ inline void Execution::carry(LinkState &link, const Output &output,
   }
 }
 
-/// Of a message that serves several micro-batches.
+/// Occupancy in ns of a message that serves several micro-batches.
 int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
   if (problem.countsOnce)
     return output.occupancyNs;
@@ -114,13 +113,13 @@ int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
       .occupancyNs(edge.bytes * counts[message]);
 }
 
-/// Asks for the NICs that a link's next message crosses.
+/// Requests the NICs that a link's next message crosses.
 void Execution::ask(LinkState &link, int64_t message, int64_t readyNs) {
   link.turnNs = std::max(link.turnNs, readyNs);
   nics.ask({link.turnNs, link.number, link.asked++, message});
 }
 
-/// Carries the first message that has asked for NICs; false if there is none.
+/// Sends the first message that has requested NICs; false if there is none.
 bool Execution::carryNext() {
   if (nics.isEmpty())
     return false;
@@ -186,7 +185,7 @@ void Execution::run(Simulation &result, bool keepTimes) {
 
 template <bool keepTimes, bool isPlain>
 void Execution::runLanes(Simulation &result) {
-  // With the last rank first on the stack, rank 0 starts.
+  // A stack: the last rank is pushed first, so that rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
     worklist.push_back(r);
   const Action *actions = schedule.rank(0).begin();
@@ -261,7 +260,7 @@ void Execution::runLanes(Simulation &result) {
       for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
         send<isPlain>(outputs[i], action, end);
     }
-    // A call in the loop would slow it down.
+    // Outside the loop, where the call would slow it down.
     if (rank.blocked == blockedByOwnTask &&
         firstBlocking(actions[rank.position]) < 0) {
       const Action action = actions[rank.position];

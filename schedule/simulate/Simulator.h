@@ -1,4 +1,4 @@
-//===- Simulator.h - The one oracle of time and memory ----------*- C++ -*-===//
+//===- Simulator.h - Time and memory of schedules ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATE_SIMULATOR_H
@@ -15,29 +15,30 @@
 namespace rondo {
 
 struct Simulation {
-  /// False where the order cannot run to its end; then only `cycle` is filled.
+  /// False if the order deadlocks; then only `cycle` is filled.
   bool complete = false;
-  /// A cycle of ranks, each waiting for the next; a single element that waits
-  /// for its own rank where an order contradicts a dependence of that rank.
+  /// Ranks of a wait cycle, each waiting for the next. A single element waits
+  /// for its own rank: its order contradicts a dependence.
   std::vector<Wait> cycle;
 
   int64_t makespanNs = 0;
-  /// Longest first start to last end of a single rank; 0 for an idle rank.
+  /// Maximum over all ranks of last end minus first start; 0 for an idle rank.
   int64_t spanNs = 0;
-  /// 1 - work of the busiest rank / makespan; 0 where the makespan is 0.
+  /// 1 - work of the busiest rank / makespan; 0 if the makespan is 0.
   double bubble = 0;
   std::vector<int64_t> rankStartNs, rankEndNs, rankWorkNs;
-  /// Most bytes held at any instant, by rank, of what the problem declares.
+  /// [rank]: peak of the bytes that the problem declares.
   std::vector<int64_t> peakBytes;
 
-  /// By position in the schedule's action array, filled where asked for.
+  /// Indexed by position in the schedule's action array; filled with
+  /// `keepTimes`.
   std::vector<int64_t> startNs, endNs;
-  /// [edge * microbatches + microbatch]: when a message may be used, filled
-  /// with the times. Of no meaning where there is none.
+  /// [edge * microbatches + microbatch]: when a message can be used; filled
+  /// with `keepTimes`. Undefined for messages that do not exist.
   std::vector<int64_t> arrivalNs;
 };
 
-/// The peak of the fullest rank.
+/// The maximum of peakBytes.
 inline int64_t fullestPeak(const Simulation &simulation) {
   int64_t peak = 0;
   for (int64_t bytes : simulation.peakBytes)
@@ -45,18 +46,24 @@ inline int64_t fullestPeak(const Simulation &simulation) {
   return peak;
 }
 
-/// Runs the order of every rank as early as possible. The schedule must be
-/// complete and well placed, its link orders exact (rules S1, S2 and S6): the
-/// caller checks that. Follows the timing rules of rondo-problem/1; link orders
-/// are honoured. A message that crosses NICs holds the outgoing side of its
-/// sender's and the incoming side of its receiver's for as long as it occupies
-/// the link. Of those that have their turn on their link, the one that had it
-/// first goes first; of equals, the one of the lower sender, then of the lower
-/// receiver. Where it stands still it says who waits for whom.
-/// Each lane of a rank runs one task at a time; one that is not on the compute
-/// lane starts when all in front of it on that lane has ended, and delays
-/// nothing there.
-/// O(actions), with NICs O(actions * log ranks); no allocation per action.
+/// Runs the order of every rank as early as possible, by the timing rules of
+/// rondo-problem/1. Link orders are respected.
+///
+/// Preconditions: the schedule is complete and well placed, and its link orders
+/// are exact (rules S1, S2 and S6).
+///
+/// A message that crosses NICs occupies the outgoing side of its sender's NIC
+/// and the incoming side of its receiver's NIC for as long as it occupies the
+/// link. Among messages that are first on their links, the one that became so
+/// first is sent first; ties go to the lower sender, then to the lower
+/// receiver.
+///
+/// Each lane of a rank runs one task at a time. A task on another lane than
+/// compute starts when all earlier ones on its lane have ended, and does not
+/// delay the compute lane.
+///
+/// If the order deadlocks, the result has a wait cycle. O(actions), with NICs
+/// O(actions * log ranks); no allocation per action.
 Simulation simulate(const Problem &problem, const Schedule &schedule,
                     bool keepTimes = false);
 

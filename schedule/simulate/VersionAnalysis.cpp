@@ -1,4 +1,4 @@
-//===- VersionAnalysis.cpp - Which weights every task reads ---------------===//
+//===- VersionAnalysis.cpp - Weight versions of all tasks -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/VersionAnalysis.h"
@@ -12,14 +12,14 @@ using namespace rondo;
 
 namespace {
 
-/// The tasks of one replica, by micro-batch.
+/// Positions of one replica's tasks, indexed by micro-batch.
 struct ReplicaTasks {
-  /// Steps of the replica in front of F, of I or B, and of R, in its rank's
-  /// order.
+  /// Number of steps of the replica before F, before I or B, and before R, in
+  /// its rank's order: the newest version at that point.
   std::vector<int32_t> liveAtForward, liveAtBackward, liveAtRecompute;
-  /// Where they stand in the array of all actions; -1: nowhere.
+  /// Positions in the array of all actions; -1: none.
   std::vector<int64_t> forwardAt, backwardAt, recomputeAt;
-  /// By step: where it stands.
+  /// [step]: its position.
   std::vector<int64_t> stepAt;
 };
 
@@ -86,8 +86,8 @@ private:
     }
   }
 
-  /// The start of the first backward of iteration `t` on the replica of a stage
-  /// where that is last; maxSum without backwards.
+  /// The start in ns of the first backward of iteration `t`, on the replica of
+  /// a stage that begins it last; maxSum without backwards.
   int64_t firstBackwardNs(int32_t stage, int32_t t) const {
     int64_t lastNs = -1;
     for (const Replica &replica : problem.replicas.of(stage)) {
@@ -103,11 +103,12 @@ private:
     return lastNs < 0 ? maxSum : lastNs;
   }
 
-  /// For each iteration, the newest version whose step had ended on all stages
-  /// when the first backward of the iteration began. Replicas of a stage step
-  /// together, since each step waits for the sum of their gradients, but the
-  /// simulation has no such waits: a replica with fewer samples would run ahead
-  /// without limit. So a stage begins with its last replica.
+  /// For each iteration, finds the newest version whose step had ended on all
+  /// stages when the first backward of the iteration began. Replicas of a stage
+  /// step together, since each step waits for the sum of their gradients. The
+  /// simulation does not include that wait, so a replica with fewer samples
+  /// would run ahead without limit. So the last replica determines when a stage
+  /// begins.
   void findCommitted() {
     std::vector<int64_t> committedNs;
     for (const ReplicaTasks &of : tasks) {
@@ -121,14 +122,14 @@ private:
       int64_t beginNs = maxSum;
       for (int32_t stage = 0; stage < problem.numStages(); ++stage)
         beginNs = std::min(beginNs, firstBackwardNs(stage, t));
-      // Steps end in their order.
+      // The steps of a replica end in their order.
       committed[t] = static_cast<int32_t>(
           std::upper_bound(committedNs.begin(), committedNs.end(), beginNs) -
           committedNs.begin());
     }
   }
 
-  /// A replica reads a version only after it has made it.
+  /// A fault if a replica reads a version before it has made it.
   std::optional<Fault> needMade(int32_t replica, int64_t position, int64_t m,
                                 int32_t version, int32_t live) const {
     if (version <= live)
@@ -153,7 +154,7 @@ private:
     versions.forward.resize(microbatches);
     versions.backward.resize(microbatches);
     versions.recompute.resize(microbatches);
-    // Stage 0's first replica: where micro-batches enter.
+    // Micro-batches enter at the first replica of stage 0.
     const std::vector<int32_t> &entered = tasks[0].liveAtForward;
     for (int64_t m = 0; m < microbatches; ++m) {
       int32_t &read = versions.forward[m];
@@ -201,7 +202,8 @@ private:
     return std::nullopt;
   }
 
-  /// What R reads for a micro-batch, whose F and backward read what they do.
+  /// The version that R reads for a micro-batch, given the versions that F and
+  /// the backward read.
   static int32_t readAgain(BackwardActivations activations, int64_t m,
                            const ReplicaTasks &of, int32_t forward,
                            int32_t backward) {
@@ -259,7 +261,7 @@ private:
     return std::nullopt;
   }
 
-  /// Where each version is read last, and how far behind the newest any is.
+  /// Finds the last read of each version and the number of slots needed.
   std::optional<Fault> findReads() {
     std::vector<int32_t> steps(problem.numReplicas(), 0);
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
@@ -281,13 +283,15 @@ private:
     return std::nullopt;
   }
 
-  /// A version is kept from the step that makes it to the last task that reads
-  /// it; the newest always. The number grows only at steps.
+  /// Counts the versions stored at once. A version is stored from the step that
+  /// makes it to its last read; the newest always is. The number grows only at
+  /// steps.
   void countCopies(int32_t replica) {
     const ReplicaTasks &of = tasks[replica];
     ReplicaVersions &versions = result.replicas[replica];
     const std::vector<int64_t> &lastRead = lastReads[replica];
-    // Old versions by when they end; a step leaves those that end behind it.
+    // Positions of the last reads of old versions; a step removes those before
+    // it.
     std::vector<int64_t> ends;
     for (size_t t = 0; t < of.stepAt.size(); ++t) {
       ends.push_back(lastRead[t]);
@@ -307,7 +311,7 @@ private:
   const int64_t microbatches, each;
   std::vector<ReplicaTasks> tasks;
   std::vector<int32_t> committed;
-  /// By replica and version: where the last task that reads it stands.
+  /// [replica][version]: position of the last task that reads it.
   std::vector<std::vector<int64_t>> lastReads;
   VersionAnalysis result;
 };

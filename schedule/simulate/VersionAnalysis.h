@@ -1,9 +1,9 @@
-//===- VersionAnalysis.h - Which weights every task reads -------*- C++ -*-===//
+//===- VersionAnalysis.h - Weight versions of all tasks ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What follows from a window's order and the policies of its stages: the
-// version that every task reads, how late its gradient is, and how many
-// versions a stage keeps.
+// Derives from a window's order and its stages' policies: the version that
+// every task reads, the delay of its gradient, and the number of versions that
+// a stage stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,32 +21,33 @@ namespace rondo {
 
 struct DelayTable;
 
-/// Updates between the version that a task reads and the one that the step of
-/// its iteration changes, over the micro-batches of a replica.
+/// Delays of a replica's tasks of a kind: the updates between the version that
+/// a task reads and the version that the step of its iteration changes.
 struct Delays {
   int64_t least = 0, most = 0;
-  /// Of the micro-batches from the first whose delay is the largest on: what a
-  /// long run settles to. Their sum and number, so that the mean is exact.
+  /// Sum and number of the delays from the first iteration with the largest
+  /// delay on. They give the exact mean of a long run.
   int64_t sum = 0, number = 0;
 
   double mean() const { return number ? double(sum) / double(number) : 0; }
 };
 
 struct ReplicaVersions {
-  /// By micro-batch: what F, what I, W or B, and what R reads; that of F where
-  /// the replica does not recompute.
+  /// [micro-batch]: the version that F reads, that I, W or B reads, and that R
+  /// reads; `recompute` equals `forward` if the replica does not recompute.
   std::vector<int32_t> forward, backward, recompute;
   Delays forwardDelay, backwardDelay, recomputeDelay;
-  /// The most versions that are kept at once: the newest, and older ones that
+  /// Maximum number of versions stored at once: the newest, and older ones that
   /// a later task reads.
   int32_t copies = 1;
-  /// Slots that are needed where version v lies in slot v modulo their number,
-  /// so that no step writes over what a later task reads; at least `copies`.
+  /// Number of slots needed if version v is stored in slot v modulo this number
+  /// and no step may overwrite a version that a later task reads. At least
+  /// `copies`.
   int32_t slots = 1;
-  /// Every backward reads what its forward has read.
+  /// Whether every backward reads the version that its forward read.
   bool isHorizontal = true;
 
-  /// What tasks of a kind read.
+  /// The versions that tasks of a kind read.
   const std::vector<int32_t> &readBy(ActionKind kind) const {
     return kind == ActionKind::Forward     ? forward
            : kind == ActionKind::Recompute ? recompute
@@ -55,27 +56,28 @@ struct ReplicaVersions {
 };
 
 struct VersionAnalysis {
-  /// By replica.
+  /// Indexed by replica.
   std::vector<ReplicaVersions> replicas;
-  /// All F of a micro-batch read the same version; and all I and B of it.
+  /// Whether all F of a micro-batch read the same version, and whether all I
+  /// and B do.
   bool areForwardsVertical = true, areBackwardsVertical = true;
 };
 
-/// Of all replicas of a stage: the most versions that one keeps, and the most
-/// updates that a task is late; 0 for R of a stage without it.
+/// Maxima over a stage's replicas: versions stored, and delays of tasks in
+/// updates; recomputeDelay is 0 if the stage does not recompute.
 struct StageVersions {
   int64_t copies = 1, forwardDelay = 0, backwardDelay = 0, recomputeDelay = 0;
 };
-/// By stage.
+/// Indexed by stage.
 std::vector<StageVersions> stageVersions(const Problem &problem,
                                          const VersionAnalysis &versions);
 
-/// `simulation` is the schedule's, complete and with times. The schedule must
-/// keep S1 to S4 and have the steps of all iterations, or there is one
-/// iteration. A fault of rule S8 where a task would read a version that its
-/// stage does not have yet, or one that is older than its policy allows.
-/// With `fixed`, tasks read what it says, whatever their policies.
-/// O(actions + replicas * micro-batches).
+/// Preconditions: `simulation` is the schedule's, complete and with times; the
+/// schedule satisfies S1 to S4; it has the steps of all iterations, or there is
+/// one iteration. Returns a fault of rule S8 if a task would read a version
+/// that its stage has not made yet, or one that is older than its policy
+/// allows. With `fixed`, tasks read the versions of that table, whatever their
+/// policies. O(actions + replicas * micro-batches).
 Result<VersionAnalysis> analyzeVersions(const Problem &problem,
                                         const Schedule &schedule,
                                         const Simulation &simulation,

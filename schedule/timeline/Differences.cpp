@@ -1,4 +1,4 @@
-//===- Differences.cpp - Where prediction and measurement differ ----------===//
+//===- Differences.cpp - Predicted and measured times ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/timeline/Differences.h"
@@ -12,13 +12,13 @@ using namespace rondo;
 
 namespace {
 
-/// Of a wait before a task.
+/// The wait before a task: its duration and the rank waited for.
 struct Waited {
   int64_t ns = 0;
   int32_t on = -1;
 };
 
-/// Those of a simulated schedule, by place of the task.
+/// Waits of a simulated schedule, indexed by position of the task.
 std::vector<Waited> waitsOf(const Timeline &timeline) {
   std::vector<Waited> waits(timeline.tasks.size());
   for (size_t rank = 0; rank + 1 < timeline.rankBegin.size(); ++rank) {
@@ -37,8 +37,8 @@ std::vector<Waited> waitsOf(const Timeline &timeline) {
   return waits;
 }
 
-/// Those that were measured: what a rank waited between two tasks belongs to
-/// the second one.
+/// Measured waits. A wait between two tasks of a rank is assigned to the
+/// second.
 std::vector<Waited> waitsOf(const Timeline &timeline,
                             const MeasuredIteration &iteration) {
   std::vector<Waited> waits(timeline.tasks.size());

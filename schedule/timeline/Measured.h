@@ -1,9 +1,8 @@
-//===- Measured.h - An iteration as a program ran it ------------*- C++ -*-===//
+//===- Measured.h - A measured iteration ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the readers of traces agree on. Times are ns from the start of the
-// iteration, which begins when its first rank does and ends with its last.
-//
+// The common result of all trace readers. Times are in ns from the start of the
+// iteration, which lasts from the first rank's start to the last rank's end.
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_TIMELINE_MEASURED_H
@@ -17,7 +16,7 @@
 
 namespace rondo {
 
-/// F, I, W, B, R or a step, without the waits before it.
+/// F, I, W, B, R or a step, without the wait before it.
 struct MeasuredTask {
   int32_t rank = 0, stage = 0, replica = 0;
   ActionKind kind = ActionKind::Forward;
@@ -26,17 +25,17 @@ struct MeasuredTask {
   int64_t startNs = 0, endNs = 0;
 };
 
-/// A rank did nothing until a message was there, or had left the buffer that it
-/// was to write (`onRank` is the rank at the other end), or until a collective
-/// had ended (-1).
+/// Time in which a rank waited: for a message to arrive, or for a message to
+/// leave the buffer that the rank was about to write (`onRank` is the rank at
+/// the other end), or for the end of a collective (`onRank` is -1).
 struct MeasuredWait {
   int32_t rank = 0, onRank = -1;
-  /// Whether the message was one to arrive.
+  /// Whether it waited for the arrival of a message.
   bool isArrival = false;
   int64_t startNs = 0, endNs = 0;
 };
 
-/// From when it was sent to when its receiver had it.
+/// A message, from when it was sent to when its receiver had it.
 struct MeasuredMessage {
   int32_t from = 0, to = 0;
   int32_t stage = 0;
@@ -45,26 +44,27 @@ struct MeasuredMessage {
   int64_t leaveNs = 0, arriveNs = 0;
 };
 
-/// What else a rank did.
+/// Start, end and remaining activities of a rank.
 struct MeasuredRank {
-  /// Of its first action, and the end of its last.
+  /// Start of its first action, and end of its last.
   int64_t startNs = 0, endNs = 0;
-  /// Handing over messages; issuing collectives, and moving a stage's state.
+  /// Time spent handing over messages, and on issuing collectives and moving a
+  /// stage's state.
   int64_t messagesNs = 0, collectivesNs = 0;
 };
 
 struct MeasuredIteration {
-  /// Of the training, from 1.
+  /// Number of the iteration in the training, from 1.
   int64_t number = 0;
-  /// Empty where it is not known.
+  /// Empty if unknown.
   std::string schedule;
   int64_t durationNs = 0;
-  /// All have their ranks in order, and of a rank in the order of starts.
+  /// All lists are ordered by rank, then by start.
   std::vector<MeasuredRank> ranks;
   std::vector<MeasuredTask> tasks;
   std::vector<MeasuredWait> waits;
   std::vector<MeasuredMessage> messages;
-  /// Whether the trace has waits and messages, not tasks alone.
+  /// Whether the trace has waits and messages in addition to tasks.
   bool hasWaits = false;
 };
 

@@ -1,9 +1,9 @@
-//===- Slack.cpp - How much later tasks may end ---------------------------===//
+//===- Slack.cpp - Slack of tasks -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tasks and messages are passages of time that others wait for. From those that
-// nothing waits for backwards, each may end when the first that waits for it
-// must begin.
+// Tasks and messages are nodes with durations. Backwards from the nodes that
+// nothing waits for, the latest end of each node is the earliest latest start
+// of its successors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,9 +40,9 @@ private:
 
   const Problem &problem;
   const Timeline &timeline;
-  /// Messages are numbered behind the tasks.
+  /// Messages are numbered after the tasks.
   const int64_t numTasks;
-  /// How many wait for it and have no latest start yet.
+  /// [node]: number of its successors without a latest start.
   std::vector<int64_t> waiting;
   std::vector<std::vector<Edge>> before;
 };
@@ -69,7 +69,7 @@ void Backward::addEdges() {
     const Link link = problem.linkBetween(ranks.first, ranks.second);
     for (size_t k = 1; k < messages.size(); ++k) {
       const TimelineMessage &first = timeline.messages[messages[k - 1]];
-      // What it occupies the link for is what it takes without the latency.
+      // The link is occupied for the transfer time without the latency.
       add(numTasks + messages[k - 1], numTasks + messages[k],
           first.arriveNs - first.leaveNs - link.latencyNs);
     }
@@ -78,8 +78,8 @@ void Backward::addEdges() {
 
 std::vector<int64_t> Backward::run() {
   addEdges();
-  // The latest start of each; of a task that nothing waits for, so that it ends
-  // with the makespan.
+  // Latest start of each node. A task without successors may end with the
+  // makespan.
   std::vector<int64_t> latest(waiting.size(), timeline.makespanNs);
   for (int64_t i = 0; i < numTasks; ++i)
     latest[i] -= timeline.tasks[i].endNs - timeline.tasks[i].startNs;

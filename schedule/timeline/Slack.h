@@ -1,4 +1,4 @@
-//===- Slack.h - How much later tasks may end -------------------*- C++ -*-===//
+//===- Slack.h - Slack of tasks ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TIMELINE_SLACK_H
@@ -11,10 +11,10 @@
 
 namespace rondo {
 
-/// By position of a task: how much longer it may take before the makespan
-/// grows, if all else takes its time and links carry their messages in the same
-/// order. 0 on the critical path. Empty where ranks share more than links:
-/// NICs, or the state of stages. O(tasks * log tasks).
+/// [position of a task]: by how much the task can take longer before the
+/// makespan grows, if all other durations and the order of messages on each
+/// link stay the same. 0 on the critical path. Empty if ranks share NICs or
+/// sharded state. O(tasks * log tasks).
 std::vector<int64_t> slackOf(const Problem &problem, const Timeline &timeline);
 
 } // namespace rondo

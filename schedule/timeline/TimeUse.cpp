@@ -1,4 +1,4 @@
-//===- TimeUse.cpp - What ranks do with the time of an iteration ----------===//
+//===- TimeUse.cpp - Breakdown of ranks' time -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/timeline/TimeUse.h"
@@ -22,12 +22,12 @@ std::vector<TimeUse> rondo::timeUse(const Problem &problem,
     for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
          ++i) {
       const TimelineTask &task = timeline.tasks[i];
-      // What other lanes do takes no time of the rank.
+      // Tasks on other lanes take no time of the rank.
       if (task.lane != Lane::Compute)
         continue;
       const int64_t idle = task.startNs - clock;
-      // Where it was no message it was weights that are gathered, or what else
-      // is under way beside its tasks.
+      // Without a message, it waited for a gather of weights or for another
+      // task outside the compute lane.
       if (task.waitedFor != WaitedFor::Message)
         use.collectivesNs += idle;
       else if (idle > 0)

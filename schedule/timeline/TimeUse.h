@@ -1,4 +1,4 @@
-//===- TimeUse.h - What ranks do with the time of an iteration --*- C++ -*-===//
+//===- TimeUse.h - Breakdown of ranks' time ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TIMELINE_TIMEUSE_H
@@ -13,28 +13,29 @@
 
 namespace rondo {
 
-/// The parts of a rank's time, which add up to the iteration's.
+/// The parts of a rank's time, whose sum is the duration of the iteration.
 struct TimeUse {
-  /// F, I, W, B and R; optimizer steps.
+  /// Tasks (F, I, W, B and R), and optimizer steps.
   int64_t tasksNs = 0, stepsNs = 0;
-  /// By rank that was waited for: for its messages to arrive, or to be taken.
+  /// [other rank]: time spent waiting for its messages to arrive or to be
+  /// received.
   std::map<int32_t, int64_t> waitedNs;
 
   int64_t waitedForAllNs() const;
-  /// Issuing and awaiting collectives, which a simulated order has only where
-  /// the state of stages is sharded.
+  /// Issuing and awaiting collectives. In a simulated order, only with sharded
+  /// state.
   int64_t collectivesNs = 0;
-  /// Handing over messages.
+  /// Time spent handing over messages.
   int64_t messagesNs = 0;
-  /// The host between these; of a simulated order, nothing.
+  /// Host time between these; 0 in a simulated order.
   int64_t otherNs = 0;
-  /// After its last action, until the last rank ends.
+  /// From the end of its last action to the end of the last rank.
   int64_t doneNs = 0;
 };
 
-/// By rank, of a simulated schedule. O(tasks).
+/// Per rank of a simulated schedule. O(tasks).
 std::vector<TimeUse> timeUse(const Problem &problem, const Timeline &timeline);
-/// By rank, as measured. O(events).
+/// Per rank of a measured iteration. O(events).
 std::vector<TimeUse> timeUse(const MeasuredIteration &iteration);
 
 } // namespace rondo

@@ -60,7 +60,8 @@ private:
            problem.carries(edge, action.index);
   }
 
-  /// The consumers by edge and micro-batch, then the messages by producer.
+  /// Finds the consumers by edge and micro-batch, then adds the messages by
+  /// producer.
   void addMessages() {
     const int64_t microbatches = problem.microbatches;
     std::vector<int64_t> consumer(problem.edges.size() * microbatches, -1);
@@ -95,9 +96,10 @@ private:
     }
   }
 
-  /// Finds what each task of a rank waited for: what came last.
+  /// Finds the event that each task of a rank waited for: the last one before
+  /// it.
   void explainRank(int32_t rank) {
-    // By lane: the last task that ended.
+    // [lane]: the last task that ended.
     std::array<int64_t, numLanes> last;
     last.fill(-1);
     const auto compute = static_cast<size_t>(Lane::Compute);
@@ -131,7 +133,7 @@ private:
   const Simulation &simulation;
   EdgeTable edges;
   Timeline timeline;
-  /// By edge and micro-batch: the message; -1 where there is none.
+  /// [edge * microbatches + microbatch]: number of the message; -1: none.
   std::vector<int64_t> numberOf;
 };
 

@@ -1,8 +1,8 @@
 //===- Timeline.h - A schedule laid out over time ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every picture of a schedule draws: tasks, messages, memory, and what
-// each task waited for.
+// The common input of all pictures of a schedule: tasks, messages, memory, and
+// the reason of each task's start time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@
 
 namespace rondo {
 
-/// What a start waited for; a task that starts at 0 waited for nothing.
+/// The event that a task's start waited for; Nothing for a task that starts at
+/// 0.
 enum class WaitedFor : uint8_t {
   Nothing,
   /// A task of the same rank; `waited` is its position.
@@ -30,17 +31,17 @@ struct TimelineTask {
   int32_t rank = 0;
   Lane lane = Lane::Compute;
   int64_t startNs = 0, endNs = 0;
-  /// What the rank holds from its start on and from its end on, of what the
-  /// problem declares.
+  /// Bytes that the rank holds after its start and after its end, of those that
+  /// the problem declares.
   int64_t heldBytes = 0, leftBytes = 0;
   WaitedFor waitedFor = WaitedFor::Nothing;
   int64_t waited = -1;
 };
 
-/// Between two ranks. It is ready when the task `from` ends, leaves when it has
-/// its link, and arrives when it may be used.
+/// A message between two ranks. It is ready when task `from` ends, leaves when
+/// the link is free, and arrives when it can be used.
 struct TimelineMessage {
-  /// Positions of tasks.
+  /// Positions of the producing and consuming tasks.
   int64_t from = 0, to = 0;
   int32_t edge = 0;
   int64_t leaveNs = 0, arriveNs = 0;
@@ -50,22 +51,23 @@ struct TimelineMessage {
 /// producer to its arrival.
 struct PathStep {
   bool isMessage = false;
-  /// Of the task or message.
+  /// Number of the task or message.
   int64_t number = 0;
   int64_t startNs = 0, endNs = 0;
 };
 
 struct Timeline {
   int64_t makespanNs = 0;
-  /// By position in the schedule's array: rank by rank, in order.
+  /// Indexed by position in the schedule's array: rank by rank, in order.
   std::vector<TimelineTask> tasks;
-  /// By rank, and one more: the position of its first task.
+  /// [rank]: position of its first task; one extra entry at the end.
   std::vector<int64_t> rankBegin;
-  /// By sender's task, in the order of edges.
+  /// Ordered by the sender's task, then by edge.
   std::vector<TimelineMessage> messages;
 
-  /// From time 0 to the makespan without a gap: each step ends where the next
-  /// begins. Of tasks that end last, the one of the lowest rank. O(its length).
+  /// The critical path without gaps from time 0 to the makespan: each step ends
+  /// where the next begins. Among tasks that end last, takes the one of the
+  /// lowest rank. O(length of the path).
   std::vector<PathStep> criticalPath() const;
 };
 

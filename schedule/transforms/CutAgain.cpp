@@ -1,4 +1,4 @@
-//===- CutAgain.cpp - Other micro-batches of the same samples -------------===//
+//===- CutAgain.cpp - Another number of micro-batches ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/transforms/CutAgain.h"
@@ -10,7 +10,8 @@
 
 using namespace rondo;
 
-/// The next larger number of micro-batches that divides the samples.
+/// The next larger divisor of `samples` after `each`, a number of
+/// micro-batches.
 static int64_t nextDivisor(int64_t samples, int64_t each) {
   for (int64_t larger = each + 1; larger < samples; ++larger)
     if (samples % larger == 0)
@@ -42,7 +43,7 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
     for (const Replica &replica : problem.replicas)
       cut.replicas.addStage(replica.rank, cut.samples);
   }
-  // As __int128: a figure may be near 2^60.
+  // As __int128: figures may be close to 2^60.
   auto down = [&](int64_t figure) {
     return static_cast<int64_t>(__int128(figure) * before / each);
   };
@@ -64,7 +65,8 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
     Cost &input = cut.cost(replica, ActionKind::InputGrad);
     Cost &weight = cut.cost(replica, ActionKind::WeightGrad);
     Cost &backward = cut.cost(replica, ActionKind::Backward);
-    // What is rounded up when it is taken is given back at the end.
+    // The bytes by which the acquired sizes are rounded up are released at the
+    // end.
     const int64_t rounded = up(forward.acquireBytes),
                   inputRounded = up(input.acquireBytes),
                   backwardRounded = up(backward.acquireBytes);

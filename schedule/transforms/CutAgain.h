@@ -1,4 +1,4 @@
-//===- CutAgain.h - Other micro-batches of the same samples -----*- C++ -*-===//
+//===- CutAgain.h - Another number of micro-batches -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_TRANSFORMS_CUTAGAIN_H
@@ -9,11 +9,11 @@
 
 namespace rondo {
 
-/// The problem with `each` micro-batches in an iteration, which have the same
-/// samples together. Times and bytes of tasks and messages are taken to be in
-/// proportion to a micro-batch's size, rounded up; what the host adds to a
-/// task, latencies and steps stay. A fault where the samples do not divide, or
-/// where replicas have shares of them or recompute.
+/// The problem with `each` micro-batches per iteration, with the same total
+/// number of samples. Times and bytes of tasks and messages are assumed to be
+/// proportional to a micro-batch's size and are rounded up. Host times,
+/// latencies and steps are unchanged. A fault if the samples are not divisible
+/// by `each`, or if stages have several replicas or recompute.
 Result<Problem> cutAgain(const Problem &problem, int64_t each);
 
 } // namespace rondo

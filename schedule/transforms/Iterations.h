@@ -1,8 +1,8 @@
 //===- Iterations.h - Schedules over several iterations ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A window of iterations that may overlap. Micro-batches and steps are numbered
-// through it.
+// Windows of iterations that may overlap. Micro-batches and steps are numbered
+// consecutively through a window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +17,21 @@
 
 namespace rondo {
 
-/// The problem of a single iteration, with the same micro-batches in each.
+/// The problem of a single iteration with the same micro-batches per iteration.
 Problem oneIteration(const Problem &problem);
 
-/// The same problem over `iterations`. A fault where there would be too many
-/// micro-batches.
+/// The same problem over `iterations` iterations. A fault if the total number
+/// of micro-batches exceeds maxMicrobatches or check() fails.
 Result<Problem> overIterations(const Problem &problem, int64_t iterations);
 
-/// A window in which every iteration has the order of one, followed by the
-/// steps of its rank's stages. `order` is of oneIteration(problem). O(actions).
+/// A window in which every iteration has the order of one iteration, followed
+/// by the steps of the rank's stages unless the order contains steps. `order`
+/// is for oneIteration(problem). O(actions).
 Schedule repeatOrder(const Problem &problem, const Schedule &order);
 
-/// The same problem as the papers on asynchronous schedules count it: each task
-/// takes one slot of 1 ns, whatever it serves; steps and messages take no time.
+/// The same problem in slots, as in the papers on asynchronous schedules: each
+/// task takes one slot of 1 ns, also if it serves several micro-batches; steps
+/// and messages take no time.
 Problem inSlots(const Problem &problem);
 
 } // namespace rondo

@@ -1,4 +1,4 @@
-//===- Recomputed.cpp - Orders of stages that recompute -------------------===//
+//===- Recomputed.cpp - Orders with recomputation -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/transforms/Recomputed.h"
@@ -23,7 +23,7 @@ std::vector<int32_t> rondo::distancesInSegments(const Problem &problem) {
   std::vector<int32_t> distances(problem.numReplicas(), 0);
   if (!problem.hasRecomputationAcross())
     return distances;
-  // Edges lead to later replicas.
+  // In reverse order, since edges lead to later replicas.
   std::vector<std::vector<int32_t>> readers(problem.numReplicas());
   for (const Edge &edge : problem.edges)
     if (edge.producer == ActionKind::Recompute)
@@ -57,14 +57,14 @@ Problem rondo::withoutRecomputation(const Problem &problem) {
 
 namespace {
 
-/// How many micro-batches earlier than the backward each replica recomputes.
+/// [replica]: the number of micro-batches by which its R precedes the backward.
 class Leads {
 public:
   Leads(const Problem &problem, const Schedule &schedule)
       : leads(distancesInSegments(problem)) {
     if (!problem.hasRecomputationAcross())
       return;
-    // By replica: the F in front of the first backward.
+    // [replica]: the number of F before its first backward.
     std::vector<int32_t> depths(problem.numReplicas(), 0);
     std::vector<bool> isDeep(problem.numReplicas());
     for (Action action : schedule.all()) {
@@ -74,7 +74,7 @@ public:
       isDeep[replica] =
           isDeep[replica] || (action.traits().makes & inputGradDone);
     }
-    // The last ones of a replica's segment.
+    // [replica]: the smallest depth in its segment, from the replica on.
     std::vector<int32_t> least = depths;
     for (auto edge = problem.edges.rbegin(); edge != problem.edges.rend();
          ++edge)
@@ -92,11 +92,11 @@ private:
   std::vector<int32_t> leads;
 };
 
-/// The R of one replica, in the order of its backwards.
+/// The micro-batches of one replica that need R, and how many are written.
 struct Pending {
-  /// Micro-batches in the order in which their backwards come.
+  /// Micro-batches in the order of their backwards.
   std::vector<int64_t> microbatches;
-  /// Of these: whose backward has begun, and whose R is written.
+  /// Number of backwards that have begun, and number of R that are written.
   size_t backwards = 0, written = 0;
 };
 
@@ -115,14 +115,14 @@ std::vector<Pending> pendingOf(const Problem &problem,
   return pending;
 }
 
-/// Writes R of a whole segment at once, in the order of time of a schedule
-/// without R: no rank then waits for one that waits for it, whatever stages
+/// Writes the R of a whole segment together. It visits tasks in the time order
+/// of a schedule without R, so that no wait cycle can occur, whatever stages
 /// share a rank.
 class SegmentWriter {
 public:
-  /// `plain` are the times of the schedule in withoutRecomputation(). R of a
-  /// segment comes before the first of its backwards, and `lead`
-  /// micro-batches earlier where their F have run.
+  /// `plain` has the times of the schedule in withoutRecomputation(). R of a
+  /// segment precedes the segment's first backward, by `lead` micro-batches if
+  /// their F have run.
   SegmentWriter(const Problem &problem, const Schedule &schedule,
                 const Simulation &plain, int32_t lead)
       : problem(problem), schedule(schedule), plain(plain), lead(lead),
@@ -136,8 +136,8 @@ public:
   }
 
   Schedule run() {
-    // Ordered by start; if tasks take no time, F go down the stages before
-    // gradients come back.
+    // Ordered by start. Among tasks that take no time, F come first, by
+    // ascending stage, then the others by descending stage.
     using Key = std::tuple<int64_t, bool, int64_t, int32_t>;
     std::priority_queue<Key, std::vector<Key>, std::greater<Key>> fronts;
     std::vector<int64_t> next(schedule.numRanks(), 0);
@@ -199,7 +199,7 @@ private:
     }
   }
 
-  /// R of a replica, after those that make its input.
+  /// Writes R of a replica, preceded by the R that make its input.
   void write(int32_t replica, int64_t microbatch) {
     if (isWritten[numberOf(replica, microbatch)])
       return;
@@ -216,13 +216,14 @@ private:
   const int32_t lead;
   const std::vector<int32_t> distances;
   std::vector<Pending> pending;
-  /// For each replica, those whose R makes the input of its own R.
+  /// [replica]: the replicas whose R makes the input of its R.
   std::vector<std::vector<int32_t>> feeders;
   std::vector<std::vector<Action>> orders;
   std::vector<bool> isForwardDone, isWritten;
 };
 
-/// The fastest of some leads within the caps; without a lead if none is.
+/// The fastest order within the caps among leads 0, 1, 2, 4, ...; lead 0 if
+/// none fits.
 Schedule withSegments(const Problem &problem, const Schedule &schedule,
                       const Simulation &plain) {
   const std::vector<int32_t> distances = distancesInSegments(problem);
@@ -280,7 +281,8 @@ Schedule rondo::withRecomputation(const Problem &problem,
     }
     result.endRank();
   }
-  // Orders of links that do not name what R sends are none.
+  // With R across stages there are no link orders, since the given ones do not
+  // include R's messages.
   if (!problem.hasRecomputationAcross()) {
     result.linkOrders = schedule.linkOrders;
     return result;

@@ -1,9 +1,9 @@
-//===- Recomputed.h - Orders of stages that recompute -----------*- C++ -*-===//
+//===- Recomputed.h - Orders with recomputation -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A family does not know of R. It orders the problem in which stages keep what
-// they would recompute and their backward takes as long as both, and R is
-// written into that order.
+// Adds R to orders of families. A family ignores R: it orders the problem of
+// withoutRecomputation(), in which stages keep all activations and the backward
+// takes the time of R as well. R is then inserted into that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +21,27 @@ namespace rondo {
 /// Whether any replica recomputes.
 bool hasRecomputation(const Problem &problem);
 
-/// By replica: how many stages the way to the end of its segment has, along
-/// edges by R; 0 where nobody reads what R makes. O(replicas + edges).
+/// [replica]: length of the longest path along R edges to the end of its
+/// segment; 0 if no stage reads the output of its R. O(replicas + edges).
 std::vector<int32_t> distancesInSegments(const Problem &problem);
 
-/// The problem in which nothing is recomputed: F takes everything, and I and B
-/// take as long as with R.
+/// The problem without recomputation: F acquires all activations, and I and B
+/// also take the time of R.
 Problem withoutRecomputation(const Problem &problem);
 
-/// The same order with R in front of the I or B that needs it. Where others of
-/// the segment need what R makes, it stands in front of an earlier backward, so
-/// that they need not wait: as many micro-batches earlier as the stage lets in
-/// more than the segment's last one, and one for each stage between them at
-/// least, but after F. If ranks would then wait for each other, as with several
-/// stages of a segment on a rank, R of all its stages comes before the first
-/// backward of the segment, or some micro-batches earlier where caps
-/// allow it and that is faster. Links then have no orders of their own.
-/// O(actions), and some simulations.
+/// The same order with R before the I or B that needs it.
+///
+/// If later stages of the segment read the output of R, R precedes an earlier
+/// backward, so that they do not wait. It leads by the difference between the
+/// depths of its stage and of the segment's last stage, at least by the number
+/// of stages between them in micro-batches, but never precedes its F.
+///
+/// If this order deadlocks, as it can with several stages of a segment on one
+/// rank, the R of all stages of a segment are placed together before the
+/// segment's first backward, or some micro-batches earlier if this is faster
+/// and the caps allow it. If R crosses stages, the result has no link orders.
+///
+/// O(actions), plus some simulations.
 Schedule withRecomputation(const Problem &problem, const Schedule &schedule);
 
 } // namespace rondo

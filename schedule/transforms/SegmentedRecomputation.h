@@ -1,20 +1,21 @@
-//===- SegmentedRecomputation.h - Activations across stages -----*- C++ -*-===//
+//===- SegmentedRecomputation.h - PipeMare's recomputation ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PipeMare's recomputation (Yang et al., arXiv 1910.05124), in its model: stage
-// i of P, from 1, runs F of micro-batch m in slot m + i - 1 and its backward in
-// slot m + 2P - i, both in each slot. Where the backward of a slot gives back
-// what its F takes, a stage holds 2(P - i) + 1 micro-batches, all P^2.
+// PipeMare's recomputation (Yang et al., arXiv 1910.05124), in the model of the
+// paper: stage i of P, from 1, runs F of micro-batch m in slot m + i - 1 and
+// its backward in slot m + 2P - i, one F and one backward per slot. If the
+// backward of a slot releases what the F of the slot acquires, a stage holds
+// 2(P - i) + 1 micro-batches, and all stages together hold P^2.
 //
-// Stages form about sqrt(P) segments. Only the first of a segment keeps its
-// activations from F on. From there the segment runs again, a stage a slot, so
-// that its last stage is done in the slot of its backward: a stage at distance
-// j from that end recomputes 2j slots before its backward, with its weights of
-// that time, and in front of the backward of the slot. So it holds 2j + 1
-// micro-batches for it.
+// Stages form about sqrt(P) segments. Only the first stage of a segment keeps
+// its activations from F on. From there the segment is recomputed, one stage
+// per slot, so that its last stage is recomputed in the slot of its backward. A
+// stage at distance j from the end of the segment recomputes 2j slots before
+// its backward, with the weights of that time, and before the backward of that
+// slot. So it holds recomputed activations of 2j + 1 micro-batches.
 //
-// This counts what such a pipeline holds, for any number of stages; orders with
-// R across stages are those of Recomputed.h.
+// This file computes the memory of such a pipeline, for any number of stages.
+// Recomputed.h creates orders with R across stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@
 
 namespace rondo {
 
-/// The stages of a segment but perhaps the last one: P divided by the square
-/// root of P, both rounded up. Needs one stage at least.
+/// Number of stages per segment; the last segment may have fewer. P divided by
+/// the square root of P, both rounded up. Precondition: at least one stage.
 inline int64_t segmentLength(int64_t stages) {
   int64_t segments = 1;
   while (segments * segments < stages)
@@ -39,18 +40,19 @@ inline int64_t segmentLength(int64_t stages) {
 struct SegmentedStage {
   /// Distance from the end of its segment.
   int64_t distance = 0;
-  /// Of F's activations, and of recomputed ones, in micro-batches.
+  /// Micro-batches whose activations are kept from F on, and whose activations
+  /// are recomputed.
   int64_t kept = 0, recomputed = 0;
 
   int64_t held() const { return kept + recomputed; }
-  /// How old the weights that it recomputes with are at its backward, in
-  /// updates, with so many micro-batches in each.
+  /// Age of the weights of its R when its backward runs, in updates of
+  /// `microbatchesEach` micro-batches.
   double delay(int64_t microbatchesEach) const {
     return 2 * double(distance) / double(microbatchesEach);
   }
 };
 
-/// By stage.
+/// Indexed by stage.
 inline std::vector<SegmentedStage> recomputeInSegments(int64_t stages,
                                                        int64_t length) {
   std::vector<SegmentedStage> found;
@@ -65,7 +67,7 @@ inline std::vector<SegmentedStage> recomputeInSegments(int64_t stages,
   return found;
 }
 
-/// Of all stages, in segments of segmentLength().
+/// Micro-batches held by all stages together, in segments of segmentLength().
 inline int64_t activationsInSegments(int64_t stages) {
   int64_t sum = 0;
   for (const SegmentedStage &stage :
