@@ -8,8 +8,8 @@
 using namespace rondo;
 
 bool rondo::isSingleEnded(const Problem &problem) {
-  // Edges of F lead to later stages: from each, a path leads to one that feeds
-  // none. The same holds for I, seen from the ends.
+  // F edges lead to later stages, so from each stage a path leads to one that
+  // feeds no other. The same holds for I in the opposite direction.
   const int32_t stages = problem.numReplicas();
   std::vector<bool> feeds(stages), isFed(stages);
   for (const Edge &edge : problem.edges)
@@ -62,7 +62,7 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
 
 void FlatProblem::addRecomputation(const Problem &problem,
                                    BackwardCosts costs) {
-  // By rank: the most that R takes beside what F holds.
+  // [rank]: the most bytes that an R acquires in addition to what F holds.
   std::vector<int64_t> most(ranks);
   for (int32_t s = 0; s < stages; ++s) {
     if (!problem.recomputes(s))
@@ -72,7 +72,8 @@ void FlatProblem::addRecomputation(const Problem &problem,
     const int64_t kept = takes[s],
                   after = kept + again.acquireBytes - again.releaseBytes;
     if (costs == BackwardCosts::Least) {
-      // What is held at any time until the end of I, and until that of W.
+      // The fewest bytes held at any time until I ends, and the part of them
+      // that is held until W ends.
       takes[s] = std::min(kept, after);
       weightGradFrees[s] = std::min(
           takes[s], problem.cost(s, ActionKind::WeightGrad).releaseBytes);
@@ -85,7 +86,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
       inputGradFrees[s] += again.releaseBytes;
       continue;
     }
-    // Nothing comes between R and B.
+    // R directly precedes B, so its bytes are subtracted from the rank's cap.
     inputGradFrees[s] = kept;
     most[rankOf[s]] = std::max(most[rankOf[s]], again.acquireBytes);
   }
@@ -171,7 +172,7 @@ void FlatProblem::orderLinks() {
   }
 }
 
-/// What can be reached from each task of a micro-batch.
+/// Computes `reached`: which tasks of a micro-batch can be reached from each.
 void FlatProblem::relate() {
   reached.clear();
   if (isChain || stages > maxRelated)
@@ -207,11 +208,12 @@ bool FlatProblem::goesBefore(int32_t edge, int32_t other) const {
          leadsTo(first.letter, first.to, second.letter, second.from);
 }
 
-/// The first start of a rank is the same in all schedules if nothing that leads
-/// to its first stage can wait: for another stage of a rank, or for another
-/// tower that serves another micro-batch first.
+/// Computes `endOffset`. A rank's first start is the same in all schedules if
+/// no task on the way to its first stage can wait, neither for another stage of
+/// its rank nor, where branches join, for a branch that runs another
+/// micro-batch first.
 void FlatProblem::setOffsets() {
-  // When F of each stage can start.
+  // [stage]: earliest start of F.
   std::vector<int64_t> start(stages, 0);
   std::vector<bool> seen(ranks, false);
   bool allFirst = true;
