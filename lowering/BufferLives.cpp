@@ -72,7 +72,7 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
     return std::max(forward.of(replica, i),
                     isReadAgain ? recompute.of(replica, i) : int64_t(-1));
   };
-  // Position at which the producer's buffer is free of all reads of an edge's
+  // Position of the last action that needs the producer's buffer of an edge's
   // message; -1 if nobody reads it.
   auto lastRead = [&](int32_t e, int64_t i) {
     if (int64_t send = sent.of(e, i); send >= 0)

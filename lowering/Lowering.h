@@ -147,8 +147,7 @@ withVersionMemory(const std::vector<ReplicaBuffers> &buffers,
                   const VersionMemory &versions);
 
 /// `buffers` with the larger control memory of `buffers` and `others`, by
-/// replica: control memory is the size that the plan with most micro-batches
-/// needs.
+/// replica. The plan with the most micro-batches needs most.
 std::vector<ReplicaBuffers>
 withSharedControl(const std::vector<ReplicaBuffers> &buffers,
                   const std::vector<ReplicaBuffers> &others);
@@ -159,8 +158,8 @@ struct CheckedProgram {
   const PlanFigures *plan = nullptr;
   std::optional<Fault> fault;
 };
-/// Checks rules L5, L1 and L2, L6, and if memory is planned L4 and L3; gives
-/// each program its first fault in that order. Put the programs that take
+/// Checks rules L5, L1, L2 and L6, and L4 and L3 if memory is planned. Each
+/// program receives its first fault in that order. Put the programs that take
 /// longest first.
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach = inTurn);

@@ -264,7 +264,7 @@ namespace {
 /// The ring of slots of one buffer.
 struct Ring {
   int64_t slots = 1;
-  /// Micro-batches that are alive, and their numbers by last action.
+  /// Micro-batches that are alive; and [last action]: its micro-batches.
   std::set<int64_t> alive;
   std::multimap<int64_t, int64_t> ends;
 

@@ -37,8 +37,8 @@ std::vector<SlotPart> rondo::slotParts(const std::vector<int32_t> &slots,
     Rest &rest = rests[i];
     const size_t longest = std::min(longestPeriod, n - i);
     for (uint32_t period = 1; period <= longest; ++period) {
-      // The cost of writing the list from i on decreases with i, so a longer
-      // period pays off only if its part is longer.
+      // The cost of writing the list from i on never increases with i, so a
+      // longer period pays off only if its part is longer.
       const uint32_t length = lengths[period - 1];
       if (length <= rest.length)
         continue;

@@ -151,8 +151,8 @@ private:
 /// The slot of the k-th task of two lists in ascending order.
 int64_t kthOf(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
               int64_t k) {
-  // Number of tasks of `a` among the k before it: the least i with a[i] >
-  // b[k-i-1].
+  // Number of tasks of `a` among the k before it: the least i with
+  // a[i] > b[k-i-1].
   int64_t low = std::max<int64_t>(0, k - static_cast<int64_t>(b.size()));
   int64_t high = std::min<int64_t>(k, a.size());
   while (low < high) {

@@ -11,11 +11,11 @@
 //   rank 1      F0 F1 F2 f0 b0 -- f1 b1 -- f2 b2 -- B0 -- B1 -- B2 --
 //
 // Micro-batches go in rounds of n (Rounds.h: P if P divides M). Forwards run
-// the chunks of a round upwards, backwards downwards. Rank r first runs min((v
-// - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. If rounds
-// differ by one micro-batch, n is that of the longest. With equal times, in
-// times of a whole rank, the makespan is 3M + 3(P - 1) / v; rank 0 holds (P(v -
-// 1) + 2P - 1) / v activations.
+// the chunks of a round upwards, backwards downwards. Rank r first runs
+// min((v - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. If
+// rounds differ by one micro-batch, n is that of the longest. With equal times,
+// in times of a whole rank, the makespan is 3M + 3(P - 1) / v; rank 0 holds
+// (P(v - 1) + 2P - 1) / v activations.
 //
 //===----------------------------------------------------------------------===//
 

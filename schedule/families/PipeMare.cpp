@@ -8,8 +8,8 @@
 // With spatial=1, the order is that of the paper's model: a stage runs an F and
 // a B in each slot, both with the weights at the beginning of the slot. Stage s
 // (from 0) runs F of micro-batch m in slot m + s and B in slot m + 2S - 1 - s.
-// With N micro-batches an iteration, its forward is on average (2(S - 1 - s) +
-// 1) / N updates late, and it holds 2(S - s) - 1 micro-batches.
+// With N micro-batches an iteration, its forward is on average
+// (2(S - 1 - s) + 1) / N updates late, and it holds 2(S - s) - 1 micro-batches.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,10 +10,10 @@
 // 1, ..., F and B of the last stage as one block, the message back, ..., B of
 // stage 0. Stages and channels are resources that run one block at a time,
 // without interruption. A free resource considers the blocks whose previous
-// position has ended. It starts the one of the earliest cycle, micro-batch +
-// position; of equal ones that of the later position, so a backward goes before
-// a forward. A message of duration 0 is a block as well: a stage that is free
-// when it begins does not wait for it.
+// position has ended. It starts the one of the earliest cycle,
+// micro-batch + position; of equal ones that of the later position, so a
+// backward goes before a forward. A message of duration 0 is a block as well: a
+// stage that is free when it begins does not wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +55,8 @@ public:
   /// `latest[resource]` is the time by which it must begin its first block so
   /// that the order ends in time if it never idles afterwards; run() adds the
   /// time of each block that it runs. Returns false as soon as a block begins
-  /// later. Appends every block to `blocks`, unless that is nullptr. O(stages *
-  /// micro-batches * log(stages)).
+  /// later. Appends every block to `blocks`, unless that is nullptr.
+  /// O(stages * micro-batches * log(stages)).
   bool run(std::vector<int64_t> &latest, std::vector<Block> *blocks = nullptr);
 
   /// End of the last B of a stage, after run().

@@ -95,9 +95,9 @@ struct UnitCandidate {
 };
 
 /// Sizes that can be best, ascending, from 1 to the number of micro-batches:
-/// equal units; sizes that leave no bubble under equal times (P, 2P - 2 and 2P
-/// - 1 for P ranks); the smallest size that hides gathers and reductions; and
-/// sizes that fill the memory.
+/// equal units; sizes that leave no bubble under equal times (P, 2P - 2 and
+/// 2P - 1 for P ranks); the smallest size that hides gathers and reductions;
+/// and sizes that fill the memory.
 std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
 /// Simulates an order for each unit size, with gathers placed by withGathers(),

@@ -9,8 +9,8 @@
 //   rank 0   F0 F1    f0 i0 w0    I0 W0 f1 i1 w1 F2 I1 W1 f2 i2 w2    I2 W2
 //   rank 1      F0 f0       i0 I0 F1 f1 w0 W0 i1 I1 F2 f2 w1 W1 i2 I2 w2 W2
 //
-// A micro-batch has the slots r (F), 2P - r - 1 (f), 2P + d + r (i) and 4P + d
-// - r - 1 (I) on rank r, d = 2 if 3 divides P, otherwise 0. The block is
+// A micro-batch has the slots r (F), 2P - r - 1 (f), 2P + d + r (i) and
+// 4P + d - r - 1 (I) on rank r, d = 2 if 3 divides P, otherwise 0. The block is
 // repeated every six slots; W takes the free ones (ControllableMemory.h). With
 // equal times, in times of a whole rank, the makespan is 3M + 2P - 2.5; a rank
 // holds about P / 3 activations (2, 4, 6, 12 at P = 4, 8, 16, 32).

@@ -24,8 +24,8 @@
 // allowances, as long as that lowers the longest idle time. All of this is done
 // for the caps and for P activations per rank. It is also done with the median
 // stage's times, different message times and longer W; the best result is
-// taken. With equal times and no latency, the span is 3M, the makespan 3M + (P
-// - 1) / 2, and a rank holds P activations.
+// taken. With equal times and no latency, the span is 3M, the makespan
+// 3M + (P - 1) / 2, and a rank holds P activations.
 //
 //===----------------------------------------------------------------------===//
 

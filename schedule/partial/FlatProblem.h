@@ -91,8 +91,8 @@ struct FlatProblem {
   bool hasContendedLinks = false;
   /// Some cap is below the bytes of all activations of its rank.
   bool hasTightMemory = false;
-  /// [rank]: offset in ns. The objective is the maximum over ranks of end +
-  /// offset: 0 for the makespan, minus the first start for the span.
+  /// [rank]: offset in ns. The objective is the maximum over ranks of
+  /// end + offset: 0 for the makespan, minus the first start for the span.
   std::vector<int64_t> endOffset;
   /// False if a rank's first start depends on the schedule; the offsets are
   /// then estimates.

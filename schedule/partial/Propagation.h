@@ -149,8 +149,8 @@ public:
   Propagation(Propagation &&) = default;
 
   /// Lower bound of the objective over all ways to finish the state; `never` if
-  /// it is at least `ceiling` or the state cannot be finished. O(tasks left *
-  /// stages of a rank).
+  /// it is at least `ceiling` or the state cannot be finished. O(remaining
+  /// tasks * stages of a rank).
   Estimate estimate(const PartialState &state, int64_t ceiling = never);
   /// Earliest starts of the last estimate, [letter][FlatProblem::at()].
   const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
@@ -230,11 +230,11 @@ private:
     int64_t ns;
   };
   std::vector<Before> before;
-  /// An edge that a task reads. Its message arrives no earlier than starts[k] +
-  /// delay, where `starts` are the times at which the message gets its link, or
-  /// its producer's starts if it takes no time on the link. `from` is the
-  /// producer, [letter * stages + stage], if the message takes no time on the
-  /// link, else -1.
+  /// An edge that a task reads. Its message arrives no earlier than
+  /// starts[k] + delay, where `starts` are the times at which the message gets
+  /// its link, or its producer's starts if it takes no time on the link. `from`
+  /// is the producer, [letter * stages + stage], if the message takes no time
+  /// on the link, else -1.
   struct Input {
     int32_t edge, from;
     const int64_t *starts;

@@ -49,8 +49,8 @@ struct Partition {
 /// (partition/TwoChunks.h). Otherwise, the `maxLabels` most promising cuts of
 /// the layers before each stage are extended (partition/Labels.h), under limits
 /// between a lower bound of all cuts and the best cut so far. The answer is
-/// exact if it meets the bound, as is usual if layers are alike. O(stages *
-/// maxLabels * layers) for each of a few limits.
+/// exact if it meets the bound, as is usual if layers are alike.
+/// O(stages * maxLabels * layers) for each of a few limits.
 Result<Partition> partitionLayers(const PartitionInput &input,
                                   int64_t maxLabels = 2000);
 
