@@ -1,4 +1,4 @@
-//===- ArenaUse.cpp - What fills an arena ---------------------------------===//
+//===- ArenaUse.cpp - Bytes of an arena by purpose ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"
@@ -9,7 +9,7 @@ namespace rondo {
 
 namespace {
 
-/// Bytes of a rank's pools by what lies in them.
+/// Bytes of a rank's pools by the purpose of their buffers.
 struct ArenaUse {
   enum Part {
     Weights,
@@ -20,7 +20,7 @@ struct ArenaUse {
     Staging,
     Activations,
     Messages,
-    /// Pools whose slots serve both in turn.
+    /// Pools whose slots hold both activations and messages, one after another.
     Either,
     numParts
   };

@@ -1,4 +1,4 @@
-//===- BufferLives.cpp - When buffers are taken and free again ------------===//
+//===- BufferLives.cpp - First and last use of buffers --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/BufferLives.h"
@@ -12,17 +12,18 @@ using namespace rondo;
 
 void BufferLives::addLife(Lives &lives, int32_t buffer, int64_t index,
                           int64_t first, int64_t last) const {
-  // A program whose order is its own may make a replica's outputs in any order,
-  // so that the one after the next is there before this one.
+  // A program with an order of its own may make a replica's outputs in any
+  // order: the output after the next may come before this one.
   if (sizes[buffer].bytes != 0)
     lives.push_back(
         {buffer, static_cast<int32_t>(index), first, std::max(first, last)});
 }
 
-/// The last action behind a send for which its buffer is still in use: the last
-/// one that the simulation does not start after the send's end. One that starts
-/// at the same instant may be what lets the send end, on another rank; waits
-/// for what is over strictly earlier can close no circle.
+/// Position of the last action after a send for which the send's buffer is
+/// still in use: the last one that the simulation starts no later than the
+/// send's end. An action that starts at the same instant may be what lets the
+/// send end, on another rank. Waits for sends that ended strictly earlier
+/// cannot close a cycle.
 int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
   int64_t begin = program.order.rankBegin(rank);
   int64_t numActions = program.order.rank(rank).size();
@@ -35,12 +36,12 @@ int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
   return later - starts - 1;
 }
 
-/// Finds the lives of all buffers of the first micro-batches, whose actions on
-/// one executing rank these are.
+/// Finds the lives of all buffers of the first `microbatches` micro-batches.
+/// `actions` are the actions of these micro-batches on one executing rank.
 void BufferLives::collectLives(int32_t rank, ActionRange actions,
                                int32_t microbatches, Lives &lives) const {
   auto table = [&](size_t names) { return Positions(names, microbatches); };
-  // By replica, and by edge.
+  // Indexed by replica; the next two by edge.
   Positions forward = table(problem.numReplicas()),
             inputGrad = table(problem.numReplicas()),
             weightGrad = table(problem.numReplicas()),
@@ -63,7 +64,7 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
         tasks->set(a.subject, a.index, k);
   }
 
-  // The last task that reads a replica's input.
+  // Position of the last task that reads a replica's input.
   auto inputEnd = [&](int32_t replica, int64_t i) {
     const bool isReadAgain =
         problem.recomputes(replica) &&
@@ -71,8 +72,8 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
     return std::max(forward.of(replica, i),
                     isReadAgain ? recompute.of(replica, i) : int64_t(-1));
   };
-  // Where the last of those that read an edge's message leaves the producer's
-  // buffer; -1 where nobody reads it.
+  // Position of the last action that needs the producer's buffer of an edge's
+  // message; -1 if nobody reads it.
   auto lastRead = [&](int32_t e, int64_t i) {
     if (int64_t send = sent.of(e, i); send >= 0)
       return sendReleased(rank, send);
@@ -90,8 +91,8 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
     const Edge &edge = problem.edges[e];
     return problem.rankOf(edge.from) == rank && !problem.isWhole(edge);
   };
-  // Parts of a stage edge follow each other and share a buffer, which lives
-  // from the first of them, or from the task that copies them.
+  // The parts of a stage edge follow each other and share a buffer. It lives
+  // from the first receive of a part, or from the task that copies the parts.
   auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task,
                          int64_t last) {
     for (auto e = parts.begin(); e != parts.end();) {
@@ -141,7 +142,8 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
         int64_t last = -1;
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
-        // Without backwards, ranks would run ahead: one output beside the next.
+        // Without backwards, ranks would run ahead: allow one output in
+        // addition to the next.
         const int64_t next = i + 2 * replicas[h].turns;
         if (b < 0 && w < 0 && next < microbatches)
           last = std::min(last, forward.of(h, next) - 1);
@@ -163,13 +165,14 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
   }
 }
 
-/// What is gathered, and gradients until their reduction has been awaited.
+/// Adds gathered weights, and gradients until the await of their reduction.
 void BufferLives::collectMovedLives(int32_t rank, Lives &lives) const {
   if (!problem.replicas.areSharded())
     return;
   const ActionRange actions = program.order.rank(rank);
-  // By replica: where what it has was taken, and what a reduction under way
-  // reads.
+  // [replica]: position at which the replica's buffer was taken: of gathered
+  // weights, of gradients that are being made, and of gradients that a
+  // reduction under way reads.
   std::vector<int64_t> gathered(problem.numReplicas(), -1), made = gathered,
                                                             reduced = gathered;
   auto end = [&](std::vector<int64_t> &taken, int32_t replica, BufferKind kind,

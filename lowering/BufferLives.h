@@ -1,7 +1,7 @@
-//===- BufferLives.h - When buffers are taken and free again ----*- C++ -*-===//
+//===- BufferLives.h - First and last use of buffers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only for the memory planner.
+// Used only by the memory planner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@
 
 namespace rondo {
 
-/// The lives of a program's buffers, but for state. The program must keep rule
-/// L1, and all that is passed must outlive this.
+/// The lives of a program's buffers, except those of state. The program must
+/// keep rule L1. All arguments must outlive this object.
 class BufferLives {
 public:
-  /// `replicas` say where state lies; `simulation` is of the program without
-  /// places; buffers whose `sizes` are 0 do not exist.
+  /// `replicas`: the ranks that hold state. `simulation`: of the program
+  /// without places. A buffer of size 0 in `sizes` does not exist.
   BufferLives(const Problem &problem, const Replicas &replicas,
               const Program &program, const ProgramSimulation &simulation,
               const BufferNumbers &numbers, const std::vector<SlotSize> &sizes)
@@ -28,18 +28,18 @@ public:
         simulation(simulation), numbers(numbers), sizes(sizes), edges(problem) {
   }
 
-  /// Of all buffers whose actions are on one executing rank. O(actions of the
-  /// rank).
+  /// Lives of all buffers whose actions are on one executing rank. O(actions of
+  /// the rank).
   std::vector<Life> of(int32_t rank) const {
     std::vector<Life> lives;
     const ActionRange actions = program.order.rank(rank);
-    // About as many: most actions make or fill one.
+    // An estimate: most actions make or fill one buffer.
     lives.reserve(actions.size());
     collectLives(rank, actions, problem.microbatches, lives);
     collectMovedLives(rank, lives);
     return lives;
   }
-  /// Of the first micro-batch alone, whose actions these are.
+  /// Lives of the first micro-batch alone; `actions` are its actions.
   std::vector<Life> ofFirstMicrobatch(int32_t rank, ActionRange actions) const {
     std::vector<Life> lives;
     collectLives(rank, actions, /*microbatches=*/1, lives);

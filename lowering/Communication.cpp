@@ -1,4 +1,4 @@
-//===- Communication.cpp - Where messages are sent and received -----------===//
+//===- Communication.cpp - Places sends and receives ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Communication.h"
@@ -15,12 +15,12 @@ using namespace rondo;
 
 namespace {
 
-/// A message between two ranks, by the positions of its ends.
+/// A message between two ranks, with the positions of its two ends.
 struct Message {
   int32_t edge = 0, index = 0;
   /// Positions of producer and consumer within their ranks' orders.
   int32_t producer = -1, consumer = -1;
-  /// Position in the receiver's order before which it is to be posted.
+  /// Position in the receiver's order before which the receive is to be posted.
   int32_t wanted = 0;
 };
 
@@ -52,7 +52,7 @@ private:
   void wantAlike(Channel &channel) const;
   void writeRank(int32_t rank, const TrainingNeeds &needs, Program &program);
   void post(Channel &channel, Schedule &order);
-  /// A send to issue behind the task at a position.
+  /// A send to issue after the task at a position.
   struct PendingSend {
     int32_t position, edge, index;
   };
@@ -63,9 +63,9 @@ private:
   const Simulation &simulation;
   const bool hasOwnSteps;
   std::vector<Channel> channels;
-  /// By edge: its channel, -1 where producer and consumer share a rank.
+  /// [edge]: its channel; -1 if producer and consumer share a rank.
   std::vector<int32_t> channelOf;
-  /// By rank: its channels.
+  /// [rank]: its channels.
   std::vector<std::vector<int32_t>> incoming, outgoing;
 };
 
@@ -93,7 +93,7 @@ void Inserter::findMessages() {
     messages.reserve(messages.capacity() + problem.microbatches);
   }
 
-  // Consumers first: their positions by (edge, micro-batch).
+  // Consumers first: [edge][micro-batch] is the position of the consumer.
   std::vector<std::vector<int32_t>> consumers(problem.edges.size());
   const EdgeTable edges(problem);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
@@ -148,9 +148,9 @@ void Inserter::orderChannels() {
   }
 }
 
-/// Finds, for each message, the task of the receiver that runs when the link
-/// begins to carry it. A queue keeps its order, so these never come before
-/// those of earlier messages.
+/// Sets `wanted` of each message: the position of the task that the receiver
+/// runs when the link begins to carry the message. A queue keeps its order, so
+/// `wanted` never decreases along a channel.
 void Inserter::wantReceives(Channel &channel) {
   const Link link = problem.linkBetween(channel.from, channel.to);
   const int64_t begin = schedule.rankBegin(channel.to),
@@ -162,7 +162,8 @@ void Inserter::wantReceives(Channel &channel) {
     const int64_t startNs =
         std::max(simulation.endNs[beginOfSender + m.producer], linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
-    // What the rank only issues keeps it from nothing.
+    // Gathers and reductions are only issued here, so they do not delay a
+    // receive.
     while (position < numTasks &&
            (schedule.rank(channel.to)[position].traits().movesState() ||
             simulation.endNs[begin + position] <= startNs))
@@ -171,10 +172,10 @@ void Inserter::wantReceives(Channel &channel) {
   }
 }
 
-/// Where iterations overlap, receives must be posted alike in all of them, for
-/// the order to repeat: as many tasks ahead as is ever wanted for a message of
-/// the same place in its iteration, apart from the beginning and the end of the
-/// window, where ranks wait for others.
+/// If iterations overlap, receives must be posted at the same place in each
+/// iteration, so that the order repeats. Each message gets the largest lead (in
+/// tasks) of all messages at its place in an iteration. The first and the last
+/// quarter of the window, where ranks wait for others, are left out.
 void Inserter::wantAlike(Channel &channel) const {
   const int64_t each = problem.microbatchesEach(),
                 quarter = problem.iterations / 4;
@@ -196,7 +197,7 @@ void Inserter::post(Channel &channel, Schedule &order) {
   ++channel.outstanding;
 }
 
-/// A send comes after its producer, and behind every send before it.
+/// Each send follows its producer and all sends before it in its channel.
 std::vector<Inserter::PendingSend> Inserter::sendsOf(int32_t rank) const {
   std::vector<PendingSend> sends;
   for (int32_t c : outgoing[rank]) {
@@ -243,8 +244,7 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
 
   RankCollectives collectives(problem, tasks, rank, needs.collectives);
   RankMoves moves(problem, program, simulation, schedule.rankBegin(rank));
-  // Without steps in the schedule, only sums over replicas have tasks to
-  // overlap.
+  // If the schedule has no steps, only sums over replicas can overlap tasks.
   const CollectiveKind lastAmongTasks = hasOwnSteps
                                             ? CollectiveKind::GradientNorm
                                             : CollectiveKind::ReplicaGradients;
@@ -278,7 +278,8 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     collectives.issueBehind(i, lastAmongTasks, order);
   }
   moves.awaitReductions(order);
-  // With steps: what those behind the end would await.
+  // If the schedule has steps: those collectives that steps after the end
+  // await.
   collectives.finish(order);
   if (!hasOwnSteps) {
     for (int32_t replica = 0; needs.hasSteps && replica < problem.numReplicas();
@@ -299,8 +300,8 @@ Program Inserter::run(TrainingNeeds needs) {
   }
   Program program;
   program.collectives = needs.collectives;
-  // Beside tasks and messages: of each replica a step, a collective and its
-  // await.
+  // In addition to tasks and messages, each replica has a step, a collective
+  // and its await.
   int64_t numActions = schedule.numActions();
   for (const Channel &channel : channels)
     numActions += 2 * int64_t(channel.messages.size());

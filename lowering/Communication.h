@@ -1,4 +1,4 @@
-//===- Communication.h - Where messages are sent and received ---*- C++ -*-===//
+//===- Communication.h - Places sends and receives --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_COMMUNICATION_H
@@ -8,41 +8,44 @@
 
 namespace rondo {
 
-/// Writes the order of a program: the schedule's tasks, a send behind each
+/// Writes the order of a program: the schedule's tasks, a send after each
 /// producer, a receive for each message, and the collectives and optimizer
 /// steps that training needs.
 ///
-/// Sums of a stage's gradients over its replicas are issued as soon as the rank
-/// has its own. Without steps in the schedule, all else comes at the end of
-/// each rank. A schedule's own steps stay where they are: a collective is
-/// issued as soon as the rank has the gradients that it reads, and awaited in
-/// front of the first step that needs it. The schedule must keep checkSteps().
+/// The sum of a stage's gradients over its replicas is issued as soon as the
+/// rank has its own gradients. If the schedule has no steps, the other
+/// collectives and the steps come at the end of each rank. If it has steps,
+/// these stay in their places: a collective is issued as soon as the rank has
+/// the gradients that it reads, and awaited before the first step that needs
+/// it. The schedule must keep checkSteps().
 ///
 /// Every directed rank pair is one in-order queue. Its sends are in the order
-/// of their producers, or in the schedule's link order where there is one, and
-/// its receives are in the same order. A receive is posted by simulated need:
-/// in front of the task that the receiver runs when the link would begin to
-/// carry the message, so that no message waits for its receiver, and no slot is
-/// held longer than that needs. A bound on receive slots moves it later. Over
-/// several iterations the place is the same in each.
+/// of their producers, or in the schedule's link order if it has one. Its
+/// receives are in the same order. A receive is posted before the task that the
+/// receiver runs when the simulated link would begin to carry the message: no
+/// message waits for its receiver, and no slot is held longer than necessary. A
+/// bound on receive slots moves the receive later. In a window of several
+/// iterations, the place is the same in each.
 ///
-/// `simulation` is the schedule's, complete and with times. O(actions).
+/// `simulation` is that of the schedule, complete and with times. O(actions).
 Program insertCommunication(const Problem &problem, const Schedule &schedule,
                             const Simulation &simulation, TrainingNeeds needs);
 
 /// Writes the same program with its messages where PyTorch's pipeline runtime
-/// puts them, to tell what a schedule would cost there: rounds over the ranks,
-/// in each of which a rank takes its next task if that has its inputs; the
-/// message of the task is sent, and at once received by the other rank, behind
-/// all that either has taken so far. Link orders are not looked at. All ranks
-/// keep one order of messages, so one queue a rank cannot deadlock.
+/// places them, to find out what a schedule would cost there. It works in
+/// rounds over the ranks. In each round, a rank takes its next task if the
+/// task's inputs have arrived. The message of the task is sent and at once
+/// received by the other rank, after all actions that both ranks have taken so
+/// far. Link orders are ignored. All ranks keep one order of messages, so one
+/// queue per rank cannot deadlock.
 ///
-/// `joined` says by position in the schedule's array which actions are taken
-/// together with the next one, when both have their inputs, with their messages
-/// behind both; empty: none. Actions that are no tasks wait for nothing.
+/// `joined[position in the schedule's array]`: the action is taken together
+/// with the next one, once both have their inputs, and the messages of both
+/// follow both. Empty: none. Actions that are not tasks wait for nothing.
 ///
-/// The schedule keeps S1 to S4. It is taken as far as it runs, which may be
-/// short of its end only where actions are joined. O(actions + rounds * ranks).
+/// The schedule must keep S1 to S4. The program ends where no rank can take an
+/// action, which is before the schedule's end only if actions are joined.
+/// O(actions + rounds * ranks).
 Program insertCommunicationInRounds(const Problem &problem,
                                     const Schedule &schedule,
                                     const std::vector<bool> &joined = {});

@@ -1,9 +1,9 @@
-//===- CommunicationInRounds.cpp - Messages as PyTorch places them --------===//
+//===- CommunicationInRounds.cpp - Messages where PyTorch places them -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Like the lowering of torch.distributed.pipelining, which adds communication
-// to a schedule of computations. For its cost on looped placements see
-// docs/search.md.
+// The same algorithm as the lowering of torch.distributed.pipelining, which
+// adds communication to a schedule of computations. docs/search.md gives its
+// cost on looped placements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ public:
         done(problem.nothingDoneYet()) {}
 
   Program run() {
-    // A round in which no rank moves would be a deadlock.
+    // Stops after a round in which no rank moves; before the end this is a
+    // deadlock.
     for (bool hasMoved = true; hasMoved;) {
       hasMoved = false;
       for (int32_t r = 0; r < schedule.numRanks(); ++r)
@@ -40,7 +41,8 @@ private:
     return done[int64_t(replica) * problem.microbatches + index];
   }
 
-  /// What a task of another rank makes is received as soon as it is done.
+  /// The output of a task on another rank counts as received once the task is
+  /// done.
   bool hasInputs(Action task) {
     for (int32_t e : edges.inputs(task.subject, task.kind()))
       if (!(doneOf(problem.edges[e].from, task.index) &
@@ -49,7 +51,7 @@ private:
     return true;
   }
 
-  /// Takes the next action of a rank, with those that are joined to it.
+  /// Takes the next action of a rank together with the actions joined to it.
   bool step(int32_t rank) {
     const ActionRange order = schedule.rank(rank);
     const int64_t first = next[rank];
@@ -71,7 +73,7 @@ private:
     return true;
   }
 
-  /// Sends what a task made, and receives it.
+  /// Appends the sends of a task and their receives.
   void exchange(int32_t rank, Action task) {
     for (int32_t e : edges.outputs(task.subject, task.kind())) {
       int32_t to = problem.rankOf(problem.edges[e].to);

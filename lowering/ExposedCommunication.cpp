@@ -20,7 +20,7 @@ static std::optional<int64_t> makespanOf(const Problem &problem,
 ExposedCommunication rondo::measureCommunication(const Problem &problem,
                                                  const Schedule &schedule,
                                                  const Simulation &simulation) {
-  // Messages alone; gathers and reductions are no messages.
+  // Only messages are measured; gathers and reductions are not messages.
   if (problem.replicas.areSharded()) {
     const Problem whole = withWholeState(problem);
     const Schedule tasks = withoutMoves(schedule);

@@ -11,22 +11,24 @@
 
 namespace rondo {
 
-/// Makespans of one order of tasks. The exposed communication is how much
-/// longer a program takes than the same order would if every message arrived at
-/// once.
+/// Makespans of one order of tasks, in ns. The exposed communication is how
+/// much longer a program takes than the same order would if every message
+/// arrived at once.
 struct ExposedCommunication {
-  /// Links without latency and occupancy; nothing waits in a queue.
+  /// Makespan if links have no latency and no occupancy, and nothing waits in a
+  /// queue.
   int64_t freeNs = 0;
-  /// The program that insertCommunication() writes, under the problem's
-  /// channels; empty if it cannot run to its end.
+  /// Makespan of the program that insertCommunication() writes, under the
+  /// problem's channels; empty if it cannot run to its end.
   std::optional<int64_t> perPairNs;
-  /// Messages placed as PyTorch does, one in-order queue per rank.
+  /// Makespan with messages placed as PyTorch does and one in-order queue per
+  /// rank; empty if it cannot run to its end.
   std::optional<int64_t> perRankNs;
 };
 
-/// Lowers the schedule both ways and runs the programs. Slots of memory are not
-/// planned, so no action waits for one. `simulation` is the schedule's,
-/// complete and with times. O(actions).
+/// Lowers the schedule both ways and simulates the programs. Memory slots are
+/// not planned, so no action waits for one. `simulation` is that of the
+/// schedule, complete and with times. O(actions).
 ExposedCommunication measureCommunication(const Problem &problem,
                                           const Schedule &schedule,
                                           const Simulation &simulation);

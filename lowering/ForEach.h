@@ -9,19 +9,19 @@
 
 namespace rondo {
 
-/// Calls `work(i)` for every i below `count` and returns when all calls have;
-/// perhaps several at a time.
+/// Calls `work(i)` for every i below `count`, possibly in parallel, and returns
+/// when all calls have returned.
 using ForEach = std::function<void(size_t count,
                                    const std::function<void(size_t i)> &work)>;
 
-/// One after another.
+/// Calls `work` sequentially.
 inline void inTurn(size_t count, const std::function<void(size_t)> &work) {
   for (size_t i = 0; i < count; ++i)
     work(i);
 }
 
-/// Calls `work` for the last one first: of a schedule's programs that is the
-/// pipeline, which has most to do.
+/// Calls `work` for the last index first: the last of a schedule's programs is
+/// the pipeline, which takes longest.
 inline void fromTheLast(const ForEach &forEach, size_t count,
                         const std::function<void(size_t i)> &work) {
   forEach(count, [&](size_t i) { work(count - 1 - i); });

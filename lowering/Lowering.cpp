@@ -22,7 +22,7 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
     return executingProblem(kind, oneIteration(problem));
   if (kind == ProgramKind::Sequential)
     return sequentialProblem(problem);
-  // One message is read while the next one comes.
+  // One message is read while the next one arrives.
   constexpr int32_t slots = 2;
   Problem evaluation = problem;
   int32_t &posted = evaluation.channels.receiveSlots;
@@ -50,7 +50,8 @@ TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
   return needs;
 }
 
-/// Lets a window's program be the one that repeats, also where it drains.
+/// Replaces the order of a window's program by the repeating order, for the
+/// drain as well.
 static std::optional<Fault> repeatProgram(const Problem &window,
                                           Program &program) {
   const int64_t each = window.microbatchesEach();
@@ -61,11 +62,12 @@ static std::optional<Fault> repeatProgram(const Problem &window,
   return std::nullopt;
 }
 
-/// Makes the program of the tasks; `known` is how these run, if not null.
+/// Inserts the messages into the tasks of `lowered`. `known`: the simulation of
+/// the tasks, or null.
 static std::optional<Fault> addMessages(const PlanFigures &plan,
                                         LoweredProgram &lowered,
                                         const Simulation *known) {
-  // The reference's order is Rondo's own, and without messages nothing asks for
+  // The order of the reference is generated, and without messages no step needs
   // times.
   const bool needsTimes = lowered.kind != ProgramKind::Sequential ||
                           lowered.executing.replicas.areSharded();
@@ -161,9 +163,9 @@ withSharedControl(const std::vector<ReplicaBuffers> &buffers,
   return result;
 }
 
-// All names of the program are there.
+// The checks below require that checkNames() has passed.
 
-/// L5.
+/// Rule L5, and the rules of training.
 static std::optional<Fault> checkContents(const LoweredProgram &lowered,
                                           const PlanFigures &plan) {
   if (auto fault = checkTasks(lowered.executing, lowered.tasks, lowered.program,
@@ -173,8 +175,8 @@ static std::optional<Fault> checkContents(const LoweredProgram &lowered,
                        lowered.program);
 }
 
-/// L1, L2 and L6. The latter two follow each slot, and leave it to L4 where
-/// pools make no sense.
+/// Rules L1, L2 and L6. L2 and L6 follow each slot, so they are skipped if
+/// checkArena() fails; L4 reports that.
 static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
   if (auto fault = checkChannels(lowered.executing, lowered.program,
                                  ProgramNames::Checked))
@@ -188,13 +190,13 @@ static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
   return checkResidency(lowered.executing, lowered.program);
 }
 
-/// L4 and L3.
+/// Rules L4 and L3.
 static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
                                         const PlanFigures &plan) {
   const Program &program = lowered.program;
   if (program.arenaBytes.empty() && program.pools.empty())
     return std::nullopt;
-  // The arena first: it bounds the slots that the buffers' check replays.
+  // The arena first: it bounds the slots that checkBuffers() replays.
   std::optional<Fault> fault = checkArena(program, plan.devices);
   if (!fault)
     fault = checkStaging(program, plan.stagingOf(lowered.kind));
@@ -221,7 +223,7 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
-  // None of the three needs another. Memory takes longest, then messages.
+  // The three checks are independent. Memory takes longest, then messages.
   forEach(3 * programs.size(), [&](size_t i) {
     const size_t which = largestFirst[i % programs.size()];
     const LoweredProgram &lowered = *programs[which].lowered;
@@ -247,7 +249,7 @@ void checkLowered(std::vector<CheckedProgram> &programs,
          {&faults.names, &faults.contents, &faults.messages, &faults.memory})
       if (*fault && !each.fault)
         each.fault = std::move(*fault);
-    // It needs L1.
+    // checkWeightSlots() requires L1.
     const LoweredProgram &lowered = *each.lowered;
     if (!each.fault && lowered.executing.iterations > 1 &&
         !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
@@ -268,7 +270,8 @@ std::optional<Fault> checkLowered(const LoweredProgram &lowered,
 
 namespace {
 
-/// Programs with messages and memory; or a fault, of a program of some kind.
+/// Programs with messages and memory; or a fault and the kind of the faulty
+/// program.
 struct PlannedPrograms {
   std::vector<LoweredProgram> programs;
   std::optional<Fault> fault;
@@ -306,8 +309,8 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
   return std::move(planned.programs.front().program.arenaBytes);
 }
 
-/// The most queues that a rank may launch into: to each rank that it sends to,
-/// from each that it receives from, and for collectives.
+/// The most queues of one rank: one to each rank that it sends to, one from
+/// each rank that it receives from, and one for collectives.
 static int32_t maxQueues(const Problem &problem) {
   std::set<std::pair<int32_t, int32_t>> channels;
   for (const Edge &edge : problem.edges)

@@ -1,9 +1,9 @@
 //===- Lowering.h - The programs of a schedule, as values -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What compiling makes of a plan and an order, so that tools can ask whether a
-// schedule fits before anything is compiled. The passes of lowering call it
-// too.
+// The programs that compiling makes of a plan and a schedule, as values. Tools
+// use them to find out whether a schedule fits without compiling it; the
+// lowering passes call the same functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@
 
 namespace rondo {
 
-/// What a program is for.
+/// Purpose of a program.
 enum class ProgramKind : uint8_t {
   /// One rank runs all replicas, micro-batch after micro-batch.
   Sequential,
-  /// The schedule.
+  /// Runs the schedule.
   Pipeline,
   /// Forward only.
   Evaluation,
 };
-/// `the pipeline`, `the sequential reference`.
+/// `the pipeline`, `the sequential reference`, `the evaluation`.
 const char *wordsFor(ProgramKind kind);
 
 /// One of the programs that an executable holds for a schedule.
@@ -37,20 +37,21 @@ struct LoweredProgram {
   ProgramKind kind = ProgramKind::Pipeline;
   /// The problem whose ranks run it.
   Problem executing;
-  /// The tasks that it must hold.
+  /// The tasks that the program must contain.
   Schedule tasks;
   Program program;
-  /// How the program's order runs without places and with any number of
-  /// launches in flight; not complete where that is not known.
+  /// Simulation of the program's order without places and with any number of
+  /// launches in flight; not complete if it is unknown.
   ProgramSimulation withoutPlaces;
 };
 
-/// Memory by replica for what several versions of the weights take.
+/// Memory by replica that several versions of the weights need.
 struct VersionMemory {
-  /// Versions that lie beside each other; empty: one of every replica.
+  /// [replica]: versions held at once; empty: one for every replica.
   std::vector<int32_t> weightSlots;
-  /// Where a layer's weights are moved back, in bytes, 0 where they are not;
-  /// empty: nowhere. Such a replica also keeps the changes of its weights.
+  /// [replica]: bytes for a copy of a layer's weights that is moved back along
+  /// the running mean of their changes; 0: none; empty: none for all replicas.
+  /// Such a replica also keeps that mean.
   std::vector<int64_t> scratchBytes;
 
   int32_t slotsOf(int32_t replica) const {
@@ -58,32 +59,32 @@ struct VersionMemory {
   }
 };
 
-/// What lowering needs to know of a plan beside its problem.
+/// The figures of a plan that lowering needs in addition to its problem.
 struct PlanFigures {
-  /// By replica.
+  /// Indexed by replica.
   std::vector<ReplicaBuffers> buffers;
   std::vector<Collective> collectives;
-  /// Memory by rank, in bytes; noMemoryCap where there is no limit.
+  /// [rank]: memory in bytes; noMemoryCap if there is no limit.
   std::vector<int64_t> devices;
-  /// Whether a replica has weights. The layers of a timed model may have none,
-  /// and then say nothing of what a program holds beside activations.
+  /// Whether any replica has weights. The layers of a timed model may have
+  /// none; then only the activations of its programs are known.
   bool declaresWeights = false;
   /// Whether the schedule's program computes the norm of the gradients. The
   /// reference always does.
   bool hasNorm = true;
-  /// What collectives of the schedule's program stage, in bytes by rank; empty:
-  /// nothing.
+  /// [rank]: bytes of staging that the collectives of the schedule's program
+  /// need; empty: none.
   std::vector<int64_t> stagingBytes;
-  /// Sends, receives and collectives of a rank that may be in flight at once;
-  /// 0: any number.
+  /// Maximum number of sends, receives and collectives of a rank in flight at
+  /// once; 0: no limit.
   int32_t resident = 0;
-  /// Of a schedule whose iterations overlap: what its tasks read.
+  /// The delays of its tasks, for a schedule whose iterations overlap.
   DelayTable delays;
   VersionMemory versions;
 
   TrainingNeeds needsOf(ProgramKind kind) const;
-  /// The same for a program of a kind. The reference runs on one rank, and the
-  /// evaluation has no collectives.
+  /// Staging bytes of a program of a kind. The reference runs on one rank and
+  /// the evaluation has no collectives, so both have none.
   std::vector<int64_t> stagingOf(ProgramKind kind) const {
     return kind == ProgramKind::Pipeline ? stagingBytes
                                          : std::vector<int64_t>();
@@ -91,28 +92,29 @@ struct PlanFigures {
 };
 
 /// The problem whose ranks run a program; `problem` is the plan's. An
-/// evaluation posts few receives at a time, since no backward limits what is
-/// under way.
+/// evaluation has at most two receive slots per channel, because no backward
+/// limits how far a rank runs ahead.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
-/// The tasks that such a program of the schedule holds. `problem` is the
-/// plan's; an evaluation reads no schedule, nor does a reference of stages that
-/// are not sharded.
+/// The tasks of a program of the schedule; `problem` is the plan's. The
+/// evaluation ignores `schedule`, and so does the reference of stages that are
+/// not sharded.
 Schedule tasksOf(ProgramKind kind, const Problem &executing,
                  const Problem &problem, const Schedule &schedule);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and
-/// without memory. `problem` is the plan's. `simulation` is the schedule's,
-/// with its times, where it is known. O(actions).
+/// without memory. `problem` is the plan's. `simulation` is that of the
+/// schedule, with times, or null. O(actions).
 Result<std::vector<LoweredProgram>>
 lowerSchedule(const PlanFigures &plan, const Problem &problem,
               const Schedule &schedule, const ForEach &forEach = inTurn,
               const Simulation *simulation = nullptr);
 
-/// What planning memory finds wrong with one of several programs.
+/// A fault of memory planning in one of several programs.
 struct MemoryFault {
-  /// Of an executable, and a program of it.
+  /// Indices of the schedule in the executable and of the program in the
+  /// schedule.
   size_t schedule = 0, program = 0;
-  /// Of the program's executing problem.
+  /// Described with the program's executing problem.
   Fault fault;
 };
 
@@ -123,84 +125,86 @@ struct LoweredSchedule {
   std::vector<LoweredProgram> programs;
 };
 
-/// Gives the buffers of all programs of an executable their places, except for
-/// those that have `arenaBytes` already. The programs must keep rule L1. They
-/// run over the same arenas, so `arenaBytes` of each becomes what the largest
-/// needs, and the same state, which must lie at the same place in all, and so
-/// must staging in those that have any. Plans differ in the number and size of
-/// micro-batches at most. Fills `withoutPlaces` of those that it gives places
-/// and that send messages.
+/// Plans the memory of all programs of an executable, except those that already
+/// have `arenaBytes`. The programs must keep rule L1. All run over the same
+/// arenas, so each gets the `arenaBytes` of the largest. State must have the
+/// same place in all programs, and staging in all programs that have any. Plans
+/// may differ only in the number and size of micro-batches. Fills
+/// `withoutPlaces` of the planned programs that send messages.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
                                       const ForEach &forEach = inTurn);
 
-/// State or staging of `program` that lies elsewhere than in `first`, over
-/// whose arenas it runs; data may. Their replicas are the same.
+/// Finds state or staging of `program` at another place than in `first`, with
+/// which it shares arenas; data may differ. Both must have the same replicas.
 std::optional<Fault> findMoved(const Program &program,
                                const LoweredProgram &first);
 
-/// What suffices for both.
+/// Element-wise maximum of both.
 VersionMemory sharedVersions(const VersionMemory &a, const VersionMemory &b);
-/// Buffers by replica with what versions of the weights take.
+/// `buffers` plus the memory that `versions` needs.
 std::vector<ReplicaBuffers>
 withVersionMemory(const std::vector<ReplicaBuffers> &buffers,
                   const VersionMemory &versions);
 
-/// Bytes of control memory by replica: what the plan of most micro-batches
-/// needs.
+/// `buffers` with the larger control memory of `buffers` and `others`, by
+/// replica. The plan with the most micro-batches needs most.
 std::vector<ReplicaBuffers>
 withSharedControl(const std::vector<ReplicaBuffers> &buffers,
                   const std::vector<ReplicaBuffers> &others);
 
-/// A program, the figures of its plan, and what is wrong with it.
+/// A program, the figures of its plan, and its fault.
 struct CheckedProgram {
   const LoweredProgram *lowered = nullptr;
   const PlanFigures *plan = nullptr;
   std::optional<Fault> fault;
 };
-/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; gives each
-/// program its first fault in that order. Put those that take longest first.
+/// Checks rules L5, L1, L2 and L6, and L4 and L3 if memory is planned. Each
+/// program receives its first fault in that order. Put the programs that take
+/// longest first.
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach = inTurn);
-/// The same of one program.
+/// Checks one program.
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
                                   const PlanFigures &plan,
                                   const ForEach &forEach = inTurn);
 
-/// What fills a rank's arena where it is fullest, in words with bytes, such as
-/// `1024 bytes of weights, 192 of control and data, 512 of activations`. The
-/// programs are those of one schedule.
+/// Purposes and bytes of a rank's arena in the program that fills it most, such
+/// as `1024 bytes of weights, 192 of control and data, 512 of activations`.
+/// `programs` are those of one schedule.
 std::string describeArena(const std::vector<LoweredProgram> &programs,
                           int32_t rank);
 
-/// Lowers a schedule and plans its memory; nothing where that cannot be done.
-/// Bytes by rank.
+/// Lowers a schedule and plans its memory. Returns bytes by rank, or nothing if
+/// either fails.
 std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
                                             const Problem &problem,
                                             const Schedule &schedule);
 
-/// Whether programs of a legal schedule may wait for each other forever: only
-/// under channels that limit what may be under way, or where a rank has more
-/// queues than the plan lets launches be in flight. O(edges * log edges).
+/// Whether programs of a legal schedule may deadlock: only if channels limit
+/// the messages under way, or if a rank has more queues than `plan.resident`.
+/// O(edges * log edges).
 bool mayBlock(const PlanFigures &plan, const Problem &problem);
-/// The first of a schedule's programs that does not run to its end (L2, L6).
+/// The fault of the first of a schedule's programs that does not run to its end
+/// (L2, L6).
 std::optional<Fault> findBlocked(const PlanFigures &plan,
                                  const Problem &problem,
                                  const Schedule &schedule);
 
-/// All of the above, with its rules, for a schedule that keeps S1 to S6.
+/// Result of lowering, planning memory and checking all rules for a schedule
+/// that keeps S1 to S6.
 struct ProvedPrograms {
-  /// Bytes by rank; empty where memory could not be planned.
+  /// Bytes by rank; empty if memory could not be planned.
   std::vector<int64_t> arenaBytes;
-  /// An iteration of the pipeline, with messages and collectives; 0 where a
-  /// rule is broken.
+  /// Time of an iteration of the pipeline, with messages and collectives; 0 if
+  /// a rule is broken.
   int64_t iterationNs = 0;
-  /// The schedule's own program; empty where a rule is broken.
+  /// The schedule's own program; empty if a rule is broken.
   Program pipeline;
-  /// Nothing where all rules hold.
+  /// Empty if all rules hold.
   std::optional<Fault> fault;
-  /// What the faulty program is for.
+  /// Kind of the faulty program.
   ProgramKind faulty = ProgramKind::Pipeline;
-  /// What fills the arena of the fault's rank, where that is over the cap.
+  /// describeArena() of the fault's rank if its arena exceeds the cap.
   std::string use;
 
   /// An arena is larger than its device.
@@ -210,7 +214,7 @@ struct ProvedPrograms {
 };
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule);
-/// The fault in words; `problem` is the plan's.
+/// Sentence of the fault; `problem` is the plan's.
 std::string describeFault(const ProvedPrograms &proved, const Problem &problem);
 
 } // namespace rondo

@@ -26,7 +26,7 @@ public:
         program(program), forEach(forEach), numbers(problem),
         arenas(numRanks, program) {}
 
-  /// `simulation` as planMemory()'s `withoutPlaces`.
+  /// `simulation`: see `withoutPlaces` of planMemory().
   std::optional<Fault> run(ProgramSimulation &simulation);
 
 private:
@@ -46,7 +46,7 @@ private:
   std::optional<Fault> placeTransient(const ProgramSimulation &simulation);
 
   const Problem &problem;
-  /// Where state lies.
+  /// The ranks that hold state.
   const Replicas &replicas;
   const std::vector<ReplicaBuffers> &buffers;
   const KeptBytes &kept;
@@ -54,7 +54,7 @@ private:
   const ForEach &forEach;
   const BufferNumbers numbers;
   Arenas arenas;
-  /// By buffer.
+  /// Indexed by buffer.
   std::vector<SlotSize> sizes;
 };
 
@@ -76,8 +76,8 @@ std::optional<Fault> Planner::placeState() {
       if (kind == BufferKind::Data && !kept.data.empty())
         arenas.extend(replicas[h].rank, begin + kept.data[h]);
       const bool isByMicrobatch = traits.slotPer == SlotPer::Microbatch;
-      // Data are written in front of each task that reads them, and so they may
-      // lie where those of the iteration before did.
+      // Data are written before each task that reads them, so an iteration may
+      // reuse the slots of the previous one.
       place.slotOf.resize(isByMicrobatch ? problem.microbatchesEach() : slots);
       for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
         place.slotOf[i] =
@@ -117,7 +117,7 @@ void Planner::measure() {
   }
 }
 
-/// Gives everything but state its slots.
+/// Assigns slots to all buffers except state.
 std::optional<Fault>
 Planner::placeTransient(const ProgramSimulation &simulation) {
   const auto numRanks = static_cast<size_t>(program.order.numRanks());
@@ -196,8 +196,8 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
 
 } // namespace
 
-/// Without places no action waits for a slot, so that sends end when those of
-/// the undisturbed program do.
+/// Without places no action waits for a slot, so sends end as in the
+/// undisturbed program.
 ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                                                const Program &program) {
   const ActionRange actions = program.order.all();

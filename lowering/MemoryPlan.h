@@ -11,43 +11,47 @@
 
 namespace rondo {
 
-/// What a program keeps beside its own buffers.
+/// Memory of a program in addition to its own buffers.
 struct KeptBytes {
-  /// By replica, for its data, where programs of other micro-batches need more
-  /// than this one, so that state lies at one place; or empty.
+  /// [replica]: bytes for its data, if programs with other micro-batches need
+  /// more than this one, so that state has the same place in all; or empty.
   std::vector<int64_t> data;
-  /// By rank, for what its collectives receive and add; or empty.
+  /// [rank]: bytes of staging, where collectives receive what they add; or
+  /// empty.
   std::vector<int64_t> staging;
-  /// By replica: slots of its weights; empty: one each.
+  /// [replica]: slots of its weights; empty: one each.
   std::vector<int32_t> weightSlots;
 };
 
-/// How a program that has no places runs, with any number of launches in
-/// flight. Not complete where it sends nothing: then planMemory() needs no
-/// times. The program must keep rule L1.
+/// Simulates a program without places, with any number of launches in flight.
+/// Not complete if the program sends nothing: planMemory() then needs no times.
+/// The program must keep rule L1.
 ProgramSimulation simulateWithoutPlaces(const Problem &executing,
                                         const Program &program);
 
-/// Gives every buffer of the program a slot, and each rank's arena its size.
+/// Gives every buffer of the program a slot, and computes the size of each
+/// rank's arena.
 ///
 /// State (weights, gradients, moments, control, data) comes first in the arena
 /// of the rank that holds the stage, at the same place in every program of one
-/// plan, then staging, then workspace. Behind it lie pools of equal slots, one
+/// plan. Staging comes next, then workspace, then pools of equal slots: one
 /// pool for each size on a rank, shared by all stages and kinds of buffers of
-/// that size. A pool has as many slots as are held at once, given in the order
-/// of the rank's actions, and a buffer keeps to those that it has had.
+/// that size. A pool has as many slots as are in use at once. Slots are
+/// assigned in the order of the rank's actions, and a buffer prefers slots that
+/// it has had before.
 ///
-/// A buffer that is being sent is free again for actions that start after the
-/// simulated send's end; the runtime waits there if the real one has not ended.
-/// In a program without backwards that is at the latest when its replica makes
-/// the output after the next, so that fast ranks do not run ahead of slow ones.
+/// The buffer of a send is free for actions that start after the simulated end
+/// of the send; the runtime waits there if the real send has not ended. In a
+/// program without backwards the buffer is free at the latest when its replica
+/// makes the output after the next, so that fast ranks do not run ahead of slow
+/// ones.
 ///
-/// `executing` is the problem whose ranks run the program; `replicas` say which
-/// of the `numRanks` ranks hold the stages' state, other than the executing
-/// ones for the sequential reference. The program must keep rule L1. Returns
-/// what is wrong, if anything: a size that is absurd, or more slots than a
-/// table names. `withoutPlaces` is simulateWithoutPlaces(), or receives it if
-/// it is not complete.
+/// `executing` is the problem whose ranks run the program. `replicas` name the
+/// rank, of `numRanks`, that holds the state of each stage; for the sequential
+/// reference these are not the executing ranks. The program must keep rule L1.
+/// Returns a fault if a buffer or an arena is too large, or if a pool needs
+/// more than `maxSlots` slots. `withoutPlaces` is the result of
+/// simulateWithoutPlaces(), or receives it if it is not complete.
 std::optional<Fault> planMemory(const Problem &executing,
                                 const Replicas &replicas, int32_t numRanks,
                                 const std::vector<ReplicaBuffers> &buffers,

@@ -1,4 +1,4 @@
-//===- Positions.h - Where actions stand in a rank --------------*- C++ -*-===//
+//===- Positions.h - Positions of actions in a rank -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_POSITIONS_H
@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// Positions of actions within a rank, by what they name and micro-batch.
+/// Positions of actions in a rank's order, by subject and micro-batch.
 class Positions {
 public:
   Positions(size_t names, int32_t microbatches)
@@ -24,7 +24,7 @@ public:
     }
     positions[row + microbatch] = position;
   }
-  /// -1 where the rank has no such action.
+  /// -1 if the rank has no such action.
   int64_t of(int32_t name, int64_t microbatch) const {
     return rows[name] < 0 ? -1 : positions[rows[name] + microbatch];
   }

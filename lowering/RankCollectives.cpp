@@ -1,4 +1,4 @@
-//===- RankCollectives.cpp - Where a rank joins collectives ---------------===//
+//===- RankCollectives.cpp - Collectives in the order of a rank -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/RankCollectives.h"
@@ -47,8 +47,8 @@ bool RankCollectives::holds(const Member &member, int32_t replica) const {
 
 void RankCollectives::issue(Member &member, Schedule &order) {
   const Collective &collective = collectives[member.number];
-  // It reads what the sums of other collectives leave, which steps have
-  // awaited.
+  // The collective reads the sums of these collectives. A collective with a
+  // delay needs no await here: the steps before it have awaited them.
   for (Member *other = begin(member.step);
        !isBehindSteps(member) && other != end(member.step); ++other)
     if (const Collective &sum = collectives[other->number];

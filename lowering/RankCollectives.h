@@ -1,4 +1,4 @@
-//===- RankCollectives.h - Where a rank joins collectives -------*- C++ -*-===//
+//===- RankCollectives.h - Collectives in the order of a rank ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_RANKCOLLECTIVES_H
@@ -10,37 +10,39 @@
 
 namespace rondo {
 
-/// Issues and awaits the collectives of a rank, which run once in every
-/// iteration. All ranks issue theirs in the order of the iterations, and in one
-/// in that of the numbers, as far as a schedule's own steps let them.
+/// Issues and awaits the collectives of a rank, each once per iteration. All
+/// ranks issue theirs by iteration, and within an iteration by number, except
+/// where a schedule's own steps need another order.
 class RankCollectives {
 public:
   /// `tasks` is the rank's order in the schedule.
   RankCollectives(const Problem &problem, ActionRange tasks, int32_t rank,
                   const std::vector<Collective> &collectives);
 
-  /// Whether issueBehind() has anything to do.
+  /// Whether issueBehind() would issue a collective or skip an issued one.
   bool isDueBehind(int64_t position, CollectiveKind last) const {
     return next < members.size() &&
            (members[next].isIssued ||
             !(members[next].lastGradient > position ||
               readsResultOf(collectives[members[next].number].kind, last)));
   }
-  /// In front of a step: awaits what it needs.
+  /// Awaits the collectives that `action` needs, if it is a step. Call it
+  /// before the action is appended.
   void awaitFor(Action action, Schedule &order);
-  /// Behind the task at `position`: issues what has all its gradients, up to
-  /// the first of a kind after `last`.
+  /// Issues the collectives whose gradients are complete after the task at
+  /// `position`, up to the first one that reads the result of kind `last`.
   void issueBehind(int64_t position, CollectiveKind last, Schedule &order);
-  /// Behind all tasks: issues and awaits what is left, one after the other.
+  /// Issues and awaits the remaining collectives, one after another. Call it
+  /// after the last task.
   void finish(Schedule &order);
 
 private:
   struct Member {
-    /// The collective's number, and the iteration.
+    /// Number of the collective, and iteration.
     size_t number = 0;
     int64_t step = 0;
-    /// Where the last gradient stands that the rank contributes, or the last
-    /// step that makes its part; -1: none.
+    /// Position of the last task of this rank that adds to the gradients, or
+    /// with a delay, of the last step whose result it reads; -1: none.
     int64_t lastGradient = -1;
     bool isIssued = false, isAwaited = false;
   };
@@ -51,16 +53,16 @@ private:
   }
   void issue(Member &member, Schedule &order);
   void await(Member &member, Schedule &order);
-  /// Those of an iteration.
+  /// Members of an iteration.
   Member *begin(int64_t step) { return members.data() + step * numEach; }
   Member *end(int64_t step) { return begin(step + 1); }
 
   const std::vector<Collective> &collectives;
-  /// By iteration, and then by number.
+  /// Sorted by iteration, then by number.
   std::vector<Member> members;
-  /// In every iteration.
+  /// Number of members per iteration.
   size_t numEach = 0;
-  /// The first that is not issued.
+  /// Index of the first member that is not issued.
   size_t next = 0;
 };
 

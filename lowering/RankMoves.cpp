@@ -1,4 +1,4 @@
-//===- RankMoves.cpp - Where a rank waits for sharded state ---------------===//
+//===- RankMoves.cpp - Awaits of sharded state in a rank's order ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/RankMoves.h"
@@ -36,7 +36,7 @@ void RankMoves::awaitFor(Action action, int64_t position, Schedule &order) {
         ++i;
     return;
   }
-  // What it waits for may read the gradients of all replicas.
+  // A collective before the step may read the gradients of all replicas.
   if (action.kind() == ActionKind::Step)
     return awaitReductions(order);
   if (!hasShards)

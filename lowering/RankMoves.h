@@ -1,4 +1,4 @@
-//===- RankMoves.h - Where a rank waits for sharded state -------*- C++ -*-===//
+//===- RankMoves.h - Awaits of sharded state in a rank's order --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_RANKMOVES_H
@@ -11,22 +11,23 @@
 
 namespace rondo {
 
-/// Awaits the gathers and reductions that the order of a rank issues: a gather
-/// in front of the first task that reads its weights; a reduction, whose
-/// gradients take memory until then, in front of the first task that the
-/// simulation starts after its end, and at the latest where its sum is needed.
+/// Places the awaits of the gathers and reductions that a rank's order issues.
+/// A gather is awaited before the first task that reads its weights. The
+/// gradients of a reduction take memory until its await; it is awaited before
+/// the first task that the simulation starts after its end, and at the latest
+/// where its sum is needed.
 class RankMoves {
 public:
-  /// `collectives` are those of the program; `simulation` is that of the
-  /// schedule, whose order of the rank begins at `begin`.
+  /// `program`: only its collectives are read. `simulation`: of the schedule,
+  /// in whose arrays the rank's order begins at `begin`.
   RankMoves(const Problem &problem, const Program &program,
             const Simulation &simulation, int64_t begin)
       : problem(problem), isSharded(problem.replicas.areSharded()),
         groups(problem, program), simulation(simulation), begin(begin) {}
 
-  /// In front of the action at `position` of the rank's order.
+  /// Call it before the action at `position` of the rank's order is appended.
   void awaitFor(Action action, int64_t position, Schedule &order);
-  /// In front of collectives that read the gradients of all replicas.
+  /// Call it before collectives that read the gradients of all replicas.
   void awaitReductions(Schedule &order);
 
 private:

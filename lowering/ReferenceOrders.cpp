@@ -1,4 +1,4 @@
-//===- ReferenceOrders.cpp - What the reference and evaluations run -------===//
+//===- ReferenceOrders.cpp - Orders of reference and evaluation -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/ReferenceOrders.h"
@@ -35,7 +35,7 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
   Schedule schedule;
   int32_t replicas = problem.numReplicas();
   schedule.reserve(int64_t(2) * replicas * problem.microbatches);
-  // Of each replica: gathers, and reductions, so far.
+  // [replica]: gathers and reductions so far.
   std::vector<int32_t> gathered(replicas, 0), reduced(replicas, 0);
   auto whole = [&](int32_t replica, auto write) {
     const bool isSharded = problem.replicas[replica].isSharded();
@@ -46,8 +46,8 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
       schedule.append(
           Action(ActionKind::Reshard, replica, gathered[replica]++));
   };
-  // Of a segment, R of its stages in their order, in front of the backward of
-  // the last. By replica: the last micro-batch whose R is written so.
+  // Writes R of the stages of a segment in their order, before the backward of
+  // its last stage. recomputed[replica]: last micro-batch whose R is written.
   const EdgeTable edges(problem);
   std::vector<int32_t> recomputed(replicas, -1);
   auto recomputeSegment = [&](int32_t last, int32_t i) {
@@ -78,7 +78,7 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
         schedule.append(Action(ActionKind::Backward, s, i));
       });
     }
-    // Behind the backwards of all replicas of a group.
+    // After the backwards of all replicas of a group.
     for (int32_t s = 0; s < replicas; ++s)
       if (problem.replicas[s].isSharded() &&
           size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == i + 1)
@@ -103,7 +103,7 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   }
   if (!problem.replicas.areSharded())
     return schedule;
-  // One chunk at a time; for each micro-batch where groups overlap in part.
+  // One chunk at a time; one micro-batch at a time if groups overlap in part.
   Schedule placed = placeGathers(problem, schedule, {/*weights=*/1, 1});
   return simulate(problem, placed).complete
              ? placed

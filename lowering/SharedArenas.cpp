@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// Bytes by replica that hold the data of any of the schedules.
+/// [replica]: bytes that hold the data of every schedule.
 static std::vector<int64_t>
 sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
   std::vector<int64_t> most(schedules.front().plan.buffers.size(), 0);
@@ -26,7 +26,7 @@ sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
 
 namespace {
 
-/// Where a buffer lies: the rank of its arena and the offsets of its slots.
+/// Address of a buffer: the rank of its arena and the offsets of its slots.
 using Addresses = std::pair<int32_t, std::vector<int64_t>>;
 
 Addresses addressesOf(const Program &program, int32_t replica,
@@ -49,13 +49,13 @@ std::string textOf(const Addresses &addresses) {
          std::to_string(addresses.first);
 }
 
-/// State that lies elsewhere than in another program of the executable.
+/// Finds state at another place than in `first`.
 std::optional<Fault> findMovedState(const Program &program,
                                     const LoweredProgram &first) {
   for (int32_t replica = 0; replica < first.executing.replicas.size();
        ++replica)
     for (const BufferTraits &traits : bufferTable) {
-      // Data are filled in before each run, wherever they lie.
+      // Data are filled in before each run, so their place may differ.
       if (!traits.isState() || traits.owner != Owner::Stage ||
           traits.slotPer == SlotPer::Microbatch)
         continue;
@@ -69,8 +69,8 @@ std::optional<Fault> findMovedState(const Program &program,
   return std::nullopt;
 }
 
-/// Staging that lies elsewhere than in a program before; `offsets`, by rank,
-/// are those found so far, or -1.
+/// Finds staging at another place than in an earlier program. `offsets[rank]`:
+/// the offset found so far, or -1.
 std::optional<Fault> findMovedStaging(const Program &program,
                                       std::vector<int64_t> &offsets) {
   for (size_t rank = 0; rank < program.staging.size(); ++rank) {
@@ -84,8 +84,8 @@ std::optional<Fault> findMovedStaging(const Program &program,
   return std::nullopt;
 }
 
-/// What a schedule's program of a kind keeps for staging: as much as that of
-/// any of the schedules needs, on ranks where it needs any.
+/// [rank]: staging bytes of a program of kind `kind`: if it needs any on a
+/// rank, the largest need of any schedule there.
 std::vector<int64_t>
 sharedStaging(const std::vector<LoweredSchedule> &schedules,
               const PlanFigures &plan, ProgramKind kind) {
@@ -111,7 +111,7 @@ std::optional<Fault> findMoved(const Program &program,
 
 namespace {
 
-/// A program of an executable, and what planning its memory finds wrong.
+/// A program of an executable, and the fault of planning its memory.
 struct Planned {
   size_t schedule = 0, program = 0;
   std::optional<Fault> fault;
@@ -122,7 +122,8 @@ struct Planned {
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
                                       const ForEach &forEach) {
   const Problem &first = schedules.front().problem;
-  // Alone, a schedule says itself which sizes are absurd.
+  // A single schedule needs no shared size; planMemory() reports a size that is
+  // too large.
   std::vector<int64_t> dataBytes;
   if (schedules.size() > 1)
     dataBytes = sharedDataBytes(schedules);

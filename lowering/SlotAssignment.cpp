@@ -1,4 +1,4 @@
-//===- SlotAssignment.cpp - Slots for buffers that come and go ------------===//
+//===- SlotAssignment.cpp - Slots of transient buffers --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/SlotAssignment.h"
@@ -36,7 +36,7 @@ Fault rondo::tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
   return fault;
 }
 
-/// Stable, since what is taken first shall have its slot first.
+/// Stable: lives with the same first position keep their order.
 static void sortByFirst(std::vector<Life> &lives, int64_t positions) {
   std::vector<int32_t> begins(positions + 1, 0);
   for (const Life &life : lives)
@@ -50,8 +50,7 @@ static void sortByFirst(std::vector<Life> &lives, int64_t positions) {
 
 namespace {
 
-/// The lives of a rank in the order in which they end; of equal ones, in their
-/// own.
+/// The lives of a rank, sorted by their end; ties keep the order of `lives`.
 class Ends {
 public:
   Ends(const std::vector<Life> &lives, int64_t positions)
@@ -62,10 +61,10 @@ public:
     }
   }
 
-  /// Begins again.
+  /// Starts over from the first position.
   void reset() { position = 0; }
-  /// Calls `visit` with each life that ends in front of `until` and behind
-  /// those so far.
+  /// Calls `visit` with each life that ends before `until` and was not visited
+  /// yet.
   template <typename Visit> void forEach(int64_t until, Visit visit) {
     for (; position < until; ++position)
       for (int32_t i = first[position]; i >= 0; i = next[i])
@@ -73,22 +72,23 @@ public:
   }
 
 private:
-  /// By position, and by life: the next one that ends there; -1: none.
+  /// first[position], next[life]: the next life that ends at the position; -1:
+  /// none.
   std::vector<int32_t> first, next;
   int64_t position = 0;
 };
 
-/// Slots that a buffer has had, the one that it has had last behind all others.
+/// Slots that a buffer has had, the most recently used one last.
 class HadSlots {
 public:
-  /// One that it has not had.
+  /// Adds a slot that the buffer has not had.
   void add(int32_t slot) {
     std::rotate(slots.begin(), slots.begin() + first, slots.end());
     first = 0;
     slots.push_back(slot);
   }
-  /// Moves the first slot for which `isFree` holds, of which there is one, to
-  /// the end, and returns it. O(1) where that is the first of all.
+  /// Moves the first slot for which `isFree` holds to the end and returns it.
+  /// Precondition: one is free. O(1) if it is the first of all.
   template <typename IsFree> int32_t takeAgain(IsFree isFree) {
     size_t at = first;
     while (!isFree(slots[at]))
@@ -105,32 +105,32 @@ private:
   size_t next(size_t at) const { return at + 1 == slots.size() ? 0 : at + 1; }
   size_t before(size_t at) const { return (at == 0 ? slots.size() : at) - 1; }
 
-  /// In order from `first` on, around the end.
+  /// A circular list that begins at index `first`.
   std::vector<int32_t> slots;
   size_t first = 0;
 };
 
-/// A buffer.
+/// A buffer with its slots.
 struct User {
   int32_t buffer = 0;
-  /// Of the pools.
+  /// Index of its pool.
   int32_t pool = 0;
   HadSlots had;
-  /// How many of these are free.
+  /// Number of free slots in `had`.
   int32_t numFree = 0;
 };
 
-/// The slots of one size while lives go by: as many as are alive at once. A
-/// buffer keeps to slots that it has had before, so that its table repeats
-/// after few micro-batches, and those of many ranks are the same.
+/// The slots of one size, as many as lives overlap. A buffer prefers slots that
+/// it has had before, so its slot table repeats after few micro-batches, and
+/// many ranks have equal tables.
 struct SlotPool {
   explicit SlotPool(const SlotSize &size) : size(size) {}
 
   SlotSize size;
-  /// How many lives meet now, and at most.
+  /// Number of lives that overlap at present, and the maximum.
   int32_t alive = 0, most = 0;
 
-  /// Of `most` slots.
+  /// Creates `most` slots.
   void begin() { slots.resize(most); }
   int32_t take(User &user) {
     int32_t slot = takeAgain(user);
@@ -154,13 +154,13 @@ struct SlotPool {
 
 private:
   struct Slot {
-    /// Counted in slots freed; -1: taken.
+    /// Value of `numFreed` when it was freed; -1: taken.
     int64_t freeSince = 0;
     std::vector<User *> users;
   };
 
-  /// Of the free slots that a buffer has had, the one that it had first; -1 if
-  /// none is free.
+  /// Takes the least recently used of the free slots that the buffer has had;
+  /// -1 if none is free.
   int32_t takeAgain(User &user) {
     if (user.numFree == 0)
       return -1;
@@ -177,18 +177,20 @@ private:
   }
 
   std::vector<Slot> slots;
-  /// Slots and since when they were free: some have been taken again.
+  /// Freed slots with their `freeSince`; entries of slots that have been taken
+  /// again are stale.
   std::deque<std::pair<int32_t, int64_t>> free;
   int32_t numUsed = 0;
   int64_t numFreed = 0;
 };
 
-/// The buffers of lives, and the pools that they share.
+/// The buffers of a list of lives, and the pools that they share.
 class Users {
 public:
-  /// From here on, lives name their users in place of buffers.
+  /// Changes Life::buffer of each life from the buffer to an index into
+  /// `users`.
   Users(std::vector<Life> &lives, const std::vector<SlotSize> &sizes) {
-    // By buffer; -1: it has none.
+    // [buffer]: its user; -1: none.
     std::vector<int32_t> numbers(sizes.size(), -1);
     for (Life &life : lives) {
       int32_t &number = numbers[life.buffer];
@@ -244,7 +246,7 @@ rondo::assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
     });
     std::vector<int32_t> &slots =
         program.places[all.users[life.buffer].buffer].slotOf;
-    // Units of a sharded stage may be more.
+    // A sharded stage may have more units than micro-batches.
     if (life.index >= static_cast<int64_t>(slots.size()))
       slots.resize(std::max(microbatches, life.index + 1), -1);
     slots[life.index] = all.poolOf(life).take(all.users[life.buffer]);
@@ -259,14 +261,15 @@ rondo::assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
 
 namespace {
 
-/// The ring of one buffer, while its lives go by.
+/// The ring of slots of one buffer.
 struct Ring {
   int64_t slots = 1;
-  /// Micro-batches that are alive, and by the last action of each.
+  /// Micro-batches that are alive; and [last action]: its micro-batches.
   std::set<int64_t> alive;
   std::multimap<int64_t, int64_t> ends;
 
-  /// Two that are alive at once need to be fewer than `slots` apart.
+  /// Adds a life. Two micro-batches that are alive at once must be fewer than
+  /// `slots` apart.
   void add(const Life &life) {
     for (; !ends.empty() && ends.begin()->first < life.first;
          ends.erase(ends.begin()))

@@ -1,7 +1,7 @@
-//===- SlotAssignment.h - Slots for buffers that come and go ----*- C++ -*-===//
+//===- SlotAssignment.h - Slots of transient buffers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only for the memory planner.
+// Used only by the memory planner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,16 +18,16 @@ namespace rondo {
 
 inline constexpr int64_t maxArenaBytes = int64_t(1) << 50;
 
-/// The arenas of all ranks, as far as they are filled. The program gets their
-/// pools.
+/// The arenas of all ranks while they are filled. Their pools are added to the
+/// program.
 class Arenas {
 public:
   Arenas(int32_t numRanks, Program &program)
       : program(program), filled(numRanks, 0) {}
 
-  /// The number of a pool behind what the arena has.
+  /// Appends a pool to the arena of a rank and returns its number.
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
-  /// Lets what comes next begin at `bytes` or later.
+  /// Moves the start of the next pool to `bytes` or later.
   void extend(int32_t rank, int64_t bytes);
 
   int32_t count() const { return static_cast<int32_t>(filled.size()); }
@@ -42,12 +42,13 @@ private:
   int32_t overfull = -1;
 };
 
-/// What shares slots: the buffers of a size on a rank, apart for what is
-/// gathered or reduced, which no message leaves.
+/// Key of a pool: buffers of the same size on the same rank share slots.
+/// Gathered weights and unreduced gradients have pools of their own, because no
+/// message sends from them.
 struct SlotSize {
   int32_t rank = 0;
   int64_t bytes = 0;
-  /// Of weights that are gathered, or gradients that are not yet reduced.
+  /// Gathered weights or unreduced gradients.
   bool isMoved = false;
 
   friend bool operator<(const SlotSize &a, const SlotSize &b) {
@@ -56,37 +57,37 @@ struct SlotSize {
   }
 };
 
-/// One transient buffer, by its number, of a micro-batch or unit: taken before
-/// the action at `first` begins, free again for any action behind `last`.
+/// The life of one transient buffer of a micro-batch or unit: taken before the
+/// action at `first` begins, free for the actions after `last`.
 struct Life {
   int32_t buffer = 0, index = 0;
   int64_t first = 0, last = 0;
 };
 
-/// A pool that an executing rank needs, and the buffers that lie in it.
+/// A pool that an executing rank needs, and its buffers.
 struct NeededPool {
   SlotSize size;
   int32_t slots = 0;
   std::vector<int32_t> buffers;
 };
 
-/// More slots than a pool may have.
+/// The fault of a pool that needs more than maxSlots slots.
 Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes);
 
-/// Gives the lives of one executing rank their slots, in pools that all buffers
-/// of a size share, with as many slots as are in use at once. A buffer takes,
-/// of the free slots that it has had before, the one that it had first;
-/// else one that none has had; else the one that has been free longest.
-/// Writes the slots of these buffers alone into the program. `sizes` are by
-/// buffer; `positions` is the number of the rank's actions.
-/// O(lives + positions), where few buffers share a slot.
+/// Assigns slots to the lives of one executing rank. All buffers of a SlotSize
+/// share a pool, which has as many slots as are in use at once. A buffer takes
+/// the least recently used of the free slots that it has had; else a slot that
+/// nobody has had; else the slot that has been free longest. Writes only the
+/// slots of these buffers into the program. `sizes` is indexed by buffer;
+/// `positions` is the number of the rank's actions. O(lives + positions) if few
+/// buffers share a slot.
 Result<std::vector<NeededPool>>
 assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
             int64_t positions, int32_t microbatches, Program &program);
 
-/// The same where iterations overlap, so that slots repeat for any number of
-/// them: a buffer has a ring of its own, as long as its lives meet those of
-/// other micro-batches. O(lives * log lives).
+/// assignSlots() for overlapping iterations: the slots repeat for any number of
+/// them. Each buffer has a ring of its own, long enough that lives of different
+/// micro-batches do not collide. O(lives * log lives).
 Result<std::vector<NeededPool>> assignRings(std::vector<Life> lives,
                                             const std::vector<SlotSize> &sizes,
                                             int64_t positions,

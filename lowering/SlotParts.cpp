@@ -1,4 +1,4 @@
-//===- SlotParts.cpp - Slots by micro-batch, in a short form --------------===//
+//===- SlotParts.cpp - Compact slot tables --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/SlotParts.h"
@@ -11,19 +11,20 @@ using namespace rondo;
 
 std::vector<SlotPart> rondo::slotParts(const std::vector<int32_t> &slots,
                                        int64_t count) {
-  // What writing a later part takes beside its slots, in slots.
+  // Cost of writing another part in addition to its slots, in slots.
   constexpr uint32_t overhead = 4;
   const size_t n =
       std::max(slots.size(), static_cast<size_t>(std::max<int64_t>(count, 0)));
-  // The end is followed by what no slot equals.
+  // A value that no slot equals follows the end.
   constexpr int32_t behindEnd = -2;
   std::vector<int32_t> all(slots);
   all.reserve(n + longestPeriod);
   while (all.size() < n)
     all.push_back(all[all.size() - slots.size()]);
   all.resize(n + longestPeriod, behindEnd);
-  // From the end: how far the list goes on with each period, and the least that
-  // listing the rest takes, as a part of which period and length.
+  // Computed from the end. lengths[period - 1]: how far the list continues with
+  // the period. rests[i]: the least cost of writing the list from i on, with
+  // period and length of its first part.
   std::array<uint32_t, longestPeriod> lengths{};
   struct Rest {
     uint32_t slots = 0, period = 0, length = 0;
@@ -36,7 +37,8 @@ std::vector<SlotPart> rondo::slotParts(const std::vector<int32_t> &slots,
     Rest &rest = rests[i];
     const size_t longest = std::min(longestPeriod, n - i);
     for (uint32_t period = 1; period <= longest; ++period) {
-      // A longer rest takes no less, so a longer period needs to get further.
+      // The cost of writing the list from i on never increases with i, so a
+      // longer period pays off only if its part is longer.
       const uint32_t length = lengths[period - 1];
       if (length <= rest.length)
         continue;

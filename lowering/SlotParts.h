@@ -1,4 +1,4 @@
-//===- SlotParts.h - Slots by micro-batch, in a short form ------*- C++ -*-===//
+//===- SlotParts.h - Compact slot tables ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_SLOTPARTS_H
@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// Slots that repeat from micro-batch `begin` on, until the next part begins.
+/// Slots that repeat from micro-batch `begin` until the next part begins.
 struct SlotPart {
   int64_t begin = 0;
   std::vector<int32_t> repeated;
@@ -20,13 +20,13 @@ struct SlotPart {
   }
 };
 
-/// No part has a longer period, unless it is the whole table.
+/// Longest period of a part, unless a part is the whole table.
 inline constexpr size_t longestPeriod = 32;
 
-/// Parts that stand for a table of slots, which repeats up to micro-batch
-/// `count` if it is shorter: those that take least to write. A pipeline fills,
-/// runs and drains, and in each of these its buffers take slots in another
-/// pattern. O(n) in the number of micro-batches.
+/// Cheapest list of parts that is equivalent to a table of slots; a table
+/// shorter than `count` repeats up to micro-batch `count`. A pipeline fills,
+/// runs and drains, and its buffers use another pattern of slots in each phase.
+/// O(n) in the number of micro-batches.
 std::vector<SlotPart> slotParts(const std::vector<int32_t> &slots,
                                 int64_t count);
 

@@ -11,8 +11,8 @@
 
 namespace rondo {
 
-/// Gives micro-batches without a buffer, which other replicas take, the slot of
-/// one that has it: the table then has no special values.
+/// Gives micro-batches that have no buffer here (other replicas take them) the
+/// slot of a micro-batch that has one, so the table has no special values.
 inline void fillGaps(std::vector<int32_t> &slots) {
   auto first = std::find_if(slots.begin(), slots.end(),
                             [](int32_t slot) { return slot >= 0; });
@@ -23,7 +23,7 @@ inline void fillGaps(std::vector<int32_t> &slots) {
     last = slot = slot < 0 ? last : slot;
 }
 
-/// Cuts a table to the shortest period that writes it.
+/// Truncates a table to its shortest period.
 inline void shortenToPeriod(std::vector<int32_t> &slots) {
   // Failure function of Knuth, Morris and Pratt: the longest proper border.
   size_t n = slots.size();

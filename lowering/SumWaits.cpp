@@ -12,13 +12,14 @@ using namespace rondo;
 
 namespace {
 
-/// The waits of a rank's steps, from the awaits in front of them.
+/// Waits of a rank's steps: the durations of the awaits before them.
 class Waits {
 public:
   Waits(const Program &program, const ProgramSimulation &simulation,
         int64_t iterations)
       : program(program), simulation(simulation),
-        // Away from where the pipeline fills and drains.
+        // Leaves out the first and the last quarter: there the pipeline fills
+        // and drains.
         first(iterations / 4), last(iterations - iterations / 4) {
     for (int32_t r = 0; r < program.order.numRanks(); ++r)
       addRank(r);
@@ -42,8 +43,8 @@ private:
   void addRank(int32_t r) {
     const ActionRange order = program.order.rank(r);
     const int64_t begin = program.order.rankBegin(r);
-    // What has been awaited since the last step, and for how long. A sum that
-    // an earlier step of the rank has awaited costs the later ones nothing.
+    // [collective]: duration of its await since the last step. A sum that an
+    // earlier step of the rank awaited costs later steps nothing.
     std::map<size_t, int64_t> awaited;
     for (int64_t i = 0; i < order.size(); ++i) {
       const int64_t t = order[i].index;
@@ -63,7 +64,7 @@ private:
   const Program &program;
   const ProgramSimulation &simulation;
   const int64_t first, last;
-  /// By collective and replica.
+  /// Keyed by collective and replica.
   std::map<std::pair<size_t, int32_t>, std::vector<int64_t>> byStep;
 };
 
@@ -98,7 +99,7 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
       const Collective &sum = plan.collectives[wait.collective];
       wait.iterations = lateness(window, schedule, simulation, sum.replicas,
                                  sum.ns, MadeBy::Gradients);
-      // The pipeline has the same sums in front of its norm.
+      // In the pipeline's program the sums keep their numbers, before the norm.
       for (int32_t replica : sum.replicas)
         wait.steps.push_back(found.of(wait.collective, replica));
     }

@@ -1,8 +1,8 @@
 //===- SumWaits.h - How long steps wait for sums of gradients ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where iterations overlap, a weight that several stages have makes them wait
-// for each other: step t of each needs the sum of iteration t.
+// If iterations overlap, stages that share a tied weight wait for each other:
+// step t of each needs the sum of iteration t.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@
 
 namespace rondo {
 
-/// How long the step of a replica waits for a sum, once the run has settled.
+/// Time that a replica's step waits for a sum, in ns, in the settled part of
+/// the run.
 struct StepWait {
   int32_t replica = 0;
   double meanNs = 0;
@@ -26,16 +27,17 @@ struct StepWait {
 struct SumWait {
   /// Index into PlanFigures::collectives.
   size_t collective = 0;
-  /// By how many iterations the sum would be late for the first of these
-  /// replicas to step, if none waited: see lateness().
+  /// Iterations by which the sum would be late for the first of these replicas
+  /// that steps, if none waited: see lateness().
   std::optional<int64_t> iterations;
-  /// By replica of the sum, in the program, with all that it waits for.
+  /// Indexed by replica of the sum: waits in the program, with all its other
+  /// waits.
   std::vector<StepWait> steps;
 };
 
-/// For the sums of a schedule whose iterations overlap, in the window that
-/// proves it; the norm is not one. `simulation` is the schedule's, complete and
-/// with times. O(actions).
+/// Waits for the sums of a schedule whose iterations overlap, in the window
+/// that proves it; without the gradient norm. `simulation` is that of the
+/// schedule, complete and with times. O(actions).
 Result<std::vector<SumWait>> sumWaits(const PlanFigures &plan,
                                       const Problem &window,
                                       const Schedule &schedule,

@@ -1,4 +1,4 @@
-//===- TimeShares.cpp - What an iteration's time goes to ------------------===//
+//===- TimeShares.cpp - Shares of an iteration's time ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/TimeShares.h"

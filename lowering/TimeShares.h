@@ -1,4 +1,4 @@
-//===- TimeShares.h - What an iteration's time goes to ----------*- C++ -*-===//
+//===- TimeShares.h - Shares of an iteration's time -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_TIMESHARES_H
@@ -10,33 +10,34 @@
 
 namespace rondo {
 
-/// What the time of an iteration goes to.
+/// A share of the time of an iteration.
 enum class TimeShare : uint8_t {
-  /// Work of a rank, on average over those that have any.
+  /// Mean work of the ranks that have any.
   Compute,
-  /// What the busiest rank works beyond that.
+  /// The busiest rank's work minus the mean.
   Imbalance,
-  /// What the iteration takes beyond the busiest rank's work if messages and
-  /// sums took no time: the pipeline fills and drains, or orders fit badly.
+  /// Iteration time without messages and sums, minus the busiest rank's work:
+  /// fill and drain of the pipeline, and waits inside the order.
   Bubble,
-  /// What messages add to that.
+  /// Time that messages add.
   Messages,
-  /// What sums of gradients over the replicas of stages add to that.
+  /// Time that sums of gradients over replicas add.
   Sums,
 };
 inline constexpr int numTimeUses = 5;
 /// `compute`, `imbalance`, `bubble`, `messages`, `all-reduce`.
 const char *nameOf(TimeShare use);
 
-/// In ns, by TimeShare; they sum to the program's time.
+/// In ns, indexed by TimeShare. Their sum is the program's time.
 using TimeShares = std::array<int64_t, numTimeUses>;
 
-/// Runs the pipeline of a schedule whose programs keep all rules with and
-/// without its sums and messages. O(actions).
+/// Simulates the pipeline of a schedule with and without its sums and messages.
+/// All programs of the schedule must keep all rules. O(actions).
 TimeShares timeShares(const PlanFigures &plan, const Problem &problem,
                       const Schedule &schedule);
 
-/// The largest use other than compute; Compute where that is below a tenth.
+/// The largest share other than Compute; Compute if that is below a tenth of
+/// the time.
 TimeShare bindingShare(const TimeShares &shares);
 
 } // namespace rondo

@@ -12,10 +12,10 @@
 //   rank 1      F0 F1 F2 I0 F3 I1 F4 I2 W0 I3 W1 I4 W2 W3 W4
 //   rank 2         F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 W0 W1 W2 W3 W4
 //
-// M micro-batches are cut into units of U; the last may be shorter. In a unit a
-// rank takes F by ascending chunk, I by descending chunk, W as its I did, each
-// by ascending micro-batch. Whenever it is free it starts the first of these
-// that it can:
+// M micro-batches are cut into units of U; the last may be shorter. In a unit,
+// a rank takes F by ascending chunk, I by descending chunk, and W in the order
+// of its I, each by ascending micro-batch. Whenever it is free it starts the
+// first of these that it can:
 //
 //   the next I whose gradient has arrived;
 //   the next F whose input has arrived, if all I of the units before have run
@@ -23,8 +23,8 @@
 //   the oldest pending W.
 //
 // It holds at most U v chunk activations. The clock uses the problem's times
-// and latencies. With equal times, v >= 2 and U >= P (v = 1: U >= 2P - 2)
-// makespan M v (F + I + W) + (P - 1) F in times of a chunk.
+// and latencies. With equal times, v >= 2 and U >= P (v = 1: U >= 2P - 2), the
+// makespan is M v (F + I + W) + (P - 1) F in times of a chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ struct Units {
   int64_t slots() const { return unit * chunks; }
   int64_t total() const { return microbatches * chunks; }
   int64_t unitOf(int64_t k) const { return k / slots(); }
-  /// Position among the chunks of its unit, and micro-batch.
+  /// Position among the chunks of the unit, and micro-batch.
   std::pair<int32_t, int64_t> at(int64_t k) const {
     int64_t first = unitOf(k) * unit, j = k % slots();
     int64_t size = std::min(unit, microbatches - first);
@@ -120,8 +120,8 @@ static FamilyResult generateBlockwise(const Problem &problem,
   return listSchedule(problem, times, rule);
 }
 
-/// A unit holds U micro-batches: the most that fit, the 2P - 2 that one chunk
-/// per rank needs, and between. P is the default.
+/// Sizes U of a unit: the most micro-batches that fit, the 2P - 2 that one
+/// chunk per rank needs, and sizes between. The default P is no variant.
 static std::vector<FamilyArguments>
 variantsOfBlockwise(const Problem &problem) {
   std::vector<FamilyArguments> variants;
@@ -136,7 +136,8 @@ variantsOfBlockwise(const Problem &problem) {
   return variants;
 }
 
-/// The unit that is best on the problem. Its chunks are the plan's.
+/// Chooses the best unit for the problem. The number of chunks is given by the
+/// plan.
 static Result<FamilyArguments> chooseUnit(const Problem &problem,
                                           FamilyArguments arguments,
                                           const ArenaLimits &arenas) {

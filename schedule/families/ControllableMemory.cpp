@@ -13,11 +13,11 @@ enum Type : int8_t { F0, F1, I1, I0, W, Free };
 
 struct Cell {
   Type type = Free;
-  /// Micro-batch; for a W, the number of W that the rank has before it.
+  /// Micro-batch; of a W, the number of W before it on the rank.
   int32_t index = 0;
 };
 
-/// One rank over unit slots.
+/// The slots of one rank; a slot takes one chunk task.
 struct Row {
   std::vector<Cell> cells;
   /// [type]: the slot of each index.
@@ -72,18 +72,18 @@ private:
   void removeWeightGrads();
   void reorder(Phase part);
   void squeeze();
-  /// The first slot that a task may have after what it needs.
+  /// The first slot after everything that a task needs.
   int64_t earliest(size_t rank, Cell cell) const;
 
   int64_t last;
   std::vector<Row> rows;
 };
 
-/// What a rank holds before each slot: chunk activations until W, and pending
-/// W.
+/// What a rank holds before each slot: chunk activations until their W, and
+/// pending W.
 class Holding {
 public:
-  /// If the row has no W, a free slot runs a pending one.
+  /// If the row has no W, each free slot counts as running a pending one.
   Holding(const Row &row, bool hasWeightGrads)
       : hasWeightGrads(hasWeightGrads), states(1) {
     for (const Cell &cell : row.cells) {
@@ -93,11 +93,11 @@ public:
   }
 
   /// Updates the states if the row keeps `limit` with the task at `from` moved
-  /// to the free slot `to` before it. Otherwise returns the first slot that
-  /// breaks the limit.
+  /// to the earlier free slot `to`. Otherwise returns the first slot that
+  /// exceeds the limit.
   std::optional<int64_t> move(const Row &row, int64_t from, int64_t to,
                               int64_t limit) {
-    // With W in the row, I does not change what is held.
+    // With W in the row, moving I does not change what is held.
     const Type moved = row.cells[from].type;
     if (hasWeightGrads && (moved == I1 || moved == I0))
       return std::nullopt;
@@ -122,7 +122,7 @@ public:
 
 private:
   struct State {
-    /// Pending W are counted only if the row has none.
+    /// `pending` is used only if the row has no W.
     int32_t held = 0, pending = 0;
     bool operator==(const State &other) const {
       return held == other.held && pending == other.pending;
@@ -151,7 +151,8 @@ private:
 /// The slot of the k-th task of two lists in ascending order.
 int64_t kthOf(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
               int64_t k) {
-  // How many of the k before it are in `a`: the least i with a[i] > b[k-i-1].
+  // Number of tasks of `a` among the k before it: the least i with
+  // a[i] > b[k-i-1].
   int64_t low = std::max<int64_t>(0, k - static_cast<int64_t>(b.size()));
   int64_t high = std::min<int64_t>(k, a.size());
   while (low < high) {
@@ -169,7 +170,7 @@ int64_t kthOf(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
   return std::min(a[low], b[fromB]);
 }
 
-/// Into every free slot with a pending one; the others at the end.
+/// Places a pending W into every free slot, and the remaining W at the end.
 void Repeater::fillWeightGrads() {
   for (Row &row : rows) {
     row.slots[W].resize(2 * last);
@@ -217,7 +218,7 @@ int64_t Repeater::earliest(size_t rank, Cell cell) const {
 }
 
 /// Moves each task of the part, in the order of slots, to the first free slot
-/// after what it needs if its rank keeps the limit.
+/// after what it needs in which its rank keeps the limit.
 void Repeater::reorder(Phase part) {
   const bool hasWeightGrads = !rows[0].slots[W].empty();
   std::vector<Holding> holdings;
@@ -252,7 +253,7 @@ void Repeater::reorder(Phase part) {
           row.place(cell.type, cell.index, to);
           break;
         }
-        // With W in the row, all slots up to there break it as well.
+        // With W in the row, all slots up to `over` exceed it as well.
         if (hasWeightGrads)
           to = *over;
       }
@@ -273,7 +274,8 @@ void Repeater::squeeze() {
       if (slot >= loose[rank].size() || loose[rank].cells[slot].type == Free)
         continue;
       Cell cell = loose[rank].cells[slot];
-      // What it needs is in earlier slots and has been moved already.
+      // The tasks that it needs are in earlier slots and have been moved
+      // already.
       rows[rank].place(cell.type, cell.index,
                        std::max(earliest(rank, cell), rows[rank].size()));
     }

@@ -17,18 +17,18 @@
 
 namespace rondo {
 
-/// The slots of F0, F1, I1 and I0 of micro-batch 0 on each rank; a slot is one
-/// task of a chunk. Different modulo 6 on every rank.
+/// [rank]: slots of F0, F1, I1 and I0 of micro-batch 0. A slot takes one task
+/// of a chunk. The four differ modulo 6.
 using Block = std::vector<std::array<int64_t, 4>>;
 
 /// The order of a V placement that repeats `block`. Two greedy passes move
-/// tasks of the ramps into earlier free slots if no rank comes to hold more
-/// than the worst one did. O(P M), and O(P) for each of the O(P^2) tasks of the
-/// ramps.
+/// tasks of the ramps into earlier free slots, as long as no rank holds more
+/// than the fullest rank did before. O(P M), and O(P) for each of the O(P^2)
+/// tasks of the ramps.
 Schedule repeatBlock(const Chunks &chunks, int64_t microbatches,
                      const Block &block);
 
-/// The cost of the ramps, for the table.
+/// Family::extraSteps of repeatBlock(): the steps for the ramps.
 int64_t stepsOfRepeatedBlocks(const Problem &problem);
 
 } // namespace rondo

@@ -4,17 +4,17 @@
 // DeepSeek's DualPipe, arXiv 2412.19437, cut in half as DualPipeV (released
 // code, 2025; PyTorch's ScheduleDualPipeV). Rank r holds the stages r and
 // 2P - 1 - r; below, a small letter is a task of the second. An overlapped
-// block there, F & B, here runs as F, then B.
+// block F & B of DualPipeV runs as F, then B.
 //
 //   rank 0   F0 F1 F2 f0 i0 w0 f1 F3 b1 -- f2 B0 -- b2 -- f3    B1 -- b3 -- ..
 //   rank 1      F0 f0 F1 f1 F2 b0 -- f2 B0 -- F3 b1 -- f3 B1 -- b2 -- B2 -- ..
 //
 // Rank r: 2(P - r - 1) F; r + 1 times (F f); P - r - 1 times (i W f);
-// M - 2P + r + 1 times (F b f B); P - r - 1 times (b f B); r + 1 times
-// (b B), from turn floor((r + 1) / 2) on with I for B, but on even ranks b
-// of that turn stays fused; P - r - 1 times (W I); the other W. A W is always
-// the oldest pending one. With equal times, in times of a whole rank: makespan
-// 3M + (P - 1) / 2; a rank holds up to P + 1/2 activations. Needs M >= 2P.
+// M - 2P + r + 1 times (F b f B); P - r - 1 times (b f B); r + 1 times (b B),
+// from turn floor((r + 1) / 2) on with I for B, but on even ranks b of that
+// turn stays fused; P - r - 1 times (W I); the other W. A W is always the
+// oldest pending one. With equal times, in times of a whole rank, the makespan
+// is 3M + (P - 1) / 2; a rank holds up to P + 1/2 activations. Needs M >= 2P.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,8 +10,8 @@
 //   rank 2         F0 B0 -- F1 B1 -- F2 B2 -- F3 B3 --
 //
 // Rank s first runs w = min(M, 2(S - 1 - s) + 1) forwards, then B and F
-// alternately, so it holds w activations. With equal times makespan
-// (F + B)(M + S - 1), as 1F1B.
+// alternately, so it holds w activations. With equal times, the makespan is
+// (F + B)(M + S - 1), as with 1F1B.
 //
 //===----------------------------------------------------------------------===//
 

@@ -186,7 +186,7 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
   return choices;
 }
 
-/// Why a problem is not a chain, as a family's fault.
+/// The fault of a problem that is not a chain.
 static Fault noChain(const char *family, const Problem &problem) {
   std::vector<bool> isFed(problem.numStages());
   for (const Edge &edge : problem.edges) {

@@ -24,7 +24,7 @@ namespace rondo {
 
 using FamilyArguments = std::map<std::string, int64_t>;
 
-/// What `auto` stands for until a number is chosen for a problem.
+/// Value of an `auto` argument until a number is chosen for a problem.
 inline constexpr int64_t autoArgument = std::numeric_limits<int64_t>::min();
 
 /// A whole number that a family takes, such as kfkb's k.
@@ -35,13 +35,13 @@ struct FamilyParameter {
   const char *summary;
   /// Whether it may be `auto`.
   bool mayBeAuto = false;
-  /// It says what the plan must be like, not what the order is like; left out
-  /// of a choice's text at its default.
+  /// Whether it describes the plan, not the order. It is left out of a choice's
+  /// text at its default.
   bool isOfPlan = false;
   int64_t maximum = std::numeric_limits<int64_t>::max();
 };
 
-/// The fault says why a family does not apply.
+/// A fault if the family does not apply.
 using FamilyResult = Result<Schedule>;
 
 struct Family {
@@ -49,29 +49,30 @@ struct Family {
   const char *name;
   /// One phrase for the help.
   const char *summary;
-  /// Where it was published.
+  /// The publication.
   const char *source;
   std::vector<FamilyParameter> parameters;
   /// Writes the order of every rank. The problem must have passed check(), and
-  /// every parameter must have at least its minimum. Never judges its own work.
+  /// every parameter must have at least its minimum. Does not check its own
+  /// result.
   FamilyResult (*generate)(const Problem &, const FamilyArguments &);
   /// Arguments other than the defaults that are worth trying on a problem, the
-  /// most promising first; nullptr if there are none.
+  /// most promising first; nullptr: none.
   std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
-  /// The approximate number of steps, each taking a task's time, that
-  /// generate() needs beyond a few per task; nullptr if it needs no more.
+  /// Approximate number of steps that generate() takes in addition to a few per
+  /// task, each as long as a step for a task; nullptr: none.
   int64_t (*extraSteps)(const Problem &) = nullptr;
-  /// Reads times along a chain of stages, and does not apply to other graphs.
-  /// Other families only order stages by number: any graph whose edges lead to
-  /// later stages can run an order that a chain can.
+  /// Whether it uses times along a chain of stages; it then does not apply to
+  /// other graphs. Other families only order stages by number: any graph whose
+  /// edges lead to later stages can run an order that a chain can.
   bool needsChain = false;
   /// The policy (namedPolicies) of a family whose iterations overlap, for
-  /// problems that state none; nullptr: it drains the pipeline in each
+  /// problems without policies. nullptr: the family drains the pipeline in each
   /// iteration, and writes the order of one.
   const char *policy = nullptr;
-  /// Puts numbers where arguments are `auto`: those that are best on a problem
-  /// that has passed check(), within its memory caps and the limits. nullptr:
-  /// no parameter may be `auto`.
+  /// Replaces `auto` by the best numbers for a problem that has passed check(),
+  /// within its memory caps and the limits. nullptr: no parameter may be
+  /// `auto`.
   Result<FamilyArguments> (*choose)(const Problem &, FamilyArguments,
                                     const ArenaLimits &) = nullptr;
 
@@ -95,8 +96,8 @@ struct FamilyChoice {
   bool hasAuto() const;
 };
 
-/// Fills in the defaults and checks names and minima. A fault names the known
-/// families or parameters.
+/// Fills in the defaults and checks names, minima and maxima. A fault lists the
+/// known families or parameters.
 Result<FamilyChoice> chooseFamily(const std::string &name,
                                   const FamilyArguments &arguments);
 /// Parses `name` or `name:key=value,key=value`.
@@ -105,25 +106,26 @@ Result<FamilyChoice> parseFamily(const std::string &text);
 /// Every family that drains the pipeline, with its defaults, in the table's
 /// order.
 std::vector<FamilyChoice> allFamilies();
-/// Every family whose iterations overlap, likewise.
+/// Every family whose iterations overlap, with its defaults, in the table's
+/// order.
 std::vector<FamilyChoice> overlappedFamilies();
 
 /// The variants of all families, in the table's order.
 std::vector<FamilyChoice> familyVariants(const Problem &problem);
 
-/// The problem with the family's policy, where the family has one, the problem
-/// none, and iterations to overlap.
+/// The problem with the family's policy, if the family has one, the problem has
+/// none, and it has several iterations.
 Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
 
-/// The choice with numbers for what is `auto`; may simulate many orders.
+/// The choice with numbers in place of `auto`; may simulate many orders.
 Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
                                  const Problem &problem,
                                  const ArenaLimits &arenas = {});
 
-/// Over several iterations, a family that drains the pipeline repeats its order
-/// of one. Where stages have several replicas, ranks with the same stages get
-/// the same order; a fault where some ranks have only some stages in common.
-/// Chooses numbers for what is `auto`.
+/// Writes the schedule, with numbers chosen for `auto`. For several iterations,
+/// a family that drains the pipeline repeats its order of one. If stages have
+/// several replicas, ranks with the same stages get the same order; a fault if
+/// some ranks have only some stages in common.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

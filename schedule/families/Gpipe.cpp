@@ -11,7 +11,8 @@
 //   rank 2       0 1 2 3 0 0 1 1 2 2 3 3
 //                        ^ backwards begin
 //
-// With equal times makespan (F + B)(M + S - 1); every rank holds M activations.
+// With equal times, the makespan is (F + B)(M + S - 1); every rank holds M
+// activations.
 //
 //===----------------------------------------------------------------------===//
 

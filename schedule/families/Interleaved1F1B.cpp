@@ -5,7 +5,7 @@
 // Clusters Using Megatron-LM", arXiv 2104.04473, in the closed form of
 // PyTorch's ScheduleInterleaved1F1B. Stage = chunk * P + rank; fused B.
 //
-// Two chunks, a small letter is a task of the second:
+// With two chunks; a small letter is a task of the second:
 //
 //   rank 0   F0 F1 F2 f0 f1 f2    b0 --    b1 --    b2 -- B0 -- B1 -- B2 --
 //   rank 1      F0 F1 F2 f0 b0 -- f1 b1 -- f2 b2 -- B0 -- B1 -- B2 --
@@ -13,8 +13,8 @@
 // Micro-batches go in rounds of n (Rounds.h: P if P divides M). Forwards run
 // the chunks of a round upwards, backwards downwards. Rank r first runs
 // min((v - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. If
-// rounds differ by one micro-batch, n is that of the longest. With equal times
-// makespan 3M + 3(P - 1) / v in times of a whole rank; rank 0 holds
+// rounds differ by one micro-batch, n is that of the longest. With equal times,
+// in times of a whole rank, the makespan is 3M + 3(P - 1) / v; rank 0 holds
 // (P(v - 1) + 2P - 1) / v activations.
 //
 //===----------------------------------------------------------------------===//

@@ -5,16 +5,16 @@
 // backward of Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241
 // (which calls I "B").
 //
-// Two chunks, a small letter is a task of the second:
+// With two chunks; a small letter is a task of the second:
 //
 //   rank 0   F0 F1 F2 f0 f1    i0 w0 f2 i1 w1 i2 w2 I0 W0 I1 W1 I2 W2
 //   rank 1      F0 F1 F2 f0 i0 f1 i1 w0 f2 i2 w1 I0 w2 I1 W0 I2 W1 W2
 //
 // Rounds as in Interleaved1F1B.cpp. Rank r first runs (v - 1)n + P - 1 - r
-// forwards, then F and I alternately. From the r-th I on (counted from 0) each
-// is followed by the oldest pending W; the remaining W at the end. With equal
-// times makespan 3M + (P - 1) / v in times of a whole rank; a rank holds up to
-// P activations.
+// forwards, then F and I alternately. From the r-th I on (counted from 0), each
+// is followed by the oldest pending W; the remaining W are at the end. With
+// equal times, in times of a whole rank, the makespan is 3M + (P - 1) / v; a
+// rank holds up to P activations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -44,7 +44,7 @@ static FamilyResult generateKfkb(const Problem &problem,
   return schedule;
 }
 
-/// Larger groups if there is room for them: rank 0 holds k P.
+/// Larger groups if they fit: rank 0 holds k P activations.
 static std::vector<FamilyArguments> variantsOfKfkb(const Problem &problem) {
   std::vector<FamilyArguments> variants;
   const int64_t fit = microbatchesThatFit(problem);

@@ -1,4 +1,4 @@
-//===- ListScheduler.cpp - Orders chosen by a clock -------------*- C++ -*-===//
+//===- ListScheduler.cpp - List scheduling with a clock -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ListScheduler.h"
@@ -83,7 +83,7 @@ private:
     if (event.edge < 0) {
       isBusy[event.rank] = false;
       Action done = orders[event.rank].back();
-      // The loss: the last stage makes its own output gradient.
+      // The last stage makes its own output gradient, from the loss.
       if (done.kind() == ActionKind::Forward &&
           static_cast<int32_t>(done.subject) + 1 == problem.numStages())
         ++arrivals.backward[done.subject];
@@ -102,7 +102,7 @@ private:
   std::vector<std::vector<Action>> orders;
   std::vector<bool> isBusy;
   Arrivals arrivals;
-  /// The edges that F (2s) or I (2s + 1) of a stage feeds.
+  /// [2 * stage], [2 * stage + 1]: the edges that its F, its I feeds.
   std::vector<std::vector<int32_t>> producedBy;
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
 };

@@ -1,4 +1,4 @@
-//===- ListScheduler.h - Orders chosen by a clock ---------------*- C++ -*-===//
+//===- ListScheduler.h - List scheduling with a clock -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_LISTSCHEDULER_H
@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-/// How many micro-batches, counted from 0, have what they need; by stage.
+/// [stage]: number of micro-batches, counted from 0, whose inputs have arrived.
 struct Arrivals {
   /// Inputs of F.
   std::vector<int32_t> forward;
@@ -22,21 +22,21 @@ struct Arrivals {
 
 struct ListTimes {
   std::function<int64_t(Action)> taskNs;
-  /// From the end of a task to the arrival of its message.
+  /// Time in ns from the end of a task to the arrival of its message.
   std::function<int64_t(const Edge &)> messageNs;
 };
 
-/// What rank r starts when it becomes free, or nothing until something arrives.
-/// Every stage must take its micro-batches in order.
+/// Returns the task that `rank` starts when it is free, or nothing, to wait for
+/// the next arrival. Every stage must take its micro-batches in order.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 
-/// Runs a clock and lets `rule` choose whenever a rank is free. All events of
-/// one instant are seen before a choice. O(n log n) for n tasks.
+/// Simulates a clock and calls `rule` whenever a rank is free, after all events
+/// of the same instant. O(n log n) for n tasks.
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 
-/// The cost of that, for the table.
+/// Family::extraSteps of listSchedule().
 int64_t stepsOfListSchedule(const Problem &problem);
 
 } // namespace rondo

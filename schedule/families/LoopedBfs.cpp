@@ -7,11 +7,11 @@
 //   rank 0   0F0 0F1 2F0 2F1             2B1 --- 2B0 --- 0B1 --- 0B0 ---
 //   rank 1       1F0 1F1 3F0 3F1 3B1 --- 3B0 --- 1B1 --- 1B0 ---
 //
-// Chunks upwards, each all its forwards; then chunks downwards, each all its
-// backwards, micro-batches descending. This adds gradients in a different order
-// than rule S7 requires, so a schedule in the language says
-// accumulate(schedule_order). With equal times makespan 3M + 3(P - 1) / v in
-// times of a whole rank if M >= P; a rank holds M activations.
+// A rank runs all forwards of each chunk, chunks ascending; then all backwards
+// of each chunk, chunks and micro-batches descending. This adds gradients in a
+// different order than rule S7 requires, so a schedule in the language needs
+// accumulate(schedule_order). With equal times and M >= P, in times of a whole
+// rank, the makespan is 3M + 3(P - 1) / v; a rank holds M activations.
 //
 //===----------------------------------------------------------------------===//
 

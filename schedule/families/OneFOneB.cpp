@@ -10,8 +10,8 @@
 //   rank 2         F0 B0 ...
 //
 // Rank s first runs min(M, S - s) forwards, then B and F alternately, so it
-// holds min(M, S - s) activations. With equal times makespan
-// (F + B)(M + S - 1), as GPipe.
+// holds min(M, S - s) activations. With equal times, the makespan is
+// (F + B)(M + S - 1), as with GPipe.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,8 +8,8 @@
 
 namespace rondo {
 
-/// Appends a fused backward and, behind the last one of an iteration, the
-/// stage's step, where the problem is a window of several iterations.
+/// Appends a fused backward and, in a window of several iterations, the stage's
+/// step after the last backward of an iteration.
 inline void appendBackward(Schedule &schedule, const Problem &problem,
                            int32_t stage, int64_t microbatch) {
   schedule.append({ActionKind::Backward, stage, microbatch});
@@ -18,8 +18,8 @@ inline void appendBackward(Schedule &schedule, const Problem &problem,
     schedule.append({ActionKind::Step, stage, microbatch / each});
 }
 
-/// 1F1B over all micro-batches of the window, which it drains once, at its end:
-/// stage s runs S - s forwards ahead.
+/// 1F1B over all micro-batches of the window, which is drained once, at its
+/// end: stage s runs S - s forwards ahead.
 inline FamilyResult generateWithoutFlush(const char *family,
                                          const Problem &problem) {
   if (auto fault = needLinearPlacement(family, problem))

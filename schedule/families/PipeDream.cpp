@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Narayanan et al., "PipeDream", SOSP 2019, arXiv 1806.03377. 1F1B goes on into
-// the next iteration, and each stage steps behind the last backward of an
+// the next iteration, and each stage steps after the last backward of an
 // iteration. The backward of a micro-batch reads the weights that its forward
 // has read. With one micro-batch an iteration, stage s keeps S - s versions.
 //

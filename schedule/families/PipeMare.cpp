@@ -5,12 +5,11 @@
 // PipeDream's; forwards and backwards read the newest weights, and the
 // backward moves them back by the running mean of their changes.
 //
-// With spatial=1 it is the order of the paper's model, in which a stage runs an
-// F and a B in each slot, both with the weights at the beginning of the slot:
-// stage s (from 0) runs F of micro-batch m in slot m + s and B in slot
-// m + 2S - 1 - s. With N micro-batches an iteration its forward is
-// (2(S - 1 - s) + 1) / N updates late in the mean, and it holds 2(S - s) - 1
-// micro-batches.
+// With spatial=1, the order is that of the paper's model: a stage runs an F and
+// a B in each slot, both with the weights at the beginning of the slot. Stage s
+// (from 0) runs F of micro-batch m in slot m + s and B in slot m + 2S - 1 - s.
+// With N micro-batches an iteration, its forward is on average
+// (2(S - 1 - s) + 1) / N updates late, and it holds 2(S - s) - 1 micro-batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +29,7 @@ static FamilyResult generatePipeMare(const Problem &problem,
   Schedule schedule;
   schedule.reserve((2 * last + problem.iterations) * stages);
   for (int32_t s = 0; s < stages; ++s) {
-    // Slots from that of the stage's first F.
+    // Slot 0 is that of the stage's first F.
     const int64_t between = 2 * (int64_t(stages) - s) - 1;
     for (int64_t slot = 0; slot < last + between; ++slot) {
       if (slot < last)

@@ -1,4 +1,4 @@
-//===- Placement.cpp - Where the chunks of a rank are -----------*- C++ -*-===//
+//===- Placement.cpp - Placements of chunks on ranks ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Placement.h"
@@ -7,17 +7,17 @@
 
 using namespace rondo;
 
-/// A family that needs other numbers of stages and ranks.
+/// The fault of a family that needs other numbers of stages and ranks.
 template <FaultKind kind>
 static Fault badSizes(const char *family, const Problem &problem) {
   return makeFault<kind>(family, problem.numStages(), problem.numRanks());
 }
 
-/// The first stage that is not where `chunks` has it; -1 where there is none.
+/// The first stage on another rank than `chunks` has it on; -1: none.
 static int32_t firstElsewhere(const Chunks &chunks, const Problem &problem) {
   for (int32_t c = 0; c < chunks.count; ++c)
     for (int32_t i = 0; i < chunks.ranks; ++i) {
-      // Along the chunk, so that the stage is the first one in another place.
+      // Along the chunk, so that stages are visited in their order.
       int32_t rank = chunks.isWave && c % 2 == 1 ? chunks.ranks - 1 - i : i;
       int32_t stage = chunks.stage(c, rank);
       if (problem.rankOf(stage) != rank)
@@ -37,7 +37,7 @@ std::optional<Fault> rondo::needLinearPlacement(const char *family,
                                               problem.rankOf(stage));
 }
 
-/// `needs` are the numbers of the sentence behind the stage and its rank.
+/// `needs` are the arguments of the message after the stage and its rank.
 template <FaultKind kind, typename... Needs>
 static Result<Chunks> needChunks(const char *family, const Problem &problem,
                                  bool isWave, const Needs &...needs) {

@@ -1,12 +1,12 @@
-//===- Placement.h - Where the chunks of a rank are -------------*- C++ -*-===//
+//===- Placement.h - Placements of chunks on ranks --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The placements that families are published for. P ranks hold v chunks each,
+// The placements for which families are published. P ranks hold v chunks each,
 // and chunk c holds the stages c P ... c P + P - 1:
 //
 //   linear   one chunk, stage s on rank s
 //   looped   every chunk runs from rank 0 to rank P - 1
-//   wave     chunks run down and up in turn; two chunks make a V
+//   wave     chunks run down and up alternately; two chunks make a V
 //
 //   looped  rank 0   0 4      wave  rank 0   0 7 8 15
 //           rank 1   1 5            rank 1   1 6 9 14
@@ -36,18 +36,18 @@ struct Chunks {
   }
 };
 
-/// Why the placement is not linear.
+/// A fault if the placement is not linear.
 std::optional<Fault> needLinearPlacement(const char *family,
                                          const Problem &problem);
-/// Looped, with one chunk or more.
+/// The chunks of a looped placement, one or more; else a fault.
 Result<Chunks> needLoopedPlacement(const char *family, const Problem &problem);
-/// A wave of two chunks or another even number.
+/// The chunks of a wave, an even number; else a fault.
 Result<Chunks> needWavePlacement(const char *family, const Problem &problem);
-/// A wave of two chunks: rank r holds the stages r and 2P - 1 - r.
+/// The chunks of a wave of two: rank r holds the stages r and 2P - 1 - r.
 Result<Chunks> needVPlacement(const char *family, const Problem &problem);
 
-/// The number of micro-batches that every rank can hold with all their
-/// activations, at most M.
+/// The number of micro-batches, at most M, whose activations fit every rank at
+/// once.
 int64_t microbatchesThatFit(const Problem &problem);
 
 } // namespace rondo

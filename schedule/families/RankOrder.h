@@ -11,8 +11,8 @@
 
 namespace rondo {
 
-/// Appends the tasks of one rank; each kind and chunk takes its micro-batches
-/// in order. Those from `last` on are counted and left out.
+/// Appends the tasks of one rank. Each kind and chunk takes its micro-batches
+/// in order. Micro-batches from `last` on are counted but not appended.
 class RankOrder {
 public:
   RankOrder(Schedule &schedule, const Chunks &chunks, int32_t rank,
@@ -48,12 +48,12 @@ private:
   const Chunks &chunks;
   int32_t rank;
   int64_t last;
-  /// By chunk: the number of F, of I (or B) and of W (or B).
+  /// [chunk]: number of F, of I (or B) and of W (or B).
   std::vector<std::array<int64_t, 3>> taken;
 };
 
-/// Appends the order of a stage that runs `warmup` forwards ahead, then one
-/// fused backward and one forward in turn, then the remaining backwards.
+/// Appends the order of a stage: `warmup` forwards, then one fused backward and
+/// one forward alternately, then the remaining backwards.
 inline void appendOneForwardOneBackward(Schedule &schedule, int32_t stage,
                                         int32_t microbatches, int32_t warmup) {
   int32_t forward = 0;

@@ -9,7 +9,7 @@
 
 using namespace rondo;
 
-/// By rank: its stages, ascending.
+/// [rank]: its stages, ascending.
 static std::vector<std::vector<int32_t>> stagesOfRanks(const Problem &problem) {
   std::vector<std::vector<int32_t>> stages(problem.numRanks());
   for (const Replica &replica : problem.replicas)
@@ -43,7 +43,7 @@ Result<RankGroups> RankGroups::of(const Problem &problem) {
     groups.microbatchesInRound = static_cast<int32_t>(std::min<int64_t>(
         std::lcm(int64_t(groups.microbatchesInRound), int64_t(replica.turns)),
         problem.microbatches));
-  // In the order of their first stages.
+  // Sorted by their lists of stages.
   std::map<std::vector<int32_t>, int32_t> byStages;
   for (const std::vector<int32_t> &own : stages)
     if (!own.empty())
@@ -83,7 +83,7 @@ Problem RankGroups::groupProblem() const {
   for (int32_t replica = 0; replica < all.numReplicas(); ++replica)
     for (int column = 0; column < numCostColumns; ++column) {
       Cost one = all.costs[replica * numCostColumns + column];
-      // A step is not for micro-batches.
+      // A step runs once an iteration, not once a micro-batch.
       if (column != costColumn(ActionKind::Step)) {
         const int64_t times = inRound(all.replicas[replica].turns);
         one.ns *= times;
@@ -101,7 +101,7 @@ Problem RankGroups::groupProblem() const {
   return groups;
 }
 
-/// A stage edge has the bytes of its largest part, and a link between groups
+/// A stage edge gets the bytes of its largest part, and a link between groups
 /// the latency and bandwidth of the slowest link that carries a part.
 void RankGroups::addMessages(Problem &groups) const {
   groups.link = problem->link;
@@ -126,7 +126,7 @@ void RankGroups::addMessages(Problem &groups) const {
     if (isNew)
       continue;
     slowest.latencyNs = std::max(slowest.latencyNs, link.latencyNs);
-    // 0 has no limit.
+    // 0: no limit.
     if (slowest.bytesPerUs == 0 ||
         (link.bytesPerUs != 0 && link.bytesPerUs < slowest.bytesPerUs))
       slowest.bytesPerUs = link.bytesPerUs;
@@ -154,9 +154,9 @@ std::optional<Action> RankGroups::taskOn(int32_t rank, Action ofGroup,
   return action;
 }
 
-/// The end of the run of actions that begins at `i` and whose micro-batches go
-/// one by one: where nothing waits for an F, the backward need not wait for the
-/// other F of the round.
+/// The end of the run of actions from `i` that is written micro-batch by
+/// micro-batch. If no stage needs an F, its backward need not wait for the
+/// other Fs of the round.
 int64_t RankGroups::endOfRun(ActionRange order, int64_t i,
                              const std::vector<bool> &feeds) const {
   const Action first = order[i];
@@ -171,7 +171,7 @@ int64_t RankGroups::endOfRun(ActionRange order, int64_t i,
 }
 
 Schedule RankGroups::spread(const Schedule &ofGroups) const {
-  // By stage.
+  // [stage]: whether another stage needs its F.
   std::vector<bool> feeds(problem->numStages());
   for (const Edge &edge : problem->edges)
     if (edge.producer == ActionKind::Forward)
@@ -196,12 +196,12 @@ Schedule RankGroups::spread(const Schedule &ofGroups) const {
   return schedule;
 }
 
-/// Each pair of ranks has the messages of the pair of groups that have a part
-/// for it.
+/// Each pair of ranks gets those messages of its pair of groups that have a
+/// part between these ranks.
 void RankGroups::spreadLinkOrder(std::pair<int32_t, int32_t> groups,
                                  const std::vector<Action> &tasks,
                                  Schedule &schedule) const {
-  // By pair of ranks, whether a replica's F or I sends there.
+  // [pair of ranks]: the edges between them.
   std::map<std::pair<int32_t, int32_t>, std::vector<Edge>> parts;
   for (const Edge &edge : problem->edges) {
     const int32_t from = problem->rankOf(edge.from),

@@ -29,10 +29,10 @@ public:
     longer = microbatches % rounds;
   }
 
-  /// Tasks of one kind on one rank.
+  /// Number of tasks of one kind on one rank.
   int64_t total() const { return microbatches * chunks; }
-  /// Forwards of rank r before its first backward, without the one that begins
-  /// the steady phase; `perHop` more for every rank after it.
+  /// Forwards of a rank before its first backward, without the one that begins
+  /// the steady phase. Each rank after it adds `perHop`.
   int64_t warmUp(int64_t rank, int64_t perHop) const {
     return std::min((chunks - 1) * (size + (longer > 0 ? 1 : 0)) +
                         perHop * (ranks - 1 - rank),

@@ -2,29 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Luo et al., "Efficient Pipeline Planning for Expedited Distributed DNN
-// Training", INFOCOM 2022, arXiv 2204.10562, as Rondo has reconstructed it: a
-// list schedule by cycles on the problem's own times. SppClock.h has the rules.
+// Training", INFOCOM 2022, arXiv 2204.10562, as reconstructed by Rondo: a list
+// schedule by cycles that uses the problem's times. SppClock.h has the rules.
 // Fused B.
 //
 //   F = (2, 1), B = (4, 2), a message 1
 //   rank 0   F0 F0 F1 F1 F2 F2    B0 B0 B0 B0 B1 B1 B1 B1 B2 B2 B2 B2
 //   rank 1            F0 B0 B0 F1 B1 B1       F2 B2 B2
 //
-// The last rank runs each B right behind its F. Others run what is ready, and
-// of F and B the one of the earlier cycle: those of micro-batch m on rank s
-// have the cycles m + 2s and m + 4(S - 1) - 2s.
+// The last rank runs each B right after its F. The other ranks run what is
+// ready; if both an F and a B are, the one of the earlier cycle. F of
+// micro-batch m on rank s has the cycle m + 2s, B has m + 4(S - 1) - 2s.
 //
-// With C the largest of the stages' F + B and of the channels' two messages,
-// the order ends by (M + 4S - 4) C. Nothing but M bounds what a rank holds;
-// whether that fits its memory, the rules judge, as of any schedule. With F : B
-// = 1 : 2, equal stages and free messages the makespan is that of 1F1B, (F +
-// B)(M + S - 1), and rank s holds min(M, 4(S - 1 - s) + 1).
+// Let C be the largest of the stages' F + B and of the channels' two messages.
+// Then the order ends by (M + 4S - 4) C. Only M bounds the activations of a
+// rank; rule S5 checks whether they fit. With F : B = 1 : 2, equal stages and
+// free messages, the makespan is that of 1F1B, (F + B)(M + S - 1), and rank s
+// holds min(M, 4(S - 1 - s) + 1).
 //
-// Here a channel carries both directions, and holds a message for its latency
-// and its time on the link. A problem cannot say that: a link has one
-// direction, and its next message can leave during a latency. So the order is
-// made for slower channels, and its simulated time is at most that of SPP's
-// clock, and the same where messages are free.
+// Here a channel carries both directions, and a message holds it for its
+// latency and its time on the link. In a problem, a link has one direction, and
+// its next message can leave during a latency. So the order is made for slower
+// channels: its simulated time is at most that of SPP's clock, and the same if
+// messages are free.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ static FamilyResult generateSpp(const Problem &problem,
   clock.run(latest, &blocks);
 
   std::vector<std::vector<Action>> orders(stages);
-  // By position.
+  // Indexed by position.
   std::vector<std::vector<Action>> tasks(size_t(4) * (stages - 1) + 1);
   for (int32_t s = 0; s < stages; ++s) {
     tasks[clock.forwardOf(s)].push_back({ActionKind::Forward, s, 0});
@@ -71,7 +71,7 @@ static FamilyResult generateSpp(const Problem &problem,
   return Schedule(orders);
 }
 
-/// A heap of events: four blocks of every stage and micro-batch.
+/// Steps of the heap of events: four blocks for every stage and micro-batch.
 static int64_t stepsOfSpp(const Problem &problem) {
   return int64_t(40) * problem.numStages() * problem.microbatches;
 }

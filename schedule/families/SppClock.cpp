@@ -33,7 +33,7 @@ void SppClock::setStage(int32_t stage, int64_t forwardNs, int64_t backwardNs,
   (isFullDuplex ? one : other) = back - 1;
 }
 
-/// Each step serves its micro-batches in order, since the step before does.
+/// Each step serves its micro-batches in order, because the step before does.
 bool SppClock::begin(int32_t resource, int64_t now,
                      std::vector<int64_t> &latest, std::vector<Block> *blocks) {
   if (isBusy[resource])
@@ -84,7 +84,7 @@ bool SppClock::run(std::vector<int64_t> &latest, std::vector<Block> *blocks) {
   while (!events.empty()) {
     const int64_t now = events.front().ns;
     touched.clear();
-    // All that ends now is known before anything begins.
+    // Processes all ends of this instant before anything begins.
     while (!events.empty() && events.front().ns == now) {
       const Event event = events.front();
       std::pop_heap(events.begin(), events.end(),

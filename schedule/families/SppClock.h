@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Luo et al., "Efficient Pipeline Planning for Expedited Distributed DNN
-// Training", INFOCOM 2022, arXiv 2204.10562; no code is known, and the rules
+// Training", INFOCOM 2022, arXiv 2204.10562. No code is published; the rules
 // are Rondo's reconstruction. Family `spp` writes the order, and the planner
-// times plans by it.
+// uses it to time plans.
 //
 // A micro-batch passes 4S - 3 positions: F of stage 0, its message, F of stage
 // 1, ..., F and B of the last stage as one block, the message back, ..., B of
-// stage 0. Stages and channels are resources that run one block at a time. A
-// free one starts, of the blocks whose position before has ended, that of the
-// earliest cycle, micro-batch + position, and of equals the later position, so
-// a backward before a forward. What has begun is not interrupted. A message of
-// no time is a block as well: a stage that is free as it begins does not wait
-// for it.
+// stage 0. Stages and channels are resources that run one block at a time,
+// without interruption. A free resource considers the blocks whose previous
+// position has ended. It starts the one of the earliest cycle,
+// micro-batch + position; of equal ones that of the later position, so a
+// backward goes before a forward. A message of duration 0 is a block as well: a
+// stage that is free when it begins does not wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@
 
 namespace rondo {
 
-/// Runs one order after another without allocating.
+/// Can run many orders without allocating.
 class SppClock {
 public:
-  /// What a boundary has: one channel for both directions, or one for each.
+  /// Whether a boundary has one channel for both directions, or one for each.
   enum class Duplex : uint8_t { Half, Full };
   /// A block that has begun.
   struct Block {
@@ -40,30 +40,31 @@ public:
   SppClock(int32_t microbatches, Duplex duplex)
       : microbatches(microbatches), isFullDuplex(duplex == Duplex::Full) {}
 
-  /// Every stage must then be set.
+  /// Afterwards, set every stage.
   void setNumStages(int32_t stages);
-  /// What a stage takes for one micro-batch, and the boundary behind it there
-  /// and back (none behind the last stage), in ns.
+  /// Times in ns, for one micro-batch, of a stage and of the messages forwards
+  /// and backwards over the boundary after it (unused for the last stage).
   void setStage(int32_t stage, int64_t forwardNs, int64_t backwardNs,
                 int64_t sendNs, int64_t sendBackNs);
 
-  /// The stages, then the channels of boundaries, forwards and, where they are
-  /// others, backwards.
+  /// Number of stages and channels. Resources are numbered: stages, channels,
+  /// then backward channels if they are separate.
   int32_t numResources() const {
     return isFullDuplex ? 3 * numStages - 2 : 2 * numStages - 1;
   }
-  /// By resource, when it must begin its first block so that the order ends in
-  /// time, if it never idles after that; counted up by what it has run. Returns
-  /// false once one begins a block later. Appends every block to `blocks`,
-  /// unless that is nullptr. O(stages * micro-batches * log(stages)).
+  /// `latest[resource]` is the time by which it must begin its first block so
+  /// that the order ends in time if it never idles afterwards; run() adds the
+  /// time of each block that it runs. Returns false as soon as a block begins
+  /// later. Appends every block to `blocks`, unless that is nullptr.
+  /// O(stages * micro-batches * log(stages)).
   bool run(std::vector<int64_t> &latest, std::vector<Block> *blocks = nullptr);
 
-  /// After run(): when the last B of a stage ends.
+  /// End of the last B of a stage, after run().
   int64_t endNs(int32_t stage) const { return lastBackward[stage]; }
 
-  // Positions.
+  // Positions of the tasks of a stage.
   int32_t forwardOf(int32_t stage) const { return 2 * stage; }
-  /// Of the last stage, its F as well.
+  /// For the last stage, also the position of F.
   int32_t backwardOf(int32_t stage) const {
     return 4 * (numStages - 1) - 2 * stage;
   }
@@ -72,7 +73,7 @@ private:
   struct Step {
     int32_t resource = 0;
     int64_t ns = 0;
-    /// Micro-batches that may run it, and those that have begun.
+    /// Number of micro-batches that may run it, and of those that have begun.
     int32_t ready = 0, begun = 0;
   };
   struct Event {
@@ -86,17 +87,17 @@ private:
   const int32_t microbatches;
   const bool isFullDuplex;
   int32_t numStages = 0;
-  /// By position.
+  /// Indexed by position.
   std::vector<Step> steps;
-  /// By resource: its steps, the second -1 if it has one only; and whether it
+  /// [resource]: its steps, the second -1 if it has only one; and whether it
   /// runs.
   std::vector<std::pair<int32_t, int32_t>> stepsOf;
   std::vector<bool> isBusy;
   /// A heap, earliest first.
   std::vector<Event> events;
-  /// Resources that may begin something now.
+  /// Resources that may begin a block now.
   std::vector<int32_t> touched;
-  /// By stage.
+  /// Indexed by stage.
   std::vector<int64_t> lastBackward;
 };
 

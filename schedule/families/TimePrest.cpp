@@ -1,13 +1,13 @@
 //===- TimePrest.cpp - One backward a mini-batch ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// "TiMePReSt", arXiv 2410.14312, FGCS 178 (2026) 108260: nF1B. Forwards go by
-// micro-batch, one backward serves all of an iteration, and the stage steps
-// right behind it. A free rank runs the next backward if its gradient is there
-// (on the last stage, if all forwards of the iteration are done), else the next
-// forward if its input is there, else it waits; stage s has at most S - s
-// iterations under way. Whether something is there is asked of the problem's
-// times: with equal slots (inSlots()) the orders are the published ones.
+// "TiMePReSt", arXiv 2410.14312, FGCS 178 (2026) 108260: nF1B. A forward is of
+// one micro-batch, a backward of all micro-batches of an iteration, and the
+// stage steps right after it. A free rank runs the next backward if its
+// gradient has arrived (on the last stage: if all forwards of the iteration are
+// done), else the next forward if its input has arrived, else it waits. Stage s
+// has at most S - s iterations under way. Arrivals follow from the problem's
+// times: with equal slots (inSlots()), the orders are the published ones.
 //
 //   two micro-batches an iteration, slots, B of an iteration in one
 //   rank 0   F0 F1 F2 F3 F4 F5 B0 F6 F7 B2 ...
@@ -27,7 +27,7 @@ using namespace rondo;
 
 namespace {
 
-/// The end of what a rank does, or the arrival of a message there.
+/// The end of a rank's work, or the arrival of a message there.
 struct Event {
   int64_t ns = 0;
   int32_t rank = 0;
@@ -38,10 +38,10 @@ struct Event {
   }
 };
 
-/// What a rank has done and what is there for it; all of it goes in order.
+/// Numbers of tasks run and of inputs arrived; all go in order.
 struct Stage {
   int64_t forwards = 0, activations = 0;
-  /// Iterations.
+  /// Counted in iterations.
   int64_t backwards = 0, gradients = 0;
   bool isBusy = false;
 };
@@ -64,7 +64,7 @@ public:
       touched.clear();
       for (; !events.empty() && events.top().ns == now; events.pop())
         touched.push_back(happen(events.top()));
-      // Each looks at its own state only.
+      // start() depends on the state of its own stage only.
       for (int32_t s : touched)
         start(s, now);
     }
@@ -132,7 +132,7 @@ private:
     events.push({until, s, Event::Free});
   }
 
-  /// Messages of a link leave one after the other.
+  /// Messages of a link leave one after another.
   void send(int32_t from, int32_t to, int64_t readyNs, int64_t count,
             Event::What what) {
     const Link link = problem.linkBetween(from, to);
@@ -149,7 +149,7 @@ private:
   const int64_t each;
   std::vector<Stage> stages;
   std::vector<std::vector<Action>> orders;
-  /// By rank and direction: when its link is free again.
+  /// [2 * rank + direction]: time at which its link is free again.
   std::vector<int64_t> freeNs;
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
 };

@@ -1,4 +1,4 @@
-//===- Units.cpp - How many micro-batches a unit has ------------*- C++ -*-===//
+//===- Units.cpp - Number of micro-batches in a unit ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Units.h"
@@ -14,7 +14,7 @@
 
 using namespace rondo;
 
-/// The replicas of each rank, by stage.
+/// [rank]: its replicas, by stage.
 static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
   std::vector<std::vector<int32_t>> chunks(problem.numRanks());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
@@ -22,7 +22,7 @@ static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
   return chunks;
 }
 
-/// Keeps the one that hides worse.
+/// Keeps the move that is hidden worse.
 static void keepWorse(Beside &worst, Beside other) {
   if (other.partOf(1) > worst.partOf(1))
     worst = other;
@@ -36,12 +36,12 @@ Hiding rondo::hidingOf(const Problem &problem) {
       const ShardedState how = problem.shardedState(replica);
       if (!problem.replicas[replica].isSharded())
         continue;
-      // A single chunk has only itself.
+      // A single chunk is its own predecessor.
       const int32_t before = chunks[(k + chunks.size() - 1) % chunks.size()];
       auto ns = [&](int32_t of, ActionKind kind) {
         return problem.cost(of, kind).ns;
       };
-      // With less sharded they move once an iteration, not once a unit.
+      // Stages that shard less move it once an iteration, not once a unit.
       if (how == ShardedState::Weights)
         keepWorse(worst.gather, {ns(replica, ActionKind::Unshard),
                                  ns(before, ActionKind::Forward)});
@@ -64,7 +64,7 @@ UnitLimit UnitCandidate::limit() const {
 
 std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
   const int64_t all = problem.microbatches;
-  // As `blockwise` sees it, with room for one whole chunk.
+  // The problem that `blockwise` gets, with memory left for one whole chunk.
   Problem groups = withWholeState(problem);
   if (RankGroups::areNeeded(groups)) {
     auto found = RankGroups::of(groups);
@@ -87,7 +87,7 @@ std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
   return units;
 }
 
-/// The same problem where gathers and reductions take no time.
+/// The problem in which gathers and reductions take no time.
 static Problem withFreeMoves(const Problem &problem) {
   Problem free = problem;
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
@@ -96,7 +96,7 @@ static Problem withFreeMoves(const Problem &problem) {
   return free;
 }
 
-/// Sets by how much the fullest rank exceeds its memory.
+/// Sets the rank that exceeds its memory most, and by how many bytes.
 static void findMissing(UnitCandidate &candidate, const Problem &problem,
                         const ArenaLimits &arenas) {
   auto compare = [&](const std::vector<int64_t> &held,
@@ -113,7 +113,7 @@ static void findMissing(UnitCandidate &candidate, const Problem &problem,
     compare(candidate.arenaBytes, arenas.devices);
 }
 
-/// With gathers.
+/// The order of `blockwise`, with gathers that fit `arenas`.
 static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
                                   const ArenaLimits &arenas = {}) {
   auto choice = chooseFamily("blockwise", {{"u", unit}});
@@ -123,7 +123,7 @@ static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
   return withGathers(problem, std::move(std::get<Schedule>(made)), arenas);
 }
 
-/// Gathers are placed within `fitting`.
+/// Simulates one unit size. Gathers are placed within `fitting`.
 static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
                               int64_t unit, const ArenaLimits &arenas,
                               const ArenaLimits &fitting = {}) {
@@ -159,15 +159,16 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
     candidate.arenaBytes =
         arenas.arenaOf(placed).value_or(std::vector<int64_t>());
   findMissing(candidate, problem, arenas);
-  // Planning arenas takes long, so only where it is needed.
+  // Planning arenas is slow, so gathers are fitted to them only if memory is
+  // short.
   if (candidate.missingBytes > 0 && problem.replicas.areSharded() &&
       arenas.arenaOf && !fitting.arenaOf)
     return rateUnit(problem, free, unit, arenas, arenas);
   return candidate;
 }
 
-/// Where orders are too large to plan all arenas: plans those of the best, and
-/// where it does not fit of the next one, until one fits.
+/// If orders are too large to plan all arenas, plans that of the best candidate
+/// and, if it does not fit, of the next one, until one fits.
 static void planBestArenas(const Problem &problem, const ArenaLimits &arenas,
                            std::vector<UnitCandidate> &candidates) {
   if (!arenas.arenaOfOne)
@@ -199,7 +200,7 @@ std::vector<UnitCandidate> rondo::rateUnits(const Problem &problem,
 
 std::optional<size_t>
 rondo::bestUnit(const std::vector<UnitCandidate> &candidates) {
-  // Arenas where all have them: they count what tasks hold, and more.
+  // Compares arenas if all candidates have them: they include what tasks hold.
   const bool haveArenas = std::all_of(
       candidates.begin(), candidates.end(), [](const UnitCandidate &one) {
         return one.fault || !one.arenaBytes.empty();

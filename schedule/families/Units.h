@@ -1,11 +1,11 @@
-//===- Units.h - How many micro-batches a unit has --------------*- C++ -*-===//
+//===- Units.h - Number of micro-batches in a unit --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `blockwise` cuts an iteration into units of U micro-batches (ZeroPP, Tang et
 // al., arXiv 2402.03791). A longer unit leaves less of a bubble, and gathers
 // and reduces the state of sharded stages less often, but holds more
-// activations. Which U is best depends on the plan's times, links and memory,
-// so it is tried.
+// activations. The best U depends on the plan's times, links and memory, so
+// several are simulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,27 +24,29 @@ namespace rondo {
 
 inline constexpr int64_t noUnit = std::numeric_limits<int64_t>::max();
 
-/// What a rank moves of a chunk's state, and how long what runs beside it takes
-/// for each micro-batch of a unit.
+/// Time to gather or reduce a chunk, and time per micro-batch of the tasks that
+/// run at the same time.
 struct Beside {
   int64_t moveNs = 0, taskNs = 0;
 
-  /// The fewest micro-batches that take as long; noUnit where none do.
+  /// The fewest micro-batches whose tasks take as long as the move; noUnit if
+  /// none do.
   int64_t leastUnit() const {
     return moveNs == 0  ? 1
            : taskNs > 0 ? (moveNs + taskNs - 1) / taskNs
                         : noUnit;
   }
-  /// The move as a part of the tasks of a unit: up to 1 it can hide.
+  /// The move as a fraction of the tasks of a unit. It can be hidden up to 1.
   double partOf(int64_t unit) const {
     return moveNs == 0 ? 0 : double(moveNs) / (double(taskNs) * double(unit));
   }
 };
 
-/// Where gathers and reductions hide worst, of all ranks. A chunk is gathered
-/// while the one before it on its rank runs U forwards, and its gradients are
-/// reduced while that one runs the longer of U Is and U Ws: so a gather hides
-/// if it takes at most U F, a reduction if it takes at most U max(I, W).
+/// The gather and the reduction that are hidden worst, of all ranks. A chunk is
+/// gathered while the one before it on its rank runs U forwards, and its
+/// gradients are reduced while that one runs the longer of U Is and U Ws. So a
+/// gather is hidden if it takes at most U F, and a reduction if it takes at
+/// most U max(I, W).
 struct Hiding {
   Beside gather, reduction;
 
@@ -54,36 +56,38 @@ struct Hiding {
 };
 Hiding hidingOf(const Problem &problem);
 
-/// What keeps a schedule of units from being better.
+/// What limits a schedule of units.
 enum class UnitLimit : uint8_t {
-  /// Ranks are never idle.
+  /// The busiest rank is never idle.
   Nothing,
-  /// Ranks are idle longer for want of work than for gathers and reductions.
+  /// Idle time is mostly lack of work.
   Bubble,
-  /// The other way round.
+  /// Idle time is mostly gathers and reductions.
   Traffic,
-  /// It does not fit.
+  /// The schedule does not fit.
   Memory,
 };
 
 /// `blockwise` with units of one size.
 struct UnitCandidate {
   int64_t unit = 0;
-  /// Why there is no order; then all else is 0. Not for memory that lacks.
+  /// Why there is no order; all other fields are then 0. Lack of memory is not
+  /// a fault.
   std::optional<Fault> fault;
   int64_t makespanNs = 0;
-  /// Of the makespan: how long the busiest rank has no work if gathers and
-  /// reductions take no time, and what these add.
+  /// Parts of the makespan: the time without work of the busiest rank if
+  /// gathers and reductions take no time, and the time that these add.
   int64_t idleNs = 0, exposedNs = 0;
-  /// Most bytes held by rank, beside state.
+  /// [rank]: peak bytes, without state.
   std::vector<int64_t> peakBytes;
-  /// Bytes by rank of the arenas of its programs; empty where not planned.
+  /// [rank]: bytes of the arena of its programs; empty if not planned.
   std::vector<int64_t> arenaBytes;
-  /// By how much the rank that lacks most exceeds its memory; 0: it fits.
+  /// Bytes by which the rank `missingOn` exceeds its memory, which is the most
+  /// of any rank; 0: it fits.
   int64_t missingBytes = 0;
   int32_t missingOn = -1;
-  /// What the rank that moves most gathers and reduces, and the bytes of it
-  /// that come from other ranks.
+  /// Gathers and reductions of the rank that moves most, and the bytes that it
+  /// exchanges with other ranks for them.
   int64_t gathers = 0, reductions = 0, trafficBytes = 0;
 
   bool fits() const { return !fault && missingBytes == 0; }
@@ -91,22 +95,23 @@ struct UnitCandidate {
 };
 
 /// Sizes that can be best, ascending, from 1 to the number of micro-batches:
-/// equal units, those that are known to leave no bubble under equal times (P,
-/// 2P - 2 and 2P - 1 for P ranks), the shortest that hides gathers and
-/// reductions, and what memory has room for.
+/// equal units; sizes that leave no bubble under equal times (P, 2P - 2 and
+/// 2P - 1 for P ranks); the smallest size that hides gathers and reductions;
+/// and sizes that fill the memory.
 std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
-/// An order of units of each size, with gathers placed where they are best
-/// (withGathers); it must fit the problem's caps and, where given, `arenas`.
-/// Where these do not say all arenas, since orders are large, arenas of the
-/// best are planned, and of the next best until one fits. O(sizes) of those.
+/// Simulates an order for each unit size, with gathers placed by withGathers(),
+/// and compares its memory with the problem's caps and, if given, with
+/// `arenas`. If orders are too large for `arenas.arenaOf`, plans the arena of
+/// the best one with `arenas.arenaOfOne`, then of the next best until one fits:
+/// O(sizes) arenas.
 std::vector<UnitCandidate> rateUnits(const Problem &problem,
                                      const std::vector<int64_t> &units,
                                      const ArenaLimits &arenas = {});
 
-/// The shortest that fits; among equals the one with the least memory, then
-/// with the least traffic, then the shortest unit. Where none fits, the one
-/// that lacks least; nothing where there is no order.
+/// Index of the candidate with the shortest makespan that fits; ties go to the
+/// least memory, then the least traffic, then the shortest unit. If none fits,
+/// the one that lacks least; nullopt if there is no order.
 std::optional<size_t> bestUnit(const std::vector<UnitCandidate> &candidates);
 
 } // namespace rondo

@@ -9,11 +9,11 @@
 //   rank 0   F0 F1 F2 f0 i0 w0 f1    I0 i1 w1 f2 i2 I1 w2 I2 W0 W1 W2
 //   rank 1      F0 f0 F1 f1 i0 w0 I0 W0 F2 f2 i1 I1 i2 I2 w1 w2 W1 W2
 //
-// A micro-batch has the slots 2r (F), 3P - r - 2 (f), 3P + d + 2r - 1 (i)
-// and 6P + d - r - 2 (I) on rank r, d = 3 if P is even, otherwise 0. The block
-// is repeated every six slots; W takes the free ones (ControllableMemory.h).
-// With equal times, in times of a whole rank: makespan 3M + 1.5P - 3.5 but for
-// P = M = 4 (17); a rank holds up to P / 2 + 1 activations.
+// A micro-batch has the slots 2r (F), 3P - r - 2 (f), 3P + d + 2r - 1 (i) and
+// 6P + d - r - 2 (I) on rank r, d = 3 if P is even, otherwise 0. The block is
+// repeated every six slots; W takes the free ones (ControllableMemory.h). With
+// equal times, in times of a whole rank, the makespan is 3M + 1.5P - 3.5,
+// except for P = M = 4 (17); a rank holds up to P / 2 + 1 activations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,8 +12,8 @@
 // A micro-batch has the slots r (F), 2P - r - 1 (f), 2P + d + r (i) and
 // 4P + d - r - 1 (I) on rank r, d = 2 if 3 divides P, otherwise 0. The block is
 // repeated every six slots; W takes the free ones (ControllableMemory.h). With
-// equal times, in times of a whole rank: makespan 3M + 2P - 2.5; a rank holds
-// about P / 3 activations (2, 4, 6, 12 at P = 4, 8, 16, 32).
+// equal times, in times of a whole rank, the makespan is 3M + 2P - 2.5; a rank
+// holds about P / 3 activations (2, 4, 6, 12 at P = 4, 8, 16, 32).
 //
 //===----------------------------------------------------------------------===//
 

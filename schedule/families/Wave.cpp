@@ -10,16 +10,16 @@
 //   rank 0   0F0 0F1     3F0 3B0 --- 3F1 3B1 ---     0B0 ---         0B1 ---
 //   rank 1       1F0 2F0 1F1 2F1     2B0 --- 1B0 --- 2B1 --- 1B1 ---
 //
-// The paper draws M = P micro-batches. That round is what runs if a rank,
-// whenever it is free, starts the backward of the oldest micro-batch that it
-// can, otherwise the forward of its latest chunk that it can. For any M a rank
-// takes the forwards and the backwards of each round as in the first one;
-// backwards first, whenever it is free. The last round may be shorter. The
-// clock is the family's own, F = 1 and B = 2, whatever the problem's times are.
+// The paper draws M = P micro-batches. That round results if a free rank starts
+// the backward of the oldest micro-batch that is ready, else the forward of the
+// latest chunk that is ready. For any M, a rank takes the forwards and the
+// backwards of each round in the order of the first round, and prefers
+// backwards whenever it is free. The last round may be shorter. The clock is
+// the family's own, F = 1 and B = 2, for any times of the problem.
 //
-// A rank holds P activations. With this F : B, v = 2 and u rounds of P makespan
-// 3M + 2(P - 1) + (u - 1)(P - 1.5) in times of a whole rank; more waves have a
-// smaller bubble.
+// A rank holds P activations. With this F : B, v = 2 and u rounds of P, the
+// makespan is 3M + 2(P - 1) + (u - 1)(P - 1.5) in times of a whole rank; more
+// waves have a smaller bubble.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ using namespace rondo;
 
 namespace {
 
-/// A rank's forwards, and its backwards, in order.
+/// Forwards and backwards of a rank, each in order.
 struct RankTasks {
   std::vector<Action> forwards, backwards;
 };
@@ -48,10 +48,11 @@ static Schedule runByOwnClock(const Problem &problem, const ListRule &rule) {
   return listSchedule(problem, times, rule);
 }
 
-/// Adds what one round of `problem.microbatches` runs, starting at `first`.
+/// Adds the tasks of a round of `problem.microbatches`, from micro-batch
+/// `first` on.
 static void addRound(const Problem &problem, const Chunks &chunks,
                      int64_t first, std::vector<RankTasks> &tasks) {
-  // By stage: how many have started.
+  // [stage]: number of tasks started.
   std::vector<int32_t> forwards(problem.numStages(), 0),
       backwards(problem.numStages(), 0);
   ListRule rule = [&](int32_t rank,

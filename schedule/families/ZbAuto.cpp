@@ -3,22 +3,21 @@
 //
 // Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241: between and
 // beyond its schedules H1 and H2, for real times and caps, as its automatic
-// schedules are. Our reconstruction: theirs search from one task to the next,
-// this one tries a few shapes.
+// schedules are. Our reconstruction: the paper searches from one task to the
+// next, this file tries a few shapes.
 //
-// A shape is how far the first rank runs ahead, and how much less each rank
-// does than the one above:
+// A shape is the number of forwards that the first rank runs ahead, and how
+// many fewer each next rank runs:
 //
 //   warm-up   rank s runs e(s) forwards: e(0) - d s, but at least S - s, and no
 //             more than fit or end before the first I can start
 //   steady    for every micro-batch i: I of i, F of i + e(s), and W of i - l(s)
-//             in front of F or behind it. W lags as far as the cap allows, but
-//             no further than the first rank runs ahead of this one.
+//             before or after F. W lags as far as the cap allows, but no
+//             further than the first rank runs ahead of this one.
 //
-// Where a cap has no room for F, W comes first in any case. With e(0) = S,
-// d = 1 and W in front of F that is zb-h1 in its memory; with e(0) = 2S - 1,
-// d = 2 and W behind F it is zb-h2. Every shape is simulated, and the best one
-// taken.
+// If the cap leaves no memory for F, W comes first in any case. With e(0) = S,
+// d = 1 and W before F, this is zb-h1 in its memory; with e(0) = 2S - 1, d = 2
+// and W after F, it is zb-h2. Every shape is simulated, and the best one taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +33,7 @@ using namespace rondo;
 namespace {
 
 struct Shape {
-  /// Forwards of the first rank's warm-up, and how many fewer each rank below
+  /// Forwards of the first rank's warm-up, and how many fewer each next rank
   /// has.
   int64_t warmUp = 0, step = 1;
   bool weightGradIsFirst = false;
@@ -48,25 +47,25 @@ public:
     for (const FlatProblem::Message &message : flat.messages)
       (message.letter == 0 ? down[message.to] : up[message.to]) =
           message.transferNs();
-    // From the start of F to when its I can start.
+    // Time from the start of F to the earliest start of its I.
     int64_t returns = 0;
     for (int32_t s = flat.stages - 1; s >= 0; --s) {
       if (s + 1 < flat.stages)
         returns += down[s + 1] + flat.ns[1][s + 1] + up[s];
       returns += flat.ns[0][s];
       maxAhead[s] = roomOf(s);
-      // Later ones would delay the I of the ranks above.
+      // Forwards beyond that would delay the I of the ranks before.
       if (const int64_t ns = flat.ns[0][s]; ns > 0)
         maxAhead[s] = std::clamp<int64_t>(
             s > 0 ? returns / ns : (returns + ns - 1) / ns, 1, maxAhead[s]);
     }
   }
 
-  /// The shapes of zb-h1 and zb-h2, and what latency or a cap makes of them. If
-  /// there is little time for each task, only those that run ahead furthest.
+  /// The shapes of zb-h1 and zb-h2, adapted to latency and caps.
+  /// `onlyFurthest`, for large problems: only those that run ahead furthest.
   std::vector<Shape> shapes(bool onlyFurthest) const {
     const int64_t ranks = flat.stages;
-    // With this one, no rank runs an I before all F.
+    // With `most`, no rank runs an I before all F.
     const int64_t most = std::min(maxAhead[0], last + 2 * ranks);
     std::set<int64_t> warmUps = {most};
     if (!onlyFurthest)
@@ -86,7 +85,7 @@ public:
     schedule.reserve(flat.tasks());
     int64_t warmUp = shape.warmUp;
     for (int32_t s = 0; s < flat.stages; ++s) {
-      // With more than the rank above, both would wait for each other.
+      // With more forwards than the rank before, the two would deadlock.
       warmUp = std::clamp<int64_t>(
           std::max<int64_t>(shape.warmUp - shape.step * s, flat.stages - s), 1,
           std::min(maxAhead[s], warmUp));
@@ -96,7 +95,7 @@ public:
   }
 
 private:
-  /// How many activations fit; without limit if all do.
+  /// Number of activations that fit; noMemoryCap if all do.
   int64_t roomOf(int32_t s) const {
     const int64_t cap = flat.caps[flat.rankOf[s]];
     return flat.takes[s] > cap / last ? cap / flat.takes[s] : noMemoryCap;
@@ -140,12 +139,12 @@ private:
 
   const FlatProblem &flat;
   const int64_t last;
-  /// By stage: the longest warm-up that the cap and the first I allow, if there
-  /// are as many micro-batches.
+  /// [stage]: the longest warm-up that the cap and the first I allow. May be
+  /// more than the number of micro-batches.
   std::vector<int64_t> maxAhead;
 };
 
-/// Up to this many tasks there is time for all shapes.
+/// Up to this number of tasks, all shapes are tried.
 constexpr int64_t shapedTasks = 50000;
 
 } // namespace

@@ -10,8 +10,8 @@
 //
 // Rank s first runs min(S - s, M) forwards. Then for every micro-batch i: I of
 // i, W of i - s if there is one, the next F; the remaining W at the end. W lags
-// by s, so that a rank holds S activations until W, as 1F1B's first rank does.
-// With equal times makespan 3M + S - 1.
+// by s, so a rank holds S activations until W, as 1F1B's first rank does. With
+// equal times, the makespan is 3M + S - 1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,8 +12,8 @@
 // Rank s first runs e = min(2(S - s) - 1, M) forwards. Then for every
 // micro-batch i: I of i, F of i + e if there is one, W of i - 2s if there is
 // one; the remaining W at the end. A rank holds up to 2S activations until W.
-// With equal times and M >= 2S every rank runs without a pause: span 3M,
-// makespan 3M + S - 1.
+// With equal times and M >= 2S, every rank runs without a pause: the span is 3M
+// and the makespan 3M + S - 1.
 //
 //===----------------------------------------------------------------------===//
 

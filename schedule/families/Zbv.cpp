@@ -9,12 +9,11 @@
 //   rank 0   F0 F1 F2 f0 i0 w0 f1 i1 w1 I0 W0 f2 i2 w2 I1 W1 I2 W2
 //   rank 1      F0 f0 F1 f1 i0 w0 F2 I0 W0 f2 i1 w1 I1 i2 I2 W1 w2 W2
 //
-// Rank r: 2(P - r) - 1 F; r times (f F); P - r times (f i w); (F I W
-// f i w) until there are no forwards left; r times (I i); P - r times
-// (I W); the other w, then W. It is written for max(M, 2P - 1)
-// micro-batches; those from M on are dropped. With equal times, in times of a
-// whole rank and M >= 2P: span 3M, makespan 3M + (P - 1) / 2; a rank holds P
-// activations.
+// Rank r: 2(P - r) - 1 F; r times (f F); P - r times (f i w); (F I W f i w)
+// until there are no forwards left; r times (I i); P - r times (I W); the other
+// w, then W. It is written for max(M, 2P - 1) micro-batches; those from M on
+// are dropped. With equal times and M >= 2P, in times of a whole rank, the span
+// is 3M and the makespan 3M + (P - 1) / 2; a rank holds P activations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,23 +8,24 @@
 // the first.
 //
 //   warm-up   one F and one f (of the second chunk) on every rank. Before f,
-//             rank r runs further F while they end before f's input comes and
-//             leave room for 2 r + 1 more; ranks above run them as well. Then
-//             F and f in turn on the ranks r and below, until each has as many
-//             as the rank above and an f more.
+//             rank r runs further F if they end before f's input arrives and
+//             leave memory for 2 r + 1 more; the ranks above run them as well.
+//             Then F and f alternately on the ranks r and below, until each has
+//             as many as the rank above and an f more.
 //   steady    2 M rounds: an I on every rank, then an F if there is one. The
 //             second of two legs goes first if its input has been made.
-//   W         the oldest one runs if it ends before an input comes, or if the
-//             cap needs it. If a wait would make the rank idle for
-//             longer than every rank has been so far, one W runs in it
-//             although it ends too late.
+//   W         the oldest one runs if it ends before an input arrives, or if the
+//             cap needs it. If a wait would make the rank idle for longer than
+//             every rank has been so far, one W runs in it although it ends too
+//             late.
 //
-// Whether the last rule holds for F, and for I of the second chunk, are two
-// switches. A run is repeated with the idle times of the last as allowances
-// while that lowers the longest. All of this is done for the caps and for P
-// activations per rank, and also planned with the median stage's times,
-// different message times and longer W; the best is taken. With equal times and
-// no latency: span 3M, makespan 3M + (P - 1) / 2, P activations.
+// Two switches set whether the last rule holds for F and for I of the second
+// chunk. A run is repeated, with the idle times of the previous run as
+// allowances, as long as that lowers the longest idle time. All of this is done
+// for the caps and for P activations per rank. It is also done with the median
+// stage's times, different message times and longer W; the best result is
+// taken. With equal times and no latency, the span is 3M, the makespan
+// 3M + (P - 1) / 2, and a rank holds P activations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ class Sweep {
 public:
   explicit Sweep(Objective objective) : objective(objective) {}
 
-  /// Repeats a run while that lowers the longest idle time; keeps the best.
+  /// Repeats a run as long as that lowers the longest idle time; keeps the
+  /// best.
   void run(const Costs &costs, const std::vector<int64_t> &limits) {
     for (bool fillsInputGrad : {true, false})
       for (bool fillsForward : {true, false}) {
@@ -92,23 +94,23 @@ Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
   return schedule;
 }
 
-/// The times used for the greedy choices. These do not foresee what follows
-/// from a wait, so times other than the true ones may guide them better.
+/// The times used for the greedy choices. A greedy choice ignores what follows
+/// from a wait, so times other than the true ones may give better orders.
 struct Plan {
-  /// Of a message's and of W's time.
+  /// Percentage of the true times of messages, and of W.
   int64_t messagePercent = 100, weightGradPercent = 100;
-  /// The median stage's times for all stages, as published.
+  /// Whether all stages get the median stage's times, as published.
   bool isEven = false;
 };
 
-/// Up to this many tasks there is time for more than one plan.
+/// Up to this number of tasks, more than one plan is tried.
 constexpr int64_t plannedTasks = 200000;
 constexpr Plan guides[] = {
     {75, 100}, {150, 100}, {200, 100}, {100, 110}, {100, 120}};
 
 std::vector<Plan> plansFor(const Problem &problem, const FlatProblem &flat) {
   std::vector<Plan> plans = {{}};
-  // With less memory these rules work badly.
+  // With less memory these rules give poor orders, so one plan is enough.
   if (flat.tasks() > plannedTasks ||
       microbatchesThatFit(problem) < std::min(flat.microbatches, flat.ranks))
     return plans;
@@ -121,7 +123,7 @@ std::vector<Plan> plansFor(const Problem &problem, const FlatProblem &flat) {
   return plans;
 }
 
-/// Avoids overflow of the product.
+/// `percent` of `value`, without overflow of the product.
 int64_t percentOf(int64_t percent, int64_t value) {
   return value / 100 * percent + value % 100 * percent / 100;
 }
@@ -189,7 +191,8 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   return makeFault<FaultKind::Halts>("zbv-auto");
 }
 
-/// Four switches and two limits for each plan, most of them twice.
+/// Each plan runs with four settings of the switches and two limits, most of
+/// them twice.
 static int64_t tasksTimedByZbvAuto(const Problem &problem) {
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   if (problem.numStages() != 2 * problem.numRanks())

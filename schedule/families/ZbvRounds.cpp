@@ -1,4 +1,4 @@
-//===- ZbvRounds.cpp - A V built in rounds by a clock -----------*- C++ -*-===//
+//===- ZbvRounds.cpp - Greedy layout of zbv-auto --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ZbvRounds.h"
@@ -57,7 +57,7 @@ public:
       rank.order.reserve(size_t(6) * costs.microbatches);
   }
 
-  /// Nothing if a rank gets stuck: its limit is too low, or its next task lacks
+  /// nullopt if a rank gets stuck: its limit is too low, or its next task lacks
   /// its input.
   std::optional<Outcome> run() {
     if (!warmUp() || !runRounds())
@@ -79,7 +79,8 @@ private:
   struct Rank {
     int64_t clock = 0, first = -1, idle = 0, held = 0;
     int32_t done[numLegs] = {0, 0, 0, 0};
-    /// Chunks of I in their order, and how many of these have had their W.
+    /// Chunks of the I that have run, in order, and how many of these have had
+    /// their W.
     std::vector<uint8_t> inputGrads;
     size_t weightGrads = 0;
     std::vector<Entry> order;
@@ -90,8 +91,8 @@ private:
 
   int32_t indexOf(const Rank &rank) const { return int32_t(&rank - &ranks[0]); }
 
-  /// When the next task of a leg has its input; -1 if the input is not made yet
-  /// or there is no further task.
+  /// Time at which the input of the next task of a leg arrives; -1 if the input
+  /// is not made yet or there is no further task.
   int64_t arrival(int32_t r, int leg) const {
     const int32_t k = ranks[r].done[leg];
     if (k == costs.microbatches)
@@ -138,8 +139,8 @@ private:
     return true;
   }
 
-  /// Whether F keeps the limit, and leaves the next f room once all before it
-  /// are finished.
+  /// Whether an F of a leg keeps the limit. F of the first chunk must also
+  /// leave memory for the next f once everything before it is finished.
   bool fits(int32_t r, int leg) const {
     const Rank &rank = ranks[r];
     if (rank.held + costs.takes[chunkOf[leg]][r] > limits[r])
@@ -158,7 +159,8 @@ private:
     rank.order.push_back({1, chunk});
   }
 
-  /// Runs W in the wait for the next task of a leg.
+  /// Runs W while the next task of a leg waits for its input. `mayDelay`: one W
+  /// may end after the input arrives.
   void fill(int32_t r, int leg, bool mayDelay) {
     Rank &rank = ranks[r];
     if (!comesFromElsewhere(r, leg) || !rank.hasWeightGrad())
@@ -212,8 +214,8 @@ private:
             above.done[F1] < costs.microbatches);
   }
 
-  /// Whether a further F leaves rank `r` and those above it what they still
-  /// need.
+  /// Whether another F leaves rank `r` and the ranks above it the memory that
+  /// they still need.
   bool haveRoomAhead(int32_t r) const {
     for (int32_t above = 0; above <= r; ++above) {
       const int64_t most =
@@ -230,7 +232,7 @@ private:
     const int64_t all = int64_t(numLegs) * costs.ranks * costs.microbatches;
     while (placed < all) {
       const int64_t before = placed;
-      // All choices depend only on what the previous round has made.
+      // The choice between I0 and I1 depends only on the previous rounds.
       first.clear();
       second.clear();
       for (int32_t r = 0; r < costs.ranks; ++r)
@@ -282,7 +284,7 @@ private:
   std::vector<Rank> ranks;
   int64_t longestIdle = 0, placed = 0;
   int warmUpLeg = F0;
-  /// [leg][rank * M + micro-batch]: -1 if it has not run.
+  /// End in ns, [leg][rank * M + micro-batch]; -1 if it has not run.
   std::array<std::vector<int64_t>, numLegs> end;
 };
 

@@ -1,7 +1,7 @@
-//===- ZbvRounds.h - A V built in rounds by a clock -------------*- C++ -*-===//
+//===- ZbvRounds.h - Greedy layout of zbv-auto ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The plans that zbv-auto tries; ZbvAuto.cpp has the rules.
+// One run of zbv-auto; ZbvAuto.cpp has the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +13,11 @@
 
 namespace rondo::zbvRounds {
 
-/// Legs in the order of a micro-batch.
+/// The legs of a micro-batch, in order.
 enum Leg : uint8_t { F0, F1, I1, I0, numLegs };
 constexpr int32_t chunkOf[numLegs] = {0, 1, 1, 0};
 constexpr bool isForward(int leg) { return leg < 2; }
-/// From rank to rank + 1.
+/// Whether the leg goes from rank to rank + 1.
 constexpr bool isDown(int leg) { return leg % 2 == 0; }
 
 /// One entry of a rank's order: a leg, or W of a chunk.
@@ -25,20 +25,20 @@ struct Entry {
   uint8_t isWeightGrad : 1, value : 7;
 };
 
-/// What does not change between runs.
+/// Costs that are the same in all runs.
 struct Costs {
-  /// With the median stage's times for all stages if `isEven`.
+  /// `isEven`: all stages get the median stage's times.
   Costs(const FlatProblem &flat, const Chunks &chunks, bool isEven);
 
   int32_t ranks, microbatches;
-  /// By leg or chunk, then rank. The message is the leg's input.
+  /// [leg or chunk][rank], in ns or bytes. The message is the leg's input.
   std::array<std::vector<int64_t>, numLegs> legNs, messageNs;
   std::array<std::vector<int64_t>, 2> weightGradNs, takes, inputGradFrees,
       weightGradFrees;
 };
 
-/// Whether one W may end too late to fill a wait of F, or of I of the second
-/// chunk.
+/// Whether one W that ends too late may fill a wait of F, and of I of the
+/// second chunk.
 struct Switches {
   bool fillsForward, fillsInputGrad;
 };
@@ -50,9 +50,9 @@ struct Outcome {
   int64_t longestIdle = 0, spanNs = 0, makespanNs = 0;
 };
 
-/// Keeps `limits`, bytes by rank, each of which holds a micro-batch. `allowed`
-/// is the idle time by rank that is taken as given. Nothing if a rank gets
-/// stuck. O(tasks + P^2).
+/// Lays out the orders within `limits`, bytes by rank, each of which must hold
+/// a micro-batch. `allowed` is the idle time of each rank, in ns, that is
+/// accepted without filling it. nullopt if a rank gets stuck. O(tasks + P^2).
 std::optional<Outcome> layOut(const Costs &costs,
                               const std::vector<int64_t> &limits,
                               Switches switches,

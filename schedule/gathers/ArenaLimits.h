@@ -1,4 +1,4 @@
-//===- ArenaLimits.h - What programs may allocate ---------------*- C++ -*-===//
+//===- ArenaLimits.h - Limits of what programs allocate ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_GATHERS_ARENALIMITS_H
@@ -13,20 +13,21 @@
 
 namespace rondo {
 
-/// Whether a schedule fits, beyond a problem's caps: programs also allocate
-/// messages, and lay buffers into slots. Whoever can lower schedules passes
-/// this to those that cannot.
+/// Memory limits beyond a problem's caps: programs also allocate messages, and
+/// place buffers in slots. Code that can lower schedules passes these functions
+/// to code that cannot.
 struct ArenaLimits {
-  /// What the programs of a legal schedule allocate, in bytes by rank; nothing
-  /// where that is not known.
+  /// Bytes by rank that the programs of a legal schedule allocate; nullopt if
+  /// unknown.
   std::function<std::optional<std::vector<int64_t>>(const Schedule &)> arenaOf;
-  /// The same of a single schedule, which may be larger; it may take seconds.
+  /// The same for a single schedule, which may be larger; may take seconds.
   std::function<std::optional<std::vector<int64_t>>(const Schedule &)>
       arenaOfOne;
-  /// Whether the programs of a legal schedule run to their end, however few
-  /// launches of a rank may be in flight (L2, L6); empty: all do.
+  /// Whether the programs of a legal schedule run to their end with the
+  /// launches in flight that a rank may have (L2, L6); empty: all do.
   std::function<bool(const Schedule &)> runs;
-  /// What they may allocate, by rank; noMemoryCap where there is no limit.
+  /// [rank]: bytes that programs may allocate; noMemoryCap if there is no
+  /// limit.
   std::vector<int64_t> devices;
 };
 

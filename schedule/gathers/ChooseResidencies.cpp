@@ -1,4 +1,4 @@
-//===- ChooseResidencies.cpp - How many chunks are whole at once ----------===//
+//===- ChooseResidencies.cpp - Number of whole chunks ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/gathers/ResidencyTrial.h"
@@ -42,14 +42,14 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const FixResidencies &fix;
-  /// Of the rank that has most with sharded state.
+  /// The most chunks with sharded state on one rank.
   const int32_t chunks;
   const std::vector<std::vector<int32_t>> groups;
-  /// With the same numbers on all ranks, but for those that are fixed.
+  /// Trials with the same numbers on all ranks, except those that `fix` fixes.
   std::vector<Trial> same;
 };
 
-/// Of a rank.
+/// Residency of a rank.
 Residency of(const Residencies &residencies, int32_t rank) {
   return residencies[residencies.size() == 1 ? 0 : rank];
 }
@@ -63,7 +63,7 @@ bool fits(const Trial &trial, const std::vector<int32_t> &ranks,
 
 } // namespace
 
-/// Lets the ranks of one group have the same label.
+/// Merges the labels of two ranks of a group.
 static void join(std::vector<int32_t> &labels, int32_t a, int32_t b) {
   const int32_t from = std::max(labels[a], labels[b]),
                 to = std::min(labels[a], labels[b]);
@@ -108,9 +108,9 @@ Chooser::Chooser(const Problem &problem, const Schedule &schedule,
     : problem(problem), schedule(schedule), fix(fix),
       chunks(maxChunks(problem)), groups(ranksThatShare(problem)) {}
 
-/// Whether a group shares some of its ranks with another, and has others. Such
-/// ranks have different chunks, so that they may gather or reduce a shared one
-/// at different times; elsewhere all ranks of a group have the same tasks.
+/// Whether a group shares only some of its ranks with another group. Such ranks
+/// have different chunks, so they may gather or reduce a shared one at
+/// different times. Otherwise all ranks of a group have the same tasks.
 static bool overlapInPart(const Problem &problem) {
   std::vector<size_t> sharing(problem.numRanks(), 0);
   for (const std::vector<int32_t> &ranks : ranksThatShare(problem))
@@ -151,10 +151,10 @@ ResidencyTrial::Rating ResidencyTrial::rate(const Caps &caps) const {
   return {over, over ? peak : makespanNs, over ? makespanNs : peak, traffic};
 }
 
-/// Of the numbers up to the wanted ones that fit the ranks, those with the
-/// least traffic there; where none fit, those with the least memory. What a
-/// rank holds depends on its own order alone, so that trials with the same
-/// numbers on all ranks say it.
+/// Chooses among the trials with at most the wanted numbers: of those that fit
+/// the ranks, the one with the least traffic there; if none fits, the one with
+/// the least memory. A rank's memory depends on its own order alone, so trials
+/// with the same numbers on all ranks are enough.
 const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
                               const Trial &wanted, const Caps &caps) const {
   const Residency most = of(wanted.residencies, ranks.front());
@@ -181,14 +181,14 @@ const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
   return *chosen;
 }
 
-/// Where groups overlap in part, the tasks of their ranks follow each other in
-/// different ways, and some numbers have orders that wait for each other. With
-/// all chunks whole each is gathered once, in the order of the stages.
+/// Fills `same`. If groups overlap in part, their ranks order the same gathers
+/// differently, and some numbers deadlock; these are left out. With all chunks
+/// whole, each chunk is gathered once, in the order of the stages.
 void Chooser::tryAll() {
   const bool isLarge = schedule.numActions() > maxActionsToTryAll;
   for (int32_t weights = 1; weights <= chunks; ++weights)
     for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
-      // Of many, the least, and all.
+      // For a large schedule, only small numbers and the number of all chunks.
       if (isLarge && ((weights > 3 && weights < chunks) ||
                       (gradients > 1 && gradients < chunks)))
         continue;
@@ -203,7 +203,7 @@ void Chooser::tryAll() {
     }
 }
 
-/// The best under these caps.
+/// The best trial under `caps`.
 Trial Chooser::choose(const Caps &caps) const {
   const Trial *best = &same.front();
   for (const Trial &trial : same)
@@ -230,7 +230,7 @@ Trial Chooser::choose(const Caps &caps) const {
     if (trial && (!mixed || trial->rate(caps) < mixed->rate(caps)))
       mixed = std::move(trial);
   }
-  // Only for time, or to fit at all.
+  // Mixed numbers must gain time, or fit where `best` does not.
   auto gain = [&](const Trial &trial) {
     const Trial::Rating rating = trial.rate(caps);
     return std::pair(std::get<0>(rating), std::get<1>(rating));
@@ -238,9 +238,9 @@ Trial Chooser::choose(const Caps &caps) const {
   return mixed && gain(*mixed) < gain(*best) ? *mixed : *best;
 }
 
-/// Whether programs with these fit; `worst` says which rank lacks most. Lowers
-/// the caps of those that lack memory: to a byte less than the trial holds, or
-/// by what lacks.
+/// Whether the programs of a trial fit. `worst` receives the rank that lacks
+/// most memory. Lowers the caps of all ranks that lack memory: to one byte less
+/// than the trial holds or, if `byLack`, by the bytes that they lack.
 bool Chooser::judge(const Trial &trial, const ArenaLimits &arenas, bool byLack,
                     Caps &caps, FittingResidencies::Lack &worst) const {
   worst = {trial.residencies};
@@ -301,7 +301,8 @@ FittingResidencies Chooser::run(const ArenaLimits &arenas) {
       found.lack = lack;
     return found;
   };
-  // A byte less is the next best; after some, as much less as lacks.
+  // A cap that is lower by one byte leads to the next best trial. After
+  // `smallSteps` attempts, caps are lowered by what is lacking.
   constexpr int maxAttempts = 12, smallSteps = 6;
   Trial last = fastest;
   for (int attempt = 0; attempt < maxAttempts; ++attempt) {
@@ -315,8 +316,8 @@ FittingResidencies Chooser::run(const ArenaLimits &arenas) {
   for (int32_t whole : {1, 0})
     if (auto trial = tryOut({{whole, whole}}); trial && fitsNow(*trial, false))
       return result(*trial);
-  // Arenas may shrink where more is whole: before it gives up it tries all, the
-  // fastest first.
+  // An arena may shrink if more chunks are whole. As a last resort, try the
+  // `mostAtLast` fastest of all trials.
   std::vector<const Trial *> all;
   for (const Trial &trial : same)
     all.push_back(&trial);

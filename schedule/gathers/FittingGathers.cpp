@@ -1,4 +1,4 @@
-//===- FittingGathers.cpp - Gathers in an order that has none -------------===//
+//===- FittingGathers.cpp - Adds gathers that fit to an order -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/Counts.h"
@@ -9,7 +9,7 @@
 
 using namespace rondo;
 
-/// `2`, or `[2, 1]` by rank.
+/// `2`, or `[2, 1]` by rank if the ranks differ.
 static std::string numbersOf(const Residencies &residencies,
                              int32_t Residency::*field) {
   const int32_t first = residencies.front().*field;

@@ -1,9 +1,9 @@
-//===- ImproveResidencies.cpp - Residency moved group by group ------------===//
+//===- ImproveResidencies.cpp - Descent over residencies ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A descent: each move changes one number of one group of ranks by one. More
-// whole chunks save gathers and take memory, fewer the other way round; a
-// shorter lookahead takes less memory until the gather, and hides less of it.
+// Each move changes one number of one group of ranks by one. More whole chunks
+// save gathers and take memory. A shorter lookahead takes less memory before
+// the gather is used, and hides less of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@
 
 using namespace rondo;
 
-/// The residencies one move away that mean something else.
+/// The distinct residencies that are one move away. A lookahead of weights - 1
+/// is written as allAhead.
 static std::vector<Residency> movesFrom(Residency from, int32_t chunks) {
   std::vector<Residency> moves;
   const int32_t most = std::max(from.weights - 1, 0),

@@ -12,11 +12,12 @@ using namespace rondo;
 
 namespace {
 
-/// What a rank has whole of one kind, weights or gradients, and when it needs
-/// it next.
+/// The chunks of a rank that are whole, for weights or for gradients, and their
+/// next uses.
 class Whole {
 public:
-  /// `uses` are by replica: positions in the rank's order, ascending.
+  /// `uses[replica]`: positions in the rank's order, ascending. At most `most`
+  /// chunks are whole at once.
   Whole(std::vector<std::vector<int64_t>> uses, int32_t most)
       : uses(std::move(uses)), most(std::max<int32_t>(most, 1)),
         next(this->uses.size(), 0), isThere(this->uses.size(), false) {
@@ -27,7 +28,7 @@ public:
 
   void set(int32_t replica, bool there) { isThere[replica] = there; }
   bool has(int32_t replica) const { return isThere[replica]; }
-  /// The use at this position is over.
+  /// Call it after the replica's next use.
   void pass(int32_t replica) { ++next[replica]; }
   bool isUsedAgain(int32_t replica) const {
     return next[replica] < uses[replica].size();
@@ -36,7 +37,7 @@ public:
     return uses[replica][next[replica]];
   }
 
-  /// The replicas that are used next, nearest first, as many as may be whole.
+  /// At most `most` replicas with the nearest next uses, nearest first.
   const std::vector<int32_t> &nearest() {
     found.clear();
     for (int32_t replica : replicas)
@@ -53,10 +54,10 @@ public:
 private:
   const std::vector<std::vector<int64_t>> uses;
   const int32_t most;
-  /// By replica, into `uses`.
+  /// [replica]: index into `uses`.
   std::vector<size_t> next;
   std::vector<bool> isThere;
-  /// Those with uses.
+  /// Replicas with uses.
   std::vector<int32_t> replicas;
   std::vector<int32_t> found;
 };
@@ -100,8 +101,8 @@ private:
   void gatherFor(Whole &weights, int32_t ahead);
   void reduceUnneeded(Whole &gradients);
 
-  /// Whether the tasks of a micro-batch end with the action at `i`: another
-  /// micro-batch or replica follows.
+  /// Whether the action at `i` is the last of its micro-batch for now: it is an
+  /// F, or another micro-batch or replica follows.
   static bool isLastOfMicrobatch(ActionRange order, int64_t i) {
     return i + 1 == order.size() || !order[i + 1].isTask() ||
            order[i + 1].subject != order[i].subject ||
@@ -112,13 +113,13 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const Residencies residencies;
-  /// [replica * 3 + kind]: the next number of each.
+  /// [replica * 3 + kind]: next number.
   std::vector<int64_t> numbers;
   Schedule result;
 };
 
-/// Frees what is none of the nearest chunks, and gathers those, as far ahead as
-/// may be.
+/// Frees the chunks that are not among the nearest, and gathers those that are,
+/// at most `ahead` of them before their use.
 void Placer::gatherFor(Whole &weights, int32_t ahead) {
   const std::vector<int32_t> &nearest = weights.nearest();
   for (int32_t replica : weights.all())
@@ -138,7 +139,8 @@ void Placer::gatherFor(Whole &weights, int32_t ahead) {
     }
 }
 
-/// Adds what is none of the next chunks that make gradients.
+/// Reduces the gradients of chunks that are not among the next ones to make
+/// gradients.
 void Placer::reduceUnneeded(Whole &gradients) {
   const std::vector<int32_t> &nearest = gradients.nearest();
   for (int32_t replica : gradients.all())
@@ -199,9 +201,9 @@ Schedule rondo::placeGathersByRank(const Problem &problem,
   return Placer(problem, schedule, residencies).run();
 }
 
-/// Of a replica's shard of the gradients, which the groups of its stage add
-/// once an iteration: a part of it to each other group, and the sum of its own
-/// part.
+/// Bytes that a replica sends once an iteration to add its shard of the
+/// gradients over the groups of its stage: a part of the shard to each other
+/// group, and the sum of its own part.
 static int64_t bytesAcross(const Problem &problem, int32_t replica) {
   const int32_t groups = sameShardOfGroups(problem, replica).count;
   return 2 * (shardOfGradients(problem, replica) / groups) * (groups - 1);
@@ -213,7 +215,7 @@ GatherCounts rondo::countGathers(const Problem &problem, ActionRange order) {
     if (!action.traits().movesState() || action.kind() == ActionKind::Reshard)
       continue;
     const Cost &cost = problem.cost(action.subject, action.kind());
-    // A copy of the gathered weights in another dtype does not travel.
+    // A copy of the gathered weights in another dtype is not sent.
     const int64_t shards = problem.replicas[action.subject].shards,
                   sum = problem.cost(action.subject, ActionKind::ReduceGrad)
                             .releaseBytes,

@@ -1,8 +1,8 @@
 //===- PlaceGathers.h - Gathers and reductions in an order ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tasks of stages whose state is sharded need weights that are gathered, and
-// make gradients that are reduced (Shards.h). Where, is a decision that trades
+// Tasks of stages with sharded state need gathered weights, and make gradients
+// that are reduced (Shards.h). The places of gathers and reductions trade
 // memory for traffic: the more chunks of a rank are whole at once, the less
 // often they are gathered and reduced.
 //
@@ -22,17 +22,19 @@
 
 namespace rondo {
 
-/// How many chunks of a rank are whole at once. Of 0, a chunk is whole for the
-/// tasks of one micro-batch that follow each other, as where FSDP reshards
-/// after each forward and backward.
+/// Number of chunks of a rank that are whole at once. With 0, a chunk is whole
+/// for consecutive tasks of one micro-batch, like in FSDP, which reshards after
+/// each forward and backward.
 struct Residency {
-  /// Whose weights are gathered, with one that is gathered ahead of its use.
+  /// Chunks with gathered weights, including one that is gathered ahead of its
+  /// use.
   int32_t weights = 2;
-  /// Whose gradients are not yet reduced.
+  /// Chunks with unreduced gradients.
   int32_t gradients = 1;
-  /// How many of the whole chunks may be gathered ahead of their use. Fewer
-  /// than `weights` - 1: a chunk that is used next stays, but one that is not
-  /// there is gathered later, which takes less memory and hides less.
+  /// Maximum number of chunks that are gathered ahead of their use. If it is
+  /// below `weights` - 1, a whole chunk that is used next stays whole, but
+  /// other chunks are gathered later; this takes less memory and hides less of
+  /// the gather.
   int32_t ahead = allAhead;
 
   static constexpr int32_t allAhead = -1;
@@ -43,64 +45,64 @@ struct Residency {
   }
 };
 
-/// By rank; a single one: the same on all. Ranks that share state have the
-/// same.
+/// [rank]; a single element applies to all ranks. Ranks that share state have
+/// equal elements.
 using Residencies = std::vector<Residency>;
 
-/// Writes gathers and reductions into an order that has none; a rank's whole
-/// chunks are those that it uses next. A chunk is gathered as soon as it is one
-/// of them, and freed when it is none any more or has no further use; gradients
-/// likewise. Stages with ShardedState::Gradients or less keep what they have
-/// gathered, those with Optimizer also their gradients, until their last use.
-/// (ZeroPP, Tang et al. 2024, frees a chunk after its last forward of a unit
-/// unless its backward follows, and again after the last backward; torch's
-/// pipelines look ahead for three chunks in the same way as here.)
+/// Adds gathers and reductions to an order that has none. The whole chunks of a
+/// rank are those that it uses next. A chunk is gathered as soon as it is one
+/// of them, and freed when it is none of them any more or has no further use;
+/// the same holds for gradients. Stages with ShardedState::Gradients or less
+/// keep gathered weights until their last use, and stages with Optimizer also
+/// their gradients. ZeroPP (Tang et al. 2024) frees a chunk after its last
+/// forward of a unit unless its backward follows, and again after the last
+/// backward. PyTorch's pipelines look ahead for three chunks in the same way as
+/// this function.
 ///
 /// Replicas of a group with the same order of tasks get the same gathers.
 /// O(actions * chunks).
 Schedule placeGathers(const Problem &problem, const Schedule &schedule,
                       Residency residency);
 
-/// The same with numbers by rank.
+/// placeGathers() with numbers by rank.
 Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
                             const Residencies &residencies);
 
-/// Writes gathers and reductions for units of `unit` micro-batches, however
-/// many chunks are then whole (ZeroPP's rule, as we read it). A chunk is
-/// gathered for its Fs of a unit, and again for its backwards, one such phase
-/// of its rank ahead of the first task that reads it. It is freed after the
-/// phase, unless the rank's next F, I or B is its own; its gradients are
-/// reduced after its last W or B of the unit. Phases of one chunk that overlap
-/// share a gather: since W reads weights, those of a unit may run among the Fs
-/// of the next. So V chunks are gathered up to 2 V - 1 times a unit where the
-/// last one's backwards follow its Fs. Stages with less sharded are gathered
-/// once. O(actions + phases * log phases).
+/// Adds gathers and reductions for units of `unit` micro-batches, without a
+/// limit on whole chunks (ZeroPP's rule, as we read it). A chunk is gathered
+/// for its Fs of a unit, and again for the backwards of the unit. Each gather
+/// is one such phase of the rank ahead of the first task that reads it. The
+/// chunk is freed after the phase, unless the rank's next F, I or B belongs to
+/// it. Its gradients are reduced after its last W or B of the unit. Overlapping
+/// phases of one chunk share a gather: W reads weights, so the Ws of a unit may
+/// run among the Fs of the next. V chunks are gathered up to 2 V - 1 times a
+/// unit if the backwards of the last chunk follow its Fs. Stages that do not
+/// shard weights are gathered once. O(actions + phases * log phases).
 Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
                             int64_t unit);
 
 inline constexpr int64_t maxActionsToTryAll = int64_t(1) << 20;
 
-/// The residency with the shortest time within the memory caps; among equals
-/// the one with the least memory, then with the fewest gathers. Where none is
-/// within the caps, the one with the least memory. Tries all numbers of chunks
-/// of a rank; O(chunks^2) simulations, of orders of more than
-/// maxActionsToTryAll actions only a few.
+/// The residency with the shortest makespan within the memory caps; ties go to
+/// the least memory, then to the least traffic. If none is within the caps, the
+/// one with the least memory. Tries all pairs of numbers, O(chunks^2)
+/// simulations; only a few for orders of more than maxActionsToTryAll actions.
 ///
-/// Where a cap is in the way of some numbers, also tries them with fewer on the
-/// ranks whose caps they exceed, and takes that if it is shorter than the same
-/// numbers on all ranks; as many simulations again.
+/// For numbers that exceed a cap, also tries fewer on the ranks whose caps they
+/// exceed, and takes these if the makespan is shorter than with equal numbers
+/// on all ranks. This at most doubles the simulations.
 Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
 
-/// `gathers<weights = [2, 1], gradients = 1>`: one number where all ranks have
-/// the same.
+/// `gathers<weights = [2, 1], gradients = 1>`: a single number if all ranks
+/// have the same.
 std::string textOf(const Residencies &residencies);
 
-/// Numbers with which the programs fit their devices.
+/// Residencies whose programs fit their devices.
 struct FittingResidencies {
   Residencies residencies;
-  /// Set where memory is in the way of faster ones: which, and by how many
-  /// bytes they exceed the cap or the device of the rank that lacks most; or
-  /// where their programs do not run: no rank.
+  /// Set if faster residencies do not fit: the fastest, the rank that lacks
+  /// most, and the bytes by which it exceeds its cap or device. `rank` is -1 if
+  /// the programs of the fastest do not run to their end.
   struct Lack {
     Residencies fastest;
     int32_t rank = -1;
@@ -109,58 +111,59 @@ struct FittingResidencies {
   std::optional<Lack> lack;
 };
 
-/// What was taken, and which is in the way of the faster ones; needs `lack`.
+/// Describes the choice, and why the fastest does not fit. Requires `lack`.
 std::string describe(const FittingResidencies &chosen);
 
-/// Fixes some of the numbers.
+/// Replaces some of the numbers by fixed ones.
 using FixResidencies = std::function<Residencies(Residencies)>;
 
-/// The same as chooseResidencies(); where the arenas of that choice are larger
-/// than devices, the next best that holds less on these ranks, and so on, at
-/// most 12 times. Then one chunk at a time, then one micro-batch at a time,
-/// also where nothing else keeps the caps. Where nothing fits, what lacks
-/// least. Of `arenas` only `arenaOf` and `runs` are asked; what is not known
-/// counts as fitting, and what does not run as lacking most. `fix` is applied
-/// to all that is tried.
+/// chooseResidencies() that also checks arenas. If the arenas of a choice are
+/// larger than the devices, tries the next best choice that holds less on these
+/// ranks, at most 12 times; then one chunk at a time, then one micro-batch at a
+/// time (also if nothing else keeps the caps), then the 32 fastest trials. If
+/// nothing fits, returns what lacks least. Only `arenaOf` and `runs` of
+/// `arenas` are called. Unknown arenas count as fitting; programs that do not
+/// run to their end count as lacking most. `fix` is applied to all residencies
+/// that are tried.
 FittingResidencies chooseFitting(const Problem &problem,
                                  const Schedule &schedule,
                                  const ArenaLimits &arenas,
                                  const FixResidencies &fix = {});
 
-/// Ranks that share state, directly or by others, and so have the same
-/// residency, by groups; without those that share none.
+/// Groups of ranks that share state, directly or through other ranks, and so
+/// have equal residencies. Without ranks that have no sharded state.
 std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
 
-/// Moves residencies and lookahead, group by group, while that makes the order
-/// shorter, or as long with less memory or traffic, or lets it fit the caps
-/// where it did not. `fits` is asked of what would be taken. At most `trials`
-/// simulations, which it counts down.
+/// Changes residencies and lookahead, group by group, as long as this shortens
+/// the order, keeps its time with less memory or traffic, or makes it fit the
+/// caps. An order is taken only if `fits` accepts it. Runs at most `trials`
+/// simulations and subtracts them from `trials`.
 Residencies improveResidencies(
     const Problem &problem, const Schedule &schedule, const Residencies &start,
     const std::function<bool(const Schedule &)> &fits, int64_t &trials);
 
-/// The order with gathers of the residencies that chooseFitting() gives, where
-/// stages are sharded and it has none; else the order itself. It must keep S1
-/// to S3. `taken`, if not null, is set to what was chosen, if anything was.
+/// Adds the gathers of chooseFitting() to an order that has none, if stages are
+/// sharded; otherwise returns the order unchanged. It must keep S1 to S3.
+/// `taken`, if not null, receives the choice, if one was made.
 Schedule withGathers(const Problem &problem, Schedule schedule,
                      const ArenaLimits &arenas = {},
                      std::optional<FittingResidencies> *taken = nullptr);
 
-/// What an order gathers and reduces.
+/// Gathers and reductions of an order.
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
-  /// That leave ranks for other ranks, all together: (g - 1) / g of what is
-  /// gathered or reduced, by each of g replicas, and where a stage has r
-  /// groups, 2 (r - 1) / r of the shards that these add.
+  /// Bytes sent between ranks, in total: each of g replicas sends (g - 1) / g
+  /// of what is gathered or reduced; if a stage has r groups, each also sends 2
+  /// (r - 1) / r of its shard when the groups add their shards.
   int64_t bytes = 0;
 };
 GatherCounts countGathers(const Problem &problem, const Schedule &schedule);
-/// Those of one rank.
+/// Counts of one rank.
 GatherCounts countGathers(const Problem &problem, ActionRange order);
 
-/// The same problem with whole state, and caps that leave room for one chunk of
-/// each rank, gathered, with its gradients: what can be searched before gathers
-/// are placed.
+/// The problem with whole state, for searching an order before gathers are
+/// placed. The cap of each rank is lowered by its largest gathered chunk with
+/// its gradients.
 Problem withWholeState(const Problem &problem);
 
 } // namespace rondo

@@ -12,13 +12,12 @@ using namespace rondo;
 
 namespace {
 
-/// Tasks of a rank for which a chunk is whole, from one position of its order
-/// to another.
+/// Positions in a rank's order between which a chunk is whole.
 struct Phase {
   int32_t replica = 0;
   bool isForward = false;
   int64_t first = 0, last = 0;
-  /// Where it is gathered: before the action there.
+  /// The gather is before the action at this position.
   int64_t gathered = 0;
 };
 
@@ -57,12 +56,12 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const int64_t unit;
-  /// [replica * 3 + kind]: the next number of each.
+  /// [replica * 3 + kind]: next number.
   std::vector<int64_t> numbers;
   Schedule result;
 };
 
-/// The replica that runs the next F, I or B from a position on; -1: none does.
+/// The replica of the next F, I or B from a position on; -1: none.
 int64_t nextReplica(ActionRange order, int64_t from) {
   for (int64_t i = from; i < order.size(); ++i)
     if (order[i].isTask() && (order[i].kind() == ActionKind::Forward ||
@@ -73,9 +72,10 @@ int64_t nextReplica(ActionRange order, int64_t from) {
 
 } // namespace
 
-/// The Fs of a replica in a unit, and what follows them, by their beginnings.
+/// The phases of a rank, by first position: for each replica and unit, its Fs
+/// and its other tasks. One phase for a stage that does not shard weights.
 std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
-  // Replica, unit, not F.
+  // Keyed by replica, unit, and whether the tasks are not F.
   std::map<std::tuple<int32_t, int64_t, bool>, size_t> known;
   std::vector<Phase> phases;
   for (int64_t i = 0; i < order.size(); ++i) {
@@ -96,11 +96,11 @@ std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
   return phases;
 }
 
-/// Phases that share a gather become one; each is gathered one phase ahead.
+/// Merges phases that share a gather. Each is gathered one phase ahead.
 std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
                                       ActionRange order) const {
   std::vector<Phase> result;
-  // By replica, into `result`.
+  // [replica]: index into `result`.
   std::map<int32_t, size_t> latest;
   int64_t ahead = phases.empty() ? 0 : phases.front().first;
   for (Phase phase : phases) {
@@ -112,7 +112,7 @@ std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
           earlier.isForward && !phase.isForward &&
           nextReplica(order, earlier.last + 1) == phase.replica;
       phase.gathered = std::max(phase.gathered, earlier.last + 1);
-      // Gathered again as soon as it is freed, it stays.
+      // A chunk that would be gathered again as soon as it is freed stays.
       if (follows || phase.gathered == earlier.last + 1) {
         earlier.last = std::max(earlier.last, phase.last);
         earlier.isForward = phase.isForward;
@@ -125,10 +125,11 @@ std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
   return result;
 }
 
-/// Behind which actions gradients are reduced, of which replicas.
+/// Pairs of a position and a replica: the replica's gradients are reduced after
+/// the action at the position.
 std::vector<std::pair<int64_t, int32_t>>
 UnitPlacer::reductionsOf(ActionRange order) const {
-  // Replica and unit.
+  // Keyed by replica and unit.
   std::map<std::pair<int32_t, int64_t>, int64_t> last;
   for (int64_t i = 0; i < order.size(); ++i)
     if (isTaskOfSharded(order[i]) &&
@@ -148,7 +149,7 @@ UnitPlacer::reductionsOf(ActionRange order) const {
 void UnitPlacer::writeRank(ActionRange order) {
   const std::vector<Phase> phases = merged(phasesOf(order), order);
   const auto reductions = reductionsOf(order);
-  // In the order of their positions, of equals in that of the first tasks.
+  // Sorted by position; ties keep the order of the phases.
   std::vector<std::pair<int64_t, int32_t>> gathers, frees;
   for (const Phase &phase : phases) {
     gathers.push_back({phase.gathered, phase.replica});

@@ -1,7 +1,7 @@
-//===- ResidencyTrial.h - What a residency comes to -------------*- C++ -*-===//
+//===- ResidencyTrial.h - Simulation of a residency -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by those that choose residencies and that improve them.
+// Used to choose residencies and to improve them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +19,24 @@ namespace rondo {
 struct ResidencyTrial {
   Residencies residencies;
   std::vector<int64_t> peakBytes;
-  /// By rank, of what it gathers and reduces.
+  /// [rank]: bytes sent by its gathers and reductions.
   std::vector<int64_t> trafficBytes;
   int64_t makespanNs = 0;
 
   bool isOver(const std::vector<int64_t> &caps) const;
-  /// Over a cap or not, time, memory, traffic; over a cap, memory comes first.
-  /// Less is better.
+  /// Whether it is over a cap, makespan, peak memory, traffic; if over a cap,
+  /// the peak comes before the makespan. Less is better.
   using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
   Rating rate(const std::vector<int64_t> &caps) const;
 };
 
-/// Simulates the order with gathers of these; nothing where it cannot run.
+/// Simulates the order with the gathers of `residencies`; nullopt if it cannot
+/// run.
 std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
                                              const Schedule &schedule,
                                              const Residencies &residencies);
 
-/// Of the rank that has most with sharded state.
+/// The most chunks with sharded state on one rank.
 int32_t maxChunks(const Problem &problem);
 
 } // namespace rondo

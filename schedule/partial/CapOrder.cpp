@@ -7,7 +7,8 @@
 
 using namespace rondo;
 
-/// With more stages on a rank this would cost more time than the bounds gain.
+/// Above this number of stages per rank, CapOrder costs more time than the
+/// bounds gain.
 static constexpr int32_t maxPlaces = 8;
 
 CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
@@ -23,8 +24,8 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
   later.resize(size_t(places) * places * all);
   behind.resize(size_t(3) * places * places * all, all);
 
-  // When F of (other, j) starts, the stages before `other` hold everything that
-  // they have started from j on, since none of it has passed `other`.
+  // When F of (other, j) starts, the stages before `other` still hold their
+  // micro-batches from j on: none of these has passed `other`.
   for (int32_t s = 0; s < places; ++s)
     for (int32_t other = s + 1; other < places; ++other) {
       int32_t j = 0;
@@ -42,9 +43,9 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
       }
     }
 
-  // Everything started before F of (s, k) must have been given back, except for
-  // what the cap can hold. If that is impossible without a task, the task comes
-  // first.
+  // Task j of (letter, of) must come before F of (s, k) if the rank cannot
+  // release enough bytes for F of (s, k) to keep the cap as long as the task
+  // has not run.
   auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
     if (letter == 0)
       return of > s && started(s, k, of) > j;

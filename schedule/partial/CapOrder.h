@@ -1,8 +1,8 @@
 //===- CapOrder.h - Task order forced by a memory cap -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Consequences of a rank's cap for the order of its tasks, whatever the times.
-// Each holds in every schedule that keeps the cap.
+// Precedences between a rank's tasks that follow from its memory cap. They hold
+// in every schedule that keeps the cap, whatever the times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +15,17 @@
 
 namespace rondo {
 
-/// One rank of a chain. Stages are named by their position among those of the
-/// rank. Has no consequences if all activations fit, nor for other graphs.
+/// The precedences of one rank of a chain. Stages are named by their position
+/// among the rank's stages. There are none if all activations fit, or if the
+/// graph is not a chain.
 class CapOrder {
 public:
   /// O(microbatches * stages of the rank ^ 3).
   CapOrder(const FlatProblem &flat, int32_t rank);
 
-  /// The number of F of `other` that have been started when F of (stage, k)
-  /// has: k + 1 for stages up to it, and for later ones so many that the next
-  /// can still fit.
+  /// Lower bound on the number of F of `other` that have started when F of
+  /// (stage, k) has: k + 1 for stages up to `stage`; for a later stage, the
+  /// smallest j for which F of (other, j) still fits the cap.
   int32_t started(int32_t stage, int32_t k, int32_t other) const {
     return other <= stage  ? k + 1
            : later.empty() ? 0

@@ -8,8 +8,8 @@
 using namespace rondo;
 
 bool rondo::isSingleEnded(const Problem &problem) {
-  // Edges of F lead to later stages: from each, a path leads to one that feeds
-  // none. The same holds for I, seen from the ends.
+  // F edges lead to later stages, so from each stage a path leads to one that
+  // feeds no other. The same holds for I in the opposite direction.
   const int32_t stages = problem.numReplicas();
   std::vector<bool> feeds(stages), isFed(stages);
   for (const Edge &edge : problem.edges)
@@ -84,7 +84,8 @@ void FlatProblem::addRecomputation(const Problem &problem,
     const int64_t kept = takes[s],
                   after = kept + again.acquireBytes - again.releaseBytes;
     if (costs == BackwardCosts::Least) {
-      // What is held at any time until the end of I, and until that of W.
+      // The fewest bytes held at any time until I ends, and the part of them
+      // that is held until W ends.
       takes[s] = std::min(kept, after);
       weightGradFrees[s] = std::min(
           takes[s], problem.cost(s, ActionKind::WeightGrad).releaseBytes);
@@ -97,7 +98,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
       inputGradFrees[s] += again.releaseBytes;
       continue;
     }
-    // Nothing comes between R and B.
+    // R directly precedes B, so its bytes are subtracted from the rank's cap.
     inputGradFrees[s] = kept;
     int64_t &beside = besideBackward[rankOf[s]];
     beside = std::max({beside, again.acquireBytes,
@@ -183,7 +184,7 @@ void FlatProblem::orderLinks() {
   }
 }
 
-/// What can be reached from each task of a micro-batch.
+/// Computes `reached`: which tasks of a micro-batch can be reached from each.
 void FlatProblem::relate() {
   reached.clear();
   if (isChain || stages > maxRelated)
@@ -219,11 +220,12 @@ bool FlatProblem::goesBefore(int32_t edge, int32_t other) const {
          leadsTo(first.letter, first.to, second.letter, second.from);
 }
 
-/// The first start of a rank is the same in all schedules if nothing that leads
-/// to its first stage can wait: for another stage of a rank, or for another
-/// tower that serves another micro-batch first.
+/// Computes `endOffset`. A rank's first start is the same in all schedules if
+/// no task on the way to its first stage can wait, neither for another stage of
+/// its rank nor, where branches join, for a branch that runs another
+/// micro-batch first.
 void FlatProblem::setOffsets() {
-  // When F of each stage can start.
+  // [stage]: earliest start of F.
   std::vector<int64_t> start(stages, 0);
   std::vector<bool> seen(ranks, false);
   bool allFirst = true;

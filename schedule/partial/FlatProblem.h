@@ -1,10 +1,10 @@
 //===- FlatProblem.h - A problem flattened for search -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any graph of stages, each on one rank; only F takes memory, and R, which has
-// no letter: it is part of I. Costs are in flat arrays by stage. Letters are 0,
-// 1 and 2 for F, I and W. Stages are numbered
-// so that F goes to later ones and I to earlier ones.
+// A problem as flat arrays by stage, for any graph of stages that are on one
+// rank each. Only F and R take memory. R (recomputation) has no letter: it is
+// part of I. Letters 0, 1 and 2 are F, I and W. Stages are numbered so that F
+// edges lead to later stages and I edges to earlier ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,30 +20,29 @@
 
 namespace rondo {
 
-/// All F of a micro-batch lead to one stage, whose I leads to all I. So a rank
-/// holds everything of a micro-batch from its last F to its first I. True for a
-/// chain. O(edges).
+/// Whether all F of a micro-batch lead to one stage whose I leads to all I.
+/// Then a rank holds everything of a micro-batch from its last F to its first
+/// I. True for a chain. O(edges).
 bool isSingleEnded(const Problem &problem);
 
-/// How a flat problem counts the backward.
+/// Backward costs of a flat problem.
 enum class BackwardCosts : uint8_t {
-  /// I and W apart, as a split schedule runs them.
+  /// I and W are separate, as in a split schedule.
   Split,
-  /// I has B's time and bytes, W nothing: every backward is fused.
+  /// I has B's time and bytes and W has none: every backward is fused.
   Fused,
-  /// At each point the cheaper of both, and nothing for R: what a lower bound
-  /// may assume.
+  /// The minimum of both, and no time for R: valid for lower bounds.
   Least,
 };
 
 struct FlatProblem {
   int32_t ranks = 0, stages = 0, microbatches = 0;
   std::vector<int32_t> rankOf;
-  /// By rank, ascending.
+  /// [rank]: its stages, ascending.
   std::vector<std::vector<int32_t>> stagesOf;
-  /// Time of F, I and W by stage.
+  /// [letter][stage]: time in ns.
   std::array<std::vector<int64_t>, 3> ns;
-  /// By stage: whether R is in front of each backward.
+  /// [stage]: whether R runs before each backward.
   std::vector<bool> recomputes;
   bool hasRecomputation = false;
   /// Whether I or B of any stage takes bytes.
@@ -53,71 +52,71 @@ struct FlatProblem {
   /// the flat one fits the problem and takes no longer there, but not the
   /// other way round. Then exhausting its schedules proves nothing.
   bool isStricter = false;
-  /// By stage: bytes that F takes, and that I and W release, without what I
-  /// takes itself.
+  /// [stage]: bytes that F takes, and that I and W release, without the bytes
+  /// that I takes itself.
   std::vector<int64_t> takes, inputGradFrees, weightGradFrees;
-  /// By rank: the problem's caps without the bytes that R, I or B holds only
-  /// while it runs.
+  /// [rank]: the problem's caps minus the bytes that R, I or B holds only while
+  /// it runs.
   std::vector<int64_t> caps;
-  /// What an edge carries: of F (letter 0) or I. `link` is a number of the
-  /// directed pair of ranks, -1 on one rank.
+  /// The messages of an edge, which F (letter 0) or I (letter 1) makes. `link`:
+  /// number of the directed pair of ranks; -1 on one rank.
   struct Message {
     int32_t from = 0, to = 0, letter = 0;
     int32_t link = -1;
     int64_t occupancyNs = 0, latencyNs = 0;
-    /// The link carries messages of several tasks, so that which task's go
-    /// first is a choice. Those of one stage and letter are served in order.
+    /// The link carries messages of several tasks, so their order is a choice.
+    /// Messages of one stage and letter are sent in order.
     bool isContended = false;
-    /// A task's messages on one link are a burst: they go one after another, in
-    /// the order of the edges. -1: there is none.
+    /// Neighbours in the burst, which holds a task's messages on one link in
+    /// the order of the edges. -1: none.
     int32_t previousInBurst = -1, nextInBurst = -1;
 
     int64_t transferNs() const { return occupancyNs + latencyNs; }
     bool beginsBurst() const { return previousInBurst < 0; }
   };
-  /// By edge, as in the problem.
+  /// [edge], as in the problem.
   std::vector<Message> messages;
-  /// Edges that a stage's F (letter 0) or I needs, and those that it makes, in
-  /// their order.
+  /// Edges that F (letter 0) or I (letter 1) of a stage reads, and edges that
+  /// it writes, in their order.
   EdgeRange inputs(int letter, int32_t stage) const {
     return in.of(letter * stages + stage);
   }
   EdgeRange outputs(int letter, int32_t stage) const {
     return out.of(letter * stages + stage);
   }
-  /// The edges of each link: those of F by ascending, then those of I by
-  /// descending producers. So what must go first comes first.
+  /// [link]: edges of F by ascending producer, then edges of I by descending
+  /// producer. An edge that must go first comes first.
   std::vector<std::vector<int32_t>> edgesOf;
-  /// The ranks of each link.
+  /// [link]: its sending and its receiving rank.
   std::vector<std::pair<int32_t, int32_t>> endsOf;
   int32_t links = 0;
-  /// The NICs that each link crosses. Only the Timer heeds them: to bounds and
-  /// to all other parts of the search, links of different ranks are
-  /// independent, so that what they prove holds with NICs too.
+  /// [link]: the NICs that it crosses. Only the Timer uses them. The bounds and
+  /// the rest of the search treat links of different ranks as independent;
+  /// their lower bounds also hold with NICs.
   std::vector<NicSides> sidesOf;
   int32_t nics = 0;
   bool hasSerialLinks = false;
   bool hasContendedLinks = false;
-  /// Some cap is below what all activations of its rank take.
+  /// Some cap is below the bytes of all activations of its rank.
   bool hasTightMemory = false;
-  /// The objective is the largest (end of a rank + its offset): 0 for the
-  /// makespan, minus the first start for the span.
+  /// [rank]: offset in ns. The objective is the maximum over ranks of
+  /// end + offset: 0 for the makespan, minus the first start for the span.
   std::vector<int64_t> endOffset;
-  /// False where the first start of a rank depends on the schedule, so that
-  /// the offsets are only a guess.
+  /// False if a rank's first start depends on the schedule; the offsets are
+  /// then estimates.
   bool offsetsAreExact = true;
 
   /// Problem::isChain().
   bool isChain = false;
-  /// rondo::isSingleEnded(), which holds in both directions of time.
+  /// rondo::isSingleEnded(); reverse() does not change it.
   bool isSingleEnded = false;
-  /// Some burst of a contended link has several messages.
+  /// Some burst on a contended link has several messages.
   bool hasLongBursts = false;
 
-  /// Whether in every schedule a task of a micro-batch ends before another one
-  /// of it starts. Letters are 0 or 1, and the first is not above the second.
-  /// In a graph of more than `maxRelated` stages some such pairs may be
-  /// missed.
+  /// Whether in every schedule a task of a micro-batch ends before another task
+  /// of the same micro-batch starts. Letters are 0 or 1, and `letter` is at
+  /// most `otherLetter`. In a graph of more than `maxRelated` stages the answer
+  /// may be false for some such pairs.
   bool leadsTo(int letter, int32_t stage, int otherLetter,
                int32_t other) const {
     if (isChain)
@@ -137,25 +136,26 @@ struct FlatProblem {
   int64_t at(int32_t stage, int32_t microbatch) const {
     return int64_t(stage) * microbatches + microbatch;
   }
-  /// For a message.
+  /// Index of a message.
   int64_t messageAt(int32_t edge, int64_t microbatch) const {
     return int64_t(edge) * microbatches + microbatch;
   }
 
-  /// When F of each stage, then I from the last stage back, would start for a
-  /// micro-batch that is alone. The problem is a chain. O(stages).
+  /// Starts of F of each stage, then of I from the last stage back, for a
+  /// micro-batch that runs alone. The problem must be a chain. O(stages).
   std::vector<int64_t> startsInChain() const;
 
-  /// nullopt if F releases bytes, W takes some, a stage is round-robin, or a
-  /// stricter flat problem has no memory for a single micro-batch.
+  /// nullopt if F releases bytes, W takes some, a stage is round-robin, several
+  /// stages recompute as one segment, or a stricter flat problem has no memory
+  /// for a single micro-batch.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
-  /// Reverses time: I is the first letter and F the second, and the edges lead
-  /// back. Stages keep their numbers. Bytes and offsets stay.
+  /// Reverses time: swaps the times of F and I, and the direction of all edges.
+  /// Stages keep their numbers. Bytes and offsets are unchanged.
   void reverse();
 
 private:
-  /// A list of edges for each letter and stage, in one array.
+  /// Lists of edges by letter and stage, in one array.
   struct Lists {
     std::vector<int32_t> begin, edges;
 
@@ -167,7 +167,7 @@ private:
   int64_t taskAt(int letter, int32_t stage) const {
     return int64_t(letter) * stages + stage;
   }
-  /// By rank: bytes that a task holds only while it runs, the maximum.
+  /// [rank]: the maximum bytes that a task holds only while it runs.
   std::vector<int64_t> besideBackward;
   bool fitsOneMicrobatch() const;
   void setBackward(const Problem &problem, int32_t stage, BackwardCosts costs);
@@ -183,7 +183,8 @@ private:
   std::vector<bool> reached;
 };
 
-/// No schedule from a state may reach the end, or no value is known.
+/// A time that does not exist: no schedule reaches the end, or an input has not
+/// been made.
 inline constexpr int64_t never = int64_t(1) << 62;
 
 } // namespace rondo

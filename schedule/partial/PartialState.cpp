@@ -98,7 +98,8 @@ uint64_t PartialState::key() const {
   return hash;
 }
 
-// What differs most often comes first; counts, which hardly ever do, last.
+// Compares the values that differ most often first, and the counts, which
+// rarely differ, last.
 bool PartialState::dominates(const FlatProblem &flat,
                              const PartialState &other) const {
   for (int32_t r = 0; r < ranks; ++r)

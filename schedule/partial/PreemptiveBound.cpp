@@ -1,4 +1,4 @@
-//===- PreemptiveBound.cpp - Jackson's preemptive schedule of one machine -===//
+//===- PreemptiveBound.cpp - Jackson's preemptive bound -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partial/PreemptiveBound.h"
@@ -8,9 +8,8 @@
 
 using namespace rondo;
 
-// Within a lane, releases are in order and tails decrease, so one cursor per
-// lane is enough. Only lanes with a longer tail than the one that runs can
-// preempt it.
+// Within a lane, releases ascend and tails descend, so one cursor per lane is
+// enough. Only lanes with a longer tail than the running lane's can preempt it.
 int64_t Lanes::run(int64_t time, int64_t least) {
   int64_t best = least;
   size_t count = 0;

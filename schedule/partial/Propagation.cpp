@@ -7,8 +7,9 @@
 
 using namespace rondo;
 
-/// What the rank must run before a task, counting only its own tasks. Calls
-/// come in order of k, then of what must run first.
+/// Work in ns that the rank must run before a task, counting only the rank's
+/// own tasks. Calls must be in order of k and, for one k, in the order in which
+/// the tasks run.
 int64_t Propagation::workBefore(const PartialState &state, const Row &row,
                                 int32_t k) {
   const int64_t own = (k - row.done) * row.ns;
@@ -33,7 +34,8 @@ void Propagation::startRows(const PartialState &state) {
     }
 }
 
-/// What has run gave its bytes back no later than this.
+/// Starts with the bytes that completed tasks have released, which count as
+/// released at time 0.
 void Propagation::startCursors(const PartialState &state) {
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     const auto &stages = flat.stagesOf[rank];
@@ -53,11 +55,12 @@ void Propagation::startCursors(const PartialState &state) {
   }
 }
 
-/// What the stages of the rank of F of (s, k) have taken when it starts beyond
-/// what the cap holds: at least that much must have been given back. They have
-/// taken what they must have started, and can only have given back from that:
-/// stages whose I waits for it nothing of k. What they have taken beyond only
-/// adds. For other stages nothing is counted from k on.
+/// Bytes that must have been released before F of (s, k) starts: what the
+/// stages of its rank must have taken by then, minus the cap. A stage that has
+/// taken more only increases the need. Sets `limits`: the micro-batches of each
+/// stage that can have released bytes by then. A stage whose I waits for this F
+/// has released nothing of micro-batch k. For other stages, micro-batches from
+/// k on are not counted.
 Propagation::Need Propagation::needOf(const PartialState &state, int32_t s,
                                       int32_t k) {
   const int32_t rank = flat.rankOf[s];
@@ -84,8 +87,8 @@ Propagation::Need Propagation::needOf(const PartialState &state, int32_t s,
   return need;
 }
 
-/// The earliest time at which enough has been given back for F of (s, k). Calls
-/// come in order of k.
+/// Earliest time at which enough bytes have been released for F of (s, k).
+/// Calls must be in order of k.
 int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
                                  int32_t k) {
   const Need need = needOf(state, s, k);
@@ -113,14 +116,14 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
   return std::max(need.start, cursor.time);
 }
 
-/// When all that a task of letter F or I needs can have arrived.
+/// Earliest time at which all inputs of an F or I have arrived.
 int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
                                 int32_t k) const {
   int64_t time = 0;
   for (int32_t i = row.inputs.begin; i < row.inputs.end; ++i) {
     const Input &input = inputs[i];
     const bool isSent = k < state.sent(input.edge);
-    // Made, but held back: it takes no time on its link.
+    // Made, but not sent: such a message takes no time on its link.
     const bool isMade =
         !isSent && input.from >= 0 && k < state.done()[input.from];
     time =
@@ -131,8 +134,8 @@ int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
   return time;
 }
 
-/// A banned F waits for an F of another stage of its rank. Calls come in order
-/// of k, then of s.
+/// Earliest time at which F of (s, k) is not banned any more: the end of an F
+/// of another stage of its rank. Calls must be in order of k, then of s.
 int64_t Propagation::endOfBan(const PartialState &state, int32_t s,
                               int32_t k) const {
   int64_t first = never;
@@ -192,7 +195,8 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
       before >= 0 && flat.messages[before].occupancyNs > 0)
     start = std::max(start, messageStart[flat.messageAt(before, k)] +
                                 flat.messages[before].occupancyNs);
-  // What the link must carry before it, counting only its own messages.
+  // Messages that the link must carry before this one, counting only the link's
+  // own.
   int64_t free = state.linkFree(message.link);
   if (message.isContended) {
     free += (k - state.sent(edge)) * message.occupancyNs;
@@ -207,7 +211,7 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
   messageStart[at] = std::min(never, std::max(start, free));
 }
 
-/// False if a task ends too late for the ceiling.
+/// Computes the earliest starts. False if a task ends too late for `ceiling`.
 bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   int32_t first = flat.microbatches;
   for (int32_t s = 0; s < flat.stages; ++s)
@@ -323,7 +327,8 @@ void Propagation::tighten(PartialState &state) const {
       const bool isSerial = message.occupancyNs > 0;
       const int64_t all = state.done(message.letter, message.from);
       int64_t k = state.sent(e);
-      // A message that takes no time on the link has no start of its own here.
+      // messageStart is not computed for messages that take no time on the
+      // link.
       if (!isSerial && k < flat.microbatches)
         first = -1;
       if (!isSerial)

@@ -1,9 +1,9 @@
-//===- Propagation.h - Earliest and latest times of tasks -------*- C++ -*-===//
+//===- Propagation.h - Earliest starts of tasks -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What remains of a schedule, from any point in it: the earliest start of every
-// remaining task, and a bound of the objective from these. The bounds use it on
-// the empty schedule, the search on partial ones.
+// The earliest start of every remaining task of a partial schedule, and a lower
+// bound of the objective from these. The bounds use it on the empty schedule,
+// the search on partial ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@
 namespace rondo {
 
 /// A prefix of every rank's order, run as early as possible. Each stage and
-/// letter serves its micro-batches in order. Messages go as they become ready;
-/// if a state `holdsMessages`, those of contended links wait for send(). All
-/// numbers are in one array, so that a state is copied by one block move.
+/// letter runs its micro-batches in order. Messages are sent as soon as they
+/// are ready; in a state that `holdsMessages`, those of contended links wait
+/// for send(). All values are in one array, so a state is copied as one block.
 class PartialState {
 public:
   PartialState() = default;
@@ -35,33 +35,33 @@ public:
   int64_t held(int32_t rank) const { return data[ranks + rank]; }
   int64_t &linkFree(int32_t link) { return data[linkBegin + link]; }
   int64_t linkFree(int32_t link) const { return data[linkBegin + link]; }
-  /// How many tasks of a letter a stage has run.
+  /// Number of tasks of a letter that a stage has run.
   int64_t &done(int letter, int32_t stage) {
     return data[doneBegin + letter * stages + stage];
   }
   int64_t done(int letter, int32_t stage) const {
     return data[doneBegin + letter * stages + stage];
   }
-  /// The same, [letter * stages + stage].
+  /// All counts, [letter * stages + stage].
   const int64_t *done() const { return &data[doneBegin]; }
-  /// How many messages of an edge have got their link.
+  /// Number of messages of an edge that have got their link.
   int64_t &sent(int32_t edge) { return data[sentBegin + edge]; }
   int64_t sent(int32_t edge) const { return data[sentBegin + edge]; }
-  /// 1 if F of the stage waits for another stage's F on its rank.
+  /// 1 if F of the stage must wait for another stage's F on its rank.
   int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
   int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
-  /// When the message of an edge and a micro-batch has arrived, or its
-  /// producer's end if it has not been sent; 0 if that has not run, or the
-  /// message is used up.
+  /// Time at which the message of an edge and a micro-batch has arrived, or the
+  /// end of its producer if it has not been sent; 0 if the producer has not run
+  /// or the consumer has.
   int64_t &arrival(int32_t edge, int64_t k) {
     return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
   int64_t arrival(int32_t edge, int64_t k) const {
     return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
-  /// When everything that the next task of a letter and stage needs has
-  /// arrived, apart from its rank; `never` if something has not been made. 0 if
-  /// it needs nothing.
+  /// Time at which all inputs of the next task of a letter and stage have
+  /// arrived, regardless of its rank; `never` if an input has not been made or
+  /// sent; 0 without inputs.
   int64_t ready(const FlatProblem &flat, int letter, int32_t stage) const {
     const int64_t k = done(letter, stage);
     if (letter > 0 && k >= done(letter - 1, stage))
@@ -76,25 +76,27 @@ public:
     return time;
   }
 
-  /// Earliest start of the next task of a stage and letter, or `never` if
-  /// something that it needs has not been started.
+  /// Earliest start of the next task of a stage and letter; `never` if there is
+  /// none or an input is missing.
   int64_t earliest(const FlatProblem &flat, int letter, int32_t stage) const;
-  /// What is in flight, starting with the oldest micro-batch that lacks an F,
-  /// is held until all its F have run, and must fit beside what these take.
-  /// Running the micro-batches one by one needs no more, so no rank can reach a
-  /// state from which the caps allow no way on. If the graph has several ends,
-  /// a rank may give back part of a micro-batch earlier.
+  /// The micro-batches in flight on a rank, from the oldest one that lacks an
+  /// F. Each is held until all its F have run, so it must fit together with the
+  /// memory that these take. Running micro-batches one by one needs no more
+  /// memory, so a rank never reaches a state that it cannot continue under its
+  /// cap. Not computed for a graph with several ends, where a rank may release
+  /// part of a micro-batch earlier.
   struct InFlight {
     int64_t oldest = 0;
-    /// Of those in flight and of the rest of the oldest one. 0 if a rank always
-    /// finds a way on.
+    /// Bytes of the micro-batches in flight and of the missing F of the oldest
+    /// one. 0: the rank can always continue.
     int64_t bytes = 0;
   };
-  /// `letter` is the one that takes memory. The result holds until it runs on
-  /// the rank. O(stages of the rank).
+  /// `letter` is the one that takes memory. The result is valid until a task of
+  /// `letter` runs on the rank. O(stages of the rank).
   InFlight inFlight(const FlatProblem &flat, int32_t rank, int letter) const;
-  /// Whether the next F of the stage keeps the cap, and every micro-batch in
-  /// flight can still be finished after it, as it can now.
+  /// Whether the next F of the stage keeps the cap and leaves enough memory to
+  /// finish every micro-batch in flight. They must be able to finish without
+  /// it.
   bool fits(const FlatProblem &flat, const InFlight &inFlight, int32_t stage,
             int letter) const {
     const int32_t rank = flat.rankOf[stage];
@@ -111,15 +113,15 @@ public:
   /// Runs the next task of a stage and letter at `start`; returns its end.
   int64_t run(const FlatProblem &flat, int letter, int32_t stage,
               int64_t start);
-  /// Earliest time at which the next message of an edge that begins a burst can
-  /// get its link; `never` if none is held.
+  /// Earliest time at which the next burst of an edge can get its link; `never`
+  /// if none is held. The edge must begin a burst.
   int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
-  /// Gives the link to that burst.
+  /// Sends that burst.
   void send(const FlatProblem &flat, int32_t edge);
-  /// Hash of counts: only states with equal counts can be compared.
+  /// Hash of the counts: only states with equal counts can be compared.
   uint64_t key() const;
-  /// For equal counts: nothing in this state is later than in `other`, and
-  /// nothing waits that does not wait there.
+  /// For equal counts: nothing in this state is later than in `other`, and no F
+  /// is banned that is not banned there.
   bool dominates(const FlatProblem &flat, const PartialState &other) const;
 
   std::vector<int64_t> data;
@@ -133,7 +135,8 @@ private:
   bool holdsMessages = false;
 };
 
-/// A bound with a finer sum to order states with the same bound.
+/// A lower bound, and the sum of the ranks' bounds, which orders states with
+/// the same bound.
 struct Estimate {
   int64_t bound = 0;
   int64_t sum = 0;
@@ -145,8 +148,9 @@ public:
   Propagation(const FlatProblem &flat, bool withMemory);
   Propagation(Propagation &&) = default;
 
-  /// No way to finish the state has a smaller objective; `never` if that is at
-  /// least `ceiling`, or there is no way. O(tasks left * stages of a rank).
+  /// Lower bound of the objective over all ways to finish the state; `never` if
+  /// it is at least `ceiling` or the state cannot be finished. O(remaining
+  /// tasks * stages of a rank).
   Estimate estimate(const PartialState &state, int64_t ceiling = never);
   /// Earliest starts of the last estimate, [letter][FlatProblem::at()].
   const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
@@ -154,27 +158,27 @@ public:
     return tail.ns[letter];
   }
 
-  /// Delays clocks, arrivals and links of the last estimate's state to the
-  /// earliest time at which anything can use them. Loses no way on, and makes
-  /// more states comparable.
+  /// Raises the clocks, arrivals and free times of links of the last estimate's
+  /// state to the earliest time at which anything can use them. Excludes no
+  /// schedule, and makes more states comparable.
   void tighten(PartialState &state) const;
 
 private:
-  /// A piece of a list, [begin, end).
+  /// A range of a list, [begin, end).
   struct Part {
     int32_t begin = 0, end = 0;
   };
-  /// F or I of a stage, and where a state is in it: all that a head needs, in
-  /// one place.
+  /// F or I of a stage, and the progress of a state in it: all data that its
+  /// earliest starts need, in one place.
   struct Row {
     int32_t rank = 0;
     int64_t ns = 0;
-    /// By micro-batch.
+    /// Indexed by micro-batch.
     int64_t *heads = nullptr;
     const int64_t *tails = nullptr;
-    /// Of the lists of these names.
+    /// Ranges of the lists with these names.
     Part before, inputs, serialOutputs;
-    /// Of the state: how many have run, and the rank's clock.
+    /// From the state: the number of tasks that have run, and the rank's clock.
     int64_t done = 0, clock = 0;
   };
   bool propagate(const PartialState &state, int64_t ceiling);
@@ -194,7 +198,7 @@ private:
   void startRows(const PartialState &state);
   void startCursors(const PartialState &state);
   struct Need {
-    /// And not before this.
+    /// Bytes to be released, and a time before which they cannot all be.
     int64_t bytes, start;
   };
   Need needOf(const PartialState &state, int32_t s, int32_t k);
@@ -204,32 +208,33 @@ private:
 
   const FlatProblem &flat;
   const bool withMemory;
-  /// By rank; empty without memory.
+  /// [rank]; empty if memory is ignored.
   std::vector<CapOrder> capOrders;
   Tails tail;
   std::array<std::vector<int64_t>, 3> head;
   /// Earliest time at which a message gets its link,
-  /// [FlatProblem::messageAt()]; only if it occupies the link.
+  /// [FlatProblem::messageAt()]; only for messages that occupy the link.
   std::vector<int64_t> messageStart;
-  /// Position of each stage among those of its rank.
+  /// [stage]: position among the stages of its rank.
   std::vector<int32_t> place;
-  /// By letter, F or I, and stage.
+  /// [letter][stage], for F and I.
   std::array<std::vector<Row>, 2> rows;
-  /// Of a chain, by rank: the work of the tasks that workBefore() has seen for
-  /// this micro-batch, which all run before the next one.
+  /// [rank], for a chain: work of the tasks of the current micro-batch that
+  /// workBefore() has seen. All of them run before the next one.
   std::vector<int64_t> workSeen;
-  /// Of other graphs: a task that always runs before another one of its rank
-  /// and micro-batch.
+  /// For other graphs: a task that always runs before another task of the same
+  /// rank and micro-batch.
   struct Before {
     /// [letter * stages + stage].
     int32_t task;
     int64_t ns;
   };
   std::vector<Before> before;
-  /// An edge that a task needs: it can have arrived at starts[k] + delay, its
-  /// message's time to get a link or its producer's start. `from` is the task
-  /// that makes it, [letter * stages + stage], if the message takes no time on
-  /// its link, else -1.
+  /// An edge that a task reads. Its message arrives no earlier than
+  /// starts[k] + delay, where `starts` are the times at which the message gets
+  /// its link, or its producer's starts if it takes no time on the link. `from`
+  /// is the producer, [letter * stages + stage], if the message takes no time
+  /// on the link, else -1.
   struct Input {
     int32_t edge, from;
     const int64_t *starts;
@@ -238,26 +243,27 @@ private:
   std::vector<Input> inputs;
   /// Edges whose messages occupy their link.
   std::vector<int32_t> serialOutputs;
-  /// I or W of a stage, by its place on its rank, that gives bytes back.
+  /// I or W of a stage, by its position on the rank, that releases bytes.
   struct Release {
     int32_t place;
     int letter;
     int64_t bytes, ns;
-    /// Earliest starts by micro-batch.
+    /// Earliest starts, indexed by micro-batch.
     const int64_t *heads;
   };
-  /// By rank.
+  /// Indexed by rank.
   std::vector<std::vector<Release>> releases;
-  /// Of releaseTime(), by stage: its part of `nextReleases`, which holds the
-  /// next micro-batch of each release of its rank; and what has been passed.
+  /// [stage], for releaseTime(): begin of its part of `nextReleases`, which
+  /// holds the next micro-batch of each release of its rank; bytes and latest
+  /// end of the releases so far.
   struct Cursor {
     int32_t begin = 0;
     int64_t freed = 0, time = 0;
   };
   std::vector<Cursor> cursors;
   std::vector<int32_t> nextReleases;
-  /// Scratch of releaseTime(), by position: how many micro-batches of a stage
-  /// can have given bytes back.
+  /// Scratch of releaseTime(), by position on the rank: number of micro-batches
+  /// of a stage that can have released bytes.
   std::vector<int64_t> limits;
   /// Scratch: tasks of a rank, or messages of a link.
   Lanes lanes;

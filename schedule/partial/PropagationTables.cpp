@@ -1,4 +1,4 @@
-//===- PropagationTables.cpp - What holds in every state of a problem -----===//
+//===- PropagationTables.cpp - Tables of Propagation ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partial/Propagation.h"

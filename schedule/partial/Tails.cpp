@@ -1,4 +1,4 @@
-//===- Tails.cpp - What must follow each task -----------------------------===//
+//===- Tails.cpp - Least time from each task to the end -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partial/Tails.h"
@@ -20,8 +20,9 @@ Tails::Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders) {
     return ns[letter][flat.at(s, k)];
   };
   auto cost = [&](int letter, int32_t s) { return flat.ns[letter][s]; };
-  // From the end of task k on, through one of its messages. After a message its
-  // link still carries those of the same edge, and of edges that it leads to.
+  // Tail through one of the messages of task k, from the end of the task. After
+  // a message, its link still has to carry later ones of the same edge, and
+  // those of edges that it leads to.
   auto throughMessage = [&](int32_t edge, int32_t k) {
     const FlatProblem::Message &hop = flat.messages[edge];
     const int64_t direct =
@@ -55,7 +56,8 @@ Tails::Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders) {
     }
     return hop.occupancyNs + tail;
   };
-  // The last message of a burst comes first here.
+  // In reverse: a message's tail needs the tails of the later messages of its
+  // burst.
   auto throughMessages = [&](int letter, int32_t s, int32_t k) {
     int64_t tail = -never;
     const EdgeRange edges = flat.outputs(letter, s);
@@ -63,8 +65,8 @@ Tails::Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders) {
       tail = std::max(tail, throughMessage(*--e, k));
     return tail;
   };
-  // What the rank must still run after a task, by the edges and by the cap, and
-  // the way on from the first F that the cap puts after it.
+  // The larger of the work that edges and cap put after a task on its rank, and
+  // the tail through the first F that the cap puts after it.
   auto throughRank = [&](int letter, int32_t s, int32_t k) {
     const int32_t rank = flat.rankOf[s];
     const auto &stages = flat.stagesOf[rank];

@@ -1,4 +1,4 @@
-//===- Tails.h - What must follow each task ---------------------*- C++ -*-===//
+//===- Tails.h - Least time from each task to the end -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PARTIAL_TAILS_H
@@ -12,16 +12,16 @@
 
 namespace rondo {
 
-/// The least time from the end of every task to the end of the objective.
-/// Static: does not depend on a state.
+/// Least time in ns from the end of every task to the end of the objective.
+/// Depends on the problem only, not on a state.
 struct Tails {
   /// [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> ns;
-  /// From the end of each message's time on its link,
-  /// [FlatProblem::messageAt()]; only if it occupies the link.
+  /// [FlatProblem::messageAt()]: least time from the end of the message's time
+  /// on its link; only for messages that occupy the link.
   std::vector<int64_t> message;
 
-  /// `capOrders` by rank; empty if caps are ignored.
+  /// `capOrders` is indexed by rank; empty if caps are ignored.
   Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders);
 };
 

@@ -1,4 +1,4 @@
-//===- Labels.cpp - Cuts of a chain, one stage after another --------------===//
+//===- Labels.cpp - Cuts of a chain, stage by stage -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/Labels.h"
@@ -39,7 +39,7 @@ Labels::Answer Labels::run(int64_t limit, int64_t maxLabels) {
     if (lastStageOf[rank] == stage)
       openRanks.erase(std::find(openRanks.begin(), openRanks.end(), rank));
     answer.isExact &= cutOff(next, openRanks.size() * figures, maxLabels);
-    // For finished stages only the way back is needed.
+    // Finished stages need only their labels, to follow `parent` back.
     all.push_back(std::move(row.labels));
     row = std::move(next);
   }
@@ -68,7 +68,8 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
       figures *
       (std::find(openRanks.begin(), openRanks.end(), rank) - openRanks.begin());
   const int64_t *open = &row.open[parent * width];
-  // What the open ranks can take in total, and what they have.
+  // In units of Layers::share(): the capacity of the ranks that stay open, and
+  // the work that they already have.
   double room = 0, others = 0;
   for (size_t k = 0; k < openRanks.size(); ++k) {
     const double perNs = layers.capacity(openRanks[k], 1);
@@ -108,7 +109,7 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
   }
 }
 
-/// Of equivalent labels, keep only the best.
+/// Adds a label. Keeps only the best of equivalent labels.
 void Labels::keep(const Label &label, const std::vector<int64_t> &open,
                   Row &next) {
   uint64_t hash = uint64_t(label.end) * 0x9e3779b97f4a7c15u;

@@ -1,8 +1,8 @@
-//===- Labels.h - Cuts of a chain, one stage after another ------*- C++ -*-===//
+//===- Labels.h - Cuts of a chain, stage by stage ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dynamic programming, one stage after another: two cuts of the first layers
-// are equivalent if the ranks that still get stages have equal work and bytes.
+// Dynamic programming over the stages. Two cuts of the first layers are
+// equivalent if the ranks that get further stages have equal work and bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ public:
 
   struct Answer {
     std::optional<Partition> best;
-    /// Nothing was left out.
+    /// False if labels were cut off.
     bool isExact = true;
   };
-  /// The best cut whose busiest rank is not above `limit`, among the
-  /// `maxLabels` most promising cuts of each stage.
+  /// The best cut whose busiest rank is not above `limit` (ns). After each
+  /// stage, only the `maxLabels` most promising cuts are kept.
   Answer run(int64_t limit, int64_t maxLabels);
 
 private:
@@ -34,15 +34,15 @@ private:
     int32_t end = 0;
     int32_t parent = -1;
     int64_t busiest = 0;
-    /// Of the stages' work: a smaller figure is more even.
+    /// Sum of the squares of the stages' work: smaller is more even.
     double squares = 0;
-    /// The share of the ranks' room that is used if nothing else is lost: the
-    /// smaller, the more promising.
+    /// Lower bound of the used share of the open ranks' capacity once all
+    /// layers are placed: smaller is more promising.
     double fill = 0;
     uint64_t hash = 0;
   };
-  /// The labels of a stage. For each, `open` has the work and then the bytes of
-  /// the ranks that get more stages, by rank.
+  /// The labels of a stage. For each label, `open` has the figures (work, then
+  /// bytes) of every open rank, by rank.
   struct Row {
     std::vector<Label> labels;
     std::vector<int64_t> open;
@@ -51,18 +51,18 @@ private:
   void extend(const Row &row, int32_t parent, int32_t stage, int64_t limit,
               Row &next);
   void keep(const Label &label, const std::vector<int64_t> &open, Row &next);
-  /// False if labels were cut off.
+  /// Keeps `maxLabels` labels; returns false if some were cut off.
   bool cutOff(Row &row, size_t width, int64_t maxLabels) const;
 
   const PartitionInput &input;
   const Layers &layers;
   const int32_t stages;
-  /// Figures of an open rank: work, and bytes if there are caps.
+  /// Number of figures of an open rank: work, and bytes if there are caps.
   const size_t figures;
   std::vector<int32_t> lastStageOf;
-  /// The ranks that get the present stage or a later one, by number.
+  /// Open ranks: those that get the current stage or a later one, ascending.
   std::vector<int32_t> openRanks;
-  /// Positions of labels by their hash.
+  /// Hash table of positions of labels.
   std::vector<int32_t> table;
   std::vector<int64_t> scratch;
 };

@@ -1,4 +1,4 @@
-//===- Layers.cpp - Sums over layers, and a bound of all cuts -------------===//
+//===- Layers.cpp - Sums over layers, and a bound -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/Layers.h"
@@ -12,7 +12,7 @@
 using namespace rondo;
 using namespace rondo::partition;
 
-/// Shares are sums of doubles; ignores differences that may be rounding.
+/// Tolerance for rounding errors: shares are sums of doubles.
 static constexpr double rounding = 1 + 1e-9;
 
 Layers::Layers(const PartitionInput &input) : input(input) {
@@ -28,7 +28,7 @@ Layers::Layers(const PartitionInput &input) : input(input) {
   isCapped = std::any_of(input.memoryCaps.begin(), input.memoryCaps.end(),
                          [](int64_t cap) { return cap != noMemoryCap; });
 
-  // The first rank's time is the scale. A rank is as fast as on its fastest
+  // Shares are in ns of the first rank. A rank counts as fast as on its fastest
   // layer.
   const std::vector<int64_t> &scale = input.workNs.front();
   for (const std::vector<int64_t> &row : input.workNs) {
@@ -73,7 +73,7 @@ bool Layers::kindFits(int64_t limit) const {
   int64_t room = 0;
   for (int32_t rank : ranks) {
     int64_t work = limit, bytes = input.memoryCaps[rank];
-    // The layers whose rank is known.
+    // Subtract the first and the last layer, whose ranks are known.
     for (auto [layer, replica] : {std::pair(0, input.rankOfStage.front()),
                                   std::pair(last, input.rankOfStage.back())})
       if (replica == rank && !isOfKind(layer)) {
@@ -107,7 +107,7 @@ int64_t Layers::leastBusiest() const {
       alone = std::min(alone, input.workNs[rank][layer]);
     least = std::max(least, alone);
   }
-  // Times under which nothing fits do not concern the cut.
+  // If the layers do not fit under any limit, kindFits() gives no bound.
   int64_t most = least;
   for (int32_t rank : ranks)
     most = std::max(most, workBefore[rank].back());

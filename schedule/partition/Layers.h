@@ -10,16 +10,17 @@
 
 namespace rondo::partition {
 
-/// More than the work of any rank.
+/// Larger than the work of any rank.
 inline constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
 
-/// Sums over consecutive layers, and bounds that hold for every cut.
+/// Sums over consecutive layers, and bounds that hold for every cut. Times are
+/// in ns.
 class Layers {
 public:
   explicit Layers(const PartitionInput &input);
 
   int32_t count() const { return static_cast<int32_t>(bytesBefore.size()) - 1; }
-  /// For the layers from `begin` to before `end`.
+  /// Sums over the layers [begin, end).
   int64_t work(int32_t rank, int32_t begin, int32_t end) const {
     return workBefore[rank][end] - workBefore[rank][begin];
   }
@@ -28,32 +29,32 @@ public:
   }
   bool hasCaps() const { return isCapped; }
 
-  /// The share of all work in the layers from `begin` to before `end`, on the
-  /// scale of capacity().
+  /// Work of the layers [begin, end), in the same unit as capacity().
   double share(int32_t begin, int32_t end) const {
     return shareBefore[end] - shareBefore[begin];
   }
-  /// The largest share() of a rank whose work does not exceed `limit`.
+  /// Upper bound of share() on a rank whose work does not exceed `limit`.
   double capacity(int32_t rank, int64_t limit) const {
     return double(limit) * capacityOfOne[rank];
   }
 
-  /// No cut has less work on its busiest rank.
+  /// Lower bound of the work of the busiest rank over all cuts.
   int64_t leastBusiest() const;
 
 private:
-  /// Whether the layers of the most common kind, which stay whole, fit on the
-  /// ranks beside the first and the last layer.
+  /// Whether the layers of the most common kind fit on the ranks within `limit`
+  /// and the caps, after the first and the last layer are placed. No layer is
+  /// divided.
   bool kindFits(int64_t limit) const;
   void findKind();
 
   const PartitionInput &input;
   bool isCapped = false;
-  /// [rank][layer], and by layer: sums over the layers before it.
+  /// [rank][layer], and twice [layer]: sums over the layers before it.
   std::vector<std::vector<int64_t>> workBefore;
   std::vector<int64_t> bytesBefore;
   std::vector<double> shareBefore;
-  /// By rank: share per nanosecond.
+  /// [rank]: share() per nanosecond.
   std::vector<double> capacityOfOne;
   /// A layer of the most common kind, and the number of layers of that kind.
   int32_t kind = 0;

@@ -1,8 +1,8 @@
 //===- Partition.cpp - Cuts a chain of layers into stages -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A limit on the busiest rank leaves few cuts if it is near the lower bound of
-// all cuts, so limits are tried from there upwards.
+// A limit on the busiest rank near the lower bound of all cuts leaves few cuts,
+// so limits are tried upwards from the bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,12 @@ using namespace rondo::partition;
 
 namespace {
 
-/// Labels for the first cut, which others must beat.
+/// Maximum number of labels in the search for a first cut.
 constexpr int64_t quickLabels = 64;
-/// Limits are tried until they are this close, as a part of the lower bound.
+/// If labels are cut off, narrow() stops once its interval is below 1/precision
+/// of the lower bound.
 constexpr int64_t precision = 500;
-/// Ways to give one rank its layers, for each label of the caller.
+/// Step budget of TwoChunks for each label of `maxLabels`.
 constexpr int64_t stepsPerLabel = 10000;
 
 class Cutter {
@@ -33,7 +34,8 @@ public:
         least(layers.leastBusiest()), floor(least) {}
 
   std::optional<Partition> run() {
-    // What is promising depends on the limit; without one it is hard to say.
+    // The ranking of labels depends on the limit, so tight limits are tried
+    // first: 1/64, 1/8 and 1 above the bound, then none.
     for (int64_t part : {64, 8, 1, 0}) {
       const int64_t limit = part > 0 ? least + least / part : noLimit;
       keep(labels.run(limit, std::min(maxLabels, quickLabels)));
@@ -59,7 +61,7 @@ private:
     return best;
   }
 
-  /// A run that left out nothing and had no limit from above is exact.
+  /// Takes over a cut that is not worse. If no label was cut off, it is exact.
   template <typename Answer> void keep(Answer answer) {
     if (!answer.best || (best && answer.best->busiestNs > best->busiestNs))
       return;
@@ -67,11 +69,11 @@ private:
     best->isExact = answer.isExact;
   }
 
-  /// Whether this gives the answer.
+  /// Returns whether `best` is final.
   bool tryTwoChunks() {
     int64_t steps = maxLabels * stepsPerLabel;
-    // Close to the bound there is little to search; a cut that this finds under
-    // any limit is the best of all.
+    // Close to the bound the search is small. The best cut under any limit is
+    // the best of all.
     const int64_t most = best ? best->busiestNs : noLimit;
     for (int64_t over = least / 256 + 1;; over *= 8) {
       const int64_t limit = over < (most - least) / 8 ? least + over : most;
@@ -90,8 +92,8 @@ private:
     }
   }
 
-  /// Bisects the limit. What a run that was cut off does not find may still
-  /// exist.
+  /// Bisects the limit. If a run cut off labels, a cut under its limit may
+  /// exist although none was found.
   void narrow() {
     int64_t below = least;
     bool isCertain = true;
@@ -102,7 +104,7 @@ private:
     }
     while (best && below < best->busiestNs) {
       const int64_t most = best->busiestNs - 1;
-      // More often than not the bound itself is reached.
+      // The lower bound itself is usually reached, so it is tried first.
       const int64_t limit = below == least ? least : below + (most - below) / 2;
       Labels::Answer answer = labels.run(limit, maxLabels);
       if (answer.best) {
@@ -127,9 +129,9 @@ private:
   Labels labels;
   std::optional<TwoChunks> twoChunks;
   const int64_t maxLabels;
-  /// No cut has a busiest rank below this.
+  /// Lower bound of the work of the busiest rank over all cuts.
   const int64_t least;
-  /// The same, raised by limits under which nothing was found.
+  /// The same bound, raised by each limit under which no cut exists.
   int64_t floor;
   std::optional<Partition> best;
 };

@@ -40,7 +40,7 @@ TwoChunks::TwoChunks(const PartitionInput &input, const Layers &layers,
 
 TwoChunks::Answer TwoChunks::run(int64_t limit, int64_t maxSteps) {
   const size_t size = size_t(layers.count() + 1) * (layers.count() + 1);
-  // A table of this size takes as long as its entries.
+  // Filling a table costs one step per entry.
   if (static_cast<int64_t>(size) > maxSteps)
     return {std::nullopt, false};
   placeOf.resize(size);
@@ -92,7 +92,7 @@ bool TwoChunks::runFrom(int32_t middle, int64_t limit, Aim aim) {
   return true;
 }
 
-/// Everything that the rank at `place` can be given after `cut`.
+/// Adds each continuation of `cut` by layers for the rank at `place`.
 void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
                        int32_t middle, int64_t limit, Aim aim,
                        std::vector<Cut> &next) {
@@ -101,7 +101,7 @@ void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
   const double room =
       capacityFrom[place + 1] > 0 ? double(limit) * capacityFrom[place + 1] : 0;
   const int32_t count = layers.count();
-  // Layers of the second chunk are from here on, or before here.
+  // The next layers of the second chunk begin here; in a V they end here.
   const int32_t edge = isV ? count - cut.second : middle + cut.second;
   const int32_t mostFirst = isV ? edge - 1 - 2 * behind : middle - behind;
   for (int32_t end = cut.first + 1; end <= mostFirst; ++end) {
@@ -135,7 +135,7 @@ void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
   }
 }
 
-/// Of cuts with the same layers, one is enough.
+/// Keeps the better of two cuts of the same layers.
 void TwoChunks::keep(const Cut &cut, Aim aim, std::vector<Cut> &next) {
   const size_t key =
       size_t(cut.first) * (layers.count() + 1) + size_t(cut.second);

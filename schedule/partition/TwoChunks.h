@@ -1,10 +1,10 @@
 //===- TwoChunks.h - The best cut into two stages per rank ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With two stages per rank, the ranks are visited one by one, each with its
-// stage of either chunk: a cut so far is how many layers of each chunk are
-// taken. In a V the second chunk is taken from the end of the model backwards;
-// in a loop it is taken forwards from every layer that may be its first.
+// Dynamic programming over the ranks, each with its stages of both chunks at
+// once: the state is the number of layers taken for each chunk. In a V, the
+// second chunk is taken from the end of the model backwards. In a loop, it is
+// taken forwards, from every layer that may be its first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,22 +19,23 @@ namespace rondo::partition {
 
 class TwoChunks {
 public:
-  /// Nothing unless every rank has two stages, in a loop or in a V.
+  /// nullopt unless every rank has two stages, in a loop or in a V.
   static std::optional<TwoChunks> of(const PartitionInput &input,
                                      const Layers &layers);
 
   struct Answer {
-    /// The cut whose busiest rank has the least work, within the limit; of
-    /// several, one with even stages.
+    /// The cut within the limit whose busiest rank has the least work; among
+    /// such cuts, one with even stages.
     std::optional<Partition> best;
-    /// Nothing was left out.
+    /// False if `maxSteps` was reached.
     bool isExact = true;
   };
-  /// Tries up to `maxSteps` ways to give one rank its layers.
+  /// Tries at most `maxSteps` assignments of layers to one rank. `limit` is the
+  /// work of the busiest rank in ns.
   Answer run(int64_t limit, int64_t maxSteps);
 
 private:
-  /// A cut of the layers of the ranks so far.
+  /// Layers taken for the first and the second chunk by the ranks so far.
   struct Cut {
     int32_t first = 0, second = 0;
     int32_t parent = -1;
@@ -48,12 +49,12 @@ private:
   }
 
   TwoChunks(const PartitionInput &input, const Layers &layers, bool isV);
-  /// Where the second chunk begins; unused in a V.
+  /// `middle` is the first layer of the second chunk; unused in a V.
   bool runFrom(int32_t middle, int64_t limit, Aim aim);
   void extend(const Cut &cut, int32_t parent, int32_t place, int32_t middle,
               int64_t limit, Aim aim, std::vector<Cut> &next);
   void keep(const Cut &cut, Aim aim, std::vector<Cut> &next);
-  /// Takes the cut with the least work, or the most even one, over all middles.
+  /// Finds the cut with the least work, or the most even one, over all middles.
   void runAll(int64_t limit, Aim aim);
   Partition partitionOf(const Cut &last, int32_t middle) const;
 
@@ -61,13 +62,13 @@ private:
   const Layers &layers;
   bool isV;
   int32_t ranks;
-  /// By position in the order of the first chunk: what this rank and all after
-  /// it can do in a nanosecond.
+  /// [position in the first chunk]: share() per ns of this rank and all after
+  /// it.
   std::vector<double> capacityFrom;
-  /// By position: the cuts after it.
+  /// [number of ranks so far]: their cuts.
   std::vector<std::vector<Cut>> cuts;
-  /// By layers of the first and second chunk: where the cut is, if it belongs
-  /// to this turn.
+  /// [layers of the first chunk, layers of the second]: the cut's position,
+  /// valid if turnOf is the current `turn`.
   std::vector<int32_t> placeOf, turnOf;
   int32_t turn = 0;
   int64_t stepsLeft = 0;
