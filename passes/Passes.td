@@ -137,7 +137,7 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
     ```mlir
     pipe.schedule @auto of @step search<effort = 1000>
     // becomes
-    pipe.schedule @auto of @step search<effort = 1000> found<origin = "kernel", ...> {
+    pipe.schedule @auto of @step search<effort = 1000> found<origin = "steady-state", ...> {
       pipe.rank 0 { ... }
       ...
     }

@@ -25,9 +25,9 @@ pipe.schedule @defaults of @step search<objective = makespan, seed = 0>
 pipe.schedule @no_limit of @step search<seed = 7, effort = 50, time_limit_ms = 0, objective = span>
 
 // A search's result is printed before the body.
-// CHECK: pipe.schedule @found of @step search<effort = 10> found<origin = "kernel", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted> accumulate(schedule_order) {
+// CHECK: pipe.schedule @found of @step search<effort = 10> found<origin = "steady-state", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted> accumulate(schedule_order) {
 pipe.schedule @found of @step search<effort = 10>
-    found<origin = "kernel", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted>
+    found<origin = "steady-state", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted>
     accumulate(schedule_order) { pipe.rank 0 { } }
 
 // Both a family, as provenance, and a body.
