@@ -7,6 +7,7 @@
 #include "lowering/ReferenceOrders.h"
 #include "schedule/Iterations.h"
 #include "schedule/Repeating.h"
+#include "schedule/rules/Rules.h"
 
 #include <algorithm>
 #include <numeric>
@@ -161,59 +162,14 @@ withSharedControl(const std::vector<HomeBuffers> &buffers,
   return result;
 }
 
-// All names of the program are there.
-
-/// L5.
-static std::optional<Fault> checkContents(const LoweredProgram &lowered,
-                                          const PlanFigures &plan) {
-  if (auto fault = checkTasks(lowered.executing, lowered.tasks, lowered.program,
-                              ProgramNames::Checked))
-    return fault;
-  return checkTraining(lowered.executing, plan.needsOf(lowered.kind),
-                       lowered.program);
-}
-
-/// L1, L2 and L6. The latter two follow each slot, and leave it to L4 where
-/// pools make no sense.
-static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
-  if (auto fault = checkChannels(lowered.executing, lowered.program,
-                                 ProgramNames::Checked))
-    return fault;
-  if (checkArena(lowered.program, /*caps=*/{}))
-    return std::nullopt;
-  if (auto fault =
-          checkWaitCycle(lowered.executing, lowered.program,
-                         &lowered.withoutPlaces, ProgramNames::Checked))
-    return fault;
-  return checkResidency(lowered.executing, lowered.program);
-}
-
-/// L4 and L3.
-static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
-                                        const PlanFigures &plan) {
-  const Program &program = lowered.program;
-  if (program.arenaBytes.empty() && program.pools.empty())
-    return std::nullopt;
-  // The arena first: it bounds the slots that the buffers' check replays.
-  std::optional<Fault> fault = checkArena(program, plan.devices);
-  if (!fault)
-    fault = checkStaging(program, plan.stagingOf(lowered.kind));
-  if (!fault)
-    fault = checkBuffers(lowered.executing, program, ProgramNames::Checked);
-  return fault;
+static ProgramDemands demandsOf(const LoweredProgram &lowered,
+                                const PlanFigures &plan) {
+  return {&lowered.tasks, plan.needsOf(lowered.kind), plan.devices,
+          plan.stagingOf(lowered.kind), &plan.delays};
 }
 
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach) {
-  struct Faults {
-    std::optional<Fault> names, contents, messages, memory;
-  };
-  std::vector<Faults> found(programs.size());
-  fromTheLast(forEach, programs.size(), [&](size_t i) {
-    const LoweredProgram &lowered = *programs[i].lowered;
-    found[i].names =
-        checkNames(lowered.executing, lowered.program, Rule::Tasks);
-  });
   std::vector<size_t> largestFirst(programs.size());
   std::iota(largestFirst.begin(), largestFirst.end(), size_t(0));
   auto sizeOf = [&](size_t i) {
@@ -221,39 +177,20 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
-  // None of the three needs another. Memory takes longest, then messages.
-  forEach(3 * programs.size(), [&](size_t i) {
-    const size_t which = largestFirst[i % programs.size()];
+  const std::vector<RuleChain> &chains = programRuleChains();
+  std::vector<std::optional<Fault>> found(chains.size() * programs.size());
+  // Memory takes longest, then messages: the last chains first.
+  forEach(found.size(), [&](size_t i) {
+    const size_t which = largestFirst[i % programs.size()],
+                 chain = chains.size() - 1 - i / programs.size();
     const LoweredProgram &lowered = *programs[which].lowered;
-    const PlanFigures &plan = *programs[which].plan;
-    Faults &faults = found[which];
-    if (faults.names)
-      return;
-    switch (i / programs.size()) {
-    case 0:
-      faults.memory = checkMemory(lowered, plan);
-      break;
-    case 1:
-      faults.messages = checkMessages(lowered);
-      break;
-    default:
-      faults.contents = checkContents(lowered, plan);
-    }
+    found[which * chains.size() + chain] =
+        checkChain(chains[chain], lowered.executing, lowered.program,
+                   demandsOf(lowered, *programs[which].plan));
   });
-  for (size_t i = 0; i < programs.size(); ++i) {
-    CheckedProgram &each = programs[i];
-    Faults &faults = found[i];
-    for (std::optional<Fault> *fault :
-         {&faults.names, &faults.contents, &faults.messages, &faults.memory})
-      if (*fault && !each.fault)
-        each.fault = std::move(*fault);
-    // It needs L1.
-    const LoweredProgram &lowered = *each.lowered;
-    if (!each.fault && lowered.executing.iterations > 1 &&
-        !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
-      each.fault = checkWeightSlots(lowered.executing, lowered.program,
-                                    each.plan->delays);
-  }
+  for (size_t i = 0; i < found.size(); ++i)
+    if (std::optional<Fault> &fault = programs[i / chains.size()].fault; !fault)
+      fault = std::move(found[i]);
 }
 
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,

@@ -156,8 +156,8 @@ struct CheckedProgram {
   const PlanFigures *plan = nullptr;
   std::optional<Fault> fault;
 };
-/// Rules L5, L1, L2, L6, and where memory is planned L4 and L3; gives each
-/// program its first fault in that order. Put those that take longest first.
+/// Gives each program the first fault that checkProgram() finds. Its rules
+/// share the threads.
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach = inTurn);
 /// The same of one program.

@@ -29,7 +29,7 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
   FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
   Simulation simulation;
   if (failed(expanded) || failed(underWay) ||
-      checkRuns(*problem, expanded->schedule, simulation, /*keepTimes=*/true))
+      checkRunsAndSimulate(*problem, expanded->schedule, simulation))
     return failure();
   auto analyze = [&](const DelayTable *fixed) {
     return analyzeVersions(*problem, expanded->schedule, simulation, fixed);

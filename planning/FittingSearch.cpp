@@ -149,7 +149,7 @@ private:
   }
 
   bool isLegal(const Schedule &schedule, Simulation &simulation) const {
-    return !checkSchedule(search.problem, schedule, &simulation) &&
+    return !checkAndSimulate(search.problem, schedule, simulation) &&
            !(options.inIndexOrder &&
              checkAccumulation(search.problem, schedule));
   }
@@ -240,7 +240,7 @@ SearchResult searchFitting(const FittingSearch &search,
     if (lack)
       lowerCaps(search, *result.schedule, *lack, 1 + attempt / 2);
     // The result has the plan's own costs.
-    checkSchedule(search.problem, *result.schedule, &result.simulation);
+    checkAndSimulate(search.problem, *result.schedule, result.simulation);
     if (!missing) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));

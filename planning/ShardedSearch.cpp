@@ -102,7 +102,7 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
                                   const Residencies &residencies) {
   SearchResult result;
   Schedule placed = placeGathersByRank(problem, order, residencies);
-  if (auto fault = checkSchedule(problem, placed, &result.simulation)) {
+  if (auto fault = checkAndSimulate(problem, placed, result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
     return std::nullopt;

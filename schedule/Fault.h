@@ -24,46 +24,35 @@ namespace rondo {
 
 struct Problem;
 
-/// The rules of schedules (S1 to S9) and programs (L1 to L6).
+/// The rules of schedules (S1 to S9) and programs (L1 to L6), in the order of
+/// Rules.def, which says what each demands.
 enum class Rule : uint8_t {
-  None,         // a fault that breaks no rule, such as a family's
-  Completeness, // S1
-  Placement,    // S2
-  Dependence,   // S3
-  Deadlock,     // S4
-  Memory,       // S5
-  LinkOrder,    // S6
-  Accumulation, // S7
-  Versions,     // S8: every task reads a version that its stage has made, no
-                //     older than the stage allows
-  Gathers,      // S9: sharded state is gathered before it is read, freed once,
-                //     and reduced once, alike on all ranks of a group
-  Channels,     // L1: n-th send and n-th receive of each channel name one
-                //     message; what a task needs from another rank is sent once
-  WaitCycle,    // L2: the program runs to its end under the channel model, also
-                //     where collectives start when they are awaited
-  Buffers,      // L3: written before read, freed once, never two owners at once
-  Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
-                //     which fits the cap; staging is as large as needed
-  Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
-         //     those of the schedule, in its order; each collective is issued
-         //     and awaited once, behind the gradients that it reads, and each
-         //     stage steps once, behind its gradients and their collectives;
-         //     without collectives steps may be absent altogether; what
-         //     training needs is there
-  Residency, // L6: the program also runs to its end with as many sends,
-             //     receives and collectives of a rank in flight as its target
-             //     allows
+  None, // a fault that breaks no rule, such as a family's
+#define SCHEDULE_RULE(id, rule, name, check, needs, when) rule,
+#define PROGRAM_RULE(id, rule, name, check, needs) rule,
+#include "schedule/Rules.def"
 };
-inline constexpr int numRules = static_cast<int>(Rule::Residency) + 1;
+struct RuleText {
+  const char *id, *name;
+};
+/// By Rule.
+inline constexpr RuleText ruleTexts[] = {
+    {"", ""},
+#define SCHEDULE_RULE(id, rule, name, check, needs, when) {#id, name},
+#define PROGRAM_RULE(id, rule, name, check, needs) {#id, name},
+#include "schedule/Rules.def"
+};
+inline constexpr int numRules = sizeof(ruleTexts) / sizeof(ruleTexts[0]);
 
 /// "S1" ... "L6": what messages and docs/schedule-rules.md cite; empty for
 /// Rule::None.
-const char *ruleId(Rule rule);
-/// The rule's name in verdicts of `rondo verify --json`: "completeness" (also
-/// for S2), "dependence", "deadlock", "memory", "link-order". No verdict holds
-/// the others.
-const char *ruleName(Rule rule);
+constexpr const char *ruleId(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].id;
+}
+/// The rule's name in verdicts of `rondo verify --json`; S2 has that of S1.
+constexpr const char *ruleName(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].name;
+}
 
 /// Which sentence a fault is told by; see Faults.def.
 enum class FaultKind : uint8_t {

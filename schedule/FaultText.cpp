@@ -11,31 +11,6 @@ using namespace rondo;
 
 namespace {
 
-struct RuleText {
-  const char *id, *name;
-};
-/// By Rule.
-constexpr RuleText ruleTexts[] = {
-    {"", ""},
-    {"S1", "completeness"},
-    {"S2", "completeness"},
-    {"S3", "dependence"},
-    {"S4", "deadlock"},
-    {"S5", "memory"},
-    {"S6", "link-order"},
-    {"S7", "accumulation"},
-    {"S8", "versions"},
-    {"S9", "gathers"},
-    {"L1", "channels"},
-    {"L2", "wait-cycle"},
-    {"L3", "buffers"},
-    {"L4", "arena"},
-    {"L5", "tasks"},
-    {"L6", "residency"},
-};
-static_assert(sizeof(ruleTexts) / sizeof(ruleTexts[0]) == numRules,
-              "every rule has a row");
-
 std::string text(int64_t n) { return std::to_string(n); }
 
 std::string place(int32_t rank, int64_t position) {
@@ -250,14 +225,6 @@ std::string withRule(const Fault &fault, std::string said) {
 }
 
 } // namespace
-
-const char *rondo::ruleId(Rule rule) {
-  return ruleTexts[static_cast<int>(rule)].id;
-}
-
-const char *rondo::ruleName(Rule rule) {
-  return ruleTexts[static_cast<int>(rule)].name;
-}
 
 std::string rondo::describe(const Fault &fault, const Problem &problem) {
   return withRule(fault, Teller(fault, &problem).tell());

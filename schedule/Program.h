@@ -165,46 +165,37 @@ ProgramSimulation simulateProgram(const Problem &, const Program &,
 /// `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
-/// Whether checkNames() has found no fault in a program. Without that, a rule
-/// reads past arrays, so it asks first where this is not known.
-enum class ProgramNames : uint8_t { Unknown, Checked };
+// Each rule is safe on any program: it looks up names first, and finds all that
+// it goes by in the program itself.
 
-// Each rule is safe on any program.
-std::optional<Fault> checkChannels(const Problem &, const Program &,
-                                   ProgramNames names = ProgramNames::Unknown);
-/// Needs L1. Of any number in flight. `withoutPlaces` is how the program's
-/// order runs without places and with any number in flight, where that is
-/// known: if every slot that it takes is free by then, it is not simulated
-/// again.
-std::optional<Fault>
-checkWaitCycle(const Problem &, const Program &,
-               const ProgramSimulation *withoutPlaces = nullptr,
-               ProgramNames names = ProgramNames::Unknown);
+/// L1.
+std::optional<Fault> checkChannels(const Problem &, const Program &);
+/// L2, with any number of launches in flight: runs the program. Needs L1.
+std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
 /// The same for a runtime whose sends end when they are received, with these
 /// queues and any number of receives posted, whatever channels the problem
 /// states.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
-                                    Queues queues,
-                                    ProgramNames names = ProgramNames::Unknown);
+                                    Queues queues);
 /// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
 /// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
-std::optional<Fault> checkBuffers(const Problem &, const Program &,
-                                  ProgramNames names = ProgramNames::Unknown);
-/// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
-/// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an
-/// arena that is larger is a FaultKind::ArenaOverCap.
+/// L3: replays every rank's order on the slots. Needs L4.
+std::optional<Fault> checkBuffers(const Problem &, const Program &);
+/// L4. Needs no problem: it looks at pools alone. L3 looks at what lies in
+/// them. `caps` are the devices' memory in bytes by rank (noMemoryCap: none);
+/// an arena that is larger is a FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
 /// L4 of the pools that collectives stage in. `needed` is by rank, in bytes.
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
+/// L5: the program holds the tasks of the schedule in their order.
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
-                                const Program &,
-                                ProgramNames names = ProgramNames::Unknown);
+                                const Program &);
 
 /// Rule S8 of a program with places: what a task reads by `delays` is there,
-/// and no step has written over it. Needs L1.
+/// and no step has written over it.
 std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
                                       const DelayTable &delays);
 

@@ -25,14 +25,6 @@ namespace rondo {
 /// Problem::check().
 std::optional<Fault> checkShards(const Problem &problem);
 
-/// S9: tasks read weights that are gathered; nothing is gathered twice or left
-/// gathered; every gradient is reduced once, before its stage's step; the homes
-/// of a group reduce the gradients of the same micro-batches; and the ranks of
-/// a group issue what they do together in one order. Needs S1 and S2.
-/// O(actions).
-std::optional<Fault> checkGathers(const Problem &problem,
-                                  const Schedule &schedule);
-
 /// The gradients that a home has whole: the first W or B since its last
 /// reduce_grad takes them, and reduce_grad, whose cost they are, gives them
 /// back.

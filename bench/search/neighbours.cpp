@@ -18,7 +18,7 @@ static int64_t bestFamily(const Problem &problem) {
     FamilyResult made = generate(choice, problem);
     Simulation simulation;
     if (auto *schedule = std::get_if<Schedule>(&made))
-      if (!checkSchedule(problem, *schedule, &simulation))
+      if (!checkAndSimulate(problem, *schedule, simulation))
         best = std::min(best, objectiveOf(problem, simulation));
   }
   return best;

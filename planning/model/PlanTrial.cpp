@@ -74,7 +74,7 @@ static std::vector<Written> writeAll(const Problem &problem,
     written.family = choice.text();
     std::optional<Fault> fault = checkAccumulation(groups, *schedule);
     if (!fault)
-      fault = checkSchedule(groups, *schedule, &written.simulation);
+      fault = checkAndSimulate(groups, *schedule, written.simulation);
     if (fault && fault->rule != Rule::Memory) {
       reason = describe(*fault, groups);
       continue;

@@ -136,7 +136,7 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
   }
   const Schedule &placed = std::get<Schedule>(made);
   Simulation run;
-  auto fault = checkSchedule(problem, placed, &run);
+  auto fault = checkAndSimulate(problem, placed, run);
   if (fault && fault->rule != Rule::Memory) {
     candidate.fault = std::move(fault);
     return candidate;

@@ -3,6 +3,7 @@
 
 #include "schedule/gathers/ResidencyTrial.h"
 
+#include "schedule/Legality.h"
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 

@@ -86,11 +86,9 @@ std::optional<Fault> checkEnds(const Program &program, const Channel &channel) {
 } // namespace
 
 std::optional<Fault> rondo::checkChannels(const Problem &problem,
-                                          const Program &program,
-                                          ProgramNames names) {
-  if (names == ProgramNames::Unknown)
-    if (auto fault = checkNames(problem, program, rule))
-      return fault;
+                                          const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
   for (const Channel &channel : collect(problem, program))
     if (auto fault = checkEnds(program, channel))
       return fault;

@@ -117,6 +117,160 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
       others, extent.microbatches, extent.ordered);
 }
 
+using Found = std::optional<Fault>;
+
+/// Notes which tasks and steps the orders hold.
+class Inventory {
+public:
+  Inventory(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule),
+        microbatches(problem.microbatches),
+        seen(problem.numHomes() * microbatches),
+        seenSteps(size_t(problem.numHomes()) * problem.iterations) {}
+
+  /// Notes all actions, as long as each is one of the problem and there once.
+  Found takeStock();
+  /// That no task and no step is missing.
+  Found checkTasks() const;
+  Found checkSteps() const;
+
+private:
+  Found checkExists(Action action) const;
+  Found checkCount(Action action) const;
+  Found note(Action action);
+
+  template <FaultKind kind, typename... Parts>
+  Fault fault(Action action, const Parts &...parts) const {
+    return makeFaultAt<kind>(rule, rank, position, action, parts...);
+  }
+  /// With the first place of an action as the conflicting one.
+  Fault besideFirst(Fault fault, Action action) const {
+    fault.other = action;
+    findFirst(schedule, action, fault.otherRank, fault.otherPosition);
+    return fault;
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const int64_t microbatches;
+  /// By home and micro-batch: bits of the kinds of its tasks.
+  std::vector<uint8_t> seen;
+  /// By home and iteration.
+  std::vector<uint8_t> seenSteps;
+  std::optional<Action> firstStep;
+  /// Of the action at hand.
+  int32_t rank = 0;
+  int64_t position = 0;
+};
+
+Found Inventory::takeStock() {
+  for (rank = 0; rank < schedule.numRanks(); ++rank) {
+    const ActionRange order = schedule.rank(rank);
+    for (position = 0; position < order.size(); ++position) {
+      const Action action = order[position];
+      if (Found wrong = checkExists(action))
+        return wrong;
+      // S9 looks at the rest.
+      if (action.traits().movesState())
+        continue;
+      if (Found wrong = checkCount(action))
+        return wrong;
+      if (Found wrong = note(action))
+        return wrong;
+    }
+  }
+  return std::nullopt;
+}
+
+/// That the problem has such an action.
+Found Inventory::checkExists(Action action) const {
+  if (!action.traits().hasCost())
+    return fault<FaultKind::UnsupportedKind>(action);
+  const bool isHome = int64_t(action.subject) < problem.numHomes();
+  const bool isStep = action.kind() == ActionKind::Step;
+  const int64_t numIndices = isStep ? problem.iterations : microbatches;
+  if (isHome && (action.traits().movesState() ||
+                 (action.count > 0 &&
+                  int64_t(action.index) + action.count <= numIndices)))
+    return std::nullopt;
+  const int32_t lastStage = problem.numStages() - 1;
+  return isStep ? fault<FaultKind::UnknownStep>(action, int64_t(action.index),
+                                                lastStage, problem.iterations)
+                : fault<FaultKind::UnknownTask>(action, lastStage,
+                                                microbatches - 1);
+}
+
+/// That an action of several micro-batches may have them, and that its home
+/// recomputes if it is R.
+Found Inventory::checkCount(Action action) const {
+  if (action.count > 1) {
+    if (action.kind() != ActionKind::Backward)
+      return fault<FaultKind::CountOfKind>(action, int64_t(action.count));
+    const int64_t each = problem.microbatchesEach();
+    if (int64_t(action.index) / each !=
+        int64_t(action.index + action.count - 1) / each)
+      return fault<FaultKind::CountOverIterations>(action, each);
+  }
+  if (action.kind() == ActionKind::Recompute &&
+      !problem.recomputes(static_cast<int32_t>(action.subject)))
+    return fault<FaultKind::NotRecomputed>(action);
+  return std::nullopt;
+}
+
+/// Notes an action, each of whose micro-batches is its home's and there once.
+Found Inventory::note(Action action) {
+  const bool isTask = action.isTask();
+  const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
+  const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
+  for (int64_t index = action.index, end = index + action.count; index < end;
+       ++index) {
+    if (isTask && !home.takes(index))
+      return fault<FaultKind::DealtElsewhere>(
+          action, problem.homes.of(home.stage).first[index % home.turns].rank,
+          index);
+    uint8_t &bits =
+        isTask ? seen[action.subject * microbatches + index]
+               : seenSteps[action.subject * problem.iterations + index];
+    if (bits & bit) {
+      const Action twin(action.kind(), action.subject, index);
+      return besideFirst(fault<FaultKind::Twice>(twin), twin);
+    }
+    bits |= bit;
+  }
+  if (!isTask && !firstStep)
+    firstStep = action;
+  return std::nullopt;
+}
+
+Found Inventory::checkTasks() const {
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    for (int64_t i = 0; i < microbatches; ++i) {
+      const uint8_t bits = seen[home * microbatches + i];
+      if (problem.homes[home].takes(i) &&
+          !isComplete(bits, recomputeOf(problem, home)))
+        return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
+    }
+  return std::nullopt;
+}
+
+Found Inventory::checkSteps() const {
+  if (!firstStep && problem.iterations == 1)
+    return std::nullopt;
+  const auto missing = std::find(seenSteps.begin(), seenSteps.end(), 0);
+  if (missing == seenSteps.end())
+    return std::nullopt;
+  const int64_t place = missing - seenSteps.begin();
+  const auto home = static_cast<int32_t>(place / problem.iterations);
+  const Action step(ActionKind::Step, home, place % problem.iterations);
+  if (problem.iterations > 1)
+    return makeFaultAt<FaultKind::MissingStepOfIteration>(
+        rule, problem.rankOf(home), -1, step, int64_t(step.index),
+        problem.iterations);
+  return besideFirst(
+      makeFaultAt<FaultKind::MissingStep>(rule, problem.rankOf(home), -1, step),
+      *firstStep);
+}
+
 } // namespace
 
 std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
@@ -127,98 +281,10 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
     fault.allowed = problem.numRanks();
     return fault;
   }
-  const int64_t microbatches = problem.microbatches;
-  std::vector<uint8_t> seen(problem.numHomes() * microbatches);
-  // By home and iteration.
-  std::vector<uint8_t> seenSteps(size_t(problem.numHomes()) *
-                                 problem.iterations);
-  std::optional<Action> firstStep;
-  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-    ActionRange order = schedule.rank(r);
-    for (int64_t i = 0; i < order.size(); ++i) {
-      Action action = order[i];
-      if (!action.traits().hasCost())
-        return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
-      if (action.traits().movesState()) {
-        // S9 looks at the rest.
-        if (static_cast<int64_t>(action.subject) >= problem.numHomes())
-          return makeFaultAt<FaultKind::UnknownTask>(
-              rule, r, i, action, problem.numStages() - 1, microbatches - 1);
-        continue;
-      }
-      const bool isTask = action.isTask();
-      if (static_cast<int64_t>(action.subject) >= problem.numHomes() ||
-          action.count == 0 ||
-          static_cast<int64_t>(action.index) + action.count >
-              (isTask ? microbatches : problem.iterations))
-        return isTask ? makeFaultAt<FaultKind::UnknownTask>(
-                            rule, r, i, action, problem.numStages() - 1,
-                            microbatches - 1)
-                      : makeFaultAt<FaultKind::UnknownStep>(
-                            rule, r, i, action, int64_t(action.index),
-                            problem.numStages() - 1, problem.iterations);
-      if (action.count > 1) {
-        if (action.kind() != ActionKind::Backward)
-          return makeFaultAt<FaultKind::CountOfKind>(rule, r, i, action,
-                                                     int64_t(action.count));
-        const int64_t each = problem.microbatchesEach();
-        if (int64_t(action.index) / each !=
-            int64_t(action.index + action.count - 1) / each)
-          return makeFaultAt<FaultKind::CountOverIterations>(rule, r, i, action,
-                                                             each);
-      }
-      if (action.kind() == ActionKind::Recompute &&
-          !problem.recomputes(static_cast<int32_t>(action.subject)))
-        return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
-      const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
-      const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
-      for (int64_t index = action.index, end = index + action.count;
-           index < end; ++index) {
-        if (isTask && !home.takes(index))
-          return makeFaultAt<FaultKind::DealtElsewhere>(
-              rule, r, i, action,
-              problem.homes.of(home.stage).first[index % home.turns].rank,
-              index);
-        uint8_t &bits =
-            isTask ? seen[action.subject * microbatches + index]
-                   : seenSteps[action.subject * problem.iterations + index];
-        if (bits & bit) {
-          Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
-          fault.action = Action(action.kind(), action.subject, index);
-          fault.other = fault.action;
-          findFirst(schedule, fault.action, fault.otherRank,
-                    fault.otherPosition);
-          return fault;
-        }
-        bits |= bit;
-      }
-      if (!isTask && !firstStep)
-        firstStep = action;
-    }
-  }
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    for (int64_t i = 0; i < microbatches; ++i) {
-      uint8_t bits = seen[home * microbatches + i];
-      if (problem.homes[home].takes(i) &&
-          !isComplete(bits, recomputeOf(problem, home)))
-        return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
-    }
-  if (!firstStep && problem.iterations == 1)
-    return std::nullopt;
-  for (size_t place = 0; place < seenSteps.size(); ++place) {
-    if (seenSteps[place])
-      continue;
-    const auto home = static_cast<int32_t>(place / problem.iterations);
-    const Action step(ActionKind::Step, home, place % problem.iterations);
-    if (problem.iterations > 1)
-      return makeFaultAt<FaultKind::MissingStepOfIteration>(
-          rule, problem.rankOf(home), -1, step, int64_t(step.index),
-          problem.iterations);
-    Fault fault = makeFaultAt<FaultKind::MissingStep>(
-        rule, problem.rankOf(home), -1, step);
-    fault.other = *firstStep;
-    findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
-    return fault;
-  }
-  return std::nullopt;
+  Inventory inventory(problem, schedule);
+  if (Found wrong = inventory.takeStock())
+    return wrong;
+  if (Found wrong = inventory.checkTasks())
+    return wrong;
+  return inventory.checkSteps();
 }

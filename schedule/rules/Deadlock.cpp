@@ -1,11 +1,14 @@
 //===- Deadlock.cpp - S4: no wait cycle -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/Legality.h"
+#include "schedule/rules/RunToEnd.h"
 
 using namespace rondo;
 
-std::optional<Fault> rondo::checkDeadlock(const Simulation &simulation) {
+std::optional<Fault> rondo::runToEnd(const Problem &problem,
+                                     const Schedule &schedule, bool keepTimes,
+                                     Simulation &simulation) {
+  simulation = simulate(problem, schedule, keepTimes);
   if (simulation.complete)
     return std::nullopt;
   Fault fault = makeRuleFault<FaultKind::Cycle>(Rule::Deadlock);
@@ -17,4 +20,10 @@ std::optional<Fault> rondo::checkDeadlock(const Simulation &simulation) {
     fault.other = simulation.cycle[0].needs;
   }
   return fault;
+}
+
+std::optional<Fault> rondo::checkDeadlock(const Problem &problem,
+                                          const Schedule &schedule) {
+  Simulation simulation;
+  return runToEnd(problem, schedule, /*keepTimes=*/false, simulation);
 }

@@ -1,6 +1,7 @@
 //===- Gathers.cpp - S9: sharded state is there when it is read -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/Legality.h"
 #include "schedule/Shards.h"
 
 #include <algorithm>

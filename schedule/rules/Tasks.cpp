@@ -216,11 +216,9 @@ private:
 
 std::optional<Fault> rondo::checkTasks(const Problem &problem,
                                        const Schedule &schedule,
-                                       const Program &program,
-                                       ProgramNames names) {
-  if (names == ProgramNames::Unknown)
-    if (auto fault = checkNames(problem, program, rule))
-      return fault;
+                                       const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
   if (schedule.numRanks() != program.order.numRanks()) {
     Fault fault = makeRuleFault<FaultKind::ScheduleRankCount>(rule);
     fault.found = program.order.numRanks();

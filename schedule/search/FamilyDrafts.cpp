@@ -20,7 +20,7 @@ Judged rondo::judge(const Problem &problem, Schedule schedule,
   if (!keepsCaps(problem, result.schedule))
     return result;
   result.steps = stepsOfJudging * result.schedule.numActions();
-  if (!checkSchedule(problem, result.schedule, &result.simulation) &&
+  if (!checkAndSimulate(problem, result.schedule, result.simulation) &&
       !(inIndexOrder && checkAccumulation(problem, result.schedule)))
     result.objective = objectiveOf(problem, result.simulation);
   return result;
@@ -46,7 +46,7 @@ int64_t FamilyDrafts::freeObjective(const Judged &given) const {
   Problem free = problem;
   free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);
   Simulation simulation;
-  return checkSchedule(free, given.schedule, &simulation)
+  return checkAndSimulate(free, given.schedule, simulation)
              ? never
              : objectiveOf(problem, simulation);
 }

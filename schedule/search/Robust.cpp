@@ -81,7 +81,7 @@ private:
   void add(Schedule schedule, const std::string &origin) {
     Candidate candidate{std::move(schedule), {}, origin};
     budget.use(candidate.schedule.numActions());
-    if (checkSchedule(problem, candidate.schedule, &candidate.simulation) ||
+    if (checkAndSimulate(problem, candidate.schedule, candidate.simulation) ||
         (options.inIndexOrder &&
          checkAccumulation(problem, candidate.schedule)))
       return;

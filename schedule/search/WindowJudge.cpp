@@ -181,7 +181,7 @@ WindowSearchResult rondo::leastWindow(const Problem &window,
     free.memoryCaps.assign(free.numRanks(), noMemoryCap);
     Schedule schedule = repeatOrder(free, order);
     Simulation simulation;
-    if (checkSchedule(free, schedule, &simulation, /*keepTimes=*/true))
+    if (checkAndSimulate(free, schedule, simulation, /*keepTimes=*/true))
       continue;
     leastLack = lacks;
     least.schedule = std::move(schedule);

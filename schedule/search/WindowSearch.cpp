@@ -333,8 +333,8 @@ private:
       return;
     Schedule schedule = write(judge.window());
     Simulation simulation;
-    if (checkSchedule(judge.window(), schedule, &simulation,
-                      /*keepTimes=*/true) ||
+    if (checkAndSimulate(judge.window(), schedule, simulation,
+                         /*keepTimes=*/true) ||
         (options.search.inIndexOrder &&
          checkAccumulation(judge.window(), schedule)))
       return;

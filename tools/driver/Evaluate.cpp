@@ -19,7 +19,7 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
     schedule =
         withGathers(problem, std::move(schedule), arenas, &candidate.gathers);
   candidate.fault =
-      checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
+      checkAndSimulate(problem, schedule, candidate.simulation, keepTimes);
   if (candidate.fault) {
     candidate.reason = describe(*candidate.fault, problem);
     return candidate;

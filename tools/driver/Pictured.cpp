@@ -38,7 +38,7 @@ void Pictured::add(const std::string &title, const Schedule &schedule,
 Error Pictured::add(const std::string &title, const Schedule &schedule) {
   Simulation simulation;
   if (std::optional<Fault> fault =
-          checkSchedule(problem, schedule, &simulation, /*keepTimes=*/true))
+          checkAndSimulate(problem, schedule, simulation, /*keepTimes=*/true))
     return createStringError(inconvertibleErrorCode(),
                              title + ": " + describe(*fault, problem));
   add(title, schedule, simulation);
@@ -185,8 +185,8 @@ int readModule(const Arguments &arguments, const std::string &path,
     if (failed(expanded) || failed(family))
       return Failure;
     Simulation simulation;
-    if (auto fault = checkSchedule(*own, expanded->schedule, &simulation,
-                                   /*keepTimes=*/true)) {
+    if (auto fault = checkAndSimulate(*own, expanded->schedule, simulation,
+                                      /*keepTimes=*/true)) {
       (void)pipe::emitFault(*fault, *expanded, *own, op);
       return Failure;
     }

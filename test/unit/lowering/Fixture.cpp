@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 #include "schedule/Family.h"
+#include "schedule/rules/Rules.h"
 
 #include "gtest/gtest.h"
 
@@ -114,13 +115,9 @@ std::string rondo::test::broken(const Problem &problem,
                                 const Schedule &schedule,
                                 const Program &program,
                                 const std::vector<int64_t> &caps) {
-  for (auto found :
-       {checkChannels(problem, program), checkWaitCycle(problem, program),
-        checkBuffers(problem, program), checkArena(program, caps),
-        checkTasks(problem, schedule, program)})
-    if (found)
-      return describe(*found, problem);
-  return "";
+  const auto found =
+      checkProgram(problem, program, {&schedule, {}, caps, {}, nullptr});
+  return found ? describe(*found, problem) : "";
 }
 
 Program rondo::test::lower(const Problem &problem, const Schedule &schedule) {

@@ -40,7 +40,7 @@ Case caseOf(const std::string &family, int32_t ranks, int32_t each,
   result.plan.hasNorm = false;
   Simulation simulation;
   EXPECT_FALSE(
-      checkSchedule(result.window, result.schedule, &simulation, true));
+      checkAndSimulate(result.window, result.schedule, simulation, true));
   const auto versions = std::get<VersionAnalysis>(
       analyzeVersions(result.window, result.schedule, simulation));
   const auto order =

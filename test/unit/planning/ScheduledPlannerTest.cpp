@@ -60,7 +60,7 @@ std::vector<ChainProblem> tinyProblems(int count) {
 /// The time of the schedule by the simulator, which must keep all rules.
 int64_t timeOf(const ScheduledPlan &plan) {
   Simulation simulation;
-  EXPECT_FALSE(checkSchedule(plan.problem, plan.schedule, &simulation));
+  EXPECT_FALSE(checkAndSimulate(plan.problem, plan.schedule, simulation));
   EXPECT_FALSE(checkAccumulation(plan.problem, plan.schedule));
   EXPECT_TRUE(plan.schedule.hasSteps());
   return simulation.makespanNs;

@@ -45,8 +45,8 @@ familiesThatFit(const Problem &problem) {
     FamilyResult made = generate(choice, problem);
     auto *order = std::get_if<Schedule>(&made);
     Simulation run;
-    if (order &&
-        !checkSchedule(problem, withGathers(problem, std::move(*order)), &run))
+    if (order && !checkAndSimulate(
+                     problem, withGathers(problem, std::move(*order)), run))
       fit.push_back({choice.text(), run.makespanNs});
   }
   return fit;

@@ -31,7 +31,7 @@ SettledTime timeOf(const Problem &problem, const DepthOrder &order) {
     window.versions.push_back({});
   const Schedule schedule = scheduleOf(window, order);
   Simulation run;
-  const auto fault = checkSchedule(window, schedule, &run, true);
+  const auto fault = checkAndSimulate(window, schedule, run, true);
   EXPECT_FALSE(fault) << describe(*fault, window);
   const SettledTime time = settledTime(window, schedule, run);
   EXPECT_TRUE(time.isExact);

@@ -153,7 +153,7 @@ TEST(Graph, TheSearchBeatsOneByOneUnderCaps) {
     const SearchResult result = search(problem, options);
     ASSERT_TRUE(result.schedule);
     Simulation simulation;
-    EXPECT_FALSE(checkSchedule(problem, *result.schedule, &simulation));
+    EXPECT_FALSE(checkAndSimulate(problem, *result.schedule, simulation));
     EXPECT_LE(result.bound.ns, simulation.makespanNs);
     const int64_t slow = simulate(problem, oneByOne(problem)).makespanNs;
     EXPECT_LE(simulation.makespanNs, slow);

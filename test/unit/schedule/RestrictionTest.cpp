@@ -112,7 +112,7 @@ TEST(Restriction, KeepsRulesAndVersions) {
     if (pick(random, 0, 1))
       stateLinkOrders(window, *schedule);
     Simulation run;
-    const auto illegal = checkSchedule(window, *schedule, &run, true);
+    const auto illegal = checkAndSimulate(window, *schedule, run, true);
     if (illegal) {
       // Policies by stage may ask for what a stage has not made yet.
       EXPECT_EQ(illegal->kind, FaultKind::VersionNotMade)
@@ -140,7 +140,7 @@ TEST(Restriction, KeepsRulesAndVersions) {
           policy.mostDelay = anyDelay;
       const Schedule order = restricted(window, *schedule, n);
       Simulation now;
-      const auto fault = checkSchedule(shorter, order, &now, true);
+      const auto fault = checkAndSimulate(shorter, order, now, true);
       ASSERT_FALSE(fault) << trial << " " << choice.text() << " " << n << ": "
                           << describe(*fault, shorter);
       const auto versions =

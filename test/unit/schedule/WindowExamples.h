@@ -32,8 +32,8 @@ inline Window runFamily(const std::string &family, const Problem &window) {
   const auto choice = std::get<FamilyChoice>(parseFamily(family));
   run.problem = withPolicyOf(choice, window);
   run.schedule = generateFamily(family, run.problem);
-  if (auto fault = checkSchedule(run.problem, run.schedule, &run.simulation,
-                                 /*keepTimes=*/true))
+  if (auto fault = checkAndSimulate(run.problem, run.schedule, run.simulation,
+                                    /*keepTimes=*/true))
     ADD_FAILURE() << describe(*fault, run.problem);
   auto versions = analyzeVersions(run.problem, run.schedule, run.simulation);
   if (auto *fault = std::get_if<Fault>(&versions))
