@@ -74,11 +74,9 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   if (!known && needsTimes)
     own = simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
   const Simulation &simulation = known ? *known : own;
-  if (needsTimes && !simulation.complete) {
-    Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-    fault.cycle = simulation.cycle;
-    return fault;
-  }
+  if (needsTimes && !simulation.complete)
+    return makeFault<FaultKind::ReceivesNotPlaced>().withCycle(
+        simulation.cycle);
   lowered.program = insertCommunication(lowered.executing, lowered.tasks,
                                         simulation, plan.needsOf(lowered.kind));
   lowered.program.resident = plan.resident;

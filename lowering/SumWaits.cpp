@@ -88,11 +88,8 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
       continue;
     const ProgramSimulation times =
         simulateProgram(each.executing, each.program);
-    if (!times.complete) {
-      Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-      fault.cycle = times.cycle;
-      return fault;
-    }
+    if (!times.complete)
+      return makeFault<FaultKind::ReceivesNotPlaced>().withCycle(times.cycle);
     const Waits found(each.program, times, window.iterations);
     for (SumWait &wait : waits) {
       const Collective &sum = plan.collectives[wait.collective];

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -116,6 +117,44 @@ struct Fault {
   std::vector<Wait> cycle;
   /// The {0}, {1}, ... of the sentence.
   std::vector<FaultPart> parts;
+
+  // What makeFault() and the like return is filled in further by these, as in
+  // `makeRuleFault<FaultKind::RankCount>(rule).withFigures(found, allowed)`.
+
+  Fault withRank(int32_t its) && {
+    rank = its;
+    return std::move(*this);
+  }
+  /// About the link between two ranks.
+  Fault withLink(int32_t from, int32_t to) && {
+    rank = from;
+    otherRank = to;
+    return std::move(*this);
+  }
+  Fault withAction(Action its) && {
+    action = its;
+    return std::move(*this);
+  }
+  Fault withFigures(int64_t itsFound, int64_t itsAllowed) && {
+    found = itsFound;
+    allowed = itsAllowed;
+    return std::move(*this);
+  }
+  /// The conflicting operation.
+  Fault withOther(int32_t itsRank, int64_t itsPosition, Action its) && {
+    otherRank = itsRank;
+    otherPosition = itsPosition;
+    other = its;
+    return std::move(*this);
+  }
+  Fault withOtherRank(int32_t its) && {
+    otherRank = its;
+    return std::move(*this);
+  }
+  Fault withCycle(std::vector<Wait> waits) && {
+    cycle = std::move(waits);
+    return std::move(*this);
+  }
 };
 
 template <typename Part> FaultPart toFaultPart(const Part &part) {
@@ -154,10 +193,8 @@ template <FaultKind kind, typename... Parts>
 Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
                   const Parts &...parts) {
   Fault fault = makeRuleFault<kind>(rule, parts...);
-  fault.rank = rank;
   fault.position = position;
-  fault.action = action;
-  return fault;
+  return std::move(fault).withRank(rank).withAction(action);
 }
 
 /// One sentence with numbers, lower case, no final period, the id of a broken

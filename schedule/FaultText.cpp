@@ -143,10 +143,8 @@ std::string Teller::cycle(const std::string &name) const {
                 : wait.isBehind
                     ? makeFault<FaultKind::RankWaitsBehind>(wait.behind)
                     : makeFault<FaultKind::RankWaits>();
-    one.rank = wait.rank;
-    one.action = wait.at;
-    one.otherRank = wait.onRank;
-    one.other = wait.needs;
+    one = std::move(one).withRank(wait.rank).withAction(wait.at).withOther(
+        wait.onRank, -1, wait.needs);
     said += (said.empty() ? "" : " -> ") + Teller(one, problem).tell();
   }
   return said;
@@ -250,7 +248,5 @@ std::string rondo::actionName(Action action, const Problem &problem) {
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {
-  Fault fault = makeFault<FaultKind::Cycle>();
-  fault.cycle = cycle;
-  return describe(fault);
+  return describe(makeFault<FaultKind::Cycle>().withCycle(cycle));
 }

@@ -32,11 +32,9 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
         policy.backward != BackwardWeights::Extrapolated)
       return makeFault<FaultKind::ExtrapolatedActivations>(
           stage, wordOf(policy.backward));
-    if (policy.mostDelay < 0) {
-      Fault fault = makeFault<FaultKind::DelayBelowZero>(stage);
-      fault.found = policy.mostDelay;
-      return fault;
-    }
+    if (policy.mostDelay < 0)
+      return makeFault<FaultKind::DelayBelowZero>(stage).withFigures(
+          policy.mostDelay, 0);
   }
   return std::nullopt;
 }
@@ -51,12 +49,9 @@ Problem rondo::oneIteration(const Problem &problem) {
 Result<Problem> rondo::overIterations(const Problem &problem,
                                       int64_t iterations) {
   const int64_t each = problem.microbatchesEach();
-  if (iterations > maxMicrobatches / each) {
-    Fault fault = makeFault<FaultKind::SizeOutOfRange>("iterations");
-    fault.found = iterations;
-    fault.allowed = maxMicrobatches / each;
-    return fault;
-  }
+  if (iterations > maxMicrobatches / each)
+    return makeFault<FaultKind::SizeOutOfRange>("iterations")
+        .withFigures(iterations, maxMicrobatches / each);
   Problem window = problem;
   window.iterations = static_cast<int32_t>(iterations);
   window.microbatches = static_cast<int32_t>(each * iterations);

@@ -116,10 +116,7 @@ using Found = std::optional<Fault>;
 /// A fault of a figure, and the most or least that it may be.
 template <FaultKind kind, typename... Parts>
 Fault figureFault(int64_t found, int64_t allowed, const Parts &...parts) {
-  Fault fault = makeFault<kind>(parts...);
-  fault.found = found;
-  fault.allowed = allowed;
-  return fault;
+  return makeFault<kind>(parts...).withFigures(found, allowed);
 }
 
 Found checkSize(const char *what, int64_t found, int64_t most) {
@@ -153,12 +150,9 @@ Found checkSizes(const Problem &problem) {
 
 Found checkPlaces(const Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r)
-    if (problem.memoryCaps[r] < 0) {
-      Fault fault =
-          figureFault<FaultKind::MemoryBelowZero>(problem.memoryCaps[r], 0);
-      fault.rank = r;
-      return fault;
-    }
+    if (problem.memoryCaps[r] < 0)
+      return figureFault<FaultKind::MemoryBelowZero>(problem.memoryCaps[r], 0)
+          .withRank(r);
   for (const Home &home : problem.homes)
     if (home.rank < 0 || home.rank >= problem.numRanks())
       return makeFault<FaultKind::HomeOnNoRank>(home.stage, home.rank,
@@ -192,9 +186,7 @@ Found checkPlaces(const Problem &problem) {
 template <FaultKind kind>
 Fault costFault(int32_t home, ActionKind task, int64_t found,
                 int64_t allowed = 0) {
-  Fault fault = figureFault<kind>(found, allowed);
-  fault.action = Action(task, home, 0);
-  return fault;
+  return figureFault<kind>(found, allowed).withAction(Action(task, home, 0));
 }
 
 /// What a micro-batch holds after each of a home's tasks may not fall below 0.
@@ -281,11 +273,8 @@ Found checkLinks(const Problem &problem) {
       fault = makeFault<FaultKind::LinkOfNoRanks>(problem.numRanks());
     else
       fault = checkLink(link);
-    if (!fault)
-      continue;
-    fault->rank = from;
-    fault->otherRank = to;
-    return fault;
+    if (fault)
+      return std::move(*fault).withLink(from, to);
   }
   if (problem.channels.receiveSlots < 0)
     return figureFault<FaultKind::ReceiveSlotsBelowZero>(
@@ -313,12 +302,10 @@ Found checkCards(const Problem &problem) {
       return figureFault<FaultKind::CardBandwidth>(cards.bytesPerUs[card], 1,
                                                    card);
   for (int32_t r = 0; r < problem.numRanks() && !cards.empty(); ++r)
-    if (cards.ofRank[r] < -1 || cards.ofRank[r] >= cards.count()) {
-      Fault fault = figureFault<FaultKind::RankOnNoCard>(cards.ofRank[r],
-                                                         cards.count() - 1);
-      fault.rank = r;
-      return fault;
-    }
+    if (cards.ofRank[r] < -1 || cards.ofRank[r] >= cards.count())
+      return figureFault<FaultKind::RankOnNoCard>(cards.ofRank[r],
+                                                  cards.count() - 1)
+          .withRank(r);
   return std::nullopt;
 }
 
@@ -337,12 +324,9 @@ Found checkEdges(const Problem &problem) {
       return edgeFault<FaultKind::ForwardEdgeBack>(problem, e);
     if (!isForward && from.stage <= to.stage)
       return edgeFault<FaultKind::GradientEdgeForward>(problem, e);
-    if (edge.bytes < 0 || edge.bytes > maxMessageBytes) {
-      Fault fault = edgeFault<FaultKind::EdgeBytes>(problem, e);
-      fault.found = edge.bytes;
-      fault.allowed = maxMessageBytes;
-      return fault;
-    }
+    if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
+      return edgeFault<FaultKind::EdgeBytes>(problem, e)
+          .withFigures(edge.bytes, maxMessageBytes);
     if (from.rank != to.rank || takeTheSame(from, to))
       continue;
     if (from.turns != to.turns)

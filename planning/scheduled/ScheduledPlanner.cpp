@@ -311,11 +311,8 @@ static std::optional<Fault> findFault(const ChainProblem &problem) {
     return {};
   const std::optional<FittingStages> stages =
       fewestDevices(one, problem.memoryBytes);
-  Fault fault =
-      makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
-  fault.found = least;
-  fault.allowed = problem.memoryBytes;
-  return fault;
+  return makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0)
+      .withFigures(least, problem.memoryBytes);
 }
 
 ScheduledPlannerResult

@@ -31,9 +31,8 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
           slotName(slot), BufferName{buffer, number}, contentName(content));
     fault<FaultKind::TakesFromOwner>(slotName(slot), BufferName{buffer, number},
                                      contentName(content));
-    kept.otherRank = content.rank;
-    kept.otherPosition = content.position;
-    return &kept;
+    return keep(
+        std::move(kept).withOther(content.rank, content.position, Action()));
   }
   content.isOwned = true;
   ++numTaken;

@@ -26,18 +26,20 @@ constexpr bool serves(Action action, Action one) {
          one.index >= action.index && one.index < action.index + action.count;
 }
 
-/// Fills in the first place where `action` stands; -1 where it does not.
-void findFirst(const Schedule &schedule, Action action, int32_t &rank,
-               int64_t &position) {
+struct Position {
+  int32_t rank = -1;
+  int64_t position = -1;
+};
+
+/// The first place where `action` stands; -1 if it does not.
+Position findFirst(const Schedule &schedule, Action action) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i)
-      if (serves(order[i], action)) {
-        rank = r;
-        position = i;
-        return;
-      }
+      if (serves(order[i], action))
+        return {r, i};
   }
+  return {};
 }
 
 /// The tasks of one home and micro-batch: bits by kind, each seen once.
@@ -92,13 +94,12 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
             int32_t home, int64_t microbatch, const Extent &extent) {
   auto make = [&](ActionKind kind) { return Action(kind, home, microbatch); };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
-    Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
-    fault.action = make(seen & inputGradBit ? ActionKind::InputGrad
-                                            : ActionKind::WeightGrad);
-    fault.other = make(ActionKind::Backward);
-    findFirst(schedule, fault.action, fault.rank, fault.position);
-    findFirst(schedule, fault.other, fault.otherRank, fault.otherPosition);
-    return fault;
+    const Action part = make(seen & inputGradBit ? ActionKind::InputGrad
+                                                 : ActionKind::WeightGrad);
+    const Position whole = findFirst(schedule, make(ActionKind::Backward)),
+                   one = findFirst(schedule, part);
+    return makeFaultAt<FaultKind::Mixture>(rule, one.rank, one.position, part)
+        .withOther(whole.rank, whole.position, make(ActionKind::Backward));
   }
   const int32_t rank = problem.rankOf(home);
   const int64_t others = extent.tasks - 1;
@@ -145,9 +146,8 @@ private:
   }
   /// With the first place of an action as the conflicting one.
   Fault besideFirst(Fault fault, Action action) const {
-    fault.other = action;
-    findFirst(schedule, action, fault.otherRank, fault.otherPosition);
-    return fault;
+    const Position first = findFirst(schedule, action);
+    return std::move(fault).withOther(first.rank, first.position, action);
   }
 
   const Problem &problem;
@@ -275,12 +275,9 @@ Found Inventory::checkSteps() const {
 
 std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
                                               const Schedule &schedule) {
-  if (schedule.numRanks() != problem.numRanks()) {
-    Fault fault = makeRuleFault<FaultKind::RankCount>(rule);
-    fault.found = schedule.numRanks();
-    fault.allowed = problem.numRanks();
-    return fault;
-  }
+  if (schedule.numRanks() != problem.numRanks())
+    return makeRuleFault<FaultKind::RankCount>(rule).withFigures(
+        schedule.numRanks(), problem.numRanks());
   Inventory inventory(problem, schedule);
   if (Found wrong = inventory.takeStock())
     return wrong;

@@ -133,19 +133,14 @@ private:
 std::optional<Fault> rondo::checkNames(const Problem &problem,
                                        const Program &program, Rule rule) {
   const Schedule &order = program.order;
-  if (order.numRanks() != problem.numRanks()) {
-    Fault fault = makeRuleFault<FaultKind::ProgramRankCount>(rule);
-    fault.found = order.numRanks();
-    fault.allowed = problem.numRanks();
-    return fault;
-  }
-  size_t places = BufferNumbers(problem).count();
-  if (!program.places.empty() && program.places.size() != places) {
-    Fault fault = makeRuleFault<FaultKind::PlaceCount>(rule);
-    fault.found = static_cast<int64_t>(program.places.size());
-    fault.allowed = static_cast<int64_t>(places);
-    return fault;
-  }
+  if (order.numRanks() != problem.numRanks())
+    return makeRuleFault<FaultKind::ProgramRankCount>(rule).withFigures(
+        order.numRanks(), problem.numRanks());
+  const auto places = static_cast<int64_t>(program.places.size()),
+             buffers = static_cast<int64_t>(BufferNumbers(problem).count());
+  if (places > 0 && places != buffers)
+    return makeRuleFault<FaultKind::PlaceCount>(rule).withFigures(places,
+                                                                  buffers);
   for (size_t c = 0; c < program.collectives.size(); ++c)
     for (int32_t home : program.collectives[c].homes)
       if (home < 0 || home >= problem.numHomes())

@@ -47,23 +47,21 @@ std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
     return makeRuleFault<FaultKind::NeverFinishes>(rule);
   const Wait &first = simulation.cycle.front();
   ActionRange actions = program.order.rank(first.rank);
-  Fault fault = makeFaultAt<FaultKind::ProgramCycle>(
-      rule, first.rank,
-      std::find(actions.begin(), actions.end(), first.at) - actions.begin(),
-      first.at);
-  fault.otherRank = first.onRank;
-  fault.other = first.needs;
-  ActionRange others = program.order.rank(first.onRank);
+  const int64_t position =
+      std::find(actions.begin(), actions.end(), first.at) - actions.begin();
+  const ActionRange others = program.order.rank(first.onRank);
   const Action *other = std::find(others.begin(), others.end(), first.needs);
-  if (other != others.end())
-    fault.otherPosition = other - others.begin();
-  fault.cycle = std::move(simulation.cycle);
-  if (const int32_t slots = slotsThatRun(problem, program)) {
-    fault.kind = FaultKind::ReceiveSlotsCycle;
-    fault.parts = {int64_t(slots)};
-    fault.allowed = problem.channels.receiveSlots;
-  }
-  return fault;
+  const int32_t slots = slotsThatRun(problem, program);
+  Fault fault = slots > 0 ? makeFaultAt<FaultKind::ReceiveSlotsCycle>(
+                                rule, first.rank, position, first.at, slots)
+                                .withFigures(0, problem.channels.receiveSlots)
+                          : makeFaultAt<FaultKind::ProgramCycle>(
+                                rule, first.rank, position, first.at);
+  return std::move(fault)
+      .withOther(first.onRank,
+                 other != others.end() ? other - others.begin() : -1,
+                 first.needs)
+      .withCycle(simulation.cycle);
 }
 
 std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,

@@ -146,15 +146,14 @@ static std::optional<Fault> lackOf(const Problem &window,
   for (int32_t each = 0; each < window.numRanks(); ++each)
     if (window.memoryCaps[each] != noMemoryCap)
       enough = std::max(enough, figures.heldBytes[each] + stateOf(each));
-  Fault fault = makeFault<FaultKind::NoWindowFits>(
-      enough, stateOf(rank),
-      figures.heldBytes[rank] - figures.versionBytes[rank],
-      figures.versionBytes[rank]);
-  fault.rank = rank;
-  fault.found = figures.heldBytes[rank] + stateOf(rank);
-  fault.allowed = window.devices.empty() ? window.memoryCaps[rank]
-                                         : window.devices[rank].deviceBytes;
-  return fault;
+  return makeFault<FaultKind::NoWindowFits>(enough, stateOf(rank),
+                                            figures.heldBytes[rank] -
+                                                figures.versionBytes[rank],
+                                            figures.versionBytes[rank])
+      .withRank(rank)
+      .withFigures(figures.heldBytes[rank] + stateOf(rank),
+                   window.devices.empty() ? window.memoryCaps[rank]
+                                          : window.devices[rank].deviceBytes);
 }
 
 WindowSearchResult rondo::leastWindow(const Problem &window,
