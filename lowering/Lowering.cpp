@@ -56,9 +56,9 @@ static std::optional<Fault> repeatProgram(const Problem &window,
                                           Program &program) {
   const int64_t each = window.microbatchesEach();
   auto found = findRepetition(program.order, window.iterations, each);
-  if (auto *fault = std::get_if<Fault>(&found))
-    return std::move(*fault);
-  program.order = runOf(std::get<Repeating>(found), window.iterations, each);
+  if (!found)
+    return std::move(found.fault());
+  program.order = runOf(*found, window.iterations, each);
   return std::nullopt;
 }
 
@@ -214,13 +214,12 @@ PlannedPrograms lowerAndPlan(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   PlannedPrograms result;
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered)) {
-    result.fault = std::move(*fault);
+  if (!lowered) {
+    result.fault = std::move(lowered.fault());
     return result;
   }
   std::vector<LoweredSchedule> only(1);
-  only.front() = {plan, problem,
-                  std::move(std::get<std::vector<LoweredProgram>>(lowered))};
+  only.front() = {plan, problem, std::move(*lowered)};
   std::optional<MemoryFault> wrong = planMemory(only);
   result.programs = std::move(only.front().programs);
   if (wrong) {
@@ -266,10 +265,9 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
                                  const Problem &problem,
                                  const Schedule &schedule) {
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered))
-    return std::move(*fault);
-  for (const LoweredProgram &each :
-       std::get<std::vector<LoweredProgram>>(lowered)) {
+  if (!lowered)
+    return std::move(lowered.fault());
+  for (const LoweredProgram &each : *lowered) {
     if (auto fault = checkWaitCycle(each.executing, each.program))
       return fault;
     if (auto fault = checkResidency(each.executing, each.program))

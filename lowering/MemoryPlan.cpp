@@ -138,9 +138,9 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
                                   first.size(), /*microbatches=*/1, program);
   });
   for (const auto &ofRank : needed) {
-    if (auto *fault = std::get_if<Fault>(&ofRank))
-      return *fault;
-    for (const NeededPool &pool : std::get<std::vector<NeededPool>>(ofRank)) {
+    if (!ofRank)
+      return ofRank.fault();
+    for (const NeededPool &pool : *ofRank) {
       const int32_t number =
           arenas.addPool(pool.size.rank, pool.size.bytes, pool.slots);
       for (int32_t buffer : pool.buffers)

@@ -80,10 +80,9 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
   if (waits.empty())
     return waits;
   auto lowered = lowerSchedule(plan, window, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered))
-    return std::move(*fault);
-  for (const LoweredProgram &each :
-       std::get<std::vector<LoweredProgram>>(lowered)) {
+  if (!lowered)
+    return std::move(lowered.fault());
+  for (const LoweredProgram &each : *lowered) {
     if (each.kind != ProgramKind::Pipeline)
       continue;
     const ProgramSimulation times =

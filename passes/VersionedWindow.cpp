@@ -35,18 +35,18 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
     return analyzeVersions(*problem, expanded->schedule, simulation, fixed);
   };
   auto versions = analyze(nullptr);
-  if (std::holds_alternative<Fault>(versions))
+  if (!versions)
     return failure();
   VersionedWindow window;
-  window.delays = settledDelays(*problem, std::get<VersionAnalysis>(versions),
-                                *underWay, schedule.getIterationsEach());
+  window.delays = settledDelays(*problem, *versions, *underWay,
+                                schedule.getIterationsEach());
   // It may have changed at the end of the window.
   if (dependsOnTimes(*problem)) {
     versions = analyze(&window.delays);
-    if (std::holds_alternative<Fault>(versions))
+    if (!versions)
       return failure();
   }
-  window.versions = std::move(std::get<VersionAnalysis>(versions));
+  window.versions = std::move(*versions);
   window.underWay = *underWay;
   window.problem = std::move(*problem);
   window.schedule = std::move(expanded->schedule);

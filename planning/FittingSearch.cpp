@@ -109,8 +109,7 @@ public:
         continue;
       }
       FamilyResult made = generate(order.choice, search.problem);
-      if (auto fitting =
-              fit(std::get<Schedule>(std::move(made)), order.choice.text()))
+      if (auto fitting = fit(*std::move(made), order.choice.text()))
         return fitting;
     }
     return fit(oneByOne(search.problem), "one-by-one");
@@ -141,8 +140,7 @@ private:
         return;
       FamilyResult made = generate(choice, search.problem);
       Simulation simulation;
-      if (auto *schedule = std::get_if<Schedule>(&made);
-          schedule && isLegal(*schedule, simulation))
+      if (made && isLegal(*made, simulation))
         orders.push_back(
             {nullptr, choice, objectiveOf(search.problem, simulation)});
     }

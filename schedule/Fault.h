@@ -213,8 +213,54 @@ std::string actionName(Action action, const Problem &problem);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);
 
-/// A value, or why there is none.
-template <typename T> using Result = std::variant<T, Fault>;
+/// Ends the process: the value of a result that has none was read, or the fault
+/// of one that has a value. Both are errors of the caller's.
+[[noreturn]] void readWithoutValue(const Fault &fault);
+[[noreturn]] void readWithoutFault();
+
+/// A value, or why there is none. Whoever reads one of the two has asked which
+/// is there: reading the other ends the process with a message.
+template <typename T> class [[nodiscard]] Result {
+public:
+  /// The value of T().
+  Result() = default;
+  /// Implicit, so that functions return values and faults as they are.
+  template <typename Value,
+            std::enable_if_t<std::is_convertible_v<Value &&, T> &&
+                                 !std::is_same_v<std::decay_t<Value>, Result> &&
+                                 !std::is_same_v<std::decay_t<Value>, Fault>,
+                             int> = 0>
+  Result(Value &&value) : state(T(std::forward<Value>(value))) {}
+  Result(Fault fault) : state(std::move(fault)) {}
+
+  explicit operator bool() const { return state.index() == 0; }
+
+  T &operator*() & { return *checkedValue(state); }
+  const T &operator*() const & { return *checkedValue(state); }
+  T &&operator*() && { return std::move(*checkedValue(state)); }
+  T *operator->() { return checkedValue(state); }
+  const T *operator->() const { return checkedValue(state); }
+
+  Fault &fault() & { return *checkedFault(state); }
+  const Fault &fault() const & { return *checkedFault(state); }
+  Fault &&fault() && { return std::move(*checkedFault(state)); }
+
+private:
+  template <typename State> static auto *checkedValue(State &state) {
+    auto *value = std::get_if<0>(&state);
+    if (!value)
+      readWithoutValue(*std::get_if<1>(&state));
+    return value;
+  }
+  template <typename State> static auto *checkedFault(State &state) {
+    auto *fault = std::get_if<1>(&state);
+    if (!fault)
+      readWithoutFault();
+    return fault;
+  }
+
+  std::variant<T, Fault> state;
+};
 
 } // namespace rondo
 

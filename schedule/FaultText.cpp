@@ -6,6 +6,8 @@
 #include "schedule/Fault.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 using namespace rondo;
 
@@ -234,6 +236,21 @@ std::string rondo::describe(const Fault &fault) {
 
 std::string rondo::describeBriefly(const Fault &fault) {
   return withRule(fault, Teller(fault, nullptr, /*isBrief=*/true).tell());
+}
+
+void rondo::readWithoutValue(const Fault &fault) {
+  std::fprintf(stderr,
+               "rondo: internal error: a result without a value was "
+               "read: %s\n",
+               describe(fault).c_str());
+  std::abort();
+}
+
+void rondo::readWithoutFault() {
+  std::fputs("rondo: internal error: the fault of a result with a value was "
+             "read\n",
+             stderr);
+  std::abort();
 }
 
 std::string rondo::actionName(Action action) {

@@ -176,10 +176,10 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);
-    if (const auto *fault = std::get_if<Fault>(&versions))
-      return toText(*fault, problem);
-    if (std::optional<TextFault> fault = judgeVersionClaims(
-            text, problem, std::get<VersionAnalysis>(versions)))
+    if (!versions)
+      return toText(versions.fault(), problem);
+    if (std::optional<TextFault> fault =
+            judgeVersionClaims(text, problem, *versions))
       return fault;
     if (std::optional<TextFault> fault =
             judgeNormDelay(text, problem, schedule))

@@ -255,8 +255,8 @@ ScheduledPlannerResult Planner::run() {
     // The simplest plan's reason is everybody's.
     const ChainPlan one = {{0, problem.numLayers(), {0}}};
     Result<Problem> made = planProblem(problem, one);
-    if (auto *fault = std::get_if<Fault>(&made))
-      result.found.fault = std::move(*fault);
+    if (!made)
+      result.found.fault = std::move(made.fault());
     else
       result.found.fault = makeFault<FaultKind::NothingFits>();
     return result;

@@ -21,7 +21,6 @@
 #include "schedule/Family.h"
 
 #include <optional>
-#include <variant>
 
 namespace rondo {
 

@@ -11,8 +11,8 @@ std::optional<Fault> rondo::checkVersionsOfRun(const Problem &problem,
                                                const Simulation &simulation) {
   Result<VersionAnalysis> versions =
       analyzeVersions(problem, schedule, simulation);
-  auto *fault = std::get_if<Fault>(&versions);
-  return fault ? std::make_optional(std::move(*fault)) : std::nullopt;
+  return versions ? std::nullopt
+                  : std::make_optional(std::move(versions.fault()));
 }
 
 std::optional<Fault> rondo::checkVersions(const Problem &problem,

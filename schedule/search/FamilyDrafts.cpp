@@ -30,8 +30,8 @@ void FamilyDrafts::write(size_t i) {
   Draft &draft = drafts[i];
   draft.isWritten = true;
   FamilyResult made = generate(choices[i], problem);
-  if (auto *schedule = std::get_if<Schedule>(&made))
-    draft.judged = judge(problem, std::move(*schedule), inIndexOrder);
+  if (made)
+    draft.judged = judge(problem, std::move(*made), inIndexOrder);
 }
 
 bool FamilyDrafts::mayThin(const Judged &given) const {

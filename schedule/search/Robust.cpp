@@ -94,8 +94,8 @@ private:
                              choice.family->stepsBeyondTasks(problem)))
         continue;
       FamilyResult made = generate(choice, problem);
-      if (auto *schedule = std::get_if<Schedule>(&made))
-        add(std::move(*schedule), choice.text());
+      if (made)
+        add(std::move(*made), choice.text());
     }
   }
 

@@ -53,8 +53,7 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
   const int64_t tasksEach =
       int64_t(3) * stated.numHomes() * stated.microbatchesEach();
   for (int64_t iterations = 8;; iterations *= 2) {
-    Result<Problem> window = overIterations(unlimited, iterations);
-    auto *longer = std::get_if<Problem>(&window);
+    const Result<Problem> longer = overIterations(unlimited, iterations);
     // Too many micro-batches or bytes to count: as long as the problem's own.
     const Problem &problem = longer ? *longer : unlimited;
     const Schedule schedule = write(problem);
@@ -67,9 +66,8 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     const bool mayGrow = longer && iterations * tasksEach < mostTasks;
     if (!time.isExact && mayGrow)
       continue;
-    auto versions = analyzeVersions(problem, schedule, simulation);
-    auto *found = std::get_if<VersionAnalysis>(&versions);
-    if (!found)
+    const auto versions = analyzeVersions(problem, schedule, simulation);
+    if (!versions)
       return std::nullopt;
     WindowFigures figures;
     figures.time = time;
@@ -77,11 +75,11 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     const SettledTime least{iterationBound(stated), 1, false};
     if (!time.isExact && time < least)
       figures.time = least;
-    figures.versionBytes = versionBytes(*found);
+    figures.versionBytes = versionBytes(*versions);
     figures.heldBytes = simulation.peakBytes;
     for (int32_t rank = 0; rank < stated.numRanks(); ++rank)
       figures.heldBytes[rank] += figures.versionBytes[rank];
-    for (const HomeVersions &home : found->homes) {
+    for (const HomeVersions &home : versions->homes) {
       figures.delay =
           std::max({figures.delay, home.forwardDelay.most,
                     home.backwardDelay.most, home.recomputeDelay.most});

@@ -47,10 +47,10 @@ Error Pictured::add(const std::string &title, const Schedule &schedule) {
 
 Error Pictured::addFamily(const std::string &text) {
   auto choice = parseFamily(text);
-  if (auto *fault = std::get_if<Fault>(&choice))
-    return createStringError(inconvertibleErrorCode(), describe(*fault));
-  const Candidate candidate =
-      evaluate(std::get<FamilyChoice>(choice), problem, /*keepTimes=*/true);
+  if (!choice)
+    return createStringError(inconvertibleErrorCode(),
+                             describe(choice.fault()));
+  const Candidate candidate = evaluate(*choice, problem, /*keepTimes=*/true);
   if (!candidate.schedule)
     return createStringError(inconvertibleErrorCode(),
                              text + ": " + candidate.reason);

@@ -68,10 +68,10 @@ std::vector<HomeBuffers> rondo::test::homeBuffers(const Problem &problem) {
 Schedule rondo::test::familySchedule(const std::string &name,
                                      const Problem &problem) {
   auto choice = parseFamily(name);
-  EXPECT_TRUE(std::holds_alternative<FamilyChoice>(choice)) << name;
-  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
-  EXPECT_TRUE(std::holds_alternative<Schedule>(result)) << name;
-  return std::get<Schedule>(std::move(result));
+  EXPECT_TRUE(choice) << name;
+  FamilyResult result = generate(*choice, problem);
+  EXPECT_TRUE(result) << name;
+  return *std::move(result);
 }
 
 Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,

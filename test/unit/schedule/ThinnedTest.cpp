@@ -21,7 +21,7 @@ struct Thinning {
 };
 
 Thinning thin(const Problem &problem, const std::string &family) {
-  const auto choice = std::get<FamilyChoice>(parseFamily(family));
+  const auto choice = *parseFamily(family);
   Schedule given = generateFamily(family, problem);
   SearchOptions options;
   options.timeLimitMs = 0;

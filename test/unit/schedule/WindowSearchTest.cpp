@@ -37,8 +37,8 @@ void expectSound(const WindowSearchResult &found, const Problem &window,
                  int64_t mostDelay) {
   ASSERT_TRUE(found.schedule) << describe(*found.fault);
   EXPECT_FALSE(checkSchedule(found.problem, *found.schedule));
-  const auto versions = std::get<VersionAnalysis>(
-      analyzeVersions(found.problem, *found.schedule, found.simulation));
+  const auto versions =
+      *analyzeVersions(found.problem, *found.schedule, found.simulation);
   for (int32_t home = 0; home < window.numHomes(); ++home) {
     const HomeVersions &of = versions.homes[home];
     EXPECT_LE(of.forwardDelay.most, mostDelay);
@@ -89,7 +89,7 @@ public:
   AllDepths(const Problem &problem, const VersionPolicy &policy,
             int64_t mostDelay)
       : problem(problem), mostDelay(mostDelay) {
-    longer = std::get<Problem>(overIterations(problem, 260));
+    longer = *overIterations(problem, 260);
     longer.versions.assign(problem.numStages(), policy);
   }
 
@@ -116,13 +116,12 @@ private:
     const Schedule schedule = scheduleOf(longer, order);
     Simulation run = simulate(longer, schedule, /*keepTimes=*/true);
     ASSERT_TRUE(run.complete);
-    auto versions = analyzeVersions(longer, schedule, run);
-    auto *of = std::get_if<VersionAnalysis>(&versions);
-    if (!of)
+    const auto versions = analyzeVersions(longer, schedule, run);
+    if (!versions)
       return;
     int64_t peak = 0;
     for (int32_t s = 0; s < longer.numHomes(); ++s) {
-      const HomeVersions &home = of->homes[s];
+      const HomeVersions &home = versions->homes[s];
       const bool hasMean =
           longer.versions[s].backward == BackwardWeights::Extrapolated;
       const int64_t held =
