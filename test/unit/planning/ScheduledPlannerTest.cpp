@@ -136,7 +136,7 @@ TEST(PlanProblem, CardsLetMessagesTakeTurns) {
   ChainProblem own = chain;
   own.nodeOf = own.cardOf = {0, 1, 2};
   const auto sum = [&](const ChainProblem &problem) {
-    return *planProblem(problem, plan).cost(0, ActionKind::Step).ns;
+    return planProblem(problem, plan)->cost(0, ActionKind::Step).ns;
   };
   EXPECT_EQ(sum(own), 2 * 4 + 50);
   own.cardOf.clear();

@@ -29,7 +29,7 @@ TEST(Families, RanksMayHaveAnyNumbers) {
         FamilyResult result = generate(choice, problemOn(ranks, 4, 8));
         const Problem renamed = problemOn(others, 7, 8);
         FamilyResult other = generate(choice, renamed);
-        ASSERT_EQ(result.index(), other.index()) << family.name;
+        ASSERT_EQ(bool(result), bool(other)) << family.name;
         if (!result)
           continue;
         const Schedule &schedule = *other;

@@ -51,7 +51,7 @@ TEST(Graph, FamiliesOrderItOrSayWhyNot) {
       if (!result) {
         if (choice.family->needsChain) {
           EXPECT_NE(
-              describeresult.fault().find("needs a chain of stages; stage "),
+              describe(result.fault()).find("needs a chain of stages; stage "),
               std::string::npos)
               << describe(result.fault());
         }
