@@ -87,8 +87,7 @@ SizedPlan makePlan(int32_t ranks, int64_t microbatches, int64_t memoryBytes) {
 }
 
 Schedule kfkb(const Problem &problem, int64_t k) {
-  return std::get<Schedule>(
-      generate({findFamily("kfkb"), {{"k", k}}}, problem));
+  return *generate({findFamily("kfkb"), {{"k", k}}}, problem);
 }
 
 /// A schedule that can be run, by its time in each phase of a trace.
@@ -241,13 +240,12 @@ Bench::Bench(int32_t ranks, double room, int64_t effort) : ranks(ranks) {
   CandidateOptions options;
   options.effort = effort;
   const SizedPlan written = makePlan(ranks, 0, memoryBytes);
-  const auto order =
-      std::get<Schedule>(generate({findFamily("1f1b"), {}}, written.problem));
+  const auto order = *generate({findFamily("1f1b"), {}}, written.problem);
   Result<CandidateTable> found =
       findCandidates(plans, {"1f1b", "1f1b", order}, options);
-  if (auto *fault = std::get_if<Fault>(&found))
-    throw std::runtime_error(describe(*fault, written.problem));
-  table = std::get<CandidateTable>(std::move(found));
+  if (!found)
+    throw std::runtime_error(describe(found.fault(), written.problem));
+  table = *std::move(found);
 }
 
 void Bench::timeIn(const Phases &phases, const Candidate &candidate,

@@ -46,8 +46,7 @@ void estimate(benchmark::State &state) {
   std::vector<Program> programs;
   int64_t actions = 0;
   for (int64_t k = 1; k <= candidates; ++k) {
-    const auto schedule =
-        std::get<Schedule>(generate({findFamily("kfkb"), {{"k", k}}}, problem));
+    const auto schedule = *generate({findFamily("kfkb"), {{"k", k}}}, problem);
     ProvedPrograms proved = provePrograms(plan, problem, schedule);
     if (proved.fault)
       return state.SkipWithError("a program does not run");

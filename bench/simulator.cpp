@@ -31,8 +31,8 @@ Problem makeProblem(int32_t ranks, int32_t microbatches) {
 void simulateFamily(benchmark::State &state, const char *name) {
   Problem problem = makeProblem(state.range(0), state.range(1));
   auto choice = chooseFamily(name, {});
-  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
-  const Schedule &schedule = std::get<Schedule>(result);
+  FamilyResult result = generate(*choice, problem);
+  const Schedule &schedule = *result;
   for (auto _ : state) {
     Simulation simulation = simulate(problem, schedule);
     if (!simulation.complete)

@@ -93,9 +93,9 @@ FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
   FamilyAttr family = op.getFamilyAttr();
   auto choice =
       rondo::chooseFamily(family.getName().str(), family.getArgumentMap());
-  if (auto *wrong = std::get_if<Fault>(&choice))
-    return op.emitError() << describe(*wrong);
-  return std::get<FamilyChoice>(choice);
+  if (!choice)
+    return op.emitError() << describe(choice.fault());
+  return *choice;
 }
 
 FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
@@ -144,9 +144,9 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
         iterations = std::max(iterations, iterationOf(action, each) + 1);
     auto found =
         findRepetition(schedule, iterations, each, RepetitionEnd::Drained);
-    if (auto *fault = std::get_if<Fault>(&found))
-      return op.emitError() << describe(*fault);
-    repeating = std::move(std::get<Repeating>(found));
+    if (!found)
+      return op.emitError() << describe(found.fault());
+    repeating = std::move(*found);
   }
 
   op.getBody().getBlocks().clear();

@@ -148,10 +148,10 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
   if (failed(checkStagesOverlap(op, *problem)))
     return failure();
   Result<Problem> window = overIterations(*problem, iterations);
-  if (auto *fault = std::get_if<Fault>(&window))
+  if (!window)
     return op.emitError() << "iterations of @" << op.getSymName()
-                          << " overlap: " << describe(*fault);
-  return std::move(std::get<Problem>(window));
+                          << " overlap: " << describe(window.fault());
+  return std::move(*window);
 }
 
 FailureOr<int64_t> rondo::pipe::iterationsUnderWay(ScheduleOp op) {

@@ -122,8 +122,8 @@ void Folder::write(ProgramOp op) {
     auto found = findRepetition(program.order, problem.iterations,
                                 problem.microbatchesEach());
     // Without a repetition, verifying says what is wrong.
-    if (auto *there = std::get_if<Repeating>(&found))
-      repeating = std::move(*there);
+    if (found)
+      repeating = std::move(*found);
   }
   if (repeating)
     writeRepeatingRanks(builder, loc, *repeating, problem.microbatchesEach(),

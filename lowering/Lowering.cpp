@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/ReferenceOrders.h"
 #include "schedule/order/Repeating.h"
+#include "schedule/rules/Rules.h"
 #include "schedule/transforms/Iterations.h"
 
 #include <algorithm>
@@ -56,9 +57,9 @@ static std::optional<Fault> repeatProgram(const Problem &window,
                                           Program &program) {
   const int64_t each = window.microbatchesEach();
   auto found = findRepetition(program.order, window.iterations, each);
-  if (auto *fault = std::get_if<Fault>(&found))
-    return std::move(*fault);
-  program.order = runOf(std::get<Repeating>(found), window.iterations, each);
+  if (!found)
+    return std::move(found.fault());
+  program.order = runOf(*found, window.iterations, each);
   return std::nullopt;
 }
 
@@ -75,11 +76,9 @@ static std::optional<Fault> addMessages(const PlanFigures &plan,
   if (!known && needsTimes)
     own = simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
   const Simulation &simulation = known ? *known : own;
-  if (needsTimes && !simulation.complete) {
-    Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-    fault.cycle = simulation.cycle;
-    return fault;
-  }
+  if (needsTimes && !simulation.complete)
+    return makeFault<FaultKind::ReceivesNotPlaced>().withCycle(
+        simulation.cycle);
   lowered.program = insertCommunication(lowered.executing, lowered.tasks,
                                         simulation, plan.needsOf(lowered.kind));
   lowered.program.resident = plan.resident;
@@ -163,59 +162,14 @@ withSharedControl(const std::vector<ReplicaBuffers> &buffers,
   return result;
 }
 
-// The checks below require that checkNames() has passed.
-
-/// Rule L5, and the rules of training.
-static std::optional<Fault> checkContents(const LoweredProgram &lowered,
-                                          const PlanFigures &plan) {
-  if (auto fault = checkTasks(lowered.executing, lowered.tasks, lowered.program,
-                              ProgramNames::Checked))
-    return fault;
-  return checkTraining(lowered.executing, plan.needsOf(lowered.kind),
-                       lowered.program);
-}
-
-/// Rules L1, L2 and L6. L2 and L6 follow each slot, so they are skipped if
-/// checkArena() fails; L4 reports that.
-static std::optional<Fault> checkMessages(const LoweredProgram &lowered) {
-  if (auto fault = checkChannels(lowered.executing, lowered.program,
-                                 ProgramNames::Checked))
-    return fault;
-  if (checkArena(lowered.program, /*caps=*/{}))
-    return std::nullopt;
-  if (auto fault =
-          checkWaitCycle(lowered.executing, lowered.program,
-                         &lowered.withoutPlaces, ProgramNames::Checked))
-    return fault;
-  return checkResidency(lowered.executing, lowered.program);
-}
-
-/// Rules L4 and L3.
-static std::optional<Fault> checkMemory(const LoweredProgram &lowered,
-                                        const PlanFigures &plan) {
-  const Program &program = lowered.program;
-  if (program.arenaBytes.empty() && program.pools.empty())
-    return std::nullopt;
-  // The arena first: it bounds the slots that checkBuffers() replays.
-  std::optional<Fault> fault = checkArena(program, plan.devices);
-  if (!fault)
-    fault = checkStaging(program, plan.stagingOf(lowered.kind));
-  if (!fault)
-    fault = checkBuffers(lowered.executing, program, ProgramNames::Checked);
-  return fault;
+static ProgramDemands demandsOf(const LoweredProgram &lowered,
+                                const PlanFigures &plan) {
+  return {&lowered.tasks, plan.needsOf(lowered.kind), plan.devices,
+          plan.stagingOf(lowered.kind), &plan.delays};
 }
 
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach) {
-  struct Faults {
-    std::optional<Fault> names, contents, messages, memory;
-  };
-  std::vector<Faults> found(programs.size());
-  fromTheLast(forEach, programs.size(), [&](size_t i) {
-    const LoweredProgram &lowered = *programs[i].lowered;
-    found[i].names =
-        checkNames(lowered.executing, lowered.program, Rule::Tasks);
-  });
   std::vector<size_t> largestFirst(programs.size());
   std::iota(largestFirst.begin(), largestFirst.end(), size_t(0));
   auto sizeOf = [&](size_t i) {
@@ -223,39 +177,20 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
-  // The three checks are independent. Memory takes longest, then messages.
-  forEach(3 * programs.size(), [&](size_t i) {
-    const size_t which = largestFirst[i % programs.size()];
+  const std::vector<RuleChain> &chains = programRuleChains();
+  std::vector<std::optional<Fault>> found(chains.size() * programs.size());
+  // Memory takes longest, then messages: the last chains first.
+  forEach(found.size(), [&](size_t i) {
+    const size_t which = largestFirst[i % programs.size()],
+                 chain = chains.size() - 1 - i / programs.size();
     const LoweredProgram &lowered = *programs[which].lowered;
-    const PlanFigures &plan = *programs[which].plan;
-    Faults &faults = found[which];
-    if (faults.names)
-      return;
-    switch (i / programs.size()) {
-    case 0:
-      faults.memory = checkMemory(lowered, plan);
-      break;
-    case 1:
-      faults.messages = checkMessages(lowered);
-      break;
-    default:
-      faults.contents = checkContents(lowered, plan);
-    }
+    found[which * chains.size() + chain] =
+        checkChain(chains[chain], lowered.executing, lowered.program,
+                   demandsOf(lowered, *programs[which].plan));
   });
-  for (size_t i = 0; i < programs.size(); ++i) {
-    CheckedProgram &each = programs[i];
-    Faults &faults = found[i];
-    for (std::optional<Fault> *fault :
-         {&faults.names, &faults.contents, &faults.messages, &faults.memory})
-      if (*fault && !each.fault)
-        each.fault = std::move(*fault);
-    // checkWeightSlots() requires L1.
-    const LoweredProgram &lowered = *each.lowered;
-    if (!each.fault && lowered.executing.iterations > 1 &&
-        !(lowered.program.arenaBytes.empty() && lowered.program.pools.empty()))
-      each.fault = checkWeightSlots(lowered.executing, lowered.program,
-                                    each.plan->delays);
-  }
+  for (size_t i = 0; i < found.size(); ++i)
+    if (std::optional<Fault> &fault = programs[i / chains.size()].fault; !fault)
+      fault = std::move(found[i]);
 }
 
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
@@ -282,13 +217,12 @@ PlannedPrograms lowerAndPlan(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   PlannedPrograms result;
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered)) {
-    result.fault = std::move(*fault);
+  if (!lowered) {
+    result.fault = std::move(lowered.fault());
     return result;
   }
   std::vector<LoweredSchedule> only(1);
-  only.front() = {plan, problem,
-                  std::move(std::get<std::vector<LoweredProgram>>(lowered))};
+  only.front() = {plan, problem, std::move(*lowered)};
   std::optional<MemoryFault> wrong = planMemory(only);
   result.programs = std::move(only.front().programs);
   if (wrong) {
@@ -334,10 +268,9 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
                                  const Problem &problem,
                                  const Schedule &schedule) {
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered))
-    return std::move(*fault);
-  for (const LoweredProgram &each :
-       std::get<std::vector<LoweredProgram>>(lowered)) {
+  if (!lowered)
+    return std::move(lowered.fault());
+  for (const LoweredProgram &each : *lowered) {
     if (auto fault = checkWaitCycle(each.executing, each.program))
       return fault;
     if (auto fault = checkResidency(each.executing, each.program))

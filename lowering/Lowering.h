@@ -158,9 +158,8 @@ struct CheckedProgram {
   const PlanFigures *plan = nullptr;
   std::optional<Fault> fault;
 };
-/// Checks rules L5, L1, L2 and L6, and L4 and L3 if memory is planned. Each
-/// program receives its first fault in that order. Put the programs that take
-/// longest first.
+/// Gives each program the first fault that checkProgram() finds. Its rules
+/// share the threads.
 void checkLowered(std::vector<CheckedProgram> &programs,
                   const ForEach &forEach = inTurn);
 /// Checks one program.

@@ -140,9 +140,9 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
                                   first.size(), /*microbatches=*/1, program);
   });
   for (const auto &ofRank : needed) {
-    if (auto *fault = std::get_if<Fault>(&ofRank))
-      return *fault;
-    for (const NeededPool &pool : std::get<std::vector<NeededPool>>(ofRank)) {
+    if (!ofRank)
+      return ofRank.fault();
+    for (const NeededPool &pool : *ofRank) {
       const int32_t number =
           arenas.addPool(pool.size.rank, pool.size.bytes, pool.slots);
       for (int32_t buffer : pool.buffers)
@@ -155,13 +155,10 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
 std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
   for (int32_t h = 0; h < problem.numReplicas(); ++h)
     for (int k = 0; k < numBufferKinds; ++k)
-      if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes) {
-        Fault fault = makeFault<FaultKind::BufferSize>(
-            problem.replicas[h].stage, bufferTable[k].keyword);
-        fault.found = buffers[h][k];
-        fault.allowed = maxArenaBytes;
-        return fault;
-      }
+      if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes)
+        return makeFault<FaultKind::BufferSize>(problem.replicas[h].stage,
+                                                bufferTable[k].keyword)
+            .withFigures(buffers[h][k], maxArenaBytes);
   program.pools.clear();
   program.places.clear();
   if (!simulation.complete)
@@ -172,12 +169,10 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
   measure();
   if (std::optional<Fault> wrong = placeTransient(simulation))
     return wrong;
-  if (arenas.overfullRank() >= 0) {
-    Fault fault = makeFault<FaultKind::ArenaTooLarge>();
-    fault.rank = arenas.overfullRank();
-    fault.allowed = maxArenaBytes;
-    return fault;
-  }
+  if (arenas.overfullRank() >= 0)
+    return makeFault<FaultKind::ArenaTooLarge>()
+        .withRank(arenas.overfullRank())
+        .withFigures(0, maxArenaBytes);
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.

@@ -31,9 +31,8 @@ void Arenas::extend(int32_t rank, int64_t bytes) {
 }
 
 Fault rondo::tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
-  Fault fault = makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots);
-  fault.rank = rank;
-  return fault;
+  return makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots)
+      .withRank(rank);
 }
 
 /// Stable: lives with the same first position keep their order.

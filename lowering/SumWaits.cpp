@@ -81,19 +81,15 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
   if (waits.empty())
     return waits;
   auto lowered = lowerSchedule(plan, window, schedule);
-  if (auto *fault = std::get_if<Fault>(&lowered))
-    return std::move(*fault);
-  for (const LoweredProgram &each :
-       std::get<std::vector<LoweredProgram>>(lowered)) {
+  if (!lowered)
+    return std::move(lowered.fault());
+  for (const LoweredProgram &each : *lowered) {
     if (each.kind != ProgramKind::Pipeline)
       continue;
     const ProgramSimulation times =
         simulateProgram(each.executing, each.program);
-    if (!times.complete) {
-      Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
-      fault.cycle = times.cycle;
-      return fault;
-    }
+    if (!times.complete)
+      return makeFault<FaultKind::ReceivesNotPlaced>().withCycle(times.cycle);
     const Waits found(each.program, times, window.iterations);
     for (SumWait &wait : waits) {
       const Collective &sum = plan.collectives[wait.collective];

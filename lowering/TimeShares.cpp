@@ -20,11 +20,10 @@ TimeShares rondo::timeShares(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   TimeShares shares = {};
   auto lowered = lowerSchedule(plan, problem, schedule);
-  auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered);
-  if (!programs)
+  if (!lowered)
     return shares;
   const auto pipeline = std::find_if(
-      programs->begin(), programs->end(), [](const LoweredProgram &each) {
+      lowered->begin(), lowered->end(), [](const LoweredProgram &each) {
         return each.kind == ProgramKind::Pipeline;
       });
   Program &program = pipeline->program;

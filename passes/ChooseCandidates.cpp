@@ -54,7 +54,7 @@ static std::string nameFor(const Candidate &candidate, Operation *module) {
 static FamilyAttr familyOf(const Candidate &candidate, OpBuilder &builder) {
   if (candidate.family.empty())
     return {};
-  const auto choice = std::get<FamilyChoice>(parseFamily(candidate.family));
+  const auto choice = *parseFamily(candidate.family);
   SmallVector<NamedAttribute> arguments;
   for (const auto &[name, value] : choice.arguments)
     arguments.push_back(
@@ -141,12 +141,13 @@ FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
   Result<CandidateTable> found = findCandidates(
       ops.plans(), {written.getSymName().str(), *family, order->schedule},
       optionsOf(adaptive, interrupt));
-  if (auto *fault = std::get_if<Fault>(&found)) {
+  if (!found) {
     executable.emitError() << "schedule @" << written.getSymName()
-                           << " does not run: " << describe(*fault, *problem);
+                           << " does not run: "
+                           << describe(found.fault(), *problem);
     return failure();
   }
-  auto &table = std::get<CandidateTable>(found);
+  auto &table = *found;
   std::vector<bool> used(table.plans.size(), false);
   SmallVector<Attribute> names;
   for (size_t place : table.kept) {

@@ -27,9 +27,9 @@ struct GenerateSchedules : impl::GenerateSchedulesBase<GenerateSchedules> {
 };
 
 bool repeats(const Schedule &schedule, const Problem &window) {
-  return std::holds_alternative<Repeating>(
-      findRepetition(schedule, window.iterations, window.microbatchesEach(),
-                     RepetitionEnd::Drained));
+  return static_cast<bool>(findRepetition(schedule, window.iterations,
+                                          window.microbatchesEach(),
+                                          RepetitionEnd::Drained));
 }
 
 /// Over several iterations, in a window long enough for the order to repeat.
@@ -43,15 +43,14 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
   const Problem slots = inSlots(problem);
   for (;;) {
     FamilyResult result = rondo::generate(choice, problem);
-    auto *schedule = std::get_if<Schedule>(&result);
-    if (!schedule || repeats(*schedule, problem))
+    if (!result || repeats(*result, problem))
       return result;
-    if (schedule->numActions() > maxTasks / 2)
+    if (result->numActions() > maxTasks / 2)
       break;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));
-    if (auto *fault = std::get_if<Fault>(&longer))
-      return std::move(*fault);
-    problem = std::move(std::get<Problem>(longer));
+    if (!longer)
+      return std::move(longer.fault());
+    problem = std::move(*longer);
   }
   return rondo::generate(choice, slots);
 }
@@ -89,21 +88,21 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
     const PlanFigures figures = figuresOf(plan);
     auto chosen =
         withNumbers(*choice, *problem, arenaLimits(figures, *problem));
-    if (auto *wrong = std::get_if<Fault>(&chosen))
-      return refuse(*wrong);
-    *choice = std::move(std::get<FamilyChoice>(chosen));
+    if (!chosen)
+      return refuse(chosen.fault());
+    *choice = std::move(*chosen);
     schedule.setFamilyAttr(withArguments(family, choice->arguments));
   }
   FamilyResult result = generateRepeating(*choice, *problem);
-  if (auto *wrong = std::get_if<Fault>(&result))
-    return refuse(*wrong);
+  if (!result)
+    return refuse(result.fault());
   if (schedule.overlaps() && !schedule.getVersions()) {
     // The family's, so that the schedule says what its tasks read.
     Builder builder(schedule.getContext());
     schedule.setVersionsAttr(builder.getArrayAttr(
         VersionsAttr::get(schedule.getContext(), problem->versions.front())));
   }
-  return foldSchedule(std::get<Schedule>(result), schedule);
+  return foldSchedule(*result, schedule);
 }
 
 } // namespace

@@ -156,11 +156,11 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   }
   auto lowered = lowerSchedule(figures, *problem, checked ? *checked : own,
                                onThreadsOf(&getContext()), simulation);
-  if (auto *fault = std::get_if<Fault>(&lowered))
-    return schedule.emitError() << describe(*fault, *problem);
+  if (!lowered)
+    return schedule.emitError() << describe(lowered.fault(), *problem);
   if (known)
     known->get().forgetTimes(schedule);
-  auto &programs = std::get<std::vector<LoweredProgram>>(lowered);
+  auto &programs = *lowered;
   llvm::erase_if(programs, [&](const LoweredProgram &program) {
     return isWritten(program.kind);
   });

@@ -14,7 +14,6 @@
 
 #include "llvm/ADT/DenseMap.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -39,24 +38,6 @@ private:
   llvm::DenseMap<mlir::Operation *, std::optional<Value>> known;
 };
 
-/// How a program's order runs without places and with any number of launches in
-/// flight. The order is there to tell whether it is still the same.
-struct SimulatedOrder {
-  Schedule order;
-  ProgramSimulation simulation;
-
-  bool isOf(const Schedule &other) const {
-    const ActionRange mine = order.all(), others = other.all();
-    if (order.numRanks() != other.numRanks() ||
-        !std::equal(mine.begin(), mine.end(), others.begin(), others.end()))
-      return false;
-    for (int32_t rank = 0; rank < order.numRanks(); ++rank)
-      if (order.rankBegin(rank) != other.rankBegin(rank))
-        return false;
-    return true;
-  }
-};
-
 /// A program without places, and how it runs: simulateWithoutPlaces().
 struct InsertedProgram {
   Program program;
@@ -65,8 +46,6 @@ struct InsertedProgram {
 
 /// As pipe-insert-communication has written them.
 using InsertedPrograms = ByProgram<InsertedProgram>;
-/// What pipe-plan-memory has gone by.
-using SimulatedPrograms = ByProgram<SimulatedOrder>;
 /// Programs that pipe-verify-lowered has read and checked.
 using VerifiedPrograms = ByProgram<ExpandedProgram>;
 

@@ -28,8 +28,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
          executables(getOperation()))
       if (failed(plan(schedules)))
         return signalPassFailure();
-    markAnalysesPreserved<CheckedSchedules, ScheduleFigures,
-                          SimulatedPrograms>();
+    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
   }
 
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
@@ -144,9 +143,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     return ops[wrong->schedule][wrong->program].emitError() << describe(
                wrong->fault,
                lowered[wrong->schedule].programs[wrong->program].executing);
-  auto &simulated = getAnalysis<SimulatedPrograms>();
   for (auto [programs, each] : llvm::zip_equal(ops, lowered))
-    for (auto &&[op, planned] : llvm::zip_equal(programs, each.programs)) {
+    for (auto &&[op, planned] : llvm::zip_equal(programs, each.programs))
       // Its ops, and with them their locations, stay.
       if (op.getArenaAttr())
         op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
@@ -157,10 +155,6 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         foldProgram(planned.program, planned.executing, op);
       else
         placeProgram(planned.program, planned.executing, op);
-      if (planned.withoutPlaces.complete)
-        simulated.add(op, {std::move(planned.program.order),
-                           std::move(planned.withoutPlaces)});
-    }
   return success();
 }
 

@@ -182,9 +182,9 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
     }
   }
   const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
-  if (auto *fault = std::get_if<Fault>(&partition))
-    return *fault;
-  const auto &cut = std::get<Partition>(partition);
+  if (!partition)
+    return partition.fault();
+  const auto &cut = *partition;
   writeStages(plan, groups, input.rankOfStage, cut.begins);
   gap = double(cut.busiestNs - cut.leastNs) /
         double(std::max<int64_t>(cut.leastNs, 1));

@@ -146,7 +146,7 @@ Result<SizedPlan> SizedPlanOps::make(int64_t microbatches) {
     StageOp(stage).setBuffersByReplica(figures.buffers(stage));
   }
   Result<SizedPlan> sized = valueOf(plan);
-  if (std::holds_alternative<SizedPlan>(sized))
+  if (sized)
     erase.release();
   return sized;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"
-#include "passes/CheckedSchedules.h"
 #include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
@@ -21,14 +20,11 @@ namespace rondo::pipe {
 
 namespace {
 
-/// The tasks that a program must hold. `checked` may be null.
+/// The tasks that a program must hold, as its schedule's op lists them.
 FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
-                                     const Problem &executing,
-                                     const CheckedSchedules *checked) {
+                                     const Problem &executing) {
   const auto kind = loweredKind(op.getKind());
   ScheduleOp schedule = op.lookupSchedule();
-  if (const CheckedSchedule *known = checked ? checked->of(schedule) : nullptr)
-    return tasksOf(kind, executing, problem, known->schedule);
   ExpandedSchedule promising;
   const bool readsSchedule = op.getKind() == ProgramKind::Pipeline ||
                              (op.getKind() == ProgramKind::Sequential &&
@@ -42,11 +38,9 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
   return tasksOf(kind, executing, problem, promising.schedule);
 }
 
-/// `checked` may be null. Fills `actions`, if it is not null, with what each op
-/// writes.
+/// Fills `actions`, if it is not null, with what each op writes.
 FailureOr<LoweredProgram>
 expandLowered(ProgramOp op, const Problem &problem,
-              const CheckedSchedules *checked = nullptr,
               llvm::DenseMap<Operation *, Action> *actions = nullptr) {
   LoweredProgram lowered;
   lowered.kind = loweredKind(op.getKind());
@@ -55,7 +49,7 @@ expandLowered(ProgramOp op, const Problem &problem,
   if (failed(expanded))
     return failure();
   FailureOr<Schedule> promised =
-      promisedSchedule(op, problem, lowered.executing, checked);
+      promisedSchedule(op, problem, lowered.executing);
   if (failed(promised))
     return failure();
   lowered.tasks = std::move(*promised);
@@ -107,14 +101,8 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override;
 };
 
-/// What other passes have found out; null: nothing.
-struct FoundBefore {
-  const CheckedSchedules *checked = nullptr;
-  SimulatedPrograms *simulated = nullptr;
-};
-
 /// Checks the programs of one schedule and hands those without faults on.
-void findFaults(MutableArrayRef<LoweredOp> programs, const FoundBefore &before,
+void findFaults(MutableArrayRef<LoweredOp> programs,
                 VerifiedPrograms &verified) {
   MLIRContext *context = programs.front().op.getContext();
   fromTheLast(onThreadsOf(context), programs.size(), [&](size_t i) {
@@ -122,16 +110,10 @@ void findFaults(MutableArrayRef<LoweredOp> programs, const FoundBefore &before,
     FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
     FailureOr<LoweredProgram> lowered = failure();
     if (succeeded(problem))
-      lowered = expandLowered(each.op, *problem, before.checked, &each.actions);
+      lowered = expandLowered(each.op, *problem, &each.actions);
     each.isUnreadable = failed(lowered);
-    if (each.isUnreadable)
-      return;
-    each.lowered = std::move(*lowered);
-    if (!before.simulated)
-      return;
-    if (auto known = before.simulated->take(each.op))
-      if (known->isOf(each.lowered.program.order))
-        each.lowered.withoutPlaces = std::move(known->simulation);
+    if (!each.isUnreadable)
+      each.lowered = std::move(*lowered);
   });
   std::vector<CheckedProgram> checked;
   for (const LoweredOp &each : programs)
@@ -165,11 +147,6 @@ void emitFault(const LoweredOp &each) {
 
 void VerifyLowered::runOnOperation() {
   auto &figures = getAnalysis<ScheduleFigures>();
-  FoundBefore before;
-  if (auto checked = getCachedAnalysis<CheckedSchedules>())
-    before.checked = &checked->get();
-  if (auto simulated = getCachedAnalysis<SimulatedPrograms>())
-    before.simulated = &simulated->get();
   auto &verified = getAnalysis<VerifiedPrograms>();
   std::vector<LoweredOp> programs;
   for (ProgramOp op : getOperation().getOps<ProgramOp>())
@@ -183,7 +160,7 @@ void VerifyLowered::runOnOperation() {
       return each.op.lookupSchedule() != schedule;
     });
     const size_t count = end - left.begin();
-    findFaults(left.take_front(count), before, verified);
+    findFaults(left.take_front(count), verified);
     left = left.drop_front(count);
   }
   // The programs of a schedule share its arena and its faults, so the first

@@ -51,8 +51,8 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     if (failed(expanded))
       return failure();
     Simulation simulation;
-    std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule,
-                                               &simulation, /*keepTimes=*/true);
+    std::optional<Fault> fault = checkAndSimulate(
+        *problem, expanded->schedule, simulation, /*keepTimes=*/true);
     if (!fault)
       fault = checkSteps(*problem, expanded->schedule, collectivesOf(schedule));
     if (!fault && schedule.accumulatesInIndexOrder())

@@ -29,24 +29,24 @@ FailureOr<VersionedWindow> rondo::pipe::analyzeWindow(ScheduleOp schedule) {
   FailureOr<int64_t> underWay = iterationsUnderWay(schedule);
   Simulation simulation;
   if (failed(expanded) || failed(underWay) ||
-      checkRuns(*problem, expanded->schedule, simulation, /*keepTimes=*/true))
+      checkRunsAndSimulate(*problem, expanded->schedule, simulation))
     return failure();
   auto analyze = [&](const DelayTable *fixed) {
     return analyzeVersions(*problem, expanded->schedule, simulation, fixed);
   };
   auto versions = analyze(nullptr);
-  if (std::holds_alternative<Fault>(versions))
+  if (!versions)
     return failure();
   VersionedWindow window;
-  window.delays = settledDelays(*problem, std::get<VersionAnalysis>(versions),
-                                *underWay, schedule.getIterationsEach());
+  window.delays = settledDelays(*problem, *versions, *underWay,
+                                schedule.getIterationsEach());
   // It may have changed at the end of the window.
   if (dependsOnTimes(*problem)) {
     versions = analyze(&window.delays);
-    if (std::holds_alternative<Fault>(versions))
+    if (!versions)
       return failure();
   }
-  window.versions = std::move(std::get<VersionAnalysis>(versions));
+  window.versions = std::move(*versions);
   window.underWay = *underWay;
   window.problem = std::move(*problem);
   window.schedule = std::move(expanded->schedule);

@@ -109,8 +109,7 @@ public:
         continue;
       }
       FamilyResult made = generate(order.choice, search.problem);
-      if (auto fitting =
-              fit(std::get<Schedule>(std::move(made)), order.choice.text()))
+      if (auto fitting = fit(*std::move(made), order.choice.text()))
         return fitting;
     }
     return fit(oneByOne(search.problem), "one-by-one");
@@ -141,15 +140,14 @@ private:
         return;
       FamilyResult made = generate(choice, search.problem);
       Simulation simulation;
-      if (auto *schedule = std::get_if<Schedule>(&made);
-          schedule && isLegal(*schedule, simulation))
+      if (made && isLegal(*made, simulation))
         orders.push_back(
             {nullptr, choice, objectiveOf(search.problem, simulation)});
     }
   }
 
   bool isLegal(const Schedule &schedule, Simulation &simulation) const {
-    return !checkSchedule(search.problem, schedule, &simulation) &&
+    return !checkAndSimulate(search.problem, schedule, simulation) &&
            !(options.inIndexOrder &&
              checkAccumulation(search.problem, schedule));
   }
@@ -240,7 +238,7 @@ SearchResult searchFitting(const FittingSearch &search,
     if (lack)
       lowerCaps(search, *result.schedule, *lack, 1 + attempt / 2);
     // The result has the plan's own costs.
-    checkSchedule(search.problem, *result.schedule, &result.simulation);
+    checkAndSimulate(search.problem, *result.schedule, result.simulation);
     if (!missing) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));

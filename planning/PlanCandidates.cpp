@@ -67,12 +67,12 @@ PlanCandidate Maker::make(PlanShape shape, double part) const {
                                  shape.chunks * space.ranks, space.layers);
   candidate.shape = shape;
   auto made = space.make(shape);
-  if (auto *why = std::get_if<Fault>(&made)) {
+  if (!made) {
     candidate.state = PlanCandidate::State::NoPlan;
-    candidate.fault = std::move(*why);
+    candidate.fault = std::move(made.fault());
     return candidate;
   }
-  candidate.plan = std::move(std::get<ShapedPlan>(made));
+  candidate.plan = std::move(*made);
   Problem &problem = candidate.plan->problem;
   if (objective)
     problem.objective = *objective;

@@ -102,7 +102,7 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
                                   const Residencies &residencies) {
   SearchResult result;
   Schedule placed = placeGathersByRank(problem, order, residencies);
-  if (auto fault = checkSchedule(problem, placed, &result.simulation)) {
+  if (auto fault = checkAndSimulate(problem, placed, result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
     return std::nullopt;
@@ -240,17 +240,15 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
   // With these state is moved once a unit, so which is best depends on links
   // and memory.
   for (int64_t unit : unitsWorthTrying(problem))
-    choices.push_back(
-        std::get<FamilyChoice>(chooseFamily("blockwise", {{"u", unit}})));
+    choices.push_back(*chooseFamily("blockwise", {{"u", unit}}));
   constexpr double partOfFamilies = 0.5;
   for (const FamilyChoice &choice : choices) {
     if (best && limit.isOver(partOfFamilies))
       break;
     std::vector<int64_t> excess(problem.numRanks(), 0);
     FamilyResult made = generate(choice, problem);
-    auto *order = std::get_if<Schedule>(&made);
-    if (order && !(options.inIndexOrder && checkAccumulation(problem, *order)))
-      take(judgeWithLess(plan, problem, *order, choice.text(), excess));
+    if (made && !(options.inIndexOrder && checkAccumulation(problem, *made)))
+      take(judgeWithLess(plan, problem, *made, choice.text(), excess));
   }
   if (!best) {
     std::vector<int64_t> excess(problem.numRanks(), 0);

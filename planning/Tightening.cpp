@@ -50,12 +50,11 @@ std::optional<Lack> findLack(const FittingSearch &search,
   const auto worst = std::max_element(excess.begin(), excess.end());
   if (*worst == 0)
     return std::nullopt;
-  Fault fault = makeFault<FaultKind::NoProgramFits>(largest(*arena));
   const auto rank = static_cast<int32_t>(worst - excess.begin());
-  fault.rank = rank;
-  fault.found = (*arena)[rank];
-  fault.allowed = plan.devices[rank];
-  return Lack{std::move(fault), std::move(excess)};
+  return Lack{makeFault<FaultKind::NoProgramFits>(largest(*arena))
+                  .withRank(rank)
+                  .withFigures((*arena)[rank], plan.devices[rank]),
+              std::move(excess)};
 }
 
 std::optional<Fault> lackOfOneByOne(const FittingSearch &search) {

@@ -17,8 +17,8 @@ static int64_t bestFamily(const Problem &problem) {
   for (const FamilyChoice &choice : allFamilies()) {
     FamilyResult made = generate(choice, problem);
     Simulation simulation;
-    if (auto *schedule = std::get_if<Schedule>(&made))
-      if (!checkSchedule(problem, *schedule, &simulation))
+    if (made)
+      if (!checkAndSimulate(problem, *made, simulation))
         best = std::min(best, objectiveOf(problem, simulation));
   }
   return best;

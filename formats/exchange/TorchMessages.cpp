@@ -206,8 +206,7 @@ Error Checker::checkEnds() const {
 
 /// Rule L2 of the program.
 Error Checker::checkQueues() const {
-  const std::optional<Fault> fault =
-      checkWaitCycle(problem, program, queues, ProgramNames::Checked);
+  const std::optional<Fault> fault = checkWaitCycle(problem, program, queues);
   if (!fault)
     return Error::success();
   return fail(placeIn(*fault) + describe(*fault, problem) +

@@ -130,8 +130,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     });
     if (problem.iterations > 1 && !simulation.startNs.empty()) {
       const auto versions = analyzeVersions(problem, schedule, simulation);
-      if (const auto *found = std::get_if<VersionAnalysis>(&versions))
-        writeVersionClaims(json, problem, *found);
+      if (versions)
+        writeVersionClaims(json, problem, *versions);
     }
     if (clipsByNorm) {
       json.attribute("clip", "global");

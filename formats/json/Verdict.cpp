@@ -54,15 +54,13 @@ std::optional<TextFault> judgeLinkOrders(const ScheduleText &text,
 /// several ranks is a deadlock. A list may break its order after the point
 /// where a cycle stops it, so the run decides, not the list.
 std::optional<TextFault> judgeRun(const Problem &problem,
-                                  const Schedule &schedule,
-                                  const Simulation &simulation) {
-  if (simulation.complete)
-    return std::nullopt;
-  if (simulation.cycle.size() == 1)
+                                  const Schedule &schedule) {
+  const std::optional<Fault> stuck = checkDeadlock(problem, schedule);
+  if (stuck && stuck->cycle.size() == 1)
     if (std::optional<TextFault> fault =
             toText(checkDependence(problem, schedule), problem))
       return fault;
-  return toText(checkDeadlock(simulation), problem);
+  return toText(stuck, problem);
 }
 
 std::optional<TextFault> claimFault(StringRef key, const std::string &found,
@@ -170,18 +168,18 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
     return toText(fault, problem);
   const bool hasVersions =
       isWindow || text.find("weight_copies") || text.find("delay");
-  simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
-  if (std::optional<TextFault> fault = judgeRun(problem, schedule, simulation))
+  if (std::optional<TextFault> fault = judgeRun(problem, schedule))
     return fault;
+  simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
   if (std::optional<TextFault> fault =
           toText(checkMemory(problem, schedule), problem))
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);
-    if (const auto *fault = std::get_if<Fault>(&versions))
-      return toText(*fault, problem);
-    if (std::optional<TextFault> fault = judgeVersionClaims(
-            text, problem, std::get<VersionAnalysis>(versions)))
+    if (!versions)
+      return toText(versions.fault(), problem);
+    if (std::optional<TextFault> fault =
+            judgeVersionClaims(text, problem, *versions))
       return fault;
     if (std::optional<TextFault> fault =
             judgeNormDelay(text, problem, schedule))

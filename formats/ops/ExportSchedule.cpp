@@ -23,7 +23,7 @@ static LogicalResult exportSchedule(pipe::ScheduleOp op,
     return failure();
   Simulation simulation;
   if (std::optional<Fault> fault =
-          checkSchedule(*problem, expanded->schedule, &simulation))
+          checkAndSimulate(*problem, expanded->schedule, simulation))
     return pipe::emitFault(*fault, *expanded, *problem, op);
   json::writeSchedule(os, *problem, expanded->schedule, simulation, *family,
                       /*search=*/nullptr, /*comparison=*/nullptr,

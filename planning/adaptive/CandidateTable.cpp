@@ -91,9 +91,9 @@ const SizedPlan *Finder::plan(int64_t microbatches) {
   int64_t &number = made[place - all.begin()];
   if (number == -1) {
     Result<SizedPlan> result = sizes.make(microbatches);
-    if (auto *sized = std::get_if<SizedPlan>(&result)) {
+    if (result) {
       number = static_cast<int64_t>(table.plans.size());
-      table.plans.push_back(std::move(*sized));
+      table.plans.push_back(std::move(*result));
     } else {
       number = -2;
     }
@@ -180,13 +180,13 @@ void Finder::addGroups() {
       Candidate candidate;
       const FamilyChoice choice{findFamily("kfkb"), {{"k", k}}};
       FamilyResult made = generate(choice, sized->problem);
-      if (!std::holds_alternative<Schedule>(made))
+      if (!made)
         return; // kfkb does not apply to these stages
       candidate.name = "kfkb k=" + std::to_string(k);
       candidate.family = choice.text();
       candidate.group = k;
       candidate.plan = sized - table.plans.data();
-      candidate.schedule = std::get<Schedule>(std::move(made));
+      candidate.schedule = *std::move(made);
       if (add(std::move(candidate)))
         fitting.push_back({k, sizes.samples / microbatches});
     }
@@ -350,9 +350,9 @@ Result<CandidateTable> Finder::run(const WrittenSchedule &written) {
   // Pointers to plans stay valid.
   table.plans.reserve(sizes.microbatches.size());
   Result<SizedPlan> first = sizes.make(/*microbatches=*/0);
-  if (auto *fault = std::get_if<Fault>(&first))
-    return *fault;
-  table.plans.push_back(std::get<SizedPlan>(std::move(first)));
+  if (!first)
+    return first.fault();
+  table.plans.push_back(*std::move(first));
   const Problem &problem = table.plans.front().problem;
   made[std::find(sizes.microbatches.begin(), sizes.microbatches.end(),
                  problem.microbatches) -

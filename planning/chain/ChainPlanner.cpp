@@ -291,11 +291,11 @@ ChainPlannerResult Planner::run() {
   ChainPlannerResult result;
   result.plansTried = walk.plansTried();
   if (best.cost >= PlanWalk::overMemory) {
-    result.fault = bound >= PlanWalk::overMemory
-                       ? makeFault<FaultKind::NoPlanFits>()
-                       : makeFault<FaultKind::NoPlanFound>();
-    result.fault->found = best.plan.neededBytes(problem, ChainCosts(problem));
-    result.fault->allowed = problem.memoryBytes;
+    result.fault =
+        (bound >= PlanWalk::overMemory ? makeFault<FaultKind::NoPlanFits>()
+                                       : makeFault<FaultKind::NoPlanFound>())
+            .withFigures(best.plan.neededBytes(problem, ChainCosts(problem)),
+                         problem.memoryBytes);
     return result;
   }
   result.plan = best.plan.plan();
@@ -320,11 +320,9 @@ ChainPlannerResult rondo::planChain(const ChainProblem &problem,
     if (least > problem.memoryBytes) {
       const std::optional<FittingStages> stages =
           fewestDevices(problem, problem.memoryBytes);
-      Fault fault =
-          makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
-      fault.found = least;
-      fault.allowed = problem.memoryBytes;
-      result.fault = std::move(fault);
+      result.fault =
+          makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0)
+              .withFigures(least, problem.memoryBytes);
       return result;
     }
   }

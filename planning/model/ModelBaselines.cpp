@@ -20,18 +20,16 @@ static std::optional<PlanTrial>
 tryBaseline(const ModelSpace &space, const Baseline &baseline, int64_t samples,
             const std::vector<bool> &recomputes) {
   const Result<ChainProblem> chain = space.chain(samples, recomputes);
-  const auto *problem = std::get_if<ChainProblem>(&chain);
-  if (!problem)
+  if (!chain)
     return {};
-  const BaselinePlan found = baseline.plan(*problem, PlanEvaluator::OneFOneB);
+  const BaselinePlan found = baseline.plan(*chain, PlanEvaluator::OneFOneB);
   if (!found.plan)
     return {};
-  Result<LaidPlan> laid = space.make(
-      modelPlanOf(*found.plan, samples, problem->samples, recomputes));
-  if (!std::holds_alternative<LaidPlan>(laid))
+  Result<LaidPlan> laid =
+      space.make(modelPlanOf(*found.plan, samples, chain->samples, recomputes));
+  if (!laid)
     return {};
-  return tryPlan(std::move(std::get<LaidPlan>(laid)),
-                 {std::get<FamilyChoice>(parseFamily("1f1b"))});
+  return tryPlan(std::move(*laid), {*parseFamily("1f1b")});
 }
 
 std::vector<ModelBaseline>

@@ -116,12 +116,11 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
     return nullptr;
   seen.push_back(plan);
   Result<LaidPlan> made = space.make(plan);
-  if (auto *fault = std::get_if<Fault>(&made)) {
-    result.refused.emplace_back(plan.samples, describe(*fault));
+  if (!made) {
+    result.refused.emplace_back(plan.samples, describe(made.fault()));
     return nullptr;
   }
-  PlanTrial trial =
-      tryPlan(std::move(std::get<LaidPlan>(made)), allFamilies(), ceilingNs());
+  PlanTrial trial = tryPlan(std::move(*made), allFamilies(), ceilingNs());
   ++result.tried;
   if (trial.isSlow)
     return nullptr;
@@ -155,11 +154,11 @@ static bool isRoomy(const PlanTrial &trial) {
 bool Planner::propose(const Proposal &proposal) {
   Result<ChainProblem> made =
       space.chain(proposal.samples, proposal.recomputes);
-  if (auto *fault = std::get_if<Fault>(&made)) {
-    result.refused.emplace_back(proposal.samples, describe(*fault));
+  if (!made) {
+    result.refused.emplace_back(proposal.samples, describe(made.fault()));
     return false;
   }
-  auto &chain = std::get<ChainProblem>(made);
+  auto &chain = *made;
   if (!options.begins.empty()) {
     offer(givenPlan(chain, proposal));
     return false;
@@ -255,8 +254,7 @@ void Planner::refine() {
           return;
         if (isV && chunks != 2)
           continue;
-        if (std::optional<ModelPlan> cut =
-                inChunks(plan, std::get<ChainProblem>(chain), chunks, isV))
+        if (std::optional<ModelPlan> cut = inChunks(plan, *chain, chunks, isV))
           offer(*cut);
       }
   }
@@ -316,8 +314,7 @@ void Planner::offerFastest() {
 
 ModelPlannerResult Planner::run() {
   for (int64_t samples : microbatchSizes(space, options)) {
-    if (!std::holds_alternative<ChainProblem>(
-            space.chain(samples, std::vector<bool>(space.layers))))
+    if (!space.chain(samples, std::vector<bool>(space.layers)))
       continue;
     const auto bound = static_cast<int64_t>(space.leastWorkNs(samples) *
                                             double(space.samples / samples) /

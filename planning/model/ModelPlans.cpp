@@ -68,8 +68,7 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
   for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
     input.bytes.push_back(costs.stateBytes(layer, layer + 1) +
                           costs.stashBytes(layer, layer + 1, fewest));
-  const Result<Partition> partition = partitionLayers(input, 200);
-  const auto *cut = std::get_if<Partition>(&partition);
+  const Result<Partition> cut = partitionLayers(input, 200);
   if (!cut)
     return {};
   ModelPlan result;

@@ -64,17 +64,16 @@ static std::vector<Written> writeAll(const Problem &problem,
   for (const FamilyChoice &choice : choices) {
     if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
       continue;
-    FamilyResult result = generate(choice, groups);
-    auto *schedule = std::get_if<Schedule>(&result);
+    FamilyResult schedule = generate(choice, groups);
     if (!schedule) {
-      reason = describe(std::get<Fault>(result));
+      reason = describe(schedule.fault());
       continue;
     }
     Written written;
     written.family = choice.text();
     std::optional<Fault> fault = checkAccumulation(groups, *schedule);
     if (!fault)
-      fault = checkSchedule(groups, *schedule, &written.simulation);
+      fault = checkAndSimulate(groups, *schedule, written.simulation);
     if (fault && fault->rule != Rule::Memory) {
       reason = describe(*fault, groups);
       continue;
@@ -133,11 +132,11 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
   trial.laid = std::move(laid);
   const Problem &problem = trial.laid.problem;
   const Result<RankGroups> found = RankGroups::of(problem);
-  if (const auto *fault = std::get_if<Fault>(&found)) {
-    trial.reason = describe(*fault);
+  if (!found) {
+    trial.reason = describe(found.fault());
     return trial;
   }
-  const auto &groups = std::get<RankGroups>(found);
+  const auto &groups = *found;
   const Problem ofGroups = groups.groupProblem();
   std::string reason;
   std::vector<Written> all = writeAll(problem, ofGroups, choices, reason);

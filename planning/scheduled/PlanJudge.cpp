@@ -28,7 +28,7 @@ StageOrders ScheduledPlan::orders() const {
 }
 
 static FamilyChoice familyNamed(const char *name) {
-  return std::get<FamilyChoice>(chooseFamily(name, {}));
+  return *chooseFamily(name, {});
 }
 
 PlanJudge::PlanJudge(const ChainProblem &problem)
@@ -113,9 +113,8 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
     if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
       continue;
     FamilyResult made = generate(choice, groups);
-    if (auto *schedule = std::get_if<Schedule>(&made);
-        schedule && !checkAccumulation(groups, *schedule))
-      offer(std::move(*schedule), choice.text());
+    if (made && !checkAccumulation(groups, *made))
+      offer(std::move(*made), choice.text());
   }
   if (known && known->size() == static_cast<size_t>(groups.numStages()))
     offer(Schedule(*known), "");
@@ -156,16 +155,16 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
     return {};
   ++judged;
   Result<Problem> made = planProblem(chain, plan);
-  if (!std::holds_alternative<Problem>(made))
+  if (!made)
     return {};
   ScheduledPlan result;
   result.plan = plan;
-  result.problem = std::move(std::get<Problem>(made));
+  result.problem = std::move(*made);
   result.timeNs = ceilingNs;
   // A device has one stage, so that there is a group for each stage.
   const Result<RankGroups> groups = RankGroups::of(result.problem);
   std::vector<Written> all;
-  write(std::get<RankGroups>(groups).groupProblem(), effort, known, all);
+  write(groups->groupProblem(), effort, known, all);
   const size_t most =
       effort == FamilyEffort::Few ? maxSpreadOfFew : maxSpreadOfAll;
   bool isFound = false;
@@ -175,9 +174,7 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
   for (size_t i = 0; i < std::min(most, all.size()) &&
                      static_cast<double>(all[i].timeNs) < enough;
        ++i)
-    isFound |=
-        improve(result, std::get<RankGroups>(groups).spread(all[i].schedule),
-                all[i].family);
+    isFound |= improve(result, groups->spread(all[i].schedule), all[i].family);
   if (!isFound)
     return {};
   return result;
@@ -190,7 +187,7 @@ bool PlanJudge::search(ScheduledPlan &plan, SearchOptions options) const {
     options.timeLimitMs = (options.timeLimitMs + 1) / 2;
     options.effort = (options.effort + 1) / 2;
     const Result<RankGroups> groups = RankGroups::of(plan.problem);
-    const auto &found = std::get<RankGroups>(groups);
+    const auto &found = *groups;
     const SearchResult result = rondo::search(found.groupProblem(), options);
     if (result.schedule)
       isBetter |= improve(plan, found.spread(*result.schedule), "");

@@ -145,13 +145,9 @@ Result<Problem> rondo::planProblem(const ChainProblem &chain,
                   static_cast<int32_t>(plan[s].devices.size()))
             .memoryLess;
     if (chain.memoryBytes > 0 &&
-        costs.stateBytes(plan[s].first, plan[s].end) > smallest) {
-      Fault fault =
-          makeFault<FaultKind::StateOverDevice>(static_cast<int32_t>(s));
-      fault.found = costs.stateBytes(plan[s].first, plan[s].end);
-      fault.allowed = smallest;
-      return fault;
-    }
+        costs.stateBytes(plan[s].first, plan[s].end) > smallest)
+      return makeFault<FaultKind::StateOverDevice>(static_cast<int32_t>(s))
+          .withFigures(costs.stateBytes(plan[s].first, plan[s].end), smallest);
   }
   if (std::optional<Fault> fault = problem.check())
     return std::move(*fault);

@@ -255,8 +255,8 @@ ScheduledPlannerResult Planner::run() {
     // The simplest plan's reason is everybody's.
     const ChainPlan one = {{0, problem.numLayers(), {0}}};
     Result<Problem> made = planProblem(problem, one);
-    if (auto *fault = std::get_if<Fault>(&made))
-      result.found.fault = std::move(*fault);
+    if (!made)
+      result.found.fault = std::move(made.fault());
     else
       result.found.fault = makeFault<FaultKind::NothingFits>();
     return result;
@@ -311,11 +311,8 @@ static std::optional<Fault> findFault(const ChainProblem &problem) {
     return {};
   const std::optional<FittingStages> stages =
       fewestDevices(one, problem.memoryBytes);
-  Fault fault =
-      makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
-  fault.found = least;
-  fault.allowed = problem.memoryBytes;
-  return fault;
+  return makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0)
+      .withFigures(least, problem.memoryBytes);
 }
 
 ScheduledPlannerResult

@@ -243,8 +243,7 @@ SearchOutcome Finder::findFamily() const {
   for (const FamilyChoice &choice : allFamilies()) {
     if (limit.isOver() || (request.interrupt && *request.interrupt))
       break;
-    FamilyResult made = generate(choice, problem);
-    auto *tasks = std::get_if<Schedule>(&made);
+    FamilyResult tasks = generate(choice, problem);
     if (!tasks || check(*tasks))
       continue;
     LoweredProgram lowered{rondo::ProgramKind::Pipeline, problem,

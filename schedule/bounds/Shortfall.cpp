@@ -86,10 +86,8 @@ static Fault faultOf(int32_t rank, const Need &need, int64_t samples,
                     ? makeFault<FaultKind::ShortOfMemory>(parts, others)
                     : makeFault<FaultKind::ShortOfDevice>(
                           parts, others, need.state, need.activations);
-  fault.rank = rank;
-  fault.found = need.activations + need.state;
-  fault.allowed = need.has;
-  return fault;
+  return std::move(fault).withRank(rank).withFigures(
+      need.activations + need.state, need.has);
 }
 
 std::optional<Fault> rondo::findShortfall(const Problem &problem) {

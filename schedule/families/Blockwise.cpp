@@ -63,9 +63,9 @@ struct Progress {
 static FamilyResult generateBlockwise(const Problem &problem,
                                       const FamilyArguments &arguments) {
   auto placement = needLoopedPlacement("blockwise", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   if (const int64_t count = arguments.at("v");
       count != 0 && count != chunks.count)
     return makeFault<FaultKind::ChunksDiffer>("blockwise", count, chunks.count);

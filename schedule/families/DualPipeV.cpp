@@ -82,9 +82,9 @@ static void writeRank(Schedule &schedule, const Chunks &chunks, int64_t r,
 static FamilyResult generateDualPipeV(const Problem &problem,
                                       const FamilyArguments &) {
   auto placement = needVPlacement("dualpipe-v", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   if (problem.microbatches < 2 * chunks.ranks)
     return makeFault<FaultKind::FewMicrobatches>(
         "dualpipe-v", problem.microbatches, chunks.ranks,

@@ -143,7 +143,7 @@ static std::vector<FamilyChoice> choicesOf(bool areOverlapped) {
   std::vector<FamilyChoice> choices;
   for (const Family &family : families())
     if ((family.policy != nullptr) == areOverlapped)
-      choices.push_back(std::get<FamilyChoice>(chooseFamily(family.name, {})));
+      choices.push_back(*chooseFamily(family.name, {}));
   return choices;
 }
 
@@ -167,10 +167,9 @@ Problem rondo::withPolicyOf(const FamilyChoice &choice,
 
 std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
   if (RankGroups::areNeeded(problem)) {
-    auto groups = RankGroups::of(problem);
-    const auto *found = std::get_if<RankGroups>(&groups);
-    return found ? familyVariants(found->groupProblem())
-                 : std::vector<FamilyChoice>();
+    const auto groups = RankGroups::of(problem);
+    return groups ? familyVariants(groups->groupProblem())
+                  : std::vector<FamilyChoice>();
   }
   if (hasRecomputation(problem))
     return familyVariants(withoutRecomputation(problem));
@@ -180,7 +179,7 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
       continue;
     for (const FamilyArguments &arguments : family.variants(problem)) {
       auto choice = chooseFamily(family.name, arguments);
-      choices.push_back(std::move(std::get<FamilyChoice>(choice)));
+      choices.push_back(std::move(*choice));
     }
   }
   return choices;
@@ -216,35 +215,34 @@ Result<FamilyChoice> rondo::withNumbers(const FamilyChoice &choice,
   if (!choice.hasAuto())
     return choice;
   auto chosen = choice.family->choose(problem, choice.arguments, arenas);
-  if (auto *fault = std::get_if<Fault>(&chosen))
-    return std::move(*fault);
-  return FamilyChoice{choice.family,
-                      std::move(std::get<FamilyArguments>(chosen))};
+  if (!chosen)
+    return std::move(chosen.fault());
+  return FamilyChoice{choice.family, std::move(*chosen)};
 }
 
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
   if (choice.hasAuto()) {
     auto numbers = withNumbers(choice, problem);
-    if (auto *fault = std::get_if<Fault>(&numbers))
-      return std::move(*fault);
-    return generate(std::get<FamilyChoice>(numbers), problem);
+    if (!numbers)
+      return std::move(numbers.fault());
+    return generate(*numbers, problem);
   }
   if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
-    if (auto *fault = std::get_if<Fault>(&groups))
-      return std::move(*fault);
-    const RankGroups &found = std::get<RankGroups>(groups);
+    if (!groups)
+      return std::move(groups.fault());
+    const RankGroups &found = *groups;
     FamilyResult result = generate(choice, found.groupProblem());
-    if (auto *schedule = std::get_if<Schedule>(&result))
-      return found.spread(*schedule);
+    if (result)
+      return found.spread(*result);
     if (problem.replicas.isReplicated())
-      return makeFault<FaultKind::OfGroups>(describe(std::get<Fault>(result)));
+      return makeFault<FaultKind::OfGroups>(describe(result.fault()));
   }
   if (hasRecomputation(problem)) {
     FamilyResult result = generate(choice, withoutRecomputation(problem));
-    if (auto *schedule = std::get_if<Schedule>(&result))
-      return withRecomputation(problem, *schedule);
+    if (result)
+      return withRecomputation(problem, *result);
     return result;
   }
   if (choice.family->needsChain && !problem.isChain())
@@ -259,7 +257,7 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
           wordOf(policy.backward), listOf(namesOf(overlappedFamilies())));
   FamilyResult result =
       choice.family->generate(oneIteration(problem), choice.arguments);
-  if (auto *schedule = std::get_if<Schedule>(&result))
-    return repeatOrder(problem, *schedule);
+  if (result)
+    return repeatOrder(problem, *result);
   return result;
 }

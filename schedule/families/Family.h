@@ -17,7 +17,6 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace rondo {

@@ -28,9 +28,9 @@ using namespace rondo;
 static FamilyResult generateInterleaved1F1B(const Problem &problem,
                                             const FamilyArguments &) {
   auto placement = needLoopedPlacement("interleaved-1f1b", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   const Rounds rounds(problem, chunks);
   Schedule schedule;
   schedule.reserve(2 * rounds.total() * chunks.ranks);

@@ -27,9 +27,9 @@ using namespace rondo;
 static FamilyResult generateInterleavedZb(const Problem &problem,
                                           const FamilyArguments &) {
   auto placement = needLoopedPlacement("interleaved-zb", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   const Rounds rounds(problem, chunks);
   Schedule schedule;
   schedule.reserve(3 * rounds.total() * chunks.ranks);

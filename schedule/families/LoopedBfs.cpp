@@ -22,9 +22,9 @@ using namespace rondo;
 static FamilyResult generateLoopedBfs(const Problem &problem,
                                       const FamilyArguments &) {
   auto placement = needLoopedPlacement("looped-bfs", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   const int64_t last = problem.microbatches;
   Schedule schedule;
   schedule.reserve(2 * last * problem.numStages());

@@ -21,7 +21,6 @@
 #include "schedule/families/Family.h"
 
 #include <optional>
-#include <variant>
 
 namespace rondo {
 

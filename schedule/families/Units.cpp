@@ -68,9 +68,9 @@ std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
   Problem groups = withWholeState(problem);
   if (RankGroups::areNeeded(groups)) {
     auto found = RankGroups::of(groups);
-    if (std::holds_alternative<Fault>(found))
+    if (!found)
       return {all};
-    groups = std::get<RankGroups>(found).groupProblem();
+    groups = found->groupProblem();
   }
   const int64_t ranks = groups.numRanks(), fit = microbatchesThatFit(groups);
   std::vector<int64_t> units = {
@@ -117,10 +117,10 @@ static void findMissing(UnitCandidate &candidate, const Problem &problem,
 static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
                                   const ArenaLimits &arenas = {}) {
   auto choice = chooseFamily("blockwise", {{"u", unit}});
-  auto made = generate(std::get<FamilyChoice>(choice), problem);
-  if (auto *fault = std::get_if<Fault>(&made))
-    return std::move(*fault);
-  return withGathers(problem, std::move(std::get<Schedule>(made)), arenas);
+  auto made = generate(*choice, problem);
+  if (!made)
+    return std::move(made.fault());
+  return withGathers(problem, std::move(*made), arenas);
 }
 
 /// Simulates one unit size. Gathers are placed within `fitting`.
@@ -130,13 +130,13 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
   UnitCandidate candidate;
   candidate.unit = unit;
   auto made = makeOrder(problem, unit, fitting);
-  if (auto *fault = std::get_if<Fault>(&made)) {
-    candidate.fault = std::move(*fault);
+  if (!made) {
+    candidate.fault = std::move(made.fault());
     return candidate;
   }
-  const Schedule &placed = std::get<Schedule>(made);
+  const Schedule &placed = *made;
   Simulation run;
-  auto fault = checkSchedule(problem, placed, &run);
+  auto fault = checkAndSimulate(problem, placed, run);
   if (fault && fault->rule != Rule::Memory) {
     candidate.fault = std::move(fault);
     return candidate;
@@ -178,8 +178,7 @@ static void planBestArenas(const Problem &problem, const ArenaLimits &arenas,
     if (!best || !candidates[*best].arenaBytes.empty())
       return;
     UnitCandidate &candidate = candidates[*best];
-    auto arena = arenas.arenaOfOne(
-        std::get<Schedule>(makeOrder(problem, candidate.unit)));
+    auto arena = arenas.arenaOfOne(*makeOrder(problem, candidate.unit));
     if (!arena)
       return;
     candidate.arenaBytes = std::move(*arena);

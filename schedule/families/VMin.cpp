@@ -25,9 +25,9 @@ using namespace rondo;
 static FamilyResult generateVMin(const Problem &problem,
                                  const FamilyArguments &) {
   auto placement = needVPlacement("v-min", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   const int64_t ranks = chunks.ranks, delay = ranks % 3 == 0 ? 2 : 0;
   Block block;
   for (int64_t r = 0; r < ranks; ++r)

@@ -85,9 +85,9 @@ static void addRound(const Problem &problem, const Chunks &chunks,
 static FamilyResult generateWave(const Problem &problem,
                                  const FamilyArguments &) {
   auto placement = needWavePlacement("wave", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   std::vector<RankTasks> tasks(chunks.ranks);
   Problem round = problem;
   round.microbatches = std::min(chunks.ranks, problem.microbatches);

@@ -27,9 +27,9 @@ using namespace rondo;
 static FamilyResult generateZbv(const Problem &problem,
                                 const FamilyArguments &) {
   auto placement = needVPlacement("zbv", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   const int64_t ranks = chunks.ranks;
   const int64_t all = std::max<int64_t>(problem.microbatches, 2 * ranks - 1);
   Schedule schedule;

@@ -155,9 +155,9 @@ std::optional<Schedule> follow(Plan plan, FlatProblem flat,
 static FamilyResult generateZbvAuto(const Problem &problem,
                                     const FamilyArguments &) {
   auto placement = needVPlacement("zbv-auto", problem);
-  if (auto *fault = std::get_if<Fault>(&placement))
-    return *fault;
-  const Chunks &chunks = std::get<Chunks>(placement);
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Split);
   if (!flat)

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,47 +25,35 @@ namespace rondo {
 
 struct Problem;
 
-/// The rules of schedules (S1 to S9) and programs (L1 to L6).
+/// The rules of schedules (S1 to S9) and programs (L1 to L6), in the order of
+/// Rules.def, which says what each demands.
 enum class Rule : uint8_t {
-  None,         // a fault that is not a broken rule, e.g. of a family
-  Completeness, // S1
-  Placement,    // S2
-  Dependence,   // S3
-  Deadlock,     // S4
-  Memory,       // S5
-  LinkOrder,    // S6
-  Accumulation, // S7
-  Versions,     // S8: every task reads a version that its stage has made, no
-                //     older than the stage allows
-  Gathers,      // S9: sharded state is gathered before it is read, freed once,
-                //     and reduced once, in the same way on all ranks of a
-                //     group
-  Channels,     // L1: n-th send and n-th receive of each channel name one
-                //     message; what a task needs from another rank is sent once
-  WaitCycle,    // L2: the program runs to its end under the channel model, also
-                //     if collectives start only when they are awaited
-  Buffers,      // L3: written before read, freed once, never two owners at once
-  Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
-                //     which fits the cap; staging is as large as needed
-  Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
-         //     those of the schedule, in its order; each collective is issued
-         //     and awaited once, after the gradients that it reads, and each
-         //     stage steps once, after its gradients and their collectives;
-         //     without collectives there may be no steps; everything
-         //     that training needs exists
-  Residency, // L6: the program also runs to its end if each rank has at
-             //     most its target's number of sends, receives and
-             //     collectives in flight
+  None, // a fault that breaks no rule, such as a family's
+#define SCHEDULE_RULE(id, rule, name, check, needs, when) rule,
+#define PROGRAM_RULE(id, rule, name, check, needs) rule,
+#include "schedule/model/Rules.def"
 };
-inline constexpr int numRules = static_cast<int>(Rule::Residency) + 1;
+struct RuleText {
+  const char *id, *name;
+};
+/// By Rule.
+inline constexpr RuleText ruleTexts[] = {
+    {"", ""},
+#define SCHEDULE_RULE(id, rule, name, check, needs, when) {#id, name},
+#define PROGRAM_RULE(id, rule, name, check, needs) {#id, name},
+#include "schedule/model/Rules.def"
+};
+inline constexpr int numRules = sizeof(ruleTexts) / sizeof(ruleTexts[0]);
 
 /// "S1" ... "L6", as cited in messages and docs/schedule-rules.md; empty for
 /// Rule::None.
-const char *ruleId(Rule rule);
-/// The rule's name in verdicts of `rondo verify --json`: "completeness" (also
-/// for S2), "dependence", "deadlock", "memory", "link-order". Other rules
-/// appear in no verdict.
-const char *ruleName(Rule rule);
+constexpr const char *ruleId(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].id;
+}
+/// The rule's name in verdicts of `rondo verify --json`; S2 has that of S1.
+constexpr const char *ruleName(Rule rule) {
+  return ruleTexts[static_cast<int>(rule)].name;
+}
 
 /// The kind of a fault, which selects its sentence in Faults.def.
 enum class FaultKind : uint8_t {
@@ -127,6 +116,44 @@ struct Fault {
   std::vector<Wait> cycle;
   /// Values of the placeholders {0}, {1}, ...
   std::vector<FaultPart> parts;
+
+  // What makeFault() and the like return is filled in further by these, as in
+  // `makeRuleFault<FaultKind::RankCount>(rule).withFigures(found, allowed)`.
+
+  Fault withRank(int32_t its) && {
+    rank = its;
+    return std::move(*this);
+  }
+  /// About the link between two ranks.
+  Fault withLink(int32_t from, int32_t to) && {
+    rank = from;
+    otherRank = to;
+    return std::move(*this);
+  }
+  Fault withAction(Action its) && {
+    action = its;
+    return std::move(*this);
+  }
+  Fault withFigures(int64_t itsFound, int64_t itsAllowed) && {
+    found = itsFound;
+    allowed = itsAllowed;
+    return std::move(*this);
+  }
+  /// The conflicting operation.
+  Fault withOther(int32_t itsRank, int64_t itsPosition, Action its) && {
+    otherRank = itsRank;
+    otherPosition = itsPosition;
+    other = its;
+    return std::move(*this);
+  }
+  Fault withOtherRank(int32_t its) && {
+    otherRank = its;
+    return std::move(*this);
+  }
+  Fault withCycle(std::vector<Wait> waits) && {
+    cycle = std::move(waits);
+    return std::move(*this);
+  }
 };
 
 template <typename Part> FaultPart toFaultPart(const Part &part) {
@@ -165,10 +192,8 @@ template <FaultKind kind, typename... Parts>
 Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
                   const Parts &...parts) {
   Fault fault = makeRuleFault<kind>(rule, parts...);
-  fault.rank = rank;
   fault.position = position;
-  fault.action = action;
-  return fault;
+  return std::move(fault).withRank(rank).withAction(action);
 }
 
 /// One sentence with numbers, lower case, no final period; the id of a broken
@@ -189,8 +214,54 @@ std::string programActionName(Action action, const Problem &);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);
 
-/// A value, or a fault that says why there is none.
-template <typename T> using Result = std::variant<T, Fault>;
+/// Ends the process: the value of a result that has none was read, or the fault
+/// of one that has a value. Both are errors of the caller's.
+[[noreturn]] void readWithoutValue(const Fault &fault);
+[[noreturn]] void readWithoutFault();
+
+/// A value, or why there is none. Whoever reads one of the two has asked which
+/// is there: reading the other ends the process with a message.
+template <typename T> class [[nodiscard]] Result {
+public:
+  /// The value of T().
+  Result() = default;
+  /// Implicit, so that functions return values and faults as they are.
+  template <typename Value,
+            std::enable_if_t<std::is_convertible_v<Value &&, T> &&
+                                 !std::is_same_v<std::decay_t<Value>, Result> &&
+                                 !std::is_same_v<std::decay_t<Value>, Fault>,
+                             int> = 0>
+  Result(Value &&value) : state(T(std::forward<Value>(value))) {}
+  Result(Fault fault) : state(std::move(fault)) {}
+
+  explicit operator bool() const { return state.index() == 0; }
+
+  T &operator*() & { return *checkedValue(state); }
+  const T &operator*() const & { return *checkedValue(state); }
+  T &&operator*() && { return std::move(*checkedValue(state)); }
+  T *operator->() { return checkedValue(state); }
+  const T *operator->() const { return checkedValue(state); }
+
+  Fault &fault() & { return *checkedFault(state); }
+  const Fault &fault() const & { return *checkedFault(state); }
+  Fault &&fault() && { return std::move(*checkedFault(state)); }
+
+private:
+  template <typename State> static auto *checkedValue(State &state) {
+    auto *value = std::get_if<0>(&state);
+    if (!value)
+      readWithoutValue(*std::get_if<1>(&state));
+    return value;
+  }
+  template <typename State> static auto *checkedFault(State &state) {
+    auto *fault = std::get_if<1>(&state);
+    if (!fault)
+      readWithoutFault();
+    return fault;
+  }
+
+  std::variant<T, Fault> state;
+};
 
 } // namespace rondo
 

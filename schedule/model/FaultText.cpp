@@ -6,35 +6,12 @@
 #include "schedule/model/Fault.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 using namespace rondo;
 
 namespace {
-
-struct RuleText {
-  const char *id, *name;
-};
-/// Indexed by Rule.
-constexpr RuleText ruleTexts[] = {
-    {"", ""},
-    {"S1", "completeness"},
-    {"S2", "completeness"},
-    {"S3", "dependence"},
-    {"S4", "deadlock"},
-    {"S5", "memory"},
-    {"S6", "link-order"},
-    {"S7", "accumulation"},
-    {"S8", "versions"},
-    {"S9", "gathers"},
-    {"L1", "channels"},
-    {"L2", "wait-cycle"},
-    {"L3", "buffers"},
-    {"L4", "arena"},
-    {"L5", "tasks"},
-    {"L6", "residency"},
-};
-static_assert(sizeof(ruleTexts) / sizeof(ruleTexts[0]) == numRules,
-              "every rule has a row");
 
 std::string text(int64_t n) { return std::to_string(n); }
 
@@ -170,10 +147,8 @@ std::string FaultFormatter::cycle(const std::string &name) const {
                 : wait.isBehind
                     ? makeFault<FaultKind::RankWaitsBehind>(wait.behind)
                     : makeFault<FaultKind::RankWaits>();
-    one.rank = wait.rank;
-    one.action = wait.at;
-    one.otherRank = wait.onRank;
-    one.other = wait.needs;
+    one = std::move(one).withRank(wait.rank).withAction(wait.at).withOther(
+        wait.onRank, -1, wait.needs);
     result +=
         (result.empty() ? "" : " -> ") + FaultFormatter(one, problem).format();
   }
@@ -257,14 +232,6 @@ std::string withRule(const Fault &fault, std::string sentence) {
 
 } // namespace
 
-const char *rondo::ruleId(Rule rule) {
-  return ruleTexts[static_cast<int>(rule)].id;
-}
-
-const char *rondo::ruleName(Rule rule) {
-  return ruleTexts[static_cast<int>(rule)].name;
-}
-
 std::string rondo::describe(const Fault &fault, const Problem &problem) {
   return withRule(fault, FaultFormatter(fault, &problem).format());
 }
@@ -276,6 +243,21 @@ std::string rondo::describe(const Fault &fault) {
 std::string rondo::describeBriefly(const Fault &fault) {
   return withRule(fault,
                   FaultFormatter(fault, nullptr, /*isBrief=*/true).format());
+}
+
+void rondo::readWithoutValue(const Fault &fault) {
+  std::fprintf(stderr,
+               "rondo: internal error: a result without a value was "
+               "read: %s\n",
+               describe(fault).c_str());
+  std::abort();
+}
+
+void rondo::readWithoutFault() {
+  std::fputs("rondo: internal error: the fault of a result with a value was "
+             "read\n",
+             stderr);
+  std::abort();
 }
 
 std::string rondo::actionName(Action action) {
@@ -290,9 +272,7 @@ std::string rondo::actionName(Action action, const Problem &problem) {
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {
-  Fault fault = makeFault<FaultKind::Cycle>();
-  fault.cycle = cycle;
-  return describe(fault);
+  return describe(makeFault<FaultKind::Cycle>().withCycle(cycle));
 }
 
 std::string rondo::programActionName(Action action, const Problem &problem) {

@@ -29,8 +29,8 @@
 namespace rondo {
 
 /// Cost of one task. `acquireBytes` are allocated at its start, `releaseBytes`
-/// are freed at its end. Bytes of F are held until I or W ends, bytes of I until
-/// W ends unless I frees them itself.
+/// are freed at its end. Bytes of F are held until I or W ends, bytes of I
+/// until W ends unless I frees them itself.
 struct Cost {
   int64_t ns = 0;
   int64_t acquireBytes = 0;

@@ -35,11 +35,9 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
         policy.backward != BackwardWeights::Extrapolated)
       return makeFault<FaultKind::ExtrapolatedActivations>(
           stage, wordOf(policy.backward));
-    if (policy.maxDelay < 0) {
-      Fault fault = makeFault<FaultKind::DelayBelowZero>(stage);
-      fault.found = policy.maxDelay;
-      return fault;
-    }
+    if (policy.maxDelay < 0)
+      return makeFault<FaultKind::DelayBelowZero>(stage).withFigures(
+          policy.maxDelay, 0);
   }
   return std::nullopt;
 }
@@ -68,10 +66,7 @@ using Found = std::optional<Fault>;
 /// A fault of a figure `found` that is beyond its limit `allowed`.
 template <FaultKind kind, typename... Parts>
 Fault figureFault(int64_t found, int64_t allowed, const Parts &...parts) {
-  Fault fault = makeFault<kind>(parts...);
-  fault.found = found;
-  fault.allowed = allowed;
-  return fault;
+  return makeFault<kind>(parts...).withFigures(found, allowed);
 }
 
 Found checkSize(const char *what, int64_t found, int64_t most) {
@@ -105,12 +100,9 @@ Found checkSizes(const Problem &problem) {
 
 Found checkPlaces(const Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r)
-    if (problem.memoryCaps[r] < 0) {
-      Fault fault =
-          figureFault<FaultKind::MemoryBelowZero>(problem.memoryCaps[r], 0);
-      fault.rank = r;
-      return fault;
-    }
+    if (problem.memoryCaps[r] < 0)
+      return figureFault<FaultKind::MemoryBelowZero>(problem.memoryCaps[r], 0)
+          .withRank(r);
   for (const Replica &replica : problem.replicas)
     if (replica.rank < 0 || replica.rank >= problem.numRanks())
       return makeFault<FaultKind::ReplicaOnNoRank>(replica.stage, replica.rank,
@@ -147,9 +139,7 @@ Found checkPlaces(const Problem &problem) {
 template <FaultKind kind>
 Fault costFault(int32_t replica, ActionKind task, int64_t found,
                 int64_t allowed = 0) {
-  Fault fault = figureFault<kind>(found, allowed);
-  fault.action = Action(task, replica, 0);
-  return fault;
+  return figureFault<kind>(found, allowed).withAction(Action(task, replica, 0));
 }
 
 /// Checks that the bytes held by a micro-batch never become negative when
@@ -238,11 +228,8 @@ Found checkLinks(const Problem &problem) {
       fault = makeFault<FaultKind::LinkOfNoRanks>(problem.numRanks());
     else
       fault = checkLink(link);
-    if (!fault)
-      continue;
-    fault->rank = from;
-    fault->otherRank = to;
-    return fault;
+    if (fault)
+      return std::move(*fault).withLink(from, to);
   }
   if (problem.channels.receiveSlots < 0)
     return figureFault<FaultKind::ReceiveSlotsBelowZero>(
@@ -269,12 +256,10 @@ Found checkNics(const Problem &problem) {
     if (nics.bytesPerUs[nic] < 1)
       return figureFault<FaultKind::NicBandwidth>(nics.bytesPerUs[nic], 1, nic);
   for (int32_t r = 0; r < problem.numRanks() && !nics.empty(); ++r)
-    if (nics.ofRank[r] < -1 || nics.ofRank[r] >= nics.count()) {
-      Fault fault =
-          figureFault<FaultKind::RankOnNoNic>(nics.ofRank[r], nics.count() - 1);
-      fault.rank = r;
-      return fault;
-    }
+    if (nics.ofRank[r] < -1 || nics.ofRank[r] >= nics.count())
+      return figureFault<FaultKind::RankOnNoNic>(nics.ofRank[r],
+                                                 nics.count() - 1)
+          .withRank(r);
   return std::nullopt;
 }
 
@@ -294,12 +279,9 @@ Found checkEdges(const Problem &problem) {
       return edgeFault<FaultKind::ForwardEdgeBack>(problem, e);
     if (!isForward && from.stage <= to.stage)
       return edgeFault<FaultKind::GradientEdgeForward>(problem, e);
-    if (edge.bytes < 0 || edge.bytes > maxMessageBytes) {
-      Fault fault = edgeFault<FaultKind::EdgeBytes>(problem, e);
-      fault.found = edge.bytes;
-      fault.allowed = maxMessageBytes;
-      return fault;
-    }
+    if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
+      return edgeFault<FaultKind::EdgeBytes>(problem, e)
+          .withFigures(edge.bytes, maxMessageBytes);
     if (from.rank != to.rank || takeTheSame(from, to))
       continue;
     if (from.turns != to.turns)

@@ -21,14 +21,6 @@
 
 namespace rondo {
 
-/// Rule S9. Tasks read only gathered weights. Weights are not gathered twice,
-/// and none stay gathered. Every gradient is reduced once, before its stage's
-/// step. The replicas of a group reduce the gradients of the same
-/// micro-batches. The ranks of a group issue their common actions in the same
-/// order. Preconditions: S1 and S2. O(actions).
-std::optional<Fault> checkGathers(const Problem &problem,
-                                  const Schedule &schedule);
-
 /// Memory of a sharded replica's unreduced gradients. The first W or B after a
 /// reduce_grad acquires it. reduce_grad releases it; its cost states the size.
 class UnreducedBytes {

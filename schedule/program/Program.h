@@ -164,48 +164,37 @@ ProgramSimulation simulateProgram(const Problem &, const Program &,
 /// existing replica, edge or collective of its rank. A fault has rule `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
-/// Whether checkNames() is known to find no fault in a program. If Unknown,
-/// rules call it first, since they would otherwise read past the ends of
-/// arrays.
-enum class ProgramNames : uint8_t { Unknown, Checked };
+// Each rule is safe on any program: it looks up names first, and finds all that
+// it goes by in the program itself.
 
-// These checks accept any program, also one with invalid names.
-std::optional<Fault> checkChannels(const Problem &, const Program &,
-                                   ProgramNames names = ProgramNames::Unknown);
-/// Rule L2, without a limit of launches in flight. Precondition: L1.
-/// `withoutPlaces`, if known, is the simulation of the program's order without
-/// places and without that limit. If every slot is free whenever that
-/// simulation takes it, the program is not simulated again.
-std::optional<Fault>
-checkWaitCycle(const Problem &, const Program &,
-               const ProgramSimulation *withoutPlaces = nullptr,
-               ProgramNames names = ProgramNames::Unknown);
-/// Rule L2 for a runtime whose sends end when they are received, with these
-/// queues and an unlimited number of posted receives, instead of the problem's
-/// channels.
+/// L1.
+std::optional<Fault> checkChannels(const Problem &, const Program &);
+/// L2, with any number of launches in flight: runs the program. Needs L1.
+std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
+/// The same for a runtime whose sends end when they are received, with these
+/// queues and any number of receives posted, whatever channels the problem
+/// states.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
-                                    Queues queues,
-                                    ProgramNames names = ProgramNames::Unknown);
-/// Rule L6: the program also runs to its end with at most `resident` launches
-/// of each rank in flight. Preconditions: L1 and L2. `found` of a fault is the
-/// least larger limit with which it does.
+                                    Queues queues);
+/// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
+/// and L2. A fault says the least larger number with which it does: `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
-std::optional<Fault> checkBuffers(const Problem &, const Program &,
-                                  ProgramNames names = ProgramNames::Unknown);
-/// Rule L4; checks only the pools (L3 checks their contents). `caps[rank]` is
-/// the device's memory in bytes (noMemoryCap: unlimited). A larger arena is a
-/// FaultKind::ArenaOverCap.
+/// L3: replays every rank's order on the slots. Needs L4.
+std::optional<Fault> checkBuffers(const Problem &, const Program &);
+/// L4. Needs no problem: it looks at pools alone. L3 looks at what lies in
+/// them. `caps` are the devices' memory in bytes by rank (noMemoryCap: none);
+/// an arena that is larger is a FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
 /// Rule L4 for staging pools. `needed[rank]` is in bytes.
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
+/// L5: the program holds the tasks of the schedule in their order.
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
-                                const Program &,
-                                ProgramNames names = ProgramNames::Unknown);
+                                const Program &);
 
-/// Rule S8 for a program with places: the versions that tasks read by `delays`
-/// exist and no step has overwritten them. Precondition: L1.
+/// Rule S8 of a program with places: what a task reads by `delays` is there,
+/// and no step has written over it.
 std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
                                       const DelayTable &delays);
 

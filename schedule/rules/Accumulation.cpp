@@ -16,14 +16,10 @@ std::optional<Fault> rondo::checkAccumulation(const Problem &problem,
       if (!(action.traits().makes & weightGradDone))
         continue;
       int64_t &previous = last[action.subject];
-      if (previous >= 0 && order[previous].index > action.index) {
-        Fault fault = makeFaultAt<FaultKind::OutOfOrder>(Rule::Accumulation, r,
-                                                         i, action);
-        fault.otherRank = r;
-        fault.other = order[previous];
-        fault.otherPosition = previous;
-        return fault;
-      }
+      if (previous >= 0 && order[previous].index > action.index)
+        return makeFaultAt<FaultKind::OutOfOrder>(Rule::Accumulation, r, i,
+                                                  action)
+            .withOther(r, previous, order[previous]);
       previous = i;
     }
   }

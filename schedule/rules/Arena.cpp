@@ -53,13 +53,10 @@ std::optional<Fault> rondo::checkStaging(const Program &program,
     if (number >= 0 && (pool.rank != rank || pool.slots != 1))
       return makeRuleFault<FaultKind::StagingElsewhere>(rule, rank, number,
                                                         pool.slots, pool.rank);
-    if (r < needed.size() && pool.slotBytes < needed[r]) {
-      Fault fault = makeRuleFault<FaultKind::StagingTooSmall>(rule);
-      fault.rank = rank;
-      fault.found = pool.slotBytes;
-      fault.allowed = needed[r];
-      return fault;
-    }
+    if (r < needed.size() && pool.slotBytes < needed[r])
+      return makeRuleFault<FaultKind::StagingTooSmall>(rule)
+          .withRank(rank)
+          .withFigures(pool.slotBytes, needed[r]);
   }
   return std::nullopt;
 }
@@ -73,10 +70,9 @@ std::optional<Fault> rondo::checkArena(const Program &program,
     const int64_t excess = program.arenaBytes[r] - caps[r];
     if (excess <= 0 || (over && excess <= over->found - over->allowed))
       continue;
-    over = makeRuleFault<FaultKind::ArenaOverCap>(rule);
-    over->rank = static_cast<int32_t>(r);
-    over->found = program.arenaBytes[r];
-    over->allowed = caps[r];
+    over = makeRuleFault<FaultKind::ArenaOverCap>(rule)
+               .withRank(static_cast<int32_t>(r))
+               .withFigures(program.arenaBytes[r], caps[r]);
   }
   if (over)
     return over;

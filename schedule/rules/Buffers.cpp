@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/order/EqualMicrobatches.h"
 #include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>
@@ -32,9 +31,8 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
           slotName(slot), BufferName{buffer, number}, contentName(content));
     fault<FaultKind::TakesFromOwner>(slotName(slot), BufferName{buffer, number},
                                      contentName(content));
-    kept.otherRank = content.rank;
-    kept.otherPosition = content.position;
-    return &kept;
+    return keep(
+        std::move(kept).withOther(content.rank, content.position, Action()));
   }
   content.isOwned = true;
   ++numTaken;
@@ -264,17 +262,6 @@ Replay::Found Replay::step() {
              : receive();
 }
 
-/// Whether all micro-batches take the same slots, for the same uses.
-bool Replay::areSlotsEqual() const {
-  if (areRoundRobin || isSharded || problem.iterations > 1)
-    return false;
-  for (int32_t number = 0; number < buffers.count(); ++number)
-    if (!program.places.empty() && !traitsOf(buffers[number].kind).isState() &&
-        program.places[number].slotOf.size() > 1)
-      return false;
-  return true;
-}
-
 Replay::Found Replay::run() {
   if (Found wrong = placeState())
     return wrong;
@@ -286,32 +273,21 @@ Replay::Found Replay::run() {
           readsInputAgain[a.subject] =
               problem.recomputation[a.subject] == Recomputation::FromInput;
       }
-  const bool mayBeEqual = areSlotsEqual();
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);
-    const int64_t ofEach =
-        mayBeEqual
-            ? firstOfEqualMicrobatches(actions, problem.microbatches).size()
-            : 0;
-    for (position = 0; position < actions.size();) {
+    for (position = 0; position < actions.size(); ++position) {
       action = actions[position];
       if (Found wrong = step())
         return wrong;
-      ++position;
-      // The others find everything as the first has.
-      if (position == ofEach && numTaken == 0)
-        position *= problem.microbatches;
     }
   }
   return checkReleased();
 }
 
 std::optional<Fault> rondo::checkBuffers(const Problem &problem,
-                                         const Program &program,
-                                         ProgramNames names) {
-  if (names == ProgramNames::Unknown)
-    if (auto fault = checkNames(problem, program, Rule::Buffers))
-      return fault;
+                                         const Program &program) {
+  if (auto fault = checkNames(problem, program, Rule::Buffers))
+    return fault;
   Replay replay(problem, program);
   const Replay::Found wrong = replay.run();
   return wrong ? std::make_optional(*wrong) : std::nullopt;

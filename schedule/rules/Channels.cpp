@@ -64,33 +64,27 @@ std::optional<Fault> checkEnds(const Program &program, const Channel &channel) {
     const Action received = receiving[channel.receives[n]];
     if (sent.subject == received.subject && sent.index == received.index)
       continue;
-    Fault fault = makeFaultAt<FaultKind::EndsDiffer>(rule, from,
-                                                     channel.sends[n], sent, n);
-    fault.other = received;
-    fault.otherRank = to;
-    fault.otherPosition = channel.receives[n];
-    return fault;
+    return makeFaultAt<FaultKind::EndsDiffer>(rule, from, channel.sends[n],
+                                              sent, n)
+        .withOther(to, channel.receives[n], received);
   }
   if (sends == receives)
     return std::nullopt;
   bool isSend = sends > receives;
   int32_t rank = isSend ? from : to;
   int64_t position = isSend ? channel.sends[receives] : channel.receives[sends];
-  Fault fault = makeFaultAt<FaultKind::NoOtherEnd>(
-      rule, rank, position, program.order.rank(rank)[position], from, to, sends,
-      receives);
-  fault.otherRank = isSend ? to : from;
-  return fault;
+  return makeFaultAt<FaultKind::NoOtherEnd>(rule, rank, position,
+                                            program.order.rank(rank)[position],
+                                            from, to, sends, receives)
+      .withOtherRank(isSend ? to : from);
 }
 
 } // namespace
 
 std::optional<Fault> rondo::checkChannels(const Problem &problem,
-                                          const Program &program,
-                                          ProgramNames names) {
-  if (names == ProgramNames::Unknown)
-    if (auto fault = checkNames(problem, program, rule))
-      return fault;
+                                          const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
   for (const Channel &channel : collect(problem, program))
     if (auto fault = checkEnds(program, channel))
       return fault;
@@ -122,10 +116,9 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
             !problem.carries(edge, task.index) ||
             isSent[e * microbatches + task.index])
           continue;
-        Fault fault = makeFaultAt<FaultKind::NotSent>(rule, r, i, task);
-        fault.other = Action(edge.producer, edge.from, task.index);
-        fault.otherRank = problem.rankOf(edge.from);
-        return fault;
+        return makeFaultAt<FaultKind::NotSent>(rule, r, i, task)
+            .withOther(problem.rankOf(edge.from), -1,
+                       Action(edge.producer, edge.from, task.index));
       }
     }
   }

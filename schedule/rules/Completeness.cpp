@@ -26,18 +26,20 @@ constexpr bool serves(Action action, Action one) {
          one.index >= action.index && one.index < action.index + action.count;
 }
 
-/// Fills in the first place where `action` stands; -1 where it does not.
-void findFirst(const Schedule &schedule, Action action, int32_t &rank,
-               int64_t &position) {
+struct Position {
+  int32_t rank = -1;
+  int64_t position = -1;
+};
+
+/// The first place where `action` stands; -1 if it does not.
+Position findFirst(const Schedule &schedule, Action action) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i)
-      if (serves(order[i], action)) {
-        rank = r;
-        position = i;
-        return;
-      }
+      if (serves(order[i], action))
+        return {r, i};
   }
+  return {};
 }
 
 /// The tasks of one replica and micro-batch: bits by kind, each seen once.
@@ -94,13 +96,12 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
     return Action(kind, replica, microbatch);
   };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
-    Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
-    fault.action = make(seen & inputGradBit ? ActionKind::InputGrad
-                                            : ActionKind::WeightGrad);
-    fault.other = make(ActionKind::Backward);
-    findFirst(schedule, fault.action, fault.rank, fault.position);
-    findFirst(schedule, fault.other, fault.otherRank, fault.otherPosition);
-    return fault;
+    const Action part = make(seen & inputGradBit ? ActionKind::InputGrad
+                                                 : ActionKind::WeightGrad);
+    const Position whole = findFirst(schedule, make(ActionKind::Backward)),
+                   one = findFirst(schedule, part);
+    return makeFaultAt<FaultKind::Mixture>(rule, one.rank, one.position, part)
+        .withOther(whole.rank, whole.position, make(ActionKind::Backward));
   }
   const int32_t rank = problem.rankOf(replica);
   const int64_t others = extent.tasks - 1;
@@ -119,112 +120,174 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
       others, extent.microbatches, extent.ordered);
 }
 
-} // namespace
+using Found = std::optional<Fault>;
 
-std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
-                                              const Schedule &schedule) {
-  if (schedule.numRanks() != problem.numRanks()) {
-    Fault fault = makeRuleFault<FaultKind::RankCount>(rule);
-    fault.found = schedule.numRanks();
-    fault.allowed = problem.numRanks();
-    return fault;
+/// Notes which tasks and steps the orders hold.
+class Inventory {
+public:
+  Inventory(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule),
+        microbatches(problem.microbatches),
+        seen(problem.numReplicas() * microbatches),
+        seenSteps(size_t(problem.numReplicas()) * problem.iterations) {}
+
+  /// Notes all actions, as long as each is one of the problem and there once.
+  Found takeStock();
+  /// That no task and no step is missing.
+  Found checkTasks() const;
+  Found checkSteps() const;
+
+private:
+  Found checkExists(Action action) const;
+  Found checkCount(Action action) const;
+  Found note(Action action);
+
+  template <FaultKind kind, typename... Parts>
+  Fault fault(Action action, const Parts &...parts) const {
+    return makeFaultAt<kind>(rule, rank, position, action, parts...);
   }
-  const int64_t microbatches = problem.microbatches;
-  std::vector<uint8_t> seen(problem.numReplicas() * microbatches);
-  // By replica and iteration.
-  std::vector<uint8_t> seenSteps(size_t(problem.numReplicas()) *
-                                 problem.iterations);
+  /// With the first place of an action as the conflicting one.
+  Fault besideFirst(Fault fault, Action action) const {
+    const Position first = findFirst(schedule, action);
+    return std::move(fault).withOther(first.rank, first.position, action);
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const int64_t microbatches;
+  /// By replica and micro-batch: bits of the kinds of its tasks.
+  std::vector<uint8_t> seen;
+  /// By replica and iteration.
+  std::vector<uint8_t> seenSteps;
   std::optional<Action> firstStep;
-  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-    ActionRange order = schedule.rank(r);
-    for (int64_t i = 0; i < order.size(); ++i) {
-      Action action = order[i];
-      if (!action.traits().hasCost())
-        return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
-      if (action.traits().movesState()) {
-        // S9 looks at the rest.
-        if (static_cast<int64_t>(action.subject) >= problem.numReplicas())
-          return makeFaultAt<FaultKind::UnknownTask>(
-              rule, r, i, action, problem.numStages() - 1, microbatches - 1);
+  /// Of the action at hand.
+  int32_t rank = 0;
+  int64_t position = 0;
+};
+
+Found Inventory::takeStock() {
+  for (rank = 0; rank < schedule.numRanks(); ++rank) {
+    const ActionRange order = schedule.rank(rank);
+    for (position = 0; position < order.size(); ++position) {
+      const Action action = order[position];
+      if (Found wrong = checkExists(action))
+        return wrong;
+      // S9 looks at the rest.
+      if (action.traits().movesState())
         continue;
-      }
-      const bool isTask = action.isTask();
-      if (static_cast<int64_t>(action.subject) >= problem.numReplicas() ||
-          action.count == 0 ||
-          static_cast<int64_t>(action.index) + action.count >
-              (isTask ? microbatches : problem.iterations))
-        return isTask ? makeFaultAt<FaultKind::UnknownTask>(
-                            rule, r, i, action, problem.numStages() - 1,
-                            microbatches - 1)
-                      : makeFaultAt<FaultKind::UnknownStep>(
-                            rule, r, i, action, int64_t(action.index),
-                            problem.numStages() - 1, problem.iterations);
-      if (action.count > 1) {
-        if (action.kind() != ActionKind::Backward)
-          return makeFaultAt<FaultKind::CountOfKind>(rule, r, i, action,
-                                                     int64_t(action.count));
-        const int64_t each = problem.microbatchesEach();
-        if (int64_t(action.index) / each !=
-            int64_t(action.index + action.count - 1) / each)
-          return makeFaultAt<FaultKind::CountOverIterations>(rule, r, i, action,
-                                                             each);
-      }
-      if (action.kind() == ActionKind::Recompute &&
-          !problem.recomputes(static_cast<int32_t>(action.subject)))
-        return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
-      const Replica &replica =
-          problem.replicas[static_cast<int32_t>(action.subject)];
-      const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
-      for (int64_t index = action.index, end = index + action.count;
-           index < end; ++index) {
-        if (isTask && !replica.takes(index))
-          return makeFaultAt<FaultKind::RoundRobinElsewhere>(
-              rule, r, i, action,
-              problem.replicas.of(replica.stage)
-                  .first[index % replica.turns]
-                  .rank,
-              index);
-        uint8_t &bits =
-            isTask ? seen[action.subject * microbatches + index]
-                   : seenSteps[action.subject * problem.iterations + index];
-        if (bits & bit) {
-          Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
-          fault.action = Action(action.kind(), action.subject, index);
-          fault.other = fault.action;
-          findFirst(schedule, fault.action, fault.otherRank,
-                    fault.otherPosition);
-          return fault;
-        }
-        bits |= bit;
-      }
-      if (!isTask && !firstStep)
-        firstStep = action;
+      if (Found wrong = checkCount(action))
+        return wrong;
+      if (Found wrong = note(action))
+        return wrong;
     }
   }
+  return std::nullopt;
+}
+
+/// That the problem has such an action.
+Found Inventory::checkExists(Action action) const {
+  if (!action.traits().hasCost())
+    return fault<FaultKind::UnsupportedKind>(action);
+  const bool isReplica = int64_t(action.subject) < problem.numReplicas();
+  const bool isStep = action.kind() == ActionKind::Step;
+  const int64_t numIndices = isStep ? problem.iterations : microbatches;
+  if (isReplica && (action.traits().movesState() ||
+                    (action.count > 0 &&
+                     int64_t(action.index) + action.count <= numIndices)))
+    return std::nullopt;
+  const int32_t lastStage = problem.numStages() - 1;
+  return isStep ? fault<FaultKind::UnknownStep>(action, int64_t(action.index),
+                                                lastStage, problem.iterations)
+                : fault<FaultKind::UnknownTask>(action, lastStage,
+                                                microbatches - 1);
+}
+
+/// That an action of several micro-batches may have them, and that its replica
+/// recomputes if it is R.
+Found Inventory::checkCount(Action action) const {
+  if (action.count > 1) {
+    if (action.kind() != ActionKind::Backward)
+      return fault<FaultKind::CountOfKind>(action, int64_t(action.count));
+    const int64_t each = problem.microbatchesEach();
+    if (int64_t(action.index) / each !=
+        int64_t(action.index + action.count - 1) / each)
+      return fault<FaultKind::CountOverIterations>(action, each);
+  }
+  if (action.kind() == ActionKind::Recompute &&
+      !problem.recomputes(static_cast<int32_t>(action.subject)))
+    return fault<FaultKind::NotRecomputed>(action);
+  return std::nullopt;
+}
+
+/// Notes an action, each of whose micro-batches is its replica's and there
+/// once.
+Found Inventory::note(Action action) {
+  const bool isTask = action.isTask();
+  const Replica &replica =
+      problem.replicas[static_cast<int32_t>(action.subject)];
+  const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
+  for (int64_t index = action.index, end = index + action.count; index < end;
+       ++index) {
+    if (isTask && !replica.takes(index))
+      return fault<FaultKind::RoundRobinElsewhere>(
+          action,
+          problem.replicas.of(replica.stage).first[index % replica.turns].rank,
+          index);
+    uint8_t &bits =
+        isTask ? seen[action.subject * microbatches + index]
+               : seenSteps[action.subject * problem.iterations + index];
+    if (bits & bit) {
+      const Action twin(action.kind(), action.subject, index);
+      return besideFirst(fault<FaultKind::Twice>(twin), twin);
+    }
+    bits |= bit;
+  }
+  if (!isTask && !firstStep)
+    firstStep = action;
+  return std::nullopt;
+}
+
+Found Inventory::checkTasks() const {
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
     for (int64_t i = 0; i < microbatches; ++i) {
-      uint8_t bits = seen[replica * microbatches + i];
+      const uint8_t bits = seen[replica * microbatches + i];
       if (problem.replicas[replica].takes(i) &&
           !isComplete(bits, recomputeOf(problem, replica)))
         return judge(problem, schedule, bits, replica, i,
                      extentOf(problem, seen));
     }
+  return std::nullopt;
+}
+
+Found Inventory::checkSteps() const {
   if (!firstStep && problem.iterations == 1)
     return std::nullopt;
-  for (size_t place = 0; place < seenSteps.size(); ++place) {
-    if (seenSteps[place])
-      continue;
-    const auto replica = static_cast<int32_t>(place / problem.iterations);
-    const Action step(ActionKind::Step, replica, place % problem.iterations);
-    if (problem.iterations > 1)
-      return makeFaultAt<FaultKind::MissingStepOfIteration>(
-          rule, problem.rankOf(replica), -1, step, int64_t(step.index),
-          problem.iterations);
-    Fault fault = makeFaultAt<FaultKind::MissingStep>(
-        rule, problem.rankOf(replica), -1, step);
-    fault.other = *firstStep;
-    findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
-    return fault;
-  }
-  return std::nullopt;
+  const auto missing = std::find(seenSteps.begin(), seenSteps.end(), 0);
+  if (missing == seenSteps.end())
+    return std::nullopt;
+  const int64_t place = missing - seenSteps.begin();
+  const auto replica = static_cast<int32_t>(place / problem.iterations);
+  const Action step(ActionKind::Step, replica, place % problem.iterations);
+  if (problem.iterations > 1)
+    return makeFaultAt<FaultKind::MissingStepOfIteration>(
+        rule, problem.rankOf(replica), -1, step, int64_t(step.index),
+        problem.iterations);
+  return besideFirst(makeFaultAt<FaultKind::MissingStep>(
+                         rule, problem.rankOf(replica), -1, step),
+                     *firstStep);
+}
+
+} // namespace
+
+std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
+                                              const Schedule &schedule) {
+  if (schedule.numRanks() != problem.numRanks())
+    return makeRuleFault<FaultKind::RankCount>(rule).withFigures(
+        schedule.numRanks(), problem.numRanks());
+  Inventory inventory(problem, schedule);
+  if (Found wrong = inventory.takeStock())
+    return wrong;
+  if (Found wrong = inventory.checkTasks())
+    return wrong;
+  return inventory.checkSteps();
 }

@@ -29,12 +29,9 @@ static std::optional<Fault> checkWindow(const Problem &problem,
         // The one that is missing stands behind it.
         const Action expected(ActionKind::Step, replica, steps[replica]);
         const int64_t later = findTask(order, expected);
-        Fault fault = makeFaultAt<FaultKind::StepsOutOfOrder>(
-            Rule::Dependence, r, later, expected, steps[replica], index);
-        fault.otherRank = r;
-        fault.other = action;
-        fault.otherPosition = i;
-        return fault;
+        return makeFaultAt<FaultKind::StepsOutOfOrder>(
+                   Rule::Dependence, r, later, expected, steps[replica], index)
+            .withOther(r, i, action);
       }
       ++steps[replica];
       continue;
@@ -43,12 +40,9 @@ static std::optional<Fault> checkWindow(const Problem &problem,
         index / each <= steps[replica])
       continue;
     const Action step(ActionKind::Step, replica, index / each - 1);
-    Fault fault = makeFaultAt<FaultKind::GradientBeforeStep>(
-        Rule::Dependence, r, i, action, index / each, index / each - 1);
-    fault.otherRank = r;
-    fault.other = step;
-    fault.otherPosition = findTask(order, step);
-    return fault;
+    return makeFaultAt<FaultKind::GradientBeforeStep>(
+               Rule::Dependence, r, i, action, index / each, index / each - 1)
+        .withOther(r, findTask(order, step), step);
   }
   return std::nullopt;
 }
@@ -77,13 +71,10 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
               needed & ~done[neededStage * microbatches + index];
           if (absent == nothingDone)
             continue;
-          Fault fault =
-              makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
-          fault.otherRank = r;
-          fault.other = asListed(
+          const Action other = asListed(
               order, Action(kindThatMakes(absent), neededStage, index));
-          fault.otherPosition = findTask(order, fault.other);
-          return fault;
+          return makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action)
+              .withOther(r, findTask(order, other), other);
         }
         return std::nullopt;
       };
@@ -92,14 +83,9 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
         return fault;
       if (action.traits().needsOfAll != nothingDone)
         if (const int64_t last = lastGradients.of(replica, action.index);
-            last > i) {
-          Fault fault =
-              makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
-          fault.otherRank = r;
-          fault.other = order[last];
-          fault.otherPosition = last;
-          return fault;
-        }
+            last > i)
+          return makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action)
+              .withOther(r, last, order[last]);
       for (int32_t e : edges.inputs(replica, action.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.rankOf(edge.from) == r)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 
 #include <algorithm>
 #include <map>
@@ -63,10 +64,7 @@ private:
   }
   /// With another action of this rank.
   Fault beside(Fault fault, int64_t other) const {
-    fault.otherRank = rank;
-    fault.otherPosition = other;
-    fault.other = order[other];
-    return fault;
+    return std::move(fault).withOther(rank, other, order[other]);
   }
 
   Fault notReduced(const ReplicaState &state) const {
@@ -161,14 +159,12 @@ private:
     for (size_t u = 0; u < std::min(a.size(), b.size()); ++u) {
       if (a[u].first == b[u].first && a[u].count == b[u].count)
         continue;
-      Fault wrong = makeFaultAt<FaultKind::UnitsDiffer>(
-          rule, b[u].rank, b[u].position,
-          Action(ActionKind::ReduceGrad, other, u), b[u].count, b[u].first,
-          a[u].count, a[u].first);
-      wrong.otherRank = a[u].rank;
-      wrong.otherPosition = a[u].position;
-      wrong.other = Action(ActionKind::ReduceGrad, first, u);
-      return wrong;
+      return makeFaultAt<FaultKind::UnitsDiffer>(
+                 rule, b[u].rank, b[u].position,
+                 Action(ActionKind::ReduceGrad, other, u), b[u].count,
+                 b[u].first, a[u].count, a[u].first)
+          .withOther(a[u].rank, a[u].position,
+                     Action(ActionKind::ReduceGrad, first, u));
     }
     // Another number of units is another order of collectives.
     return std::nullopt;
@@ -233,20 +229,16 @@ Found compareOrders(const Problem &problem, const Schedule &schedule) {
           if (ofGroup(problem, own[n].action) ==
               ofGroup(problem, other[n].action))
             continue;
-          Fault wrong = makeFaultAt<FaultKind::GroupDiffers>(
-              rule, r, own[n].position, own[n].action);
-          wrong.otherRank = otherRank;
-          wrong.otherPosition = other[n].position;
-          wrong.other = other[n].action;
-          return wrong;
+          return makeFaultAt<FaultKind::GroupDiffers>(rule, r, own[n].position,
+                                                      own[n].action)
+              .withOther(otherRank, other[n].position, other[n].action);
         }
         const bool isOwn = n < own.size();
-        Fault wrong = makeFaultAt<FaultKind::GroupEnds>(
-            rule, isOwn ? r : otherRank,
-            isOwn ? own[n].position : other[n].position,
-            isOwn ? own[n].action : other[n].action);
-        wrong.otherRank = isOwn ? otherRank : r;
-        return wrong;
+        return makeFaultAt<FaultKind::GroupEnds>(
+                   rule, isOwn ? r : otherRank,
+                   isOwn ? own[n].position : other[n].position,
+                   isOwn ? own[n].action : other[n].action)
+            .withOtherRank(isOwn ? otherRank : r);
       }
     }
   return std::nullopt;

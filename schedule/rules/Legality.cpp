@@ -3,38 +3,51 @@
 
 #include "schedule/rules/Legality.h"
 
-#include "schedule/order/Shards.h"
-#include "schedule/simulate/VersionAnalysis.h"
+#include "schedule/rules/Rules.h"
+#include "schedule/rules/RunToEnd.h"
 
 using namespace rondo;
 
-std::optional<Fault> rondo::checkRuns(const Problem &problem,
-                                      const Schedule &schedule,
-                                      Simulation &simulation, bool keepTimes) {
-  for (auto rule : {checkCompleteness, checkPlacement, checkLinkOrder,
-                    checkDependence, checkGathers})
-    if (auto fault = rule(problem, schedule))
+/// Checks the rows of the table up to and including `last`. S4 and S8 both run
+/// the schedule; here S8 judges by the run that S4 has made.
+static std::optional<Fault> checkUpTo(Rule last, const Problem &problem,
+                                      const Schedule &schedule, bool keepTimes,
+                                      Simulation &simulation) {
+  auto check = [&](const ScheduleRule &row) -> std::optional<Fault> {
+    if (row.rule == Rule::Deadlock)
+      return runToEnd(problem, schedule, keepTimes, simulation);
+    if (row.rule == Rule::Versions && problem.iterations > 1)
+      return checkVersionsOfRun(problem, schedule, simulation);
+    return row.check(problem, schedule);
+  };
+  for (const ScheduleRule &row : scheduleRules()) {
+    if (row.isOptional)
+      continue;
+    if (auto fault = check(row))
       return fault;
-  simulation = simulate(problem, schedule, keepTimes);
-  return checkDeadlock(simulation);
+    if (row.rule == last)
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> rondo::checkRunsAndSimulate(const Problem &problem,
+                                                 const Schedule &schedule,
+                                                 Simulation &simulation) {
+  return checkUpTo(Rule::Deadlock, problem, schedule, /*keepTimes=*/true,
+                   simulation);
+}
+
+std::optional<Fault> rondo::checkAndSimulate(const Problem &problem,
+                                             const Schedule &schedule,
+                                             Simulation &simulation,
+                                             bool keepTimes) {
+  return checkUpTo(Rule::Versions, problem, schedule,
+                   keepTimes || problem.iterations > 1, simulation);
 }
 
 std::optional<Fault> rondo::checkSchedule(const Problem &problem,
-                                          const Schedule &schedule,
-                                          Simulation *simulation,
-                                          bool keepTimes) {
-  // Versions may depend on times.
-  const bool hasVersions = problem.iterations > 1;
-  Simulation run;
-  if (auto fault = checkRuns(problem, schedule, run, keepTimes || hasVersions))
-    return fault;
-  std::optional<Fault> fault = checkMemory(problem, schedule);
-  if (!fault && hasVersions) {
-    Result<VersionAnalysis> versions = analyzeVersions(problem, schedule, run);
-    if (auto *found = std::get_if<Fault>(&versions))
-      fault = std::move(*found);
-  }
-  if (simulation)
-    *simulation = std::move(run);
-  return fault;
+                                          const Schedule &schedule) {
+  Simulation simulation;
+  return checkAndSimulate(problem, schedule, simulation);
 }

@@ -1,8 +1,10 @@
 //===- Legality.h - The rules of a schedule ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rule is one function that returns the first fault it finds.
-// The verify pass, the search, the tools and the tests call the same functions.
+// Each rule is one function that returns the first fault it finds. It takes the
+// problem and the schedule and finds everything else out itself. The verify
+// pass, the search, the tools and the tests call the same functions.
+// schedule/model/Rules.def is their table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,37 +18,47 @@
 
 namespace rondo {
 
-/// S1. All other rules need a schedule that keeps it.
+/// S1. All other rules need a schedule that keeps it. O(actions).
 std::optional<Fault> checkCompleteness(const Problem &, const Schedule &);
-/// S2: every task is on its stage's rank.
+/// S2: every task is on its stage's rank. O(actions).
 std::optional<Fault> checkPlacement(const Problem &, const Schedule &);
 /// S3: no action comes before one of the same rank that it needs directly; a
-/// step needs all weight gradients of its stage.
+/// step needs all weight gradients of its stage. O(actions).
 std::optional<Fault> checkDependence(const Problem &, const Schedule &);
 /// S6: a link order names each message of its link once. Needs S2.
 std::optional<Fault> checkLinkOrder(const Problem &, const Schedule &);
-/// S4, from a finished simulation of a schedule that keeps S1 to S3 and S6.
-std::optional<Fault> checkDeadlock(const Simulation &);
+/// S4, by simulating a schedule that keeps S1, S2 and S6. As simulate().
+std::optional<Fault> checkDeadlock(const Problem &, const Schedule &);
 /// S5 at every instant. Memory depends on each rank's own order alone, so this
 /// needs no simulation; the first action of the lowest rank that breaks the cap
-/// is reported, with `found` bytes held and `allowed` the cap.
+/// is reported, with `found` bytes held and `allowed` the cap. O(actions).
 std::optional<Fault> checkMemory(const Problem &, const Schedule &);
-
 /// S7, apart from the others because only programs that promise the sequential
 /// run's bits need it: W and B of each stage are in micro-batch order, so
-/// that gradients are added in that order.
+/// that gradients are added in that order. O(actions).
 std::optional<Fault> checkAccumulation(const Problem &, const Schedule &);
+/// S8, for windows of several iterations; it simulates, since versions may
+/// depend on times. Needs S1 to S4 and S6.
+std::optional<Fault> checkVersions(const Problem &, const Schedule &);
+/// S9: tasks read weights that are gathered; nothing is gathered twice or left
+/// gathered; every gradient is reduced once, before its stage's step; the
+/// replicas of a group reduce the gradients of the same micro-batches; and the
+/// ranks of a group issue what they do together in one order. Needs S1 and S2.
+/// O(actions).
+std::optional<Fault> checkGathers(const Problem &, const Schedule &);
 
-/// S1, S2, S6, S3, S9 and S4 in this order, which a simulation needs.
-std::optional<Fault> checkRuns(const Problem &, const Schedule &,
-                               Simulation &simulation, bool keepTimes);
-/// The rules but S7 in the order S1, S2, S6, S3, S9, S4, S5, S8; stops at the
-/// first fault. S8 (VersionAnalysis.h) is for windows of several iterations, S9
-/// (Shards.h) for stages whose state is sharded. Fills
-/// `simulation` where the rules up to S4 hold.
-std::optional<Fault> checkSchedule(const Problem &, const Schedule &,
-                                   Simulation *simulation = nullptr,
-                                   bool keepTimes = false);
+/// All rules but S7, in the order of the table; the first fault.
+std::optional<Fault> checkSchedule(const Problem &, const Schedule &);
+/// As checkSchedule(), and how the schedule runs: `simulation` is filled if the
+/// rules up to S4 hold, also if a later one is broken. It is simulated once. It
+/// has times if `keepTimes` is set or the problem has several iterations.
+std::optional<Fault> checkAndSimulate(const Problem &, const Schedule &,
+                                      Simulation &simulation,
+                                      bool keepTimes = false);
+/// The same of the rules up to S4 alone, with times: whether the schedule runs,
+/// in whatever memory and with whatever versions.
+std::optional<Fault> checkRunsAndSimulate(const Problem &, const Schedule &,
+                                          Simulation &simulation);
 
 } // namespace rondo
 

@@ -68,8 +68,7 @@ std::optional<Fault> rondo::checkLinkOrder(const Problem &problem,
   for (const auto &[link, listed] : schedule.linkOrders) {
     const auto [from, to] = link;
     auto onLink = [to = to](Fault fault) {
-      fault.otherRank = to;
-      return fault;
+      return std::move(fault).withOtherRank(to);
     };
     if (from == to || from < 0 || to < 0 || from >= problem.numRanks() ||
         to >= problem.numRanks())

@@ -22,13 +22,9 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
       const Cost &cost = problem.cost(order[i].subject, order[i].kind());
       const int64_t count = order[i].count;
       held += cost.acquireBytes * count + unreduced.takenBy(order[i]);
-      if (held > problem.memoryCaps[r]) {
-        Fault fault =
-            makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i]);
-        fault.found = held;
-        fault.allowed = problem.memoryCaps[r];
-        return fault;
-      }
+      if (held > problem.memoryCaps[r])
+        return makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i])
+            .withFigures(held, problem.memoryCaps[r]);
       held -= cost.releaseBytes * count;
     }
   }

@@ -45,11 +45,8 @@ private:
   }
   /// Of the action at one position, with the one at another.
   template <FaultKind kind> Fault faultOf(int64_t one, int64_t other) const {
-    Fault fault = makeFaultAt<kind>(rule, rank, one, order[one]);
-    fault.otherRank = rank;
-    fault.otherPosition = other;
-    fault.other = order[other];
-    return fault;
+    return makeFaultAt<kind>(rule, rank, one, order[one])
+        .withOther(rank, other, order[other]);
   }
   /// That what the replica's group has issued of a kind has been awaited.
   Found checkEnded(int32_t collective) const {

@@ -10,13 +10,11 @@ std::optional<Fault> rondo::checkPlacement(const Problem &problem,
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
-      int32_t owner = problem.rankOf(order[i].subject);
-      if (owner == r)
-        continue;
-      Fault fault =
-          makeFaultAt<FaultKind::WrongRank>(Rule::Placement, r, i, order[i]);
-      fault.otherRank = owner;
-      return fault;
+      const int32_t owner = problem.rankOf(order[i].subject);
+      if (owner != r)
+        return makeFaultAt<FaultKind::WrongRank>(Rule::Placement, r, i,
+                                                 order[i])
+            .withOtherRank(owner);
     }
   }
   return std::nullopt;

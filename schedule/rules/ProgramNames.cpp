@@ -14,91 +14,131 @@ using namespace rondo;
 
 namespace {
 
-/// What an action of a rank names that is not there, if anything.
-std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
-                                const GroupCollectives &groups, Rule rule,
-                                int32_t rank, int64_t position, Action action) {
-  auto outOf = [&](const char *what, int64_t there) {
-    return makeFaultAt<FaultKind::NamesNothing>(rule, rank, position, action,
-                                                what, there);
-  };
-  auto misplaced = [&](int32_t replica) -> std::optional<Fault> {
+using Found = std::optional<Fault>;
+
+/// What actions name that is not there.
+class Names {
+public:
+  Names(const Problem &problem, const Program &program, Rule rule)
+      : problem(problem), program(program), groups(problem, program),
+        rule(rule) {}
+
+  /// Of an action at a position of a rank.
+  Found findAbsent(int32_t itsRank, int64_t itsPosition, Action its) {
+    rank = itsRank;
+    position = itsPosition;
+    action = its;
+    if (!action.traits().isImplemented)
+      return fault<FaultKind::NoProgramAction>();
+    if (Found wrong = checkIndex())
+      return wrong;
+    switch (action.traits().subject) {
+    case Subject::Edge:
+      return checkMessage();
+    case Subject::Collective:
+      return checkCollective();
+    case Subject::Replica:
+      break;
+    }
+    return checkReplica();
+  }
+
+private:
+  template <FaultKind kind, typename... Parts>
+  Fault fault(const Parts &...parts) const {
+    return makeFaultAt<kind>(rule, rank, position, action, parts...);
+  }
+  Fault namesNothing(const char *what, int64_t there) const {
+    return fault<FaultKind::NamesNothing>(what, there);
+  }
+  Found checkRankOf(int32_t replica) const {
     if (problem.rankOf(replica) == rank)
       return std::nullopt;
-    return makeFaultAt<FaultKind::OnAnotherRank>(
-        rule, rank, position, action, problem.rankOf(replica),
-        problem.replicas[replica].stage);
-  };
-  const int64_t number = action.subject, index = action.index;
-  const ActionTraits &traits = action.traits();
-  if (!traits.isImplemented)
-    return makeFaultAt<FaultKind::NoProgramAction>(rule, rank, position,
-                                                   action);
-  const bool isOfUnit =
-      traits.movesState() ||
-      (action.kind() == ActionKind::Await &&
-       number < static_cast<int64_t>(program.collectives.size()) &&
-       movesState(program.collectives[number].kind));
-  // Each unit has an action.
-  if (isOfUnit && index >= program.order.numActions())
-    return outOf("unit", program.order.numActions());
-  if (!isOfUnit && traits.index == IndexMeaning::Step &&
-      index >= problem.iterations)
-    return outOf("step", problem.iterations);
-  switch (traits.subject) {
-  case Subject::Edge: {
-    if (number >= static_cast<int64_t>(problem.edges.size()))
-      return outOf("edge", problem.edges.size());
-    if (index >= problem.microbatches)
-      return outOf("micro-batch", problem.microbatches);
-    const Edge &edge = problem.edges[number];
-    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
-      return makeFaultAt<FaultKind::MessageToItself>(rule, rank, position,
-                                                     action);
-    if (!problem.carries(edge, index))
-      return makeFaultAt<FaultKind::NotCarried>(rule, rank, position, action,
-                                                index);
-    return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
+    return fault<FaultKind::OnAnotherRank>(problem.rankOf(replica),
+                                           problem.replicas[replica].stage);
   }
-  case Subject::Collective: {
-    if (number >= static_cast<int64_t>(program.collectives.size()))
-      return outOf("collective", program.collectives.size());
-    if (action.kind() == ActionKind::AllReduce &&
-        movesState(program.collectives[number].kind))
-      return makeFaultAt<FaultKind::IssuedByReplicas>(
-          rule, rank, position, action,
-          traitsOf(program.collectives[number].kind).keyword);
-    const std::vector<int32_t> &replicas = program.collectives[number].replicas;
+  bool namesCollective() const {
+    return action.subject < program.collectives.size();
+  }
+
+  /// Units and steps; micro-batches are checked with what has them.
+  Found checkIndex() const {
+    const ActionTraits &traits = action.traits();
+    const int64_t index = action.index;
+    const bool isOfUnit =
+        traits.movesState() ||
+        (action.kind() == ActionKind::Await && namesCollective() &&
+         movesState(program.collectives[action.subject].kind));
+    // Each unit has an action.
+    if (isOfUnit && index >= program.order.numActions())
+      return namesNothing("unit", program.order.numActions());
+    if (!isOfUnit && traits.index == IndexMeaning::Step &&
+        index >= problem.iterations)
+      return namesNothing("step", problem.iterations);
+    return std::nullopt;
+  }
+
+  Found checkMessage() const {
+    if (action.subject >= problem.edges.size())
+      return namesNothing("edge", problem.edges.size());
+    const int64_t index = action.index;
+    if (index >= problem.microbatches)
+      return namesNothing("micro-batch", problem.microbatches);
+    const Edge &edge = problem.edges[action.subject];
+    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
+      return fault<FaultKind::MessageToItself>();
+    if (!problem.carries(edge, index))
+      return fault<FaultKind::NotCarried>(index);
+    return checkRankOf(action.kind() == ActionKind::Send ? edge.from : edge.to);
+  }
+
+  Found checkCollective() const {
+    if (!namesCollective())
+      return namesNothing("collective", program.collectives.size());
+    const Collective &collective = program.collectives[action.subject];
+    if (action.kind() == ActionKind::AllReduce && movesState(collective.kind))
+      return fault<FaultKind::IssuedByReplicas>(
+          traitsOf(collective.kind).keyword);
     auto isHere = [&](int32_t replica) {
       return problem.rankOf(replica) == rank;
     };
-    if (std::none_of(replicas.begin(), replicas.end(), isHere))
-      return makeFaultAt<FaultKind::NoStageOfCollective>(rule, rank, position,
-                                                         action);
+    if (std::none_of(collective.replicas.begin(), collective.replicas.end(),
+                     isHere))
+      return fault<FaultKind::NoStageOfCollective>();
     return std::nullopt;
   }
-  case Subject::Replica:
-    break;
+
+  Found checkReplica() const {
+    const ActionTraits &traits = action.traits();
+    const int64_t index = action.index;
+    if (static_cast<int64_t>(action.subject) >= problem.numReplicas())
+      return namesNothing("replica", problem.numReplicas());
+    if (traits.isTask() && index >= problem.microbatches)
+      return namesNothing("micro-batch", problem.microbatches);
+    const auto number = static_cast<int32_t>(action.subject);
+    const Replica &replica = problem.replicas[number];
+    if (traits.isTask() && !replica.takes(index))
+      return fault<FaultKind::RoundRobinElsewhere>(
+          problem.replicas.of(replica.stage).first[index % replica.turns].rank,
+          index);
+    if (traits.movesState()) {
+      if (!replica.isSharded())
+        return fault<FaultKind::NotSharded>();
+      if (action.kind() != ActionKind::Reshard && groups.numberOf(action) < 0)
+        return fault<FaultKind::NoGroupCollective>();
+    }
+    return checkRankOf(number);
   }
-  if (number >= problem.numReplicas())
-    return outOf("replica", problem.numReplicas());
-  if (traits.isTask() && index >= problem.microbatches)
-    return outOf("micro-batch", problem.microbatches);
-  const Replica &replica = problem.replicas[static_cast<int32_t>(number)];
-  if (traits.isTask() && !replica.takes(index))
-    return makeFaultAt<FaultKind::RoundRobinElsewhere>(
-        rule, rank, position, action,
-        problem.replicas.of(replica.stage).first[index % replica.turns].rank,
-        index);
-  if (traits.movesState()) {
-    if (!replica.isSharded())
-      return makeFaultAt<FaultKind::NotSharded>(rule, rank, position, action);
-    if (action.kind() != ActionKind::Reshard && groups.numberOf(action) < 0)
-      return makeFaultAt<FaultKind::NoGroupCollective>(rule, rank, position,
-                                                       action);
-  }
-  return misplaced(number);
-}
+
+  const Problem &problem;
+  const Program &program;
+  const GroupCollectives groups;
+  const Rule rule;
+  /// The action that is being checked.
+  int32_t rank = 0;
+  int64_t position = 0;
+  Action action;
+};
 
 /// The tasks, sends and receives of a rank that are known to name what is
 /// there: most actions differ from another one in the micro-batch alone.
@@ -136,33 +176,27 @@ private:
 std::optional<Fault> rondo::checkNames(const Problem &problem,
                                        const Program &program, Rule rule) {
   const Schedule &order = program.order;
-  if (order.numRanks() != problem.numRanks()) {
-    Fault fault = makeRuleFault<FaultKind::ProgramRankCount>(rule);
-    fault.found = order.numRanks();
-    fault.allowed = problem.numRanks();
-    return fault;
-  }
-  size_t places = BufferNumbers(problem).count();
-  if (!program.places.empty() && program.places.size() != places) {
-    Fault fault = makeRuleFault<FaultKind::PlaceCount>(rule);
-    fault.found = static_cast<int64_t>(program.places.size());
-    fault.allowed = static_cast<int64_t>(places);
-    return fault;
-  }
+  if (order.numRanks() != problem.numRanks())
+    return makeRuleFault<FaultKind::ProgramRankCount>(rule).withFigures(
+        order.numRanks(), problem.numRanks());
+  const auto places = static_cast<int64_t>(program.places.size()),
+             buffers = static_cast<int64_t>(BufferNumbers(problem).count());
+  if (places > 0 && places != buffers)
+    return makeRuleFault<FaultKind::PlaceCount>(rule).withFigures(places,
+                                                                  buffers);
   for (size_t c = 0; c < program.collectives.size(); ++c)
     for (int32_t replica : program.collectives[c].replicas)
       if (replica < 0 || replica >= problem.numReplicas())
         return makeRuleFault<FaultKind::CollectiveOfNoStage>(
             rule, c, replica, problem.numReplicas() - 1);
-  const GroupCollectives groups(problem, program);
+  Names names(problem, program, rule);
   Known known(problem);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
       if (known.has(r, actions[i]))
         continue;
-      if (auto fault =
-              findAbsent(problem, program, groups, rule, r, i, actions[i]))
+      if (auto fault = names.findAbsent(r, i, actions[i]))
         return fault;
       known.add(r, actions[i]);
     }

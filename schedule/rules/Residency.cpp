@@ -49,15 +49,15 @@ std::optional<Fault> rondo::checkResidency(const Problem &problem,
   const bool isHeld = held != nullptr;
   if (!held)
     held = &cycle.front();
-  Fault fault = makeFaultAt<FaultKind::ResidencyCycle>(
-      rule, held->rank, positionOf(program, held->rank, held->at), held->at);
-  if (!isHeld)
-    fault.kind = FaultKind::ProgramCycle;
-  fault.otherRank = held->onRank;
-  fault.other = held->needs;
-  fault.otherPosition = positionOf(program, held->onRank, held->needs);
-  fault.allowed = program.resident;
-  fault.found = leastThatRuns(problem, program);
-  fault.cycle = std::move(simulation.cycle);
-  return fault;
+  const int64_t position = positionOf(program, held->rank, held->at);
+  Fault fault = isHeld
+                    ? makeFaultAt<FaultKind::ResidencyCycle>(rule, held->rank,
+                                                             position, held->at)
+                    : makeFaultAt<FaultKind::ProgramCycle>(rule, held->rank,
+                                                           position, held->at);
+  return std::move(fault)
+      .withOther(held->onRank, positionOf(program, held->onRank, held->needs),
+                 held->needs)
+      .withFigures(leastThatRuns(problem, program), program.resident)
+      .withCycle(std::move(simulation.cycle));
 }

@@ -39,14 +39,11 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
         const int64_t last = lasts[order[i].index];
         if (i >= last)
           continue;
-        Fault fault = makeFaultAt<FaultKind::BeforeSum>(
-            Rule::Dependence, r, i, order[i],
-            traitsOf(collective.kind).keyword);
-        fault.found = static_cast<int64_t>(collective.kind);
-        fault.otherRank = r;
-        fault.other = order[last];
-        fault.otherPosition = last;
-        return fault;
+        return makeFaultAt<FaultKind::BeforeSum>(
+                   Rule::Dependence, r, i, order[i],
+                   traitsOf(collective.kind).keyword)
+            .withFigures(static_cast<int64_t>(collective.kind), 0)
+            .withOther(r, last, order[last]);
       }
     }
   }

@@ -31,23 +31,18 @@ std::optional<Fault> checkOrder(const Schedule &schedule,
       ++next;
       continue;
     }
-    Fault fault =
-        next < tasks.size()
-            ? makeFaultAt<FaultKind::NotAsScheduled>(rule, rank, i, actions[i])
-            : makeFaultAt<FaultKind::NotScheduled>(rule, rank, i, actions[i]);
-    if (next < tasks.size())
-      fault.other = tasks[next];
-    fault.otherRank = rank;
-    fault.otherPosition = next;
-    return fault;
+    return next < tasks.size()
+               ? makeFaultAt<FaultKind::NotAsScheduled>(rule, rank, i,
+                                                        actions[i])
+                     .withOther(rank, next, tasks[next])
+               : makeFaultAt<FaultKind::NotScheduled>(rule, rank, i, actions[i])
+                     .withOther(rank, next, Action());
   }
   if (next == tasks.size())
     return std::nullopt;
-  Fault fault = makeFaultAt<FaultKind::MissingAtEnd>(rule, rank, actions.size(),
-                                                     tasks[next]);
-  fault.otherRank = rank;
-  fault.otherPosition = next;
-  return fault;
+  return makeFaultAt<FaultKind::MissingAtEnd>(rule, rank, actions.size(),
+                                              tasks[next])
+      .withOther(rank, next, Action());
 }
 
 /// The collectives and steps of one rank: each once in every iteration,
@@ -89,12 +84,9 @@ private:
   }
   /// With the conflicting operation, of this rank; below 0: none.
   Fault beside(Fault fault, int64_t position) const {
-    if (position >= 0) {
-      fault.otherRank = rank;
-      fault.otherPosition = position;
-      fault.other = actions[position];
-    }
-    return fault;
+    return position < 0
+               ? fault
+               : std::move(fault).withOther(rank, position, actions[position]);
   }
   /// Stages of this rank whose gradients an action needs.
   std::vector<int32_t> replicasOf(Action action) const {
@@ -216,17 +208,12 @@ private:
 
 std::optional<Fault> rondo::checkTasks(const Problem &problem,
                                        const Schedule &schedule,
-                                       const Program &program,
-                                       ProgramNames names) {
-  if (names == ProgramNames::Unknown)
-    if (auto fault = checkNames(problem, program, rule))
-      return fault;
-  if (schedule.numRanks() != program.order.numRanks()) {
-    Fault fault = makeRuleFault<FaultKind::ScheduleRankCount>(rule);
-    fault.found = program.order.numRanks();
-    fault.allowed = schedule.numRanks();
+                                       const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
     return fault;
-  }
+  if (schedule.numRanks() != program.order.numRanks())
+    return makeRuleFault<FaultKind::ScheduleRankCount>(rule).withFigures(
+        program.order.numRanks(), schedule.numRanks());
   const bool areStepsOrdered = schedule.hasSteps();
   // An evaluation gathers weights, and has no other collectives.
   const bool hasSteps =

@@ -9,6 +9,8 @@ using namespace rondo;
 std::optional<Fault> rondo::checkWeightSlots(const Problem &problem,
                                              const Program &program,
                                              const DelayTable &delays) {
+  if (auto fault = checkNames(problem, program, Rule::Versions))
+    return fault;
   const int64_t each = problem.microbatchesEach();
   std::vector<int64_t> steps(problem.numReplicas(), 0);
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {

@@ -52,9 +52,9 @@ int32_t rondo::leastDepth(const Problem &problem, BackwardStyle style) {
 Result<Problem> rondo::problemOfDepths(const Problem &problem) {
   if (RankGroups::areNeeded(problem)) {
     Result<RankGroups> groups = RankGroups::of(problem);
-    if (auto *fault = std::get_if<Fault>(&groups))
-      return std::move(*fault);
-    return problemOfDepths(std::get<RankGroups>(groups).groupProblem());
+    if (!groups)
+      return std::move(groups.fault());
+    return problemOfDepths(groups->groupProblem());
   }
   if (auto fault = needLinearPlacement("a search over depths", problem))
     return std::move(*fault);
@@ -93,7 +93,7 @@ static void appendStage(Schedule &schedule, const Problem &problem,
 
 Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
   if (RankGroups::areNeeded(problem)) {
-    const auto groups = std::get<RankGroups>(RankGroups::of(problem));
+    const auto groups = *RankGroups::of(problem);
     return groups.spread(scheduleOf(groups.groupProblem(), order));
   }
   if (hasRecomputation(problem))

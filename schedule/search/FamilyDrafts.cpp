@@ -20,7 +20,7 @@ Judged rondo::judge(const Problem &problem, Schedule schedule,
   if (!keepsCaps(problem, result.schedule))
     return result;
   result.steps = stepsOfJudging * result.schedule.numActions();
-  if (!checkSchedule(problem, result.schedule, &result.simulation) &&
+  if (!checkAndSimulate(problem, result.schedule, result.simulation) &&
       !(inIndexOrder && checkAccumulation(problem, result.schedule)))
     result.objective = objectiveOf(problem, result.simulation);
   return result;
@@ -30,8 +30,8 @@ void FamilyDrafts::write(size_t i) {
   Draft &draft = drafts[i];
   draft.isWritten = true;
   FamilyResult made = generate(choices[i], problem);
-  if (auto *schedule = std::get_if<Schedule>(&made))
-    draft.judged = judge(problem, std::move(*schedule), inIndexOrder);
+  if (made)
+    draft.judged = judge(problem, std::move(*made), inIndexOrder);
 }
 
 bool FamilyDrafts::mayThin(const Judged &given) const {
@@ -46,7 +46,7 @@ int64_t FamilyDrafts::freeObjective(const Judged &given) const {
   Problem free = problem;
   free.memoryCaps.assign(problem.memoryCaps.size(), noMemoryCap);
   Simulation simulation;
-  return checkSchedule(free, given.schedule, &simulation)
+  return checkAndSimulate(free, given.schedule, simulation)
              ? never
              : objectiveOf(problem, simulation);
 }

@@ -231,7 +231,7 @@ void rondo::lowerMemory(const Problem &problem, const SearchOptions &options,
   std::optional<Schedule> found =
       withLessMemory(problem, *result.schedule, options.seed, most, budget);
   Simulation simulation;
-  if (!found || checkSchedule(problem, *found, &simulation) ||
+  if (!found || checkAndSimulate(problem, *found, simulation) ||
       (options.inIndexOrder && checkAccumulation(problem, *found)) ||
       objectiveOf(problem, simulation) >
           objectiveOf(problem, result.simulation) ||

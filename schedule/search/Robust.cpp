@@ -81,7 +81,7 @@ private:
   void add(Schedule schedule, const std::string &origin) {
     Candidate candidate{std::move(schedule), {}, origin};
     budget.use(candidate.schedule.numActions());
-    if (checkSchedule(problem, candidate.schedule, &candidate.simulation) ||
+    if (checkAndSimulate(problem, candidate.schedule, candidate.simulation) ||
         (options.inIndexOrder &&
          checkAccumulation(problem, candidate.schedule)))
       return;
@@ -94,8 +94,8 @@ private:
                              choice.family->stepsBeyondTasks(problem)))
         continue;
       FamilyResult made = generate(choice, problem);
-      if (auto *schedule = std::get_if<Schedule>(&made))
-        add(std::move(*schedule), choice.text());
+      if (made)
+        add(std::move(*made), choice.text());
     }
   }
 

@@ -96,9 +96,8 @@ private:
 
 static void searchRounds(const Problem &problem, const SearchOptions &options,
                          Budget &budget, const Offer &offer) {
-  auto groups = RankGroups::of(problem);
-  const auto *found = std::get_if<RankGroups>(&groups);
-  if (!found)
+  const auto groups = RankGroups::of(problem);
+  if (!groups)
     return;
   SearchOptions half = options;
   half.observer = nullptr;
@@ -108,10 +107,10 @@ static void searchRounds(const Problem &problem, const SearchOptions &options,
   if (options.effort > 0)
     half.effort =
         std::max<int64_t>(1, (options.effort - budget.tasksUsed() / 1000) / 2);
-  const SearchResult inner = search(found->groupProblem(), half);
+  const SearchResult inner = search(groups->groupProblem(), half);
   budget.use(inner.effort * 1000);
   if (inner.schedule)
-    offer(found->spread(*inner.schedule), inner.origin);
+    offer(groups->spread(*inner.schedule), inner.origin);
 }
 
 void rondo::searchRoundRobin(const Problem &problem,

@@ -159,8 +159,7 @@ std::optional<Schedule> rondo::thinned(const Problem &problem,
     longer.microbatches += int32_t(1 + int64_t(wanted - chosen.kept()) *
                                            chosen.seen() / chosen.kept());
     budget.use(steps);
-    FamilyResult made = generate(choice, longer);
-    auto *more = std::get_if<Schedule>(&made);
+    FamilyResult more = generate(choice, longer);
     if (!more)
       return std::nullopt;
     schedule = std::move(*more);

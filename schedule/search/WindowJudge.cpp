@@ -53,8 +53,7 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
   const int64_t tasksEach =
       int64_t(3) * stated.numReplicas() * stated.microbatchesEach();
   for (int64_t iterations = 8;; iterations *= 2) {
-    Result<Problem> window = overIterations(unlimited, iterations);
-    auto *longer = std::get_if<Problem>(&window);
+    const Result<Problem> longer = overIterations(unlimited, iterations);
     // Too many micro-batches or bytes to count: as long as the problem's own.
     const Problem &problem = longer ? *longer : unlimited;
     const Schedule schedule = write(problem);
@@ -67,9 +66,8 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     const bool mayGrow = longer && iterations * tasksEach < maxTasks;
     if (!time.isExact && mayGrow)
       continue;
-    auto versions = analyzeVersions(problem, schedule, simulation);
-    auto *found = std::get_if<VersionAnalysis>(&versions);
-    if (!found)
+    const auto versions = analyzeVersions(problem, schedule, simulation);
+    if (!versions)
       return std::nullopt;
     WindowFigures figures;
     figures.time = time;
@@ -77,11 +75,11 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
     const SettledTime least{iterationBound(stated), 1, false};
     if (!time.isExact && time < least)
       figures.time = least;
-    figures.versionBytes = versionBytes(*found);
+    figures.versionBytes = versionBytes(*versions);
     figures.heldBytes = simulation.peakBytes;
     for (int32_t rank = 0; rank < stated.numRanks(); ++rank)
       figures.heldBytes[rank] += figures.versionBytes[rank];
-    for (const ReplicaVersions &replica : found->replicas) {
+    for (const ReplicaVersions &replica : versions->replicas) {
       figures.delay =
           std::max({figures.delay, replica.forwardDelay.most,
                     replica.backwardDelay.most, replica.recomputeDelay.most});
@@ -146,15 +144,14 @@ static std::optional<Fault> lackOf(const Problem &window,
   for (int32_t each = 0; each < window.numRanks(); ++each)
     if (window.memoryCaps[each] != noMemoryCap)
       enough = std::max(enough, figures.heldBytes[each] + stateOf(each));
-  Fault fault = makeFault<FaultKind::NoWindowFits>(
-      enough, stateOf(rank),
-      figures.heldBytes[rank] - figures.versionBytes[rank],
-      figures.versionBytes[rank]);
-  fault.rank = rank;
-  fault.found = figures.heldBytes[rank] + stateOf(rank);
-  fault.allowed = window.devices.empty() ? window.memoryCaps[rank]
-                                         : window.devices[rank].deviceBytes;
-  return fault;
+  return makeFault<FaultKind::NoWindowFits>(enough, stateOf(rank),
+                                            figures.heldBytes[rank] -
+                                                figures.versionBytes[rank],
+                                            figures.versionBytes[rank])
+      .withRank(rank)
+      .withFigures(figures.heldBytes[rank] + stateOf(rank),
+                   window.devices.empty() ? window.memoryCaps[rank]
+                                          : window.devices[rank].deviceBytes);
 }
 
 WindowSearchResult rondo::leastWindow(const Problem &window,
@@ -181,7 +178,7 @@ WindowSearchResult rondo::leastWindow(const Problem &window,
     free.memoryCaps.assign(free.numRanks(), noMemoryCap);
     Schedule schedule = repeatOrder(free, order);
     Simulation simulation;
-    if (checkSchedule(free, schedule, &simulation, /*keepTimes=*/true))
+    if (checkAndSimulate(free, schedule, simulation, /*keepTimes=*/true))
       continue;
     leastLack = lacks;
     least.schedule = std::move(schedule);

@@ -87,13 +87,13 @@ public:
                            : 20000000 + 2000 * tasks);
     drain();
     Result<Problem> chain = problemOfDepths(window);
-    if (auto *fault = std::get_if<Fault>(&chain)) {
-      result.onlyDrained = std::move(*fault);
+    if (!chain) {
+      result.onlyDrained = std::move(chain.fault());
     } else {
       for (const PolicyChoice &policy : options.policies)
         if (!isSynchronous(policy)) {
           result.numOverlapping = result.numOverlapping.value_or(0);
-          searchPolicy(policy, std::get<Problem>(chain));
+          searchPolicy(policy, *chain);
         }
     }
     finish();
@@ -333,8 +333,8 @@ private:
       return;
     Schedule schedule = write(judge.window());
     Simulation simulation;
-    if (checkSchedule(judge.window(), schedule, &simulation,
-                      /*keepTimes=*/true) ||
+    if (checkAndSimulate(judge.window(), schedule, simulation,
+                         /*keepTimes=*/true) ||
         (options.search.inIndexOrder &&
          checkAccumulation(judge.window(), schedule)))
       return;

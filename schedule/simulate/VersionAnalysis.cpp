@@ -249,11 +249,10 @@ private:
           continue;
         const int64_t position = at[m];
         const int32_t rank = problem.rankOf(replica);
-        Fault fault = makeFaultAt<FaultKind::TooLate>(
-            Rule::Versions, rank, position - schedule.rankBegin(rank),
-            schedule.rank(0).begin()[position], int64_t(read[m]), delay);
-        fault.allowed = maxDelay;
-        return fault;
+        return makeFaultAt<FaultKind::TooLate>(
+                   Rule::Versions, rank, position - schedule.rankBegin(rank),
+                   schedule.rank(0).begin()[position], int64_t(read[m]), delay)
+            .withFigures(0, maxDelay);
       }
       for (int64_t m = settled * each; m < microbatches; ++m, ++delays.number)
         delays.sum += delayOf(m);

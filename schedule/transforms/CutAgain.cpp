@@ -26,12 +26,9 @@ Result<Problem> rondo::cutAgain(const Problem &problem, int64_t each) {
   if (problem.replicas.isReplicated() || hasRecomputation(problem))
     return makeFault<FaultKind::NotCutAgain>(each, before);
   Problem cut = problem;
-  if (each * problem.iterations > maxMicrobatches) {
-    Fault fault = makeFault<FaultKind::SizeOutOfRange>("micro-batches");
-    fault.found = each * problem.iterations;
-    fault.allowed = maxMicrobatches;
-    return fault;
-  }
+  if (each * problem.iterations > maxMicrobatches)
+    return makeFault<FaultKind::SizeOutOfRange>("micro-batches")
+        .withFigures(each * problem.iterations, maxMicrobatches);
   cut.microbatches = static_cast<int32_t>(each * problem.iterations);
   if (problem.statesSamples) {
     const int64_t samples = problem.samples * before;

@@ -18,12 +18,9 @@ Problem rondo::oneIteration(const Problem &problem) {
 Result<Problem> rondo::overIterations(const Problem &problem,
                                       int64_t iterations) {
   const int64_t each = problem.microbatchesEach();
-  if (iterations > maxMicrobatches / each) {
-    Fault fault = makeFault<FaultKind::SizeOutOfRange>("iterations");
-    fault.found = iterations;
-    fault.allowed = maxMicrobatches / each;
-    return fault;
-  }
+  if (iterations > maxMicrobatches / each)
+    return makeFault<FaultKind::SizeOutOfRange>("iterations")
+        .withFigures(iterations, maxMicrobatches / each);
   Problem window = problem;
   window.iterations = static_cast<int32_t>(iterations);
   window.microbatches = static_cast<int32_t>(each * iterations);

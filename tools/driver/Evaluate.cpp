@@ -19,7 +19,7 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
     schedule =
         withGathers(problem, std::move(schedule), arenas, &candidate.gathers);
   candidate.fault =
-      checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
+      checkAndSimulate(problem, schedule, candidate.simulation, keepTimes);
   if (candidate.fault) {
     candidate.reason = describe(*candidate.fault, problem);
     return candidate;
@@ -33,16 +33,16 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
   Candidate candidate;
   candidate.name = candidate.family = choice.text();
   auto numbers = withNumbers(choice, problem, arenas);
-  if (auto *fault = std::get_if<Fault>(&numbers)) {
-    candidate.reason = describe(*fault);
+  if (!numbers) {
+    candidate.reason = describe(numbers.fault());
     return candidate;
   }
-  const FamilyChoice &chosen = std::get<FamilyChoice>(numbers);
+  const FamilyChoice &chosen = *numbers;
   FamilyResult result = generate(chosen, problem);
-  if (auto *schedule = std::get_if<Schedule>(&result))
+  if (result)
     return evaluate(chosen.text(), chosen.text(), withPolicyOf(chosen, problem),
-                    std::move(*schedule), keepTimes, arenas);
-  candidate.reason = describe(std::get<Fault>(result));
+                    std::move(*result), keepTimes, arenas);
+  candidate.reason = describe(result.fault());
   return candidate;
 }
 

@@ -40,9 +40,9 @@ std::optional<std::string> chooseFamilies(const std::string &text,
            "' is too large; numbers are at most " +
            std::to_string(std::numeric_limits<int64_t>::max());
   auto choice = parseFamily(text);
-  if (auto *fault = std::get_if<Fault>(&choice))
-    return describe(*fault);
-  choices.push_back(std::get<FamilyChoice>(choice));
+  if (!choice)
+    return describe(choice.fault());
+  choices.push_back(*choice);
   return std::nullopt;
 }
 

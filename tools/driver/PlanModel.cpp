@@ -183,9 +183,9 @@ int readCut(const Arguments &arguments, pipe::PlanOp allLayers,
               ? cutByCounts(numbers, static_cast<int32_t>(layers.size()))
               : cutByWeights(numbers, work);
   }
-  if (const auto *fault = std::get_if<std::string>(&cut))
+  if (cut)
     return reportUsage("--" + option + " is '" + arguments.text(option) +
-                       "': " + *fault);
+                       "': " + *cut);
   ModelPlannerOptions &options = request.options;
   options.begins = std::get<std::vector<int32_t>>(cut);
   if (arguments.has("chunks")) {
@@ -231,7 +231,7 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
   builder.setInsertionPointAfter(plan);
   pipe::FamilyAttr family;
   if (!best.family.empty()) {
-    const auto choice = std::get<FamilyChoice>(parseFamily(best.family));
+    const auto choice = *parseFamily(best.family);
     SmallVector<mlir::NamedAttribute> arguments;
     for (const auto &[name, value] : choice.arguments)
       arguments.push_back(

@@ -75,9 +75,9 @@ int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
   if (request.iterations > 0)
     for (Problem &problem : problems) {
       Result<Problem> window = overIterations(problem, request.iterations);
-      if (auto *fault = std::get_if<Fault>(&window))
-        return reportErrorOf(problem, file, describe(*fault, problem));
-      problem = std::get<Problem>(std::move(window));
+      if (!window)
+        return reportErrorOf(problem, file, describe(window.fault(), problem));
+      problem = *std::move(window);
     }
   const auto isWindow = [](const Problem &of) { return of.iterations > 1; };
   if (none_of(problems, isWindow)) {
@@ -158,10 +158,10 @@ WindowSearchResult runWindowSearch(const Problem &window,
   for (int64_t each : request.microbatches) {
     WindowSearchResult result;
     Result<Problem> cut = cutAgain(window, each);
-    if (auto *fault = std::get_if<Fault>(&cut))
-      result.fault = std::move(*fault);
+    if (!cut)
+      result.fault = std::move(cut.fault());
     else
-      result = searchWindow(std::get<Problem>(cut), asked);
+      result = searchWindow(*cut, asked);
     effort += result.effort;
     seconds += result.seconds;
     // The first fault stays where nothing fits.

@@ -38,7 +38,7 @@ void TimelineOutput::add(const std::string &title, const Schedule &schedule,
 Error TimelineOutput::add(const std::string &title, const Schedule &schedule) {
   Simulation simulation;
   if (std::optional<Fault> fault =
-          checkSchedule(problem, schedule, &simulation, /*keepTimes=*/true))
+          checkAndSimulate(problem, schedule, simulation, /*keepTimes=*/true))
     return createStringError(inconvertibleErrorCode(),
                              title + ": " + describe(*fault, problem));
   add(title, schedule, simulation);
@@ -47,10 +47,10 @@ Error TimelineOutput::add(const std::string &title, const Schedule &schedule) {
 
 Error TimelineOutput::addFamily(const std::string &text) {
   auto choice = parseFamily(text);
-  if (auto *fault = std::get_if<Fault>(&choice))
-    return createStringError(inconvertibleErrorCode(), describe(*fault));
-  const Candidate candidate =
-      evaluate(std::get<FamilyChoice>(choice), problem, /*keepTimes=*/true);
+  if (!choice)
+    return createStringError(inconvertibleErrorCode(),
+                             describe(choice.fault()));
+  const Candidate candidate = evaluate(*choice, problem, /*keepTimes=*/true);
   if (!candidate.schedule)
     return createStringError(inconvertibleErrorCode(),
                              text + ": " + candidate.reason);
@@ -185,8 +185,8 @@ int readModule(const Arguments &arguments, const std::string &path,
     if (failed(expanded) || failed(family))
       return Failure;
     Simulation simulation;
-    if (auto fault = checkSchedule(*own, expanded->schedule, &simulation,
-                                   /*keepTimes=*/true)) {
+    if (auto fault = checkAndSimulate(*own, expanded->schedule, simulation,
+                                      /*keepTimes=*/true)) {
       (void)pipe::emitFault(*fault, *expanded, *own, op);
       return Failure;
     }

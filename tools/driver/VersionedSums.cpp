@@ -26,9 +26,9 @@ mlir::FailureOr<VersionedSums> versionedSums(pipe::ScheduleOp schedule) {
   if (!figures.declaresWeights)
     return result;
   auto waits = sumWaits(figures, window->problem, window->order, window->times);
-  if (std::holds_alternative<Fault>(waits))
+  if (!waits)
     return mlir::failure();
-  result.waits = std::move(std::get<std::vector<SumWait>>(waits));
+  result.waits = std::move(*waits);
   result.sums = figures.collectives;
   return result;
 }

@@ -205,8 +205,8 @@ public:
     }
     auto versions =
         analyzeVersions(problem, *candidate.schedule, candidate.simulation);
-    if (auto *fault = std::get_if<Fault>(&versions)) {
-      refuse(candidate.name, name, describe(*fault, problem));
+    if (!versions) {
+      refuse(candidate.name, name, describe(versions.fault(), problem));
       return;
     }
     if (!sums) {
@@ -216,12 +216,9 @@ public:
         sums->normDelay =
             normDelay(problem, *candidate.schedule, candidate.simulation);
     }
-    const Versioned of{candidate.name,
-                       problem,
-                       *candidate.schedule,
-                       candidate.simulation,
-                       std::get<VersionAnalysis>(std::move(versions)),
-                       std::move(*sums)};
+    const Versioned of{candidate.name,       problem,
+                       *candidate.schedule,  candidate.simulation,
+                       *std::move(versions), std::move(*sums)};
     if (asJson)
       writeJson(outs(), of);
     else
@@ -270,10 +267,9 @@ int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
       return Failure;
     auto window =
         overIterations(*plan, iterations > 0 ? iterations : 2 * *underWay + 4);
-    if (auto *fault = std::get_if<Fault>(&window))
-      return reportError(describe(*fault));
-    mlir::FailureOr<Problem> problem =
-        pipe::withPoliciesOf(op, std::get<Problem>(window));
+    if (!window)
+      return reportError(describe(window.fault()));
+    mlir::FailureOr<Problem> problem = pipe::withPoliciesOf(op, *window);
     if (failed(problem))
       return Failure;
     mlir::FailureOr<pipe::ExpandedSchedule> expanded =
@@ -308,9 +304,9 @@ int run(const Arguments &arguments) {
   std::vector<FamilyChoice> choices;
   for (const std::string &text : arguments.all("family")) {
     auto choice = parseFamily(text);
-    if (auto *fault = std::get_if<Fault>(&choice))
-      return reportUsage(describe(*fault));
-    choices.push_back(std::get<FamilyChoice>(choice));
+    if (!choice)
+      return reportUsage(describe(choice.fault()));
+    choices.push_back(*choice);
   }
   ModuleFile file;
   std::vector<Problem> problems;

@@ -20,9 +20,9 @@ int applyWindow(const WindowRequest &request, ModuleFile &file,
   for (Problem &problem : problems) {
     if (request.iterations > 0) {
       Result<Problem> window = overIterations(problem, request.iterations);
-      if (auto *fault = std::get_if<Fault>(&window))
-        return reportErrorOf(problem, file, describe(*fault, problem));
-      problem = std::get<Problem>(std::move(window));
+      if (!window)
+        return reportErrorOf(problem, file, describe(window.fault(), problem));
+      problem = *std::move(window);
     }
     for (const NamedPolicy &named : namedPolicies)
       if (request.policy == named.name)

@@ -214,10 +214,8 @@ TEST(Roll, EveryFamilyPrintsShort) {
     problem.makeChain(std::vector<int64_t>(ranks * chunks, 64));
     problem.link.latencyNs = 100;
     for (const rondo::Family &family : rondo::families()) {
-      auto choice = std::get<rondo::FamilyChoice>(
-          rondo::chooseFamily(family.name, rondo::FamilyArguments()));
-      rondo::FamilyResult result = rondo::generate(choice, problem);
-      auto *schedule = std::get_if<rondo::Schedule>(&result);
+      auto choice = *rondo::chooseFamily(family.name, rondo::FamilyArguments());
+      const rondo::FamilyResult schedule = rondo::generate(choice, problem);
       if (!schedule)
         continue;
       written.insert(family.name);

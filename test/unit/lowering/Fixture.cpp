@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 #include "schedule/families/Family.h"
+#include "schedule/rules/Rules.h"
 
 #include "gtest/gtest.h"
 
@@ -68,10 +69,10 @@ rondo::test::replicaBuffers(const Problem &problem) {
 Schedule rondo::test::familySchedule(const std::string &name,
                                      const Problem &problem) {
   auto choice = parseFamily(name);
-  EXPECT_TRUE(std::holds_alternative<FamilyChoice>(choice)) << name;
-  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
-  EXPECT_TRUE(std::holds_alternative<Schedule>(result)) << name;
-  return std::get<Schedule>(std::move(result));
+  EXPECT_TRUE(choice) << name;
+  FamilyResult result = generate(*choice, problem);
+  EXPECT_TRUE(result) << name;
+  return *std::move(result);
 }
 
 Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
@@ -115,13 +116,9 @@ std::string rondo::test::broken(const Problem &problem,
                                 const Schedule &schedule,
                                 const Program &program,
                                 const std::vector<int64_t> &caps) {
-  for (auto found :
-       {checkChannels(problem, program), checkWaitCycle(problem, program),
-        checkBuffers(problem, program), checkArena(program, caps),
-        checkTasks(problem, schedule, program)})
-    if (found)
-      return describe(*found, problem);
-  return "";
+  const auto found =
+      checkProgram(problem, program, {&schedule, {}, caps, {}, nullptr});
+  return found ? describe(*found, problem) : "";
 }
 
 Program rondo::test::lower(const Problem &problem, const Schedule &schedule) {

@@ -29,22 +29,20 @@ Case caseOf(const std::string &family, int32_t ranks, int32_t each,
   Case result;
   Problem problem = linearProblem(ranks, each, 50, 1000, 1000);
   problem.channels.receiveSlots = receiveSlots;
-  const auto choice = std::get<FamilyChoice>(parseFamily(family));
+  const auto choice = *parseFamily(family);
   const int32_t iterations = 8 * ranks + 16;
-  result.window = withPolicyOf(
-      choice, std::get<Problem>(overIterations(problem, iterations)));
-  result.schedule = std::get<Schedule>(generate(choice, result.window));
+  result.window = withPolicyOf(choice, *overIterations(problem, iterations));
+  result.schedule = *generate(choice, result.window);
   result.plan.buffers = replicaBuffers(result.window);
   result.plan.devices.assign(ranks, noMemoryCap);
   result.plan.declaresWeights = true;
   result.plan.hasNorm = false;
   Simulation simulation;
   EXPECT_FALSE(
-      checkSchedule(result.window, result.schedule, &simulation, true));
-  const auto versions = std::get<VersionAnalysis>(
-      analyzeVersions(result.window, result.schedule, simulation));
-  const auto order =
-      std::get<Repeating>(findRepetition(result.schedule, iterations, each));
+      checkAndSimulate(result.window, result.schedule, simulation, true));
+  const auto versions =
+      *analyzeVersions(result.window, result.schedule, simulation);
+  const auto order = *findRepetition(result.schedule, iterations, each);
   result.plan.delays =
       settledDelays(result.window, versions, iterationsUnderWay(order, each),
                     order.iterations);
@@ -72,8 +70,8 @@ TEST(Overlap, ProgramsRepeat) {
   const Case of = caseOf("pipedream", 4, 2);
   const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
   ASSERT_FALSE(proved.fault);
-  const auto order = std::get<Repeating>(
-      findRepetition(proved.pipeline.order, of.window.iterations, 2));
+  const auto order =
+      *findRepetition(proved.pipeline.order, of.window.iterations, 2);
   EXPECT_EQ(order.iterations, 1);
   for (const Place &place : proved.pipeline.places)
     EXPECT_LE(place.slotOf.size(), 6u);

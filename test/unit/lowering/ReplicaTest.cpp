@@ -94,10 +94,9 @@ TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
     const Problem problem = drawProblem(random);
     ASSERT_FALSE(problem.check()) << describe(*problem.check());
     for (const char *family : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
-      FamilyResult result =
-          generate(std::get<FamilyChoice>(parseFamily(family)), problem);
-      ASSERT_TRUE(std::holds_alternative<Schedule>(result)) << family;
-      const Schedule &schedule = std::get<Schedule>(result);
+      FamilyResult result = generate(*parseFamily(family), problem);
+      ASSERT_TRUE(result) << family;
+      const Schedule &schedule = *result;
       Program program = insertCommunication(
           problem, schedule, simulate(problem, schedule, true), {});
       auto fault = planMemory(problem, problem.replicas, problem.numRanks(),

@@ -54,8 +54,8 @@ TEST(SlotAssignment, NoMoreSlotsThanLivesThatMeetAndNoneForTwo) {
     Program program;
     program.places.resize(buffers);
     auto result = assignSlots(lives, sizes, positions, microbatches, program);
-    ASSERT_TRUE(std::holds_alternative<std::vector<NeededPool>>(result));
-    const auto &pools = std::get<std::vector<NeededPool>>(result);
+    ASSERT_TRUE(result);
+    const auto &pools = *result;
     ASSERT_EQ(pools.size(), buffers > 1 ? 2u : 1u);
     for (const NeededPool &pool : pools) {
       std::vector<Life> meeting;

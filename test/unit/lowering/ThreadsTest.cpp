@@ -42,8 +42,7 @@ std::vector<LoweredSchedule> lowered(const Problem &problem,
   const PlanFigures plan = figuresOf(problem);
   auto programs = lowerSchedule(plan, problem, schedule, forEach);
   std::vector<LoweredSchedule> result(1);
-  result.front() = {plan, problem,
-                    std::move(std::get<std::vector<LoweredProgram>>(programs))};
+  result.front() = {plan, problem, std::move(*programs)};
   EXPECT_FALSE(planMemory(result, forEach));
   return result;
 }

@@ -58,17 +58,16 @@ NetworkState at(double bandwidth) {
 }
 
 WrittenSchedule oneForwardOneBackward() {
-  const SizedPlan plan = std::get<SizedPlan>(Model::make(0));
-  return {"main", "1f1b",
-          std::get<Schedule>(generate({findFamily("1f1b"), {}}, plan.problem))};
+  const SizedPlan plan = *Model::make(0);
+  return {"main", "1f1b", *generate({findFamily("1f1b"), {}}, plan.problem)};
 }
 
 CandidateTable find(const CandidateOptions &options) {
   Model model;
   Result<CandidateTable> found =
       findCandidates(model.plans(), oneForwardOneBackward(), options);
-  EXPECT_TRUE(std::holds_alternative<CandidateTable>(found));
-  return std::get<CandidateTable>(std::move(found));
+  EXPECT_TRUE(found);
+  return *std::move(found);
 }
 
 /// The one whose messages are placed best for the last state.
@@ -187,7 +186,7 @@ TEST(Candidates, AreNoMoreThanAskedFor) {
 }
 
 TEST(NetworkStates, SlowOneLinkOrAll) {
-  const Problem problem = std::get<SizedPlan>(Model::make(16)).problem;
+  const Problem problem = Model::make(16)->problem;
   const std::vector<NetworkState> states = networkStates(problem);
   ASSERT_EQ(states.size(), 10u);
   // 4 samples: F takes 2.8 ms, a message has 8,000 bytes.

@@ -67,8 +67,7 @@ Result<ShapedPlan> Model::make(const PlanShape &shape) {
   for (int32_t s = 1; s <= stages; ++s)
     plan.begins.push_back(layers - stages + s);
   if (shape.placing != Placing::AsWritten)
-    plan.begins =
-        std::get<Partition>(partitionLayers(input, shape.maxLabels)).begins;
+    plan.begins = partitionLayers(input, shape.maxLabels)->begins;
   Problem &problem = plan.problem;
   problem.microbatches = static_cast<int32_t>(shape.microbatches);
   problem.memoryCaps = input.memoryCaps;

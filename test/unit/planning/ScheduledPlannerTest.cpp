@@ -60,7 +60,7 @@ std::vector<ChainProblem> tinyProblems(int count) {
 /// The time of the schedule by the simulator, which must keep all rules.
 int64_t timeOf(const ScheduledPlan &plan) {
   Simulation simulation;
-  EXPECT_FALSE(checkSchedule(plan.problem, plan.schedule, &simulation));
+  EXPECT_FALSE(checkAndSimulate(plan.problem, plan.schedule, simulation));
   EXPECT_FALSE(checkAccumulation(plan.problem, plan.schedule));
   EXPECT_TRUE(plan.schedule.hasSteps());
   return simulation.makespanNs;
@@ -71,8 +71,8 @@ TEST(PlanProblem, HasTheFiguresOfEachDevice) {
   chain.memoryBytes = 500;
   const Result<Problem> made =
       planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}});
-  ASSERT_TRUE(std::holds_alternative<Problem>(made));
-  const auto &problem = std::get<Problem>(made);
+  ASSERT_TRUE(made);
+  const auto &problem = *made;
   ASSERT_EQ(problem.numReplicas(), 3);
   // The first share is that of the device that the plan lists first.
   EXPECT_EQ(problem.rankOf(0), 2);
@@ -99,8 +99,7 @@ TEST(PlanProblem, DevicesThatDiffer) {
   chain.memoryBytes = 500;
   chain.memoryLess = {0, 30, 100};
   chain.speedPercent = {200, 100, 50};
-  const auto problem =
-      std::get<Problem>(planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}}));
+  const auto problem = *planProblem(chain, {{0, 1, {2, 0}}, {1, 2, {1}}});
   // Each replica at its own speed.
   EXPECT_EQ(problem.cost(0, ActionKind::Forward).ns, 10);
   EXPECT_EQ(problem.cost(1, ActionKind::Forward).ns, 3);
@@ -113,7 +112,7 @@ TEST(PlanProblem, PartsOfTheBackward) {
   ChainProblem chain = twoLayers();
   chain.layers[0].weightGradNs = 5;
   const Result<Problem> made = planProblem(chain, {{0, 2, {0, 1}}});
-  const auto &problem = std::get<Problem>(made);
+  const auto &problem = *made;
   EXPECT_EQ(problem.cost(0, ActionKind::InputGrad).ns, 13);
   EXPECT_EQ(problem.cost(0, ActionKind::WeightGrad).ns, 3);
   EXPECT_EQ(problem.cost(0, ActionKind::Backward).ns, 16);
@@ -127,7 +126,7 @@ TEST(PlanProblem, NicsLetMessagesTakeTurns) {
   chain.latencyAcrossNs = 4;
   // By hand: F of 5 ns on both, then 10 or 11 bytes through one NIC in turn.
   const ChainPlan plan = {{0, 1, {0, 1}}, {1, 2, {2}}};
-  const auto turns = std::get<Problem>(planProblem(chain, plan));
+  const auto turns = *planProblem(chain, plan);
   EXPECT_EQ(turns.linkBetween(0, 2).bytesPerUs, 1000);
   auto timeOfPlan = [&](const ChainProblem &problem) {
     return PlanJudge(problem).judge(plan, FamilyEffort::All)->timeNs;
@@ -137,9 +136,7 @@ TEST(PlanProblem, NicsLetMessagesTakeTurns) {
   ChainProblem own = chain;
   own.nodeOf = own.nicOf = {0, 1, 2};
   const auto sum = [&](const ChainProblem &problem) {
-    return std::get<Problem>(planProblem(problem, plan))
-        .cost(0, ActionKind::Step)
-        .ns;
+    return planProblem(problem, plan)->cost(0, ActionKind::Step).ns;
   };
   EXPECT_EQ(sum(own), 2 * 4 + 50);
   own.nicOf.clear();
@@ -152,8 +149,8 @@ TEST(PlanProblem, SaysWhatIsWrong) {
   ChainProblem chain = twoLayers();
   chain.memoryBytes = 119;
   Result<Problem> made = planProblem(chain, {{0, 1, {0}}, {1, 2, {1}}});
-  ASSERT_TRUE(std::holds_alternative<Fault>(made));
-  EXPECT_EQ(describe(std::get<Fault>(made)),
+  ASSERT_TRUE(!made);
+  EXPECT_EQ(describe(made.fault()),
             "stage 1 needs 120 bytes for its state on each device, 1 more than "
             "the 119 of a device");
   // 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 is above 2^20.
@@ -168,8 +165,8 @@ TEST(PlanProblem, SaysWhatIsWrong) {
     wide.layers.push_back({"l", 1, 1});
   }
   made = planProblem(wide, plan);
-  ASSERT_TRUE(std::holds_alternative<Fault>(made));
-  EXPECT_NE(describe(std::get<Fault>(made)).find("no common multiple"),
+  ASSERT_TRUE(!made);
+  EXPECT_NE(describe(made.fault()).find("no common multiple"),
             std::string::npos);
 }
 

@@ -38,15 +38,13 @@ std::vector<std::pair<std::string, int64_t>>
 familiesThatFit(const Problem &problem) {
   std::vector<FamilyChoice> choices = allFamilies();
   for (int64_t unit : unitsWorthTrying(problem))
-    choices.push_back(
-        std::get<FamilyChoice>(chooseFamily("blockwise", {{"u", unit}})));
+    choices.push_back(*chooseFamily("blockwise", {{"u", unit}}));
   std::vector<std::pair<std::string, int64_t>> fit;
   for (const FamilyChoice &choice : choices) {
-    FamilyResult made = generate(choice, problem);
-    auto *order = std::get_if<Schedule>(&made);
+    FamilyResult order = generate(choice, problem);
     Simulation run;
-    if (order &&
-        !checkSchedule(problem, withGathers(problem, std::move(*order)), &run))
+    if (order && !checkAndSimulate(
+                     problem, withGathers(problem, std::move(*order)), run))
       fit.push_back({choice.text(), run.makespanNs});
   }
   return fit;

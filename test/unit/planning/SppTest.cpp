@@ -204,9 +204,8 @@ int64_t simulatedSpp(const std::vector<StageNs> &stages, int32_t microbatches) {
     bytes.push_back(stage.send);
   problem.makeChain(bytes);
   EXPECT_FALSE(problem.check());
-  FamilyResult result =
-      generate(std::get<FamilyChoice>(parseFamily("spp")), problem);
-  return simulate(problem, std::get<Schedule>(result)).makespanNs;
+  FamilyResult result = generate(*parseFamily("spp"), problem);
+  return simulate(problem, *result).makespanNs;
 }
 
 /// The evaluator's time is that of the family's order where messages are free,

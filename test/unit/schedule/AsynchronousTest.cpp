@@ -216,9 +216,8 @@ TEST(TwoBufferedWeights, AreExactlyOneUpdateLate) {
 
 TEST(TwoBufferedWeights, NeedAMicrobatchForEachStage) {
   const Problem window = windowOf(4, 3, 5);
-  const FamilyResult result =
-      generate(std::get<FamilyChoice>(parseFamily("2bw")), window);
-  EXPECT_EQ(describe(std::get<Fault>(result)),
+  const FamilyResult result = generate(*parseFamily("2bw"), window);
+  EXPECT_EQ(describe(result.fault()),
             "2bw keeps two versions, which needs as many micro-batches an "
             "iteration as stages; there are 3 micro-batches for 4 stages");
 }

@@ -204,7 +204,7 @@ int checkRandomSchedules(bool isGraph) {
       if (schedule.numRanks() == 0)
         continue;
       Simulation simulation;
-      auto fault = checkSchedule(problem, schedule, &simulation);
+      auto fault = checkAndSimulate(problem, schedule, simulation);
       EXPECT_FALSE(fault) << describe(*fault, problem);
       makespan = std::min(makespan, simulation.makespanNs);
       span = std::min(span, simulation.spanNs);

@@ -26,12 +26,12 @@ Problem drawWindow(Engine &random, int32_t stages, int32_t each) {
 }
 
 SettledTime timeOf(const Problem &problem, const DepthOrder &order) {
-  Problem window = std::get<Problem>(overIterations(problem, 200));
+  Problem window = *overIterations(problem, 200);
   for (int32_t s = 0; s < window.numStages(); ++s)
     window.versions.push_back({});
   const Schedule schedule = scheduleOf(window, order);
   Simulation run;
-  const auto fault = checkSchedule(window, schedule, &run, true);
+  const auto fault = checkAndSimulate(window, schedule, run, true);
   EXPECT_FALSE(fault) << describe(*fault, window);
   const SettledTime time = settledTime(window, schedule, run);
   EXPECT_TRUE(time.isExact);
@@ -176,7 +176,7 @@ TEST(CutAgain, KeepsTheSamples) {
   problem.setStageCost(1, 10, 7, 5, 9, 4);
   problem.makeChain({30, 0});
   problem.cost(0, ActionKind::Step).ns = 8;
-  const Problem cut = std::get<Problem>(cutAgain(problem, 8));
+  const Problem cut = *cutAgain(problem, 8);
   EXPECT_EQ(cut.microbatches, 24);
   EXPECT_EQ(cut.microbatchesEach(), 8);
   EXPECT_EQ(cut.cost(0, ActionKind::Forward).ns, 5);
@@ -189,15 +189,15 @@ TEST(CutAgain, KeepsTheSamples) {
   EXPECT_EQ(cut.cost(0, ActionKind::Backward).releaseBytes, 5);
   EXPECT_EQ(cut.edges[0].bytes, 15);
   // There and back: nothing that divides is lost.
-  const Problem half = std::get<Problem>(cutAgain(problem, 2));
+  const Problem half = *cutAgain(problem, 2);
   EXPECT_EQ(half.cost(0, ActionKind::Forward).ns, 20);
   EXPECT_EQ(half.cost(0, ActionKind::Forward).acquireBytes, 18);
   problem.samples = 3;
   problem.statesSamples = true;
-  EXPECT_EQ(describe(std::get<Fault>(cutAgain(problem, 8))),
+  EXPECT_EQ(describe(cutAgain(problem, 8).fault()),
             "the 12 samples of an iteration cannot be split into 8 equal "
             "micro-batches; 12 would work");
-  EXPECT_EQ(std::get<Problem>(cutAgain(problem, 6)).samples, 2);
+  EXPECT_EQ(cutAgain(problem, 6)->samples, 2);
 }
 
 } // namespace

@@ -66,16 +66,16 @@ inline std::vector<int32_t> waveRanks(int32_t ranks, int32_t chunks) {
 inline Schedule generateFamily(const std::string &text,
                                const Problem &problem) {
   auto choice = parseFamily(text);
-  if (auto *wrong = std::get_if<Fault>(&choice)) {
-    ADD_FAILURE() << describe(*wrong);
+  if (!choice) {
+    ADD_FAILURE() << describe(choice.fault());
     return {};
   }
-  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
-  if (auto *not_ = std::get_if<Fault>(&result)) {
-    ADD_FAILURE() << describe(*not_);
+  FamilyResult result = generate(*choice, problem);
+  if (!result) {
+    ADD_FAILURE() << describe(result.fault());
     return {};
   }
-  return std::get<Schedule>(std::move(result));
+  return *std::move(result);
 }
 
 /// Parses `2F3`, `2STEP0` or `2B4x3`.

@@ -17,7 +17,7 @@ namespace {
 TEST(Families, RanksMayHaveAnyNumbers) {
   const std::vector<int32_t> numbers = {4, 1, 6, 0};
   for (const Family &family : families()) {
-    FamilyChoice choice = std::get<FamilyChoice>(parseFamily(family.name));
+    FamilyChoice choice = *parseFamily(family.name);
     int compared = 0;
     for (int32_t chunks : {1, 2})
       for (bool isWave : {false, true}) {
@@ -29,13 +29,13 @@ TEST(Families, RanksMayHaveAnyNumbers) {
         FamilyResult result = generate(choice, problemOn(ranks, 4, 8));
         const Problem renamed = problemOn(others, 7, 8);
         FamilyResult other = generate(choice, renamed);
-        ASSERT_EQ(result.index(), other.index()) << family.name;
-        if (std::holds_alternative<Fault>(result))
+        ASSERT_EQ(bool(result), bool(other)) << family.name;
+        if (!result)
           continue;
-        const Schedule &schedule = std::get<Schedule>(other);
+        const Schedule &schedule = *other;
         ASSERT_EQ(verdict(renamed, schedule), "") << family.name;
         for (int32_t rank = 0; rank < 4; ++rank) {
-          const ActionRange own = std::get<Schedule>(result).rank(rank),
+          const ActionRange own = result->rank(rank),
                             its = schedule.rank(numbers[rank]);
           ASSERT_TRUE(
               std::equal(own.begin(), own.end(), its.begin(), its.end()))

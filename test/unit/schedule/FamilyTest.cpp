@@ -259,7 +259,7 @@ TEST(Families, MakespansOfPeersWithLatency) {
 TEST(Families, EveryOneIsLegalAtEverySmallSize) {
   for (const Family &family : families()) {
     int legal = 0;
-    FamilyChoice choice = std::get<FamilyChoice>(parseFamily(family.name));
+    FamilyChoice choice = *parseFamily(family.name);
     for (int32_t ranks = 1; ranks <= 6; ++ranks)
       for (int32_t chunks : {1, 2, 3, 4, 6})
         for (bool isWave : {false, true})
@@ -268,9 +268,9 @@ TEST(Families, EveryOneIsLegalAtEverySmallSize) {
                                                : loopedRanks(ranks, chunks),
                                         ranks, microbatches);
             FamilyResult result = generate(choice, problem);
-            if (std::holds_alternative<Fault>(result))
+            if (!result)
               continue;
-            const Schedule &schedule = std::get<Schedule>(result);
+            const Schedule &schedule = *result;
             ASSERT_EQ(verdict(problem, schedule), "")
                 << family.name << " " << ranks << " " << chunks << " "
                 << microbatches;
@@ -291,10 +291,9 @@ TEST(Families, EveryOneIsLegalAtEverySmallSize) {
 //===----------------------------------------------------------------------===//
 
 std::string reasonOf(const char *family, const Problem &problem) {
-  auto choice = std::get<FamilyChoice>(parseFamily(family));
+  auto choice = *parseFamily(family);
   FamilyResult result = generate(choice, problem);
-  auto *reason = std::get_if<Fault>(&result);
-  return reason ? describe(*reason) : "applies";
+  return result ? "applies" : describe(result.fault());
 }
 
 TEST(Families, SayWhyTheyDoNotApply) {
@@ -348,8 +347,7 @@ TEST(Families, SayWhyTheyDoNotApply) {
 
 std::string wrongWith(const std::string &text) {
   auto choice = parseFamily(text);
-  auto *wrong = std::get_if<Fault>(&choice);
-  return wrong ? describe(*wrong) : std::get<FamilyChoice>(choice).text();
+  return choice ? choice->text() : describe(choice.fault());
 }
 
 TEST(Families, TextForms) {
@@ -381,8 +379,7 @@ TEST(Families, VariantsFitTheCapsAndAreNoDefaults) {
   std::vector<std::string> texts;
   for (const FamilyChoice &choice : familyVariants(problem)) {
     texts.push_back(choice.text());
-    FamilyResult made = generate(choice, problem);
-    auto *schedule = std::get_if<Schedule>(&made);
+    const FamilyResult schedule = generate(choice, problem);
     ASSERT_TRUE(schedule) << choice.text();
     EXPECT_FALSE(checkSchedule(problem, *schedule)) << choice.text();
   }

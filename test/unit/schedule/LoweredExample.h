@@ -5,6 +5,7 @@
 #define RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H
 
 #include "ProgramExamples.h"
+#include "schedule/rules/Rules.h"
 
 namespace rondo::test {
 
@@ -24,16 +25,18 @@ struct Lowered {
     placeApart(program, problem);
   }
 
-  /// All broken rules.
+  /// All broken rules of those whose needs hold.
   std::vector<Fault> broken() const {
+    const ProgramDemands demands{
+        &schedule, {}, problem.memoryCaps, {}, nullptr};
     std::vector<Fault> faults;
-    for (auto fault :
-         {checkChannels(problem, program), checkWaitCycle(problem, program),
-          checkBuffers(problem, program),
-          checkArena(program, problem.memoryCaps),
-          checkTasks(problem, schedule, program)})
-      if (fault)
-        faults.push_back(*fault);
+    RuleSet rules = 0;
+    for (const ProgramRule &row : programRules())
+      if ((row.needs & rules) == 0)
+        if (auto fault = row.check(problem, program, demands)) {
+          rules |= setOf(row.rule);
+          faults.push_back(*fault);
+        }
     return faults;
   }
 

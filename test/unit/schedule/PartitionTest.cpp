@@ -15,9 +15,9 @@ namespace {
 std::optional<Partition> cut(const PartitionInput &input,
                              int64_t maxLabels = 2000) {
   Result<Partition> result = partitionLayers(input, maxLabels);
-  if (auto *partition = std::get_if<Partition>(&result))
-    return std::move(*partition);
-  const FaultKind kind = std::get<Fault>(result).kind;
+  if (result)
+    return std::move(*result);
+  const FaultKind kind = result.fault().kind;
   EXPECT_TRUE(kind == FaultKind::NoCut || kind == FaultKind::FewLayers);
   return std::nullopt;
 }
@@ -228,7 +228,7 @@ TEST(Partition, NeedsALayerForEachStage) {
   input.workNs.assign(3, {1, 1});
   input.bytes = {0, 0};
   input.memoryCaps.assign(3, noMemoryCap);
-  EXPECT_EQ(describe(std::get<Fault>(partitionLayers(input))),
+  EXPECT_EQ(describe(partitionLayers(input).fault()),
             "3 stages need as many layers; there are 2");
 }
 

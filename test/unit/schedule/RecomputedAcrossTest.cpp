@@ -98,7 +98,8 @@ TEST(RecomputedAcross, WaitsForTheOther) {
       scheduleOf({of(K::Forward, 0), of(K::Recompute, 0), of(K::Backward, 0)},
                  {of(K::Forward, 1), of(K::Recompute, 1), of(K::Backward, 1)});
   Simulation simulation;
-  ASSERT_FALSE(checkSchedule(problem, inTurn, &simulation, /*keepTimes=*/true));
+  ASSERT_FALSE(
+      checkAndSimulate(problem, inTurn, simulation, /*keepTimes=*/true));
   EXPECT_EQ(simulation.startNs[4], simulation.endNs[1]);
   EXPECT_GT(simulation.startNs[4], simulation.endNs[3]);
 }
@@ -165,8 +166,8 @@ TEST(RecomputedAcross, HoldsLessThanWithinStages) {
     const Schedule one = generateFamily(family, across),
                    other = generateFamily(family, within);
     Simulation first, second;
-    ASSERT_FALSE(checkSchedule(across, one, &first)) << family;
-    ASSERT_FALSE(checkSchedule(within, other, &second)) << family;
+    ASSERT_FALSE(checkAndSimulate(across, one, first)) << family;
+    ASSERT_FALSE(checkAndSimulate(within, other, second)) << family;
     int64_t held = 0, heldWithin = 0;
     for (int32_t s = 0; s < 8; ++s) {
       held += first.peakBytes[s];

@@ -98,21 +98,19 @@ TEST(Restriction, KeepsRulesAndVersions) {
     Problem window = drawWindow(random);
     const char *families[] = {"pipedream", "2bw", "pipemare",
                               "pipemare:spatial=1", "timeprest"};
-    const auto choice =
-        std::get<FamilyChoice>(parseFamily(families[trial % 5]));
+    const auto choice = *parseFamily(families[trial % 5]);
     // Half of them with the family's own policy, the others by stage.
     if (pick(random, 0, 1))
       for (int32_t s = 0; s < window.numStages(); ++s)
         window.versions.push_back(drawPolicy(random));
     window = withPolicyOf(choice, window);
-    FamilyResult made = generate(choice, window);
-    auto *schedule = std::get_if<Schedule>(&made);
+    FamilyResult schedule = generate(choice, window);
     if (!schedule)
       continue;
     if (pick(random, 0, 1))
       stateLinkOrders(window, *schedule);
     Simulation run;
-    const auto illegal = checkSchedule(window, *schedule, &run, true);
+    const auto illegal = checkAndSimulate(window, *schedule, run, true);
     if (illegal) {
       // Policies by stage may ask for what a stage has not made yet.
       EXPECT_EQ(illegal->kind, FaultKind::VersionNotMade)
@@ -120,8 +118,7 @@ TEST(Restriction, KeepsRulesAndVersions) {
       continue;
     }
     ++numWindows;
-    const auto whole =
-        std::get<VersionAnalysis>(analyzeVersions(window, *schedule, run));
+    const auto whole = *analyzeVersions(window, *schedule, run);
     // No more room and no later tasks than the whole window needs.
     window.memoryCaps = run.peakBytes;
     bool readsByTimes = false;
@@ -140,11 +137,10 @@ TEST(Restriction, KeepsRulesAndVersions) {
           policy.maxDelay = anyDelay;
       const Schedule order = restricted(window, *schedule, n);
       Simulation now;
-      const auto fault = checkSchedule(shorter, order, &now, true);
+      const auto fault = checkAndSimulate(shorter, order, now, true);
       ASSERT_FALSE(fault) << trial << " " << choice.text() << " " << n << ": "
                           << describe(*fault, shorter);
-      const auto versions =
-          std::get<VersionAnalysis>(analyzeVersions(shorter, order, now));
+      const auto versions = *analyzeVersions(shorter, order, now);
       const bool isSame = readTheSame(whole, versions);
       if (!readsByTimes) {
         ++numOfOrder;

@@ -165,11 +165,10 @@ TEST(Search, IsNotWorseThanAFamily) {
         found = searchWith(problem, 100).simulation.spanNs;
       int compared = 0;
       for (const Family &family : families()) {
-        FamilyResult made = family.generate(
-            problem,
-            std::get<FamilyChoice>(chooseFamily(family.name, {})).arguments);
-        if (auto *schedule = std::get_if<Schedule>(&made)) {
-          Simulation simulation = simulate(problem, *schedule);
+        FamilyResult made =
+            family.generate(problem, chooseFamily(family.name, {})->arguments);
+        if (made) {
+          Simulation simulation = simulate(problem, *made);
           EXPECT_LE(found, objective == Objective::Span ? simulation.spanNs
                                                         : simulation.makespanNs)
               << family.name;

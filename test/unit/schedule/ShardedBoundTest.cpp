@@ -101,7 +101,7 @@ TEST(ShardedBound, NoOrderIsBelow) {
                     const Schedule placed =
                         placeGathers(problem, tasks, {weights, 1, ahead});
                     Simulation run;
-                    if (checkSchedule(problem, placed, &run))
+                    if (checkAndSimulate(problem, placed, run))
                       continue;
                     const int64_t ns = objectiveOf(problem, run);
                     EXPECT_LE(bound.ns, ns)

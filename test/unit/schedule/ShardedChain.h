@@ -48,12 +48,12 @@ inline Problem shardedChain(int32_t groups, int32_t chunks, int32_t shards,
 
 inline Schedule tasksOf(const Problem &problem, const std::string &family) {
   auto choice = parseFamily(family);
-  auto result = generate(std::get<FamilyChoice>(choice), problem);
-  if (auto *fault = std::get_if<Fault>(&result)) {
-    ADD_FAILURE() << family << ": " << describe(*fault);
+  auto result = generate(*choice, problem);
+  if (!result) {
+    ADD_FAILURE() << family << ": " << describe(result.fault());
     return {};
   }
-  return std::get<Schedule>(result);
+  return *result;
 }
 
 inline std::string judge(const Problem &problem, const Schedule &schedule) {

@@ -47,10 +47,8 @@ TEST(Slack, IsWhatATaskMayTakeMore) {
     Problem problem = drawGraph(random);
     problem.microbatches = 1;
     problem.memoryCaps.assign(problem.numRanks(), noMemoryCap);
-    FamilyResult made =
-        generate(std::get<FamilyChoice>(parseFamily(i % 2 ? "gpipe" : "zb-h1")),
-                 problem);
-    const auto *schedule = std::get_if<Schedule>(&made);
+    const FamilyResult schedule =
+        generate(*parseFamily(i % 2 ? "gpipe" : "zb-h1"), problem);
     if (!schedule)
       continue;
     const Timeline timeline = timelineOf(problem, *schedule);

@@ -138,10 +138,8 @@ TEST(Spp, IsNotCappedByMemory) {
 
 TEST(Spp, NeedsAChainOnOneStageARank) {
   auto reasonOf = [](const Problem &problem) {
-    FamilyResult result =
-        generate(std::get<FamilyChoice>(parseFamily("spp")), problem);
-    auto *fault = std::get_if<Fault>(&result);
-    return fault ? describe(*fault) : "applies";
+    FamilyResult result = generate(*parseFamily("spp"), problem);
+    return result ? "applies" : describe(result.fault());
   };
   EXPECT_EQ(reasonOf(problemOn({0, 1, 0, 1}, 2, 2)),
             "spp needs one stage per rank; there are 4 stages and 2 ranks");

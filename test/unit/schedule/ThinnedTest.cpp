@@ -21,7 +21,7 @@ struct Thinning {
 };
 
 Thinning thin(const Problem &problem, const std::string &family) {
-  const auto choice = std::get<FamilyChoice>(parseFamily(family));
+  const auto choice = *parseFamily(family);
   Schedule given = generateFamily(family, problem);
   SearchOptions options;
   options.timeLimitMs = 0;
@@ -35,7 +35,7 @@ Problem withCaps(const Problem &problem, const std::string &family,
                  double share) {
   Simulation simulation;
   EXPECT_FALSE(
-      checkSchedule(problem, generateFamily(family, problem), &simulation));
+      checkAndSimulate(problem, generateFamily(family, problem), simulation));
   Problem result = problem;
   result.memoryCaps.assign(problem.numRanks(),
                            int64_t(share * double(fullestPeak(simulation))));
@@ -94,13 +94,13 @@ TEST(Thinned, ANearMissCostsLittle) {
   // slots for a micro-batch. About one in seventeen is missing.
   Problem problem = problemOn(waveRanks(16, 2), 16, 64);
   Simulation whole;
-  checkSchedule(problem, generateFamily("v-half", problem), &whole);
+  checkAndSimulate(problem, generateFamily("v-half", problem), whole);
   problem.memoryCaps.assign(16, fullestPeak(whole) - 1);
   const auto thinning = thin(problem, "v-half");
   EXPECT_TRUE(isThinnable(problem, thinning.family));
   ASSERT_TRUE(thinning.result);
   Simulation simulation;
-  ASSERT_FALSE(checkSchedule(problem, *thinning.result, &simulation));
+  ASSERT_FALSE(checkAndSimulate(problem, *thinning.result, simulation));
   EXPECT_LE(objectiveOf(problem, simulation),
             objectiveOf(problem, whole) + 6 * (64 / 17 + 2));
 }
@@ -114,7 +114,7 @@ TEST(Thinned, IsTriedByTheSearch) {
   const auto thinning = thin(problem, "v-half");
   ASSERT_TRUE(thinning.result);
   Simulation simulation;
-  ASSERT_FALSE(checkSchedule(problem, *thinning.result, &simulation));
+  ASSERT_FALSE(checkAndSimulate(problem, *thinning.result, simulation));
   SearchOptions options;
   options.timeLimitMs = 0;
   options.effort = 2000;

@@ -113,10 +113,10 @@ TEST(Units, LimitIsWhatIsInTheWay) {
 
 int64_t chosenUnit(const Problem &problem, const ArenaLimits &arenas = {}) {
   auto choice = parseFamily("blockwise:u=auto");
-  auto chosen = withNumbers(std::get<FamilyChoice>(choice), problem, arenas);
-  if (std::holds_alternative<Fault>(chosen))
+  auto chosen = withNumbers(*choice, problem, arenas);
+  if (!chosen)
     return -1;
-  return std::get<FamilyChoice>(chosen).arguments.at("u");
+  return chosen->arguments.at("u");
 }
 
 /// The time of a unit; the longest number if it exceeds a cap.
@@ -215,18 +215,17 @@ TEST(Units, ArenasCountToo) {
 
 std::string faultOf(const std::string &family, const Problem &problem) {
   auto choice = parseFamily(family);
-  if (auto *fault = std::get_if<Fault>(&choice))
-    return describe(*fault);
-  auto made = generate(std::get<FamilyChoice>(choice), problem);
-  auto *fault = std::get_if<Fault>(&made);
-  return fault ? describe(*fault) : "";
+  if (!choice)
+    return describe(choice.fault());
+  auto made = generate(*choice, problem);
+  return made ? "" : describe(made.fault());
 }
 
 TEST(Units, AutoIsAWordOfFamilies) {
   const Problem problem = chainOn(2, 2, 4, 1000);
   for (const char *text : {"blockwise:u=auto", "blockwise:u=auto,v=auto",
                            "blockwise:u=4", "blockwise:u=4,v=2"})
-    EXPECT_EQ(std::get<FamilyChoice>(parseFamily(text)).text(), text);
+    EXPECT_EQ(parseFamily(text)->text(), text);
   EXPECT_EQ(faultOf("blockwise:u=auto", problem), "");
   EXPECT_EQ(faultOf("blockwise:u=4,v=2", problem), "");
   EXPECT_EQ(faultOf("kfkb:k=auto", problem),

@@ -29,17 +29,17 @@ struct Window {
 /// A family with its policy on a window whose rules it must keep.
 inline Window runFamily(const std::string &family, const Problem &window) {
   Window run;
-  const auto choice = std::get<FamilyChoice>(parseFamily(family));
+  const auto choice = *parseFamily(family);
   run.problem = withPolicyOf(choice, window);
   run.schedule = generateFamily(family, run.problem);
-  if (auto fault = checkSchedule(run.problem, run.schedule, &run.simulation,
-                                 /*keepTimes=*/true))
+  if (auto fault = checkAndSimulate(run.problem, run.schedule, run.simulation,
+                                    /*keepTimes=*/true))
     ADD_FAILURE() << describe(*fault, run.problem);
   auto versions = analyzeVersions(run.problem, run.schedule, run.simulation);
-  if (auto *fault = std::get_if<Fault>(&versions))
-    ADD_FAILURE() << describe(*fault, run.problem);
+  if (!versions)
+    ADD_FAILURE() << describe(versions.fault(), run.problem);
   else
-    run.versions = std::get<VersionAnalysis>(versions);
+    run.versions = *versions;
   return run;
 }
 

@@ -37,8 +37,8 @@ void expectSound(const WindowSearchResult &found, const Problem &window,
                  int64_t maxDelay) {
   ASSERT_TRUE(found.schedule) << describe(*found.fault);
   EXPECT_FALSE(checkSchedule(found.problem, *found.schedule));
-  const auto versions = std::get<VersionAnalysis>(
-      analyzeVersions(found.problem, *found.schedule, found.simulation));
+  const auto versions =
+      *analyzeVersions(found.problem, *found.schedule, found.simulation);
   for (int32_t replica = 0; replica < window.numReplicas(); ++replica) {
     const ReplicaVersions &of = versions.replicas[replica];
     EXPECT_LE(of.forwardDelay.most, maxDelay);
@@ -89,7 +89,7 @@ public:
   AllDepths(const Problem &problem, const VersionPolicy &policy,
             int64_t maxDelay)
       : problem(problem), maxDelay(maxDelay) {
-    longer = std::get<Problem>(overIterations(problem, 260));
+    longer = *overIterations(problem, 260);
     longer.versions.assign(problem.numStages(), policy);
   }
 
@@ -116,13 +116,12 @@ private:
     const Schedule schedule = scheduleOf(longer, order);
     Simulation run = simulate(longer, schedule, /*keepTimes=*/true);
     ASSERT_TRUE(run.complete);
-    auto versions = analyzeVersions(longer, schedule, run);
-    auto *of = std::get_if<VersionAnalysis>(&versions);
-    if (!of)
+    const auto versions = analyzeVersions(longer, schedule, run);
+    if (!versions)
       return;
     int64_t peak = 0;
     for (int32_t s = 0; s < longer.numReplicas(); ++s) {
-      const ReplicaVersions &replica = of->replicas[s];
+      const ReplicaVersions &replica = versions->replicas[s];
       const bool hasMean =
           longer.versions[s].backward == BackwardWeights::Extrapolated;
       const int64_t held =

@@ -20,10 +20,9 @@ TEST(ZbAuto, KeepsEveryCap) {
 TEST(ZbAuto, SaysWhichRankHasNoRoom) {
   Problem problem = linearProblem(2, 4, {1, 1, 1, /*activation=*/6, 0});
   problem.memoryCaps = {6, 5};
-  FamilyResult made =
-      generate(std::get<FamilyChoice>(parseFamily("zb-auto")), problem);
-  ASSERT_TRUE(std::holds_alternative<Fault>(made));
-  EXPECT_EQ(describe(std::get<Fault>(made)),
+  FamilyResult made = generate(*parseFamily("zb-auto"), problem);
+  ASSERT_TRUE(!made);
+  EXPECT_EQ(describe(made.fault()),
             "zb-auto needs room for a micro-batch, 6 bytes, on rank 1; its cap "
             "is 5");
 }

@@ -18,10 +18,9 @@ TEST(ZbvAuto, SaysWhichRankHasNoRoom) {
   Problem problem =
       problemOn(waveRanks(2, 2), 2, 4, {1, 1, 1, /*activation=*/3, 0});
   problem.memoryCaps = {6, 5};
-  FamilyResult made =
-      generate(std::get<FamilyChoice>(parseFamily("zbv-auto")), problem);
-  ASSERT_TRUE(std::holds_alternative<Fault>(made));
-  EXPECT_EQ(describe(std::get<Fault>(made)),
+  FamilyResult made = generate(*parseFamily("zbv-auto"), problem);
+  ASSERT_TRUE(!made);
+  EXPECT_EQ(describe(made.fault()),
             "zbv-auto needs room for a micro-batch, 6 bytes, on rank 1; its "
             "cap is 5");
 }

@@ -1,0 +1,79 @@
+//===- Rules.h - The table of rules -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One row for each rule, from schedule/model/Rules.def. A rule is a function of the
+// problem and what it judges: no rule is handed what another one, a planner or
+// a simulation has found out, so that none of these can be believed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_RULES_RULES_H
+#define RONDO_SCHEDULE_RULES_RULES_H
+
+#include "schedule/program/Program.h"
+#include "schedule/simulate/DelayTable.h"
+
+#include <optional>
+#include <vector>
+
+namespace rondo {
+
+/// One bit for each rule.
+using RuleSet = uint32_t;
+constexpr RuleSet setOf(Rule rule) { return 1u << static_cast<int>(rule); }
+
+struct ScheduleRule {
+  Rule rule = Rule::None;
+  std::optional<Fault> (*check)(const Problem &, const Schedule &) = nullptr;
+  /// Rules that must hold before; rows of the table before this one.
+  RuleSet needs = 0;
+  /// Only schedules that promise it are held to it.
+  bool isOptional = false;
+};
+
+/// All rules of schedules, in the order in which checkSchedule() checks them.
+const std::vector<ScheduleRule> &scheduleRules();
+
+/// What a plan and its schedule ask of a program.
+struct ProgramDemands {
+  /// The tasks in their order.
+  const Schedule *tasks = nullptr;
+  TrainingNeeds training;
+  /// By rank, in bytes: the memory of devices (noMemoryCap: no limit), and what
+  /// collectives stage. Empty: no limit, nothing.
+  std::vector<int64_t> devices, staging;
+  /// What tasks read where iterations overlap; may be null.
+  const DelayTable *delays = nullptr;
+};
+
+struct ProgramRule {
+  Rule rule = Rule::None;
+  std::optional<Fault> (*check)(const Problem &, const Program &,
+                                const ProgramDemands &) = nullptr;
+  /// Rules that must hold before; rows of the table before this one.
+  RuleSet needs = 0;
+};
+
+/// All rules of programs, in the order in which checkProgram() checks them.
+const std::vector<ProgramRule> &programRules();
+
+/// Rows of programRules() that follow each other, each of which needs the one
+/// before it. Chains do not need each other, so that they can be checked at the
+/// same time.
+struct RuleChain {
+  size_t begin = 0, end = 0;
+};
+const std::vector<RuleChain> &programRuleChains();
+
+/// The first fault of a chain.
+std::optional<Fault> checkChain(const RuleChain &chain, const Problem &,
+                                const Program &, const ProgramDemands &);
+/// The first fault of all rules of programs; rules of memory are left out if
+/// the program has no pools and no arenas. `problem` is the one whose ranks run
+/// the program.
+std::optional<Fault> checkProgram(const Problem &problem, const Program &,
+                                  const ProgramDemands &);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_RULES_RULES_H
