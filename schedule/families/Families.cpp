@@ -1,8 +1,8 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/EditDistance.h"
 #include "schedule/Iterations.h"
-#include "schedule/Nearest.h"
 #include "schedule/Recomputed.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
