@@ -7,21 +7,10 @@
 
 using namespace rondo;
 
-/// How long it takes to carry `pieces` of the bytes, each a `count`-th of them.
-static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
-                          int64_t rate) {
-  // Both products can leave 64 bits.
-  const auto sent = static_cast<unsigned __int128>(bytes) *
-                    static_cast<unsigned __int128>(pieces);
-  const auto each = static_cast<unsigned __int128>(rate) * count;
-  return static_cast<int64_t>(
-      std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
-}
-
 /// How long it takes if each home's piece for each other passes `times`.
-static int64_t exchangeNs(const Problem &problem,
-                          const std::vector<int32_t> &homes, int64_t bytes,
-                          int64_t times) {
+static int64_t exchangeOverNs(const Problem &problem,
+                              const std::vector<int32_t> &homes, int64_t bytes,
+                              int64_t times) {
   const int64_t count = static_cast<int64_t>(homes.size());
   if (count < 2)
     return 0;
@@ -55,7 +44,7 @@ static int64_t exchangeNs(const Problem &problem,
 int64_t rondo::sumOverHomesNs(const Problem &problem,
                               const std::vector<int32_t> &homes,
                               int64_t bytes) {
-  return exchangeNs(problem, homes, bytes, /*times=*/2);
+  return exchangeOverNs(problem, homes, bytes, /*times=*/2);
 }
 
 HomeSteps rondo::samePieceOfGroups(const Problem &problem, int32_t home) {
@@ -81,5 +70,5 @@ int64_t rondo::sumAcrossNs(const Problem &problem, int32_t home) {
 int64_t rondo::gatherOverHomesNs(const Problem &problem,
                                  const std::vector<int32_t> &homes,
                                  int64_t bytes) {
-  return exchangeNs(problem, homes, bytes, /*times=*/1);
+  return exchangeOverNs(problem, homes, bytes, /*times=*/1);
 }

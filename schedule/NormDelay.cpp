@@ -7,7 +7,6 @@
 #include "schedule/Repeating.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 using namespace rondo;
@@ -37,8 +36,7 @@ public:
   Finder(const Problem &problem, const Schedule &schedule,
          const Simulation &simulation, const std::vector<int32_t> &homes)
       : problem(problem), iterations(problem.iterations),
-        isMember(problem.numHomes(), false),
-        firstStartNs(iterations, std::numeric_limits<int64_t>::max()),
+        isMember(problem.numHomes(), false), firstStartNs(iterations, infinite),
         lastStepNs(iterations, 0), lastGradientNs(iterations, 0) {
     for (int32_t home : homes)
       isMember[home] = true;

@@ -16,11 +16,11 @@
 #include "schedule/Fault.h"
 #include "schedule/Home.h"
 #include "schedule/HostCosts.h"
+#include "schedule/Infinity.h"
 #include "schedule/VersionPolicy.h"
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -114,7 +114,7 @@ enum class Recomputation : uint8_t {
   FromStage,
 };
 
-inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t noMemoryCap = infinite;
 
 /// What a rank's device holds throughout beside activations, in bytes.
 struct DeviceMemory {

@@ -12,6 +12,7 @@
 #define RONDO_SCHEDULE_BOUNDS_FLATPROBLEM_H
 
 #include "schedule/EdgeTable.h"
+#include "schedule/Infinity.h"
 #include "schedule/Problem.h"
 
 #include <array>
@@ -125,6 +126,10 @@ struct FlatProblem {
   /// edgesOf.
   bool goesBefore(int32_t edge, int32_t other) const;
 
+  /// Bytes that I (letter 1) or W of a stage frees.
+  int64_t freedBy(int letter, int32_t stage) const {
+    return letter == 1 ? inputGradFrees[stage] : weightGradFrees[stage];
+  }
   int64_t tasks() const { return int64_t(3) * stages * microbatches; }
   int64_t at(int32_t stage, int32_t microbatch) const {
     return int64_t(stage) * microbatches + microbatch;
@@ -171,9 +176,6 @@ private:
   /// [taskAt() * 2 * stages + taskAt()]; empty for a chain.
   std::vector<bool> reached;
 };
-
-/// No schedule from a state may reach the end, or no value is known.
-inline constexpr int64_t never = int64_t(1) << 62;
 
 } // namespace rondo
 

@@ -9,6 +9,7 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LABELS_H
 #define RONDO_SCHEDULE_PARTITION_LABELS_H
 
+#include "schedule/HashIndex.h"
 #include "schedule/partition/Layers.h"
 
 #include <optional>
@@ -39,7 +40,6 @@ private:
     /// The share of the ranks' room that is used if nothing else is lost: the
     /// smaller, the more promising.
     double fill = 0;
-    uint64_t hash = 0;
   };
   /// The labels of a stage. For each, `open` has the work and then the bytes of
   /// the ranks that get more stages, by rank.
@@ -62,8 +62,8 @@ private:
   std::vector<int32_t> lastStageOf;
   /// The ranks that get the present stage or a later one, by number.
   std::vector<int32_t> openRanks;
-  /// Positions of labels by their hash.
-  std::vector<int32_t> table;
+  /// Of the labels that the present stage ends.
+  HashIndex index;
   std::vector<int64_t> scratch;
 };
 

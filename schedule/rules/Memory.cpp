@@ -16,12 +16,9 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
                                         const Schedule &schedule) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
-    int64_t held = 0;
-    UnreducedBytes unreduced(problem);
+    HeldMemory memory(problem);
     for (int64_t i = 0; i < order.size(); ++i) {
-      const Cost &cost = problem.cost(order[i].subject, order[i].kind());
-      const int64_t count = order[i].count;
-      held += cost.acquireBytes * count + unreduced.takenBy(order[i]);
+      const int64_t held = memory.during(order[i]);
       if (held > problem.memoryCaps[r]) {
         Fault fault =
             makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i]);
@@ -29,7 +26,6 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
         fault.allowed = problem.memoryCaps[r];
         return fault;
       }
-      held -= cost.releaseBytes * count;
     }
   }
   return std::nullopt;

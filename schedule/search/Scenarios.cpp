@@ -3,7 +3,7 @@
 
 #include "schedule/Objective.h"
 #include "schedule/Robust.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

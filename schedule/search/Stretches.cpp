@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/search/Random.h"
 #include "schedule/search/StretchBeam.h"
 
 #include <algorithm>

@@ -17,6 +17,7 @@
 #include "schedule/Shortfall.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
+#include "schedule/search/Random.h"
 #include "schedule/search/WindowJudge.h"
 
 #include <algorithm>
