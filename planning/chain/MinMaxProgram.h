@@ -17,8 +17,7 @@ class MinMaxProgram {
 public:
   /// Leaves out plans with more than `mostWorkload`.
   MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
-                int32_t mostStages,
-                int64_t mostWorkload = std::numeric_limits<int64_t>::max());
+                int32_t mostStages, int64_t mostWorkload = infinite);
 
   int32_t mostStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has
