@@ -4,7 +4,7 @@
 #ifndef RONDO_DIALECT_NEAREST_H
 #define RONDO_DIALECT_NEAREST_H
 
-#include "schedule/model/Nearest.h"
+#include "kinds/EditDistance.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

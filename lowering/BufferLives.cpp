@@ -36,20 +36,61 @@ int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
   return later - starts - 1;
 }
 
-/// Finds the lives of all buffers of the first `microbatches` micro-batches.
-/// `actions` are the actions of these micro-batches on one executing rank.
-void BufferLives::collectLives(int32_t rank, ActionRange actions,
-                               int32_t microbatches, Lives &lives) const {
-  auto table = [&](size_t names) { return Positions(names, microbatches); };
-  // Indexed by replica; the next two by edge.
-  Positions forward = table(problem.numReplicas()),
-            inputGrad = table(problem.numReplicas()),
-            weightGrad = table(problem.numReplicas()),
-            recompute = table(problem.numReplicas());
-  Positions sent = table(problem.edges.size()),
-            received = table(problem.edges.size());
+/// The lives of the buffers that tasks and messages of one executing rank make.
+class BufferLives::TaskLives {
+public:
+  TaskLives(const BufferLives &of, int32_t rank, ActionRange actions,
+            int32_t microbatches, Lives &lives)
+      : of(of), problem(of.problem), rank(rank), microbatches(microbatches),
+        lives(lives), forward(problem.numReplicas(), microbatches),
+        inputGrad(forward), weightGrad(forward), recompute(forward),
+        sent(problem.edges.size(), microbatches), received(sent) {
+    setPositions(actions);
+  }
+
+  void addReplica(int32_t replica) {
+    for (int64_t i = 0; i < microbatches; ++i) {
+      if (forward.of(replica, i) >= 0)
+        addForward(replica, i);
+      if (inputGrad.of(replica, i) >= 0)
+        addInputGrad(replica, i);
+    }
+  }
+
+private:
+  void setPositions(ActionRange actions);
+  void addForward(int32_t replica, int64_t i);
+  void addRecompute(int32_t replica, int64_t i);
+  void addInputGrad(int32_t replica, int64_t i);
+  void addReceived(EdgeRange parts, int64_t i, int64_t task, int64_t last);
+  void add(int32_t replica, BufferKind kind, int64_t i, int64_t first,
+           int64_t last) {
+    of.addLife(lives, of.numbers.of(replica, kind), i, first, last);
+  }
+  int64_t inputEnd(int32_t replica, int64_t i) const;
+  int64_t lastRead(int32_t e, int64_t i) const;
+  int64_t lastRead(EdgeRange parts, int64_t i) const {
+    int64_t last = -1;
+    for (int32_t e : parts)
+      last = std::max(last, lastRead(e, i));
+    return last;
+  }
+  bool isCopied(int32_t e) const {
+    const Edge &edge = problem.edges[e];
+    return problem.rankOf(edge.from) == rank && !problem.isWhole(edge);
+  }
+
+  const BufferLives &of;
+  const Problem &problem;
+  const int32_t rank, microbatches;
+  Lives &lives;
+  /// Tasks by replica, messages by edge.
+  Positions forward, inputGrad, weightGrad, recompute, sent, received;
+};
+
+void BufferLives::TaskLives::setPositions(ActionRange actions) {
   for (int64_t k = 0; k < actions.size(); ++k) {
-    Action a = actions[k];
+    const Action a = actions[k];
     if (a.kind() == ActionKind::Send)
       sent.set(a.subject, a.index, k);
     else if (a.kind() == ActionKind::Recv)
@@ -63,109 +104,105 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
       if (a.traits().makes & done)
         tasks->set(a.subject, a.index, k);
   }
+}
 
-  // Position of the last task that reads a replica's input.
-  auto inputEnd = [&](int32_t replica, int64_t i) {
-    const bool isReadAgain =
-        problem.recomputes(replica) &&
-        problem.recomputation[replica] == Recomputation::FromInput;
-    return std::max(forward.of(replica, i),
-                    isReadAgain ? recompute.of(replica, i) : int64_t(-1));
-  };
-  // Position of the last action that needs the producer's buffer of an edge's
-  // message; -1 if nobody reads it.
-  auto lastRead = [&](int32_t e, int64_t i) {
-    if (int64_t send = sent.of(e, i); send >= 0)
-      return sendReleased(rank, send);
-    const Edge &edge = problem.edges[e];
-    if (problem.rankOf(edge.to) != rank)
-      return int64_t(-1);
-    if (edge.producer == ActionKind::InputGrad)
-      return inputGrad.of(edge.to, i);
-    if (edge.producer == ActionKind::Recompute)
-      return recompute.of(edge.to, i);
-    return problem.isWhole(edge) ? inputEnd(edge.to, i)
-                                 : forward.of(edge.to, i);
-  };
-  auto isCopied = [&](int32_t e) {
-    const Edge &edge = problem.edges[e];
-    return problem.rankOf(edge.from) == rank && !problem.isWhole(edge);
-  };
-  // The parts of a stage edge follow each other and share a buffer. It lives
-  // from the first receive of a part, or from the task that copies the parts.
-  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task,
-                         int64_t last) {
-    for (auto e = parts.begin(); e != parts.end();) {
-      const int32_t buffer = numbers.received(*e);
-      int64_t first = -1;
-      for (; e != parts.end() && numbers.received(*e) == buffer; ++e)
-        if (const int64_t filled = isCopied(*e) ? task : received.of(*e, i);
-            filled >= 0)
-          first = first < 0 ? filled : std::min(first, filled);
-      if (first >= 0)
-        addLife(lives, buffer, i, first, last);
-    }
-  };
-  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
-    if (problem.rankOf(h) != rank)
-      continue;
-    auto own = [&](BufferKind kind) { return numbers.of(h, kind); };
-    const EdgeRange inputs = edges.inputs(h, ActionKind::Forward),
-                    outputs = edges.outputs(h, ActionKind::Forward),
-                    gradsIn = edges.inputs(h, ActionKind::InputGrad),
-                    gradsOut = edges.outputs(h, ActionKind::InputGrad),
-                    inputsAgain = edges.inputs(h, ActionKind::Recompute),
-                    outputsAgain = edges.outputs(h, ActionKind::Recompute);
-    for (int64_t i = 0; i < microbatches; ++i) {
-      int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
-              w = weightGrad.of(h, i);
-      if (f >= 0) {
-        addLife(lives, own(BufferKind::SavedForInputGrad), i, f,
-                b >= 0 ? b : f);
-        addLife(lives, own(BufferKind::SavedForWeightGrad), i, f,
-                w >= 0 ? w : f);
-        addReceived(inputs, i, f, inputEnd(h, i));
-        const int64_t again = recompute.of(h, i);
-        addLife(lives, own(BufferKind::Checkpoints), i, f, std::max(f, again));
-        if (again >= 0) {
-          addLife(lives, own(BufferKind::RecomputedForInputGrad), i, again,
-                  std::max(again, b));
-          addLife(lives, own(BufferKind::RecomputedForWeightGrad), i, again,
-                  std::max(again, w));
-          addReceived(inputsAgain, i, again, again);
-          int64_t read = -1;
-          for (int32_t e : outputsAgain)
-            read = std::max(read, lastRead(e, i));
-          if (read >= 0)
-            addLife(lives, own(BufferKind::RecomputedOutput), i, again, read);
-        }
-        int64_t last = -1;
-        for (int32_t e : outputs)
-          last = std::max(last, lastRead(e, i));
-        // Without backwards, ranks would run ahead: allow one output in
-        // addition to the next.
-        const int64_t next = i + 2 * replicas[h].turns;
-        if (b < 0 && w < 0 && next < microbatches)
-          last = std::min(last, forward.of(h, next) - 1);
-        if (last >= 0)
-          addLife(lives, own(BufferKind::Output), i, f, last);
-      }
-      if (b >= 0) {
-        addReceived(gradsIn, i, b, b);
-        for (auto e = gradsOut.begin(); e != gradsOut.end();) {
-          const int32_t buffer = numbers.sent(*e);
-          int64_t last = -1;
-          for (; e != gradsOut.end() && numbers.sent(*e) == buffer; ++e)
-            last = std::max(last, lastRead(*e, i));
-          if (last >= 0)
-            addLife(lives, buffer, i, b, last);
-        }
-      }
-    }
+/// The last task that reads a replica's input.
+int64_t BufferLives::TaskLives::inputEnd(int32_t replica, int64_t i) const {
+  const bool isReadAgain =
+      problem.recomputes(replica) &&
+      problem.recomputation[replica] == Recomputation::FromInput;
+  return std::max(forward.of(replica, i),
+                  isReadAgain ? recompute.of(replica, i) : int64_t(-1));
+}
+
+/// The last action that reads an edge's message from the producer's buffer; -1
+/// if none does.
+int64_t BufferLives::TaskLives::lastRead(int32_t e, int64_t i) const {
+  if (const int64_t send = sent.of(e, i); send >= 0)
+    return of.sendReleased(rank, send);
+  const Edge &edge = problem.edges[e];
+  if (problem.rankOf(edge.to) != rank)
+    return -1;
+  if (edge.producer == ActionKind::InputGrad)
+    return inputGrad.of(edge.to, i);
+  if (edge.producer == ActionKind::Recompute)
+    return recompute.of(edge.to, i);
+  return problem.isWhole(edge) ? inputEnd(edge.to, i) : forward.of(edge.to, i);
+}
+
+/// Parts of a stage edge follow each other and share a buffer, which lives from
+/// the first of them, or from the task that copies them.
+void BufferLives::TaskLives::addReceived(EdgeRange parts, int64_t i,
+                                         int64_t task, int64_t last) {
+  for (auto e = parts.begin(); e != parts.end();) {
+    const int32_t buffer = of.numbers.received(*e);
+    int64_t first = -1;
+    for (; e != parts.end() && of.numbers.received(*e) == buffer; ++e)
+      if (const int64_t filled = isCopied(*e) ? task : received.of(*e, i);
+          filled >= 0)
+        first = first < 0 ? filled : std::min(first, filled);
+    if (first >= 0)
+      of.addLife(lives, buffer, i, first, last);
   }
 }
 
-/// Adds gathered weights, and gradients until the await of their reduction.
+void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
+  const int64_t f = forward.of(replica, i), b = inputGrad.of(replica, i),
+                w = weightGrad.of(replica, i), r = recompute.of(replica, i);
+  add(replica, BufferKind::SavedForInputGrad, i, f, b >= 0 ? b : f);
+  add(replica, BufferKind::SavedForWeightGrad, i, f, w >= 0 ? w : f);
+  addReceived(of.edges.inputs(replica, ActionKind::Forward), i, f,
+              inputEnd(replica, i));
+  add(replica, BufferKind::Checkpoints, i, f, std::max(f, r));
+  if (r >= 0)
+    addRecompute(replica, i);
+  int64_t last = lastRead(of.edges.outputs(replica, ActionKind::Forward), i);
+  // Without backwards, ranks would run ahead: one output beside the next.
+  const int64_t next = i + 2 * of.replicas[replica].turns;
+  if (b < 0 && w < 0 && next < microbatches)
+    last = std::min(last, forward.of(replica, next) - 1);
+  if (last >= 0)
+    add(replica, BufferKind::Output, i, f, last);
+}
+
+void BufferLives::TaskLives::addRecompute(int32_t replica, int64_t i) {
+  const int64_t r = recompute.of(replica, i);
+  add(replica, BufferKind::RecomputedForInputGrad, i, r,
+      std::max(r, inputGrad.of(replica, i)));
+  add(replica, BufferKind::RecomputedForWeightGrad, i, r,
+      std::max(r, weightGrad.of(replica, i)));
+  addReceived(of.edges.inputs(replica, ActionKind::Recompute), i, r, r);
+  const int64_t read =
+      lastRead(of.edges.outputs(replica, ActionKind::Recompute), i);
+  if (read >= 0)
+    add(replica, BufferKind::RecomputedOutput, i, r, read);
+}
+
+void BufferLives::TaskLives::addInputGrad(int32_t replica, int64_t i) {
+  const int64_t b = inputGrad.of(replica, i);
+  addReceived(of.edges.inputs(replica, ActionKind::InputGrad), i, b, b);
+  const EdgeRange parts = of.edges.outputs(replica, ActionKind::InputGrad);
+  for (auto e = parts.begin(); e != parts.end();) {
+    const int32_t buffer = of.numbers.sent(*e);
+    int64_t last = -1;
+    for (; e != parts.end() && of.numbers.sent(*e) == buffer; ++e)
+      last = std::max(last, lastRead(*e, i));
+    if (last >= 0)
+      of.addLife(lives, buffer, i, b, last);
+  }
+}
+
+/// Finds the lives of all buffers of the first micro-batches, whose actions on
+/// one executing rank these are.
+void BufferLives::collectLives(int32_t rank, ActionRange actions,
+                               int32_t microbatches, Lives &lives) const {
+  TaskLives tasks(*this, rank, actions, microbatches, lives);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    if (problem.rankOf(replica) == rank)
+      tasks.addReplica(replica);
+}
+
+/// What is gathered, and gradients until their reduction has been awaited.
 void BufferLives::collectMovedLives(int32_t rank, Lives &lives) const {
   if (!problem.replicas.areSharded())
     return;

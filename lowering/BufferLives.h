@@ -48,6 +48,7 @@ public:
 
 private:
   using Lives = std::vector<Life>;
+  class TaskLives;
   void collectLives(int32_t rank, ActionRange actions, int32_t microbatches,
                     Lives &lives) const;
   void collectMovedLives(int32_t rank, Lives &lives) const;

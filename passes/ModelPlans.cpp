@@ -290,7 +290,7 @@ Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
     addStage(
         plan, s,
         ArrayRef<LayerOp>(layers).slice(stage.first, stage.end - stage.first),
-        stage.first, stage.ranks, wanted.samples, wanted.recomputes);
+        stage.first, stage.devices, wanted.samples, wanted.recomputes);
   // The verifier of the plan leaves out what it uses outside of it.
   SymbolTableCollection tables;
   if (failed(verify(plan)) || failed(plan.verifySymbolUses(tables)) ||

@@ -31,8 +31,17 @@ public:
     return std::max<int64_t>(0, static_cast<int64_t>(double(ms) * part) - used);
   }
   bool isOver(double part = 1) const { return leftMs(part) == 0; }
+  /// The part of the limit that has passed, 0 to 1; 0 if there is no limit.
+  double passed() const {
+    return exists() ? 1 - double(leftMs()) / double(ms) : 0;
+  }
   /// A limit on the same clock that starts now.
   Deadline after(int64_t otherMs) const { return Deadline(otherMs, clock); }
+
+  /// Part of a limit of `ms`, at least 1 ms; 0 (no limit) of 0.
+  static int64_t partMs(int64_t ms, double part) {
+    return ms > 0 ? std::max<int64_t>(1, int64_t(double(ms) * part)) : 0;
+  }
 
 private:
   static double wallSeconds() {

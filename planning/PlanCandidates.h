@@ -7,11 +7,11 @@
 #include "lowering/Lowering.h"
 #include "planning/Deadline.h"
 #include "planning/PlanShape.h"
+#include "schedule/Infinity.h"
 #include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,8 +52,6 @@ struct PlanSpace {
   std::function<bool(const PlanShape &)> isWrittenAs;
 };
 
-inline constexpr int64_t noObjective = std::numeric_limits<int64_t>::max();
-
 /// One plan that may be chosen.
 struct PlanCandidate {
   enum class State : uint8_t {
@@ -88,9 +86,9 @@ struct PlanCandidate {
   std::optional<SearchResult> found;
 
   bool isOpen() const { return state == State::Open; }
-  /// noObjective where no schedule was found.
+  /// infinite where no schedule was found.
   int64_t objective() const {
-    return found ? objectiveOf(plan->problem, found->simulation) : noObjective;
+    return found ? objectiveOf(plan->problem, found->simulation) : infinite;
   }
   int64_t knownBound() const {
     return found ? std::max(bound.ns, found->bound.ns) : bound.ns;

@@ -103,7 +103,7 @@ void PlanSearcher::searchRound(const std::vector<PlanCandidate *> &members,
           : 0);
   for (size_t place = 0; place < members.size(); ++place) {
     PlanCandidate &candidate = *members[place];
-    int64_t best = noObjective;
+    int64_t best = infinite;
     for (const PlanCandidate &other : candidates)
       best = std::min(best, other.objective());
     if (candidate.knownBound() >= best) {
@@ -173,7 +173,7 @@ PlanSearchResult rondo::searchPlans(const PlanSpace &space,
       makeCandidates(space, shapes, options.objective, options.deadline);
   PlanSearcher(options, result.candidates).run();
   result.isInterrupted = isInterrupted(options);
-  result.boundNs = noObjective;
+  result.boundNs = infinite;
   for (size_t c = 0; c < result.candidates.size(); ++c) {
     const PlanCandidate &candidate = result.candidates[c];
     if (candidate.plan && !findShortfall(candidate.plan->problem))

@@ -4,7 +4,7 @@
 #include "formats/json/ModelConfig.h"
 
 #include "formats/json/ConfigReader.h"
-#include "schedule/model/Nearest.h"
+#include "kinds/EditDistance.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

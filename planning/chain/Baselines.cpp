@@ -43,6 +43,19 @@ const std::vector<Baseline> &rondo::baselines() {
   return table;
 }
 
+void rondo::offerQuickPlans(
+    const ChainProblem &problem, PlanEvaluator evaluator,
+    const std::function<bool()> &isOver,
+    const std::function<void(const ChainPlan &)> &offer) {
+  if (problem.numDevices() > maxQuickDevices)
+    return;
+  for (const Baseline &baseline : baselines())
+    if (baseline.isQuick && !isOver())
+      if (const BaselinePlan found = baseline.plan(problem, evaluator);
+          found.plan)
+        offer(*found.plan);
+}
+
 std::vector<TimedBaseline> rondo::runBaselines(const ChainProblem &problem,
                                                PlanEvaluator evaluator) {
   const ChainCosts costs(problem);

@@ -6,6 +6,7 @@
 
 #include "planning/chain/PlanTimer.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,15 @@ struct Baseline {
 };
 
 const std::vector<Baseline> &baselines();
+
+/// Of more devices, other planners take too long to be asked first.
+inline constexpr int32_t maxQuickDevices = 32;
+
+/// Calls `offer` with the plans of all quick planners, until `isOver`; with
+/// none on more than `maxQuickDevices`.
+void offerQuickPlans(const ChainProblem &problem, PlanEvaluator evaluator,
+                     const std::function<bool()> &isOver,
+                     const std::function<void(const ChainPlan &)> &offer);
 
 struct TimedBaseline {
   const Baseline *baseline = nullptr;

@@ -3,8 +3,6 @@
 
 #include "planning/chain/BestLinks.h"
 
-#include "planning/chain/ChainCosts.h"
-
 #include <functional>
 #include <numeric>
 #include <set>

@@ -4,7 +4,7 @@
 #ifndef RONDO_PLANNING_CHAIN_BESTLINKS_H
 #define RONDO_PLANNING_CHAIN_BESTLINKS_H
 
-#include "planning/chain/ChainProblem.h"
+#include "planning/chain/ChainCosts.h"
 
 #include <algorithm>
 
@@ -17,9 +17,11 @@ public:
   /// O(devices^2 log devices).
   explicit BestLinks(const ChainProblem &problem);
 
-  /// Of a group of `devices`, 2 or more: bytes per us between its slowest pair.
-  int64_t rateWithin(int32_t devices) const {
-    return std::min(connected[devices], degree(devices, devices - 1));
+  /// Of a group of `devices`, 2 or more: its slowest pair.
+  GroupLink within(int32_t devices) const {
+    const int64_t rate =
+        std::min(connected[devices], degree(devices, devices - 1));
+    return {rate, rate, latency(devices)};
   }
   /// Of a group of `devices`, 1 or more: its slowest device
   /// (ChainProblem::speedPercent).
@@ -28,7 +30,6 @@ public:
   }
   /// How many devices of a speed of 100 all are worth.
   double allDevices() const { return allSpeeds; }
-  int64_t latencyWithin(int32_t devices) const { return latency(devices); }
   /// From a group of `from` devices to one of `to`, in the better direction.
   int64_t rateAcross(int32_t from, int32_t to) const {
     return std::min({connected[from + to], degree(from, to), degree(to, from)});

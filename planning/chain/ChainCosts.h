@@ -31,6 +31,7 @@
 #define RONDO_PLANNING_CHAIN_CHAINCOSTS_H
 
 #include "planning/chain/ChainProblem.h"
+#include "schedule/model/CollectiveTime.h"
 
 #include <algorithm>
 #include <limits>
@@ -41,12 +42,10 @@ namespace rondo {
 /// What a message between two groups of devices, or a sum within one, depends
 /// on.
 struct GroupLink {
-  static constexpr int64_t noRate = std::numeric_limits<int64_t>::max();
-
   /// The lowest rate, in bytes per us: from the first group to the second, and
   /// from the second to the first; within a group of several, both are the
   /// same.
-  int64_t rate = noRate, rateBack = noRate;
+  int64_t rate = infinite, rateBack = infinite;
   /// The largest latency.
   int64_t latencyNs = 0;
   /// How many of a message's pieces, one for each pair of devices of the two
@@ -228,12 +227,8 @@ inline int64_t ChainCosts::ceilDivided(__int128 dividend, int64_t divisor) {
 inline int64_t ChainCosts::allReduceNs(int32_t first, int32_t end,
                                        int32_t devices,
                                        const GroupLink &within) const {
-  if (devices == 1)
-    return 0;
-  return 2 * int64_t(devices - 1) * within.latencyNs +
-         ceilDivided(__int128(2000) * (devices - 1) *
-                         parameterBytes(first, end),
-                     devices * within.rate);
+  return sumNs(parameterBytes(first, end), devices,
+               {within.latencyNs, within.rate}, SumPath::Ring);
 }
 
 } // namespace rondo

@@ -3,7 +3,7 @@
 
 #include "planning/chain/ChainPlanner.h"
 
-#include "planning/Deadline.h"
+#include "planning/RunLimits.h"
 #include "planning/chain/Baselines.h"
 #include "planning/chain/DeviceOrder.h"
 #include "planning/chain/ExactPlans.h"
@@ -25,13 +25,10 @@ constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
 constexpr int64_t maxExactStages = 2'000'000;
 /// Of more devices there are too many plans to try.
 constexpr int32_t maxExactDevices = 64;
-/// Of more devices, other planners take too long to be asked first.
-constexpr int32_t maxPoolDevices = 32;
 /// Plans from which changes begin.
 constexpr size_t maxStarts = 4;
 /// Times that annealing begins anew.
 constexpr int32_t numAnnealings = 5;
-constexpr int64_t defaultEffort = 1000;
 /// Limits of at least this time leave programs time to look closely.
 constexpr int64_t thoroughMs = 5000;
 
@@ -39,26 +36,18 @@ class Planner {
 public:
   Planner(const ChainProblem &problem, const ChainPlannerOptions &options)
       : problem(problem), options(options),
-        deadline(options.timeLimitMs, options.clock),
-        effort(options.effort > 0 ? options.effort : defaultEffort),
-        orders(deviceOrders(problem)),
+        limits(Deadline(options.timeLimitMs, options.clock), options.interrupt),
+        effort(options.statedEffort()), orders(deviceOrders(problem)),
         walk(problem, options.evaluator, orders.front(), options.seed) {}
 
   ChainPlannerResult run();
 
 private:
-  /// Whether the part of the time has passed.
-  bool isOver(double part = 1) const {
-    return deadline.isOver(part) || isInterrupted();
-  }
-  bool isInterrupted() const {
-    return options.interrupt && options.interrupt->load();
-  }
+  bool isOver(double part = 1) const { return limits.isOver(part); }
   bool isProven() const { return best.cost <= bound; }
   void offer(CostedPlan plan);
   void offer(const ChainPlan &plan) { offer(walk.costed(plan)); }
   void startPlans();
-  void offerFitting(int64_t memoryBytes);
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
   /// Runs the program over an order with what an iteration may take beyond one
@@ -74,7 +63,7 @@ private:
 
   const ChainProblem &problem;
   const ChainPlannerOptions &options;
-  const Deadline deadline;
+  const RunLimits limits;
   const int64_t effort;
   const std::vector<std::vector<int32_t>> orders;
   PlanWalk walk;
@@ -87,19 +76,20 @@ private:
 };
 
 void Planner::offer(CostedPlan plan) {
-  if (plan.cost == PlanTimer::never)
+  if (plan.cost == infinite)
     return;
   if (plan.cost < best.cost)
     best = plan;
-  const auto place = std::lower_bound(
-      starts.begin(), starts.end(), plan.cost,
-      [](const CostedPlan &a, int64_t cost) { return a.cost < cost; });
   // Plans of one cost are mostly one plan with equal devices exchanged.
-  if (place != starts.end() && place->cost == plan.cost)
-    return;
-  starts.insert(place, std::move(plan));
-  if (starts.size() > maxStarts)
-    starts.pop_back();
+  if (std::none_of(starts.begin(), starts.end(), [&](const CostedPlan &known) {
+        return known.cost == plan.cost;
+      }))
+    insertByRank(
+        starts, std::move(plan),
+        [](const CostedPlan &a, const CostedPlan &b) {
+          return a.cost < b.cost;
+        },
+        maxStarts);
 }
 
 /// Afterwards the best plan fits memory if devices have equally much: there is
@@ -108,49 +98,22 @@ void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
   offer(ChainPlan{{0, problem.numLayers(), {orders.front().front()}}});
-  if (problem.numDevices() <= maxPoolDevices)
-    for (const Baseline &baseline : baselines())
-      if (baseline.isQuick)
-        if (const BaselinePlan found =
-                baseline.plan(problem, options.evaluator);
-            found.plan)
-          offer(*found.plan);
-  if (problem.memoryBytes == 0)
-    return;
-  // What all devices have, then what the largest has.
-  int64_t less = 0;
-  for (int64_t bytes : problem.memoryLess)
-    less = std::max(less, bytes);
-  offerFitting(problem.memoryBytes - less);
-  if (less > 0)
-    offerFitting(problem.memoryBytes);
-}
-
-/// Offers the stages that take the fewest devices of so much memory, in all
-/// orders of devices.
-void Planner::offerFitting(int64_t memoryBytes) {
-  const std::optional<FittingStages> fitting =
-      memoryBytes > 0 ? fewestDevices(problem, memoryBytes) : std::nullopt;
-  if (!fitting || fitting->devices > problem.numDevices())
-    return;
-  for (const std::vector<int32_t> &order : orders) {
-    ChainPlan plan;
-    auto device = order.begin();
-    for (const FittingStages::Stage &stage : fitting->stages) {
-      plan.push_back(
-          {stage.first, stage.end, {device, device + stage.devices}});
-      device += stage.devices;
-    }
+  offerQuickPlans(
+      problem, options.evaluator, [&] { return isOver(); },
+      [&](const ChainPlan &plan) { offer(plan); });
+  const int64_t smallest = problem.smallestDeviceBytes();
+  for (const ChainPlan &plan : fittingPlans(problem, smallest, orders))
     offer(plan);
-    if (problem.memoryLess.empty())
-      return;
-  }
+  if (smallest < problem.memoryBytes)
+    for (const ChainPlan &plan :
+         fittingPlans(problem, problem.memoryBytes, orders))
+      offer(plan);
 }
 
 void Planner::runProgram(const std::vector<int32_t> &order,
                          const std::vector<double> &shares, double until) {
   const ProgramScale scale = programScale(
-      problem, !deadline.exists() || options.timeLimitMs >= thoroughMs);
+      problem, !limits.deadline.exists() || options.timeLimitMs >= thoroughMs);
   const OrderedGroups groups(problem, order, scale.devicesPerUnit);
   LatencyProgram program(problem, groups, options.evaluator, scale.cuts);
   for (double share : shares) {
@@ -189,7 +152,7 @@ void Planner::runPrograms() {
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
   // A good known plan leaves SPP's program little to look at.
-  if (problem.numDevices() > maxPoolDevices)
+  if (problem.numDevices() > maxQuickDevices)
     return;
   std::vector<int32_t> order = orderByMinimumCuts(problem);
   offerWorkloads(order);
@@ -207,8 +170,7 @@ std::vector<double> Planner::nearBestShare() const {
 /// Runs the program over the order that the best plan's own groups make, as
 /// long as that helps.
 void Planner::reorder() {
-  for (int64_t before = PlanTimer::never;
-       best.cost < before && !isOver(descentsEnd);) {
+  for (int64_t before = infinite; best.cost < before && !isOver(descentsEnd);) {
     before = best.cost;
     std::vector<int32_t> order, idle = orders.front();
     for (const ChainStage &stage : best.plan.plan())
@@ -237,22 +199,18 @@ void Planner::descend() {
 /// is more.
 double Planner::spent(int64_t sinceTried, double sincePart,
                       double untilPart) const {
-  if (isInterrupted())
+  if (limits.isInterrupted())
     return 1;
   const double byEffort = static_cast<double>(walk.plansTried() - sinceTried) /
                           (1000. * static_cast<double>(effort) / numAnnealings);
-  if (!deadline.exists())
+  if (!limits.deadline.exists())
     return byEffort;
-  const double passed = 1 - static_cast<double>(deadline.leftMs()) /
-                                static_cast<double>(options.timeLimitMs);
-  return std::max(byEffort, (passed - sincePart) / (untilPart - sincePart));
+  return std::max(byEffort, (limits.deadline.passed() - sincePart) /
+                                (untilPart - sincePart));
 }
 
 void Planner::anneal() {
-  double from = 0;
-  if (deadline.exists())
-    from = 1 - static_cast<double>(deadline.leftMs()) /
-                   static_cast<double>(options.timeLimitMs);
+  const double from = limits.deadline.passed();
   const std::vector<CostedPlan> others = starts;
   for (int32_t k = 0; k < numAnnealings && !isOver() && !isProven(); ++k) {
     // The best one, and the others in turn.
@@ -303,10 +261,7 @@ ChainPlannerResult Planner::run() {
   result.memoryBytes = best.plan.memoryBytes(ChainCosts(problem));
   result.neededBytes = best.plan.neededBytes(problem, ChainCosts(problem));
   result.lowerBoundNs = bound;
-  result.stop = isProven()          ? SearchStop::Optimal
-                : isInterrupted()   ? SearchStop::Interrupted
-                : deadline.isOver() ? SearchStop::Time
-                                    : SearchStop::Exhausted;
+  result.stop = limits.stop(isProven());
   return result;
 }
 
@@ -314,18 +269,10 @@ ChainPlannerResult Planner::run() {
 
 ChainPlannerResult rondo::planChain(const ChainProblem &problem,
                                     const ChainPlannerOptions &options) {
-  ChainPlannerResult result;
-  if (problem.memoryBytes > 0) {
-    const int64_t least = leastMemoryBytes(problem);
-    if (least > problem.memoryBytes) {
-      const std::optional<FittingStages> stages =
-          fewestDevices(problem, problem.memoryBytes);
-      result.fault =
-          makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0)
-              .withFigures(least, problem.memoryBytes);
-      return result;
-    }
+  if (std::optional<Fault> fault = findMemoryFault(problem)) {
+    ChainPlannerResult result;
+    result.fault = std::move(fault);
+    return result;
   }
-  Planner planner(problem, options);
-  return planner.run();
+  return Planner(problem, options).run();
 }

@@ -14,14 +14,17 @@ struct ChainPlannerOptions {
   uint64_t seed = 0;
   /// Time in ms since the call; 0: no limit. Checked every few ms.
   int64_t timeLimitMs = 1000;
-  /// Work in units of 1,000 plans that are timed; 0: a default. The same seed
-  /// and effort give the same plan unless time runs out first.
+  /// Work in units of 1,000 plans that are timed; 0: `defaultEffort`. The same
+  /// seed and effort give the same plan unless time runs out first.
   int64_t effort = 0;
   /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
   /// time.
   double (*clock)() = nullptr;
   /// Set to end the search with the best plan so far.
   const std::atomic<bool> *interrupt = nullptr;
+
+  static constexpr int64_t defaultEffort = 1000;
+  int64_t statedEffort() const { return effort > 0 ? effort : defaultEffort; }
 };
 
 struct ChainPlannerResult {

@@ -4,8 +4,10 @@
 #ifndef RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 #define RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 
+#include "schedule/Infinity.h"
 #include "schedule/model/Fault.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +73,13 @@ struct ChainProblem {
   int32_t numDevices() const { return static_cast<int32_t>(nodeOf.size()); }
   int64_t rate(int32_t from, int32_t to) const {
     return bytesPerUs[static_cast<size_t>(from) * nodeOf.size() + to];
+  }
+  /// Memory of the smallest device.
+  int64_t smallestDeviceBytes() const {
+    return memoryLess.empty()
+               ? memoryBytes
+               : memoryBytes -
+                     *std::max_element(memoryLess.begin(), memoryLess.end());
   }
   bool hasUnequalDevices() const {
     return !memoryLess.empty() || !speedPercent.empty();

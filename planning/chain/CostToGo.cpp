@@ -8,7 +8,7 @@ using namespace rondo;
 CostToGo::CostToGo(const ChainProblem &problem, const ChainCosts &costs)
     : L(problem.numLayers()), G(problem.numDevices()), groups(G),
       K(groups.count()), best(problem) {
-  messages.assign(static_cast<size_t>(L) * K * K, never);
+  messages.assign(static_cast<size_t>(L) * K * K, infinite);
   for (int32_t layer = 1; layer < L; ++layer)
     for (int32_t from = 0; from < K; ++from)
       for (int32_t to = 0; to < K; ++to) {
@@ -19,7 +19,14 @@ CostToGo::CostToGo(const ChainProblem &problem, const ChainCosts &costs)
                               best.rateAcross(a, b), best.latencyAcross(a, b),
                               best.inTurn(a, b));
       }
-  findWays(costs);
+  ways = leastPaths(
+      L, groups,
+      [&](int32_t first, int32_t end, int32_t range) {
+        return workNs(costs, first, end, range);
+      },
+      [&](int32_t layer, int32_t from, int32_t to) {
+        return messageNs(layer, from, to);
+      });
   findLongest(costs);
 }
 
@@ -30,32 +37,9 @@ int64_t CostToGo::workNs(const ChainCosts &costs, int32_t first, int32_t end,
          costs.backwardNs(first, end, groups.most(range), speed);
 }
 
-void CostToGo::findWays(const ChainCosts &costs) {
-  ways.assign(static_cast<size_t>(L + 1) * K, never);
-  // [first layer][range]: through a stage that begins there, and on.
-  std::vector<int64_t> from(ways.size(), never);
-  std::fill(ways.begin() + static_cast<std::ptrdiff_t>(L) * K, ways.end(), 0);
-  for (int32_t first = L - 1; first > 0; --first) {
-    const size_t row = static_cast<size_t>(first) * K;
-    for (int32_t k = 0; k < K; ++k)
-      for (int32_t end = first + 1; end <= L; ++end) {
-        const int64_t rest = wayNs(end, k);
-        if (rest < never)
-          from[row + k] =
-              std::min(from[row + k], workNs(costs, first, end, k) + rest);
-      }
-    for (int32_t k = 0; k < K; ++k)
-      for (int32_t other = 0; other < K; ++other)
-        if (messageNs(first, k, other) < never && from[row + other] < never)
-          ways[row + k] =
-              std::min(ways[row + k],
-                       2 * messageNs(first, k, other) + from[row + other]);
-  }
-}
-
 void CostToGo::findLongest(const ChainCosts &costs) {
   const size_t side = static_cast<size_t>(G) + 1;
-  longest.assign((L + 1) * side, never);
+  longest.assign((L + 1) * side, infinite);
   std::fill(longest.begin() + static_cast<std::ptrdiff_t>(L * side),
             longest.end(), 0);
   for (int32_t first = L - 1; first >= 0; --first)

@@ -23,7 +23,7 @@ public:
   struct Result {
     /// Better than the known time; empty if none was found.
     ChainPlan plan;
-    int64_t timeNs = PlanTimer::never;
+    int64_t timeNs = infinite;
     /// No plan is better than the known one and the one found.
     bool isComplete = false;
     int64_t stagesTried = 0;

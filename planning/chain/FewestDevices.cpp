@@ -9,17 +9,16 @@ std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
                                                   int64_t memoryBytes) {
   const ChainCosts costs(problem);
   const int32_t L = problem.numLayers();
-  constexpr int64_t never = std::numeric_limits<int64_t>::max();
   // [stages from here on][first layer].
   const size_t side = static_cast<size_t>(L) + 1;
-  std::vector<int64_t> least(side * side, never);
+  std::vector<int64_t> least(side * side, infinite);
   std::vector<int32_t> next(side * side, 0);
   least[L] = 0;
   for (int32_t stages = 1; stages <= L; ++stages)
     for (int32_t first = 0; first < L; ++first)
       for (int32_t end = first + 1; end <= L; ++end) {
         const int64_t rest = least[(stages - 1) * side + end];
-        if (rest == never)
+        if (rest == infinite)
           continue;
         const std::optional<int64_t> own =
             costs.devicesFor(first, end, stages - 1, memoryBytes);
@@ -33,7 +32,7 @@ std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
   for (int32_t stages = 2; stages <= L; ++stages)
     if (least[stages * side] < least[best * side])
       best = stages;
-  if (least[best * side] == never)
+  if (least[best * side] == infinite)
     return {};
   FittingStages result;
   result.devices = least[best * side];
@@ -64,4 +63,41 @@ int64_t rondo::leastMemoryBytes(const ChainProblem &problem) {
       least = middle + 1;
   }
   return least;
+}
+
+std::vector<ChainPlan>
+rondo::fittingPlans(const ChainProblem &problem, int64_t memoryBytes,
+                    const std::vector<std::vector<int32_t>> &orders) {
+  std::vector<ChainPlan> plans;
+  const std::optional<FittingStages> fitting =
+      memoryBytes > 0 ? fewestDevices(problem, memoryBytes) : std::nullopt;
+  if (!fitting || fitting->devices > problem.numDevices())
+    return plans;
+  for (const std::vector<int32_t> &order : orders) {
+    ChainPlan &plan = plans.emplace_back();
+    auto device = order.begin();
+    for (const FittingStages::Stage &stage : fitting->stages) {
+      plan.push_back(
+          {stage.first, stage.end, {device, device + stage.devices}});
+      device += stage.devices;
+    }
+    if (problem.memoryLess.empty())
+      break;
+  }
+  return plans;
+}
+
+std::optional<Fault> rondo::findMemoryFault(const ChainProblem &problem) {
+  if (problem.memoryBytes == 0)
+    return {};
+  const int64_t least = leastMemoryBytes(problem);
+  if (least <= problem.memoryBytes)
+    return {};
+  const std::optional<FittingStages> stages =
+      fewestDevices(problem, problem.memoryBytes);
+  Fault fault =
+      makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
+  fault.found = least;
+  fault.allowed = problem.memoryBytes;
+  return fault;
 }

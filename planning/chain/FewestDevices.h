@@ -31,6 +31,18 @@ std::optional<FittingStages> fewestDevices(const ChainProblem &problem,
 /// O(layers^3 * log(bytes)).
 int64_t leastMemoryBytes(const ChainProblem &problem);
 
+/// The stages that need the fewest devices of `memoryBytes` each, on the first
+/// devices of each order; on those of the first order alone if all devices have
+/// equal memory. Empty if there are too few devices. O(layers^3 + orders *
+/// devices).
+std::vector<ChainPlan>
+fittingPlans(const ChainProblem &problem, int64_t memoryBytes,
+             const std::vector<std::vector<int32_t>> &orders);
+
+/// A fault if no plan fits the devices, even if all had as much memory as the
+/// largest. As leastMemoryBytes().
+std::optional<Fault> findMemoryFault(const ChainProblem &problem);
+
 } // namespace rondo
 
 #endif // RONDO_PLANNING_CHAIN_FEWESTDEVICES_H

@@ -50,102 +50,114 @@ double LatencyProgram::steadyNs(const Part &part, double below,
                       : (M - 1) * std::max(there, back));
 }
 
-/// Puts a stage [cut, next) in front of all that is known of the layers behind
-/// it.
-void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
+/// Puts stages of these layers in front of all that is known of the layers
+/// behind them.
+void LatencyProgram::extend(const Layers &layers, const Limits &limits) {
   const double M = problem.microbatches;
-  const int32_t unit = groups.devicesPerUnit();
-  const auto forward =
-                 static_cast<double>(costs.forwardNs(cuts[cut], cuts[next])),
-             backward =
-                 static_cast<double>(costs.backwardNs(cuts[cut], cuts[next]));
-  const auto backBefore = static_cast<double>(costs.backwardNs(0, cuts[cut]));
-  const auto parameters =
-      static_cast<double>(costs.parameterBytes(cuts[cut], cuts[next]));
-  const bool isLast = next == C;
-  const double bytes =
-      isLast ? 0 : 1000. * static_cast<double>(costs.boundaryBytes(cuts[next]));
+  const int32_t last = layers.next == C ? U : U - 1;
   for (int32_t count = 1; count <= U; ++count) {
-    const int32_t devices = count * unit;
-    const double share = costs.share(devices);
+    const double share = costs.share(count * groups.devicesPerUnit());
     // Too much even for the fastest device.
-    if (share * fastest * (forward + M * backward) > limits.timeNs ||
-        share * fastest * (M - 1) * backward > limits.steadyNs)
+    if (share * fastest * (layers.forward + M * layers.backward) >
+            limits.timeNs ||
+        share * fastest * (M - 1) * layers.backward > limits.steadyNs)
       continue;
-    // Backwards of the layers in front hide sums.
-    const double hidden = backBefore * share;
-    auto lengthOf = [hidden](double way, double late) {
-      return way + std::max(0., late - hidden);
-    };
-    for (int32_t end = isLast ? U : U - 1; end >= count; --end) {
-      const int32_t first = end - count;
-      const double scaled =
-          share * 100 /
-          static_cast<double>(groups.weakest(first, end).speedPercent);
-      Part part = {forward * scaled, backward * scaled};
-      const double own = part.forward + part.backward;
-      if (own + (M - 1) * part.backward > limits.timeNs ||
-          (M - 1) * part.backward > limits.steadyNs)
-        continue;
-      double allReduce = 0;
-      if (devices > 1) {
-        const GroupLink &link = groups.within(first, end);
-        allReduce =
-            2. * (devices - 1) *
-            (static_cast<double>(link.latencyNs) +
-             1000. * parameters / (devices * static_cast<double>(link.rate)));
-      }
-      if (M * own + allReduce > limits.timeNs)
-        continue;
-      Rest &best = rest[at(cut, first, count)];
-      if (isLast) {
-        const double length = lengthOf(own, allReduce),
-                     steady = steadyNs(part, 0, 1);
-        if (end == U && length < best.length && steady <= limits.steadyNs &&
-            fits(cut, next, first, end, 1))
-          best = {length, own, steady, allReduce, static_cast<int16_t>(next),
-                  0,      1};
-        continue;
-      }
-      for (int32_t other = 1; other <= U - end; ++other) {
-        const Rest &behind = rest[at(next, end, other)];
-        if (own + behind.way >= best.length)
-          continue;
-        const GroupLink &link = groups.across(first, end, end + other);
-        const double sent = bytes * costs.messageShare(devices, other * unit,
-                                                       link.inTurn),
-                     latency = static_cast<double>(link.latencyNs);
-        part.send = latency + sent / static_cast<double>(link.rate);
-        part.sendBack = latency + sent / static_cast<double>(link.rateBack);
-        const double below = part.send + part.sendBack + behind.way,
-                     late = std::max(allReduce, behind.late - part.backward -
-                                                    part.sendBack),
-                     length = lengthOf(own + below, late);
-        if (length >= best.length)
-          continue;
-        const double steady =
-            std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
-        if (steady > limits.steadyNs || length + steady > limits.timeNs ||
-            !fits(cut, next, first, end, behind.stages + 1))
-          continue;
-        best = {length,
-                own + below,
-                steady,
-                late,
-                static_cast<int16_t>(next),
-                static_cast<int16_t>(other),
-                static_cast<int16_t>(behind.stages + 1)};
-      }
-    }
+    for (int32_t end = last; end >= count; --end)
+      addStage(layers, end - count, end, limits);
   }
+}
+
+void LatencyProgram::addStage(const Layers &layers, int32_t first, int32_t end,
+                              const Limits &limits) {
+  const double M = problem.microbatches;
+  const int32_t devices = (end - first) * groups.devicesPerUnit();
+  const double share = costs.share(devices),
+               scaled =
+                   share * 100 /
+                   static_cast<double>(groups.weakest(first, end).speedPercent);
+  const Part part = {layers.forward * scaled, layers.backward * scaled};
+  const double own = part.forward + part.backward;
+  if (own + (M - 1) * part.backward > limits.timeNs ||
+      (M - 1) * part.backward > limits.steadyNs)
+    return;
+  const auto allReduce = static_cast<double>(costs.allReduceNs(
+      cuts[layers.cut], cuts[layers.next], devices, groups.within(first, end)));
+  if (M * own + allReduce > limits.timeNs)
+    return;
+  const Stage stage = {layers, first,     end,
+                       part,   allReduce, layers.backwardsBefore * share};
+  if (layers.next == C)
+    addLast(stage, limits);
+  else
+    for (int32_t other = 1; other <= U - end; ++other)
+      addBefore(stage, other, limits);
+}
+
+void LatencyProgram::addLast(const Stage &stage, const Limits &limits) {
+  const int32_t cut = stage.layers.cut, next = stage.layers.next;
+  Rest &best = rest[at(cut, stage.first, stage.end - stage.first)];
+  const double own = stage.part.forward + stage.part.backward,
+               length = stage.lengthOf(own, stage.allReduce),
+               steady = steadyNs(stage.part, 0, 1);
+  if (stage.end == U && length < best.length && steady <= limits.steadyNs &&
+      fits(cut, next, stage.first, stage.end, 1))
+    best = {length, own, steady, stage.allReduce, static_cast<int16_t>(next),
+            0,      1};
+}
+
+/// Puts a stage in front of one of `other` units.
+void LatencyProgram::addBefore(const Stage &stage, int32_t other,
+                               const Limits &limits) {
+  const Layers &layers = stage.layers;
+  const int32_t first = stage.first, end = stage.end;
+  Part part = stage.part;
+  Rest &best = rest[at(layers.cut, first, end - first)];
+  const Rest &behind = rest[at(layers.next, end, other)];
+  const double own = part.forward + part.backward;
+  if (own + behind.way >= best.length)
+    return;
+  const int32_t unit = groups.devicesPerUnit();
+  const GroupLink &link = groups.across(first, end, end + other);
+  const double sent = layers.milliBytes *
+                      costs.messageShare((end - first) * unit, other * unit,
+                                         link.inTurn),
+               latency = static_cast<double>(link.latencyNs);
+  part.send = latency + sent / static_cast<double>(link.rate);
+  part.sendBack = latency + sent / static_cast<double>(link.rateBack);
+  const double below = part.send + part.sendBack + behind.way,
+               late = std::max(stage.allReduce,
+                               behind.late - part.backward - part.sendBack),
+               length = stage.lengthOf(own + below, late);
+  if (length >= best.length)
+    return;
+  const double steady =
+      std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
+  if (steady > limits.steadyNs || length + steady > limits.timeNs ||
+      !fits(layers.cut, layers.next, first, end, behind.stages + 1))
+    return;
+  best = {length,
+          own + below,
+          steady,
+          late,
+          static_cast<int16_t>(layers.next),
+          static_cast<int16_t>(other),
+          static_cast<int16_t>(behind.stages + 1)};
 }
 
 std::vector<ChainPlan> LatencyProgram::solve(const Limits &limits,
                                              int32_t most) {
   std::fill(rest.begin(), rest.end(), Rest());
   for (int32_t cut = C - 1; cut >= 0; --cut)
-    for (int32_t next = cut + 1; next <= C; ++next)
-      extend(cut, next, limits);
+    for (int32_t next = cut + 1; next <= C; ++next) {
+      const int32_t first = cuts[cut], end = cuts[next];
+      extend({cut, next, static_cast<double>(costs.forwardNs(first, end)),
+              static_cast<double>(costs.backwardNs(first, end)),
+              static_cast<double>(costs.backwardNs(0, first)),
+              next == C
+                  ? 0
+                  : 1000. * static_cast<double>(costs.boundaryBytes(end))},
+             limits);
+    }
   struct End {
     double estimate;
     int32_t first, count;
@@ -154,7 +166,7 @@ std::vector<ChainPlan> LatencyProgram::solve(const Limits &limits,
   for (int32_t first = 0; first < U; ++first)
     for (int32_t count = 1; first + count <= U; ++count) {
       const Rest &all = rest[at(0, first, count)];
-      if (all.length < infinite)
+      if (all.stages > 0)
         ends.push_back({all.length + all.steady, first, count});
     }
   std::sort(ends.begin(), ends.end(),

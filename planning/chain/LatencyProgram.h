@@ -7,6 +7,9 @@
 #include "planning/chain/OrderedGroups.h"
 #include "planning/chain/PlanTimer.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace rondo {
 
 /// A dynamic program over an order of devices, of Alpa's kind: an iteration
@@ -42,10 +45,10 @@ private:
     /// expected to add to an iteration, and without; what an iteration takes
     /// beyond the way; and how much later than the last backward of the first
     /// of them their sums end.
-    double length = infinite, way = infinite, steady = 0, late = 0;
+    double length = std::numeric_limits<double>::infinity(), way = length,
+           steady = 0, late = 0;
     int16_t nextCut = 0, nextUnits = 0, stages = 0;
   };
-  static constexpr double infinite = 1e300;
   /// StageNs, not rounded.
   struct Part {
     double forward, backward, send = 0, sendBack = 0;
@@ -59,7 +62,33 @@ private:
   /// of `stages`.
   bool fits(int32_t cut, int32_t next, int32_t first, int32_t end,
             int32_t stages) const;
-  void extend(int32_t cut, int32_t next, const Limits &limits);
+  /// The layers between two cuts, on one device.
+  struct Layers {
+    int32_t cut, next;
+    double forward, backward;
+    /// Of the layers in front: what hides sums.
+    double backwardsBefore;
+    /// Of the boundary behind them, in thousandths; 0 behind the last layer.
+    double milliBytes;
+  };
+  /// Layers on units [first, end).
+  struct Stage {
+    const Layers &layers;
+    int32_t first, end;
+    Part part;
+    double allReduce;
+    /// Time of the stages in front in which a sum costs nothing.
+    double hidden;
+
+    double lengthOf(double way, double late) const {
+      return way + std::max(0., late - hidden);
+    }
+  };
+  void extend(const Layers &layers, const Limits &limits);
+  void addStage(const Layers &layers, int32_t first, int32_t end,
+                const Limits &limits);
+  void addLast(const Stage &stage, const Limits &limits);
+  void addBefore(const Stage &stage, int32_t other, const Limits &limits);
   ChainPlan planFrom(int32_t first, int32_t count) const;
 
   const ChainProblem &problem;

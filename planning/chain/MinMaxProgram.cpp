@@ -7,8 +7,6 @@
 
 using namespace rondo;
 
-static constexpr int64_t never = std::numeric_limits<int64_t>::max();
-
 MinMaxProgram::MinMaxProgram(const ChainProblem &problem,
                              const OrderedGroups &groups, int32_t maxStages,
                              int64_t maxWorkload)
@@ -16,7 +14,7 @@ MinMaxProgram::MinMaxProgram(const ChainProblem &problem,
       U(groups.numUnits()), most(std::min({maxStages, L, U})),
       maxWorkload(maxWorkload) {
   const size_t states = at(most, L, U, U) + 1;
-  least.assign(states, never);
+  least.assign(states, infinite);
   choices.resize(states);
   for (int32_t layers = 1; layers <= L; ++layers)
     for (int32_t count = 1; count <= U; ++count)
@@ -62,7 +60,7 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
       return;
     for (int32_t other = 1; other <= used - count; ++other) {
       const int64_t rest = least[at(stages - 1, before, other, used - count)];
-      if (rest > best || rest == never)
+      if (rest > best || rest == infinite)
         continue;
       const int64_t value =
           std::max({rest, channelWork(before, other, count, used), work});
@@ -78,7 +76,7 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
 
 int64_t MinMaxProgram::workload(int32_t stages, int32_t units) const {
   return stages < 1 || stages > most || units < 1 || units > U
-             ? never
+             ? infinite
              : least[at(stages, L, units, U)];
 }
 

@@ -17,8 +17,7 @@ class MinMaxProgram {
 public:
   /// Leaves out plans with more than `maxWorkload`.
   MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
-                int32_t maxStages,
-                int64_t maxWorkload = std::numeric_limits<int64_t>::max());
+                int32_t maxStages, int64_t maxWorkload = infinite);
 
   int32_t maxStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has

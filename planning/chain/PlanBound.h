@@ -4,26 +4,23 @@
 #ifndef RONDO_PLANNING_CHAIN_PLANBOUND_H
 #define RONDO_PLANNING_CHAIN_PLANBOUND_H
 
+#include "planning/chain/BoundProgram.h"
 #include "planning/chain/CostToGo.h"
 #include "planning/chain/PlanTimer.h"
 
-#include <functional>
-
 namespace rondo {
 
-/// A lower bound of the time of all plans of a problem. Every group of devices
-/// is taken to have the best links that a group of its size can have
-/// (BestLinks). A dynamic program over layers, devices used and devices of the
-/// last stage then finds out whether there may be a plan within a time T: one
-/// where for each stage
+/// A lower bound of the time of all plans of a problem (BoundProgram). Every
+/// group of devices is taken to have the best links that a group of its size
+/// can have (BestLinks). A plan takes at most T only if for each stage, with M
+/// micro-batches,
 ///
-///   the way of a micro-batch to it and back, and M (F + B)         <= T
-///   the way to it, M (F + B), and its all-reduce                   <= T
-///   the way to it, F, the least way behind it and back, M B, and
-///     the way back from it or its all-reduce                       <= T
+///   path there and back through it, with M (F + B) in it           <= T
+///   path to it, M (F + B), and its all-reduce                       <= T
+///   path to it, F, the least path after it and back, M B, and the
+///     path back from it or its all-reduce                           <= T
 ///
-/// and the like for boundaries. Ways are the least of all plans of the layers
-/// in front. Memory is not looked at.
+/// and the like for boundaries. Memory is not looked at.
 class PlanBound {
 public:
   PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
@@ -31,43 +28,28 @@ public:
 
   /// The bound, at most `knownNs`, the time of a known plan: it equals that if
   /// no plan can be better. `isOver` may end the calculation early, with a
-  /// weaker bound. O(layers^2 * devices^3) a step at worst, for about
-  /// 12 steps.
+  /// weaker bound. As BoundProgram::find().
   int64_t find(int64_t knownNs, const std::function<bool()> &isOver);
 
 private:
-  /// Least times of a micro-batch, in ns: from the begin to the end of a
-  /// stage's F and from the begin of its B to the end; and the first of the two
-  /// alone.
-  struct Way {
-    int64_t both = PlanTimer::never, there = PlanTimer::never;
-  };
-  /// A stage behind a way.
-  struct Stage {
-    int32_t first, end;
-    /// How many devices it has, as a range of GroupSizes, and how many those
-    /// before it have at least.
-    int32_t range, used;
-  };
-  size_t at(int32_t layers, int32_t used, int32_t range) const {
-    return (static_cast<size_t>(layers) * (G / step + 1) + used / step) * K +
-           range;
-  }
-  bool mayTake(int64_t ns, const std::function<bool()> &isOver);
-  bool mayAdd(const Stage &stage, const Way &before, int64_t ns,
-              Way &way) const;
-  void add(const Stage &stage, const Way &before, int64_t ns);
-  void continueWay(int32_t layers, int32_t used, int32_t range, int64_t ns);
+  friend class BoundProgram;
+
+  std::optional<PathNs> afterStage(const BoundStage &stage,
+                                   const PathNs &before, int64_t ns) const;
+  std::optional<PathNs> afterMessage(int32_t layer, int32_t from, int32_t to,
+                                     const PathNs &before, int64_t ns) const;
+  bool isTooLong(const BoundStage &stage, const PathNs &before,
+                 int64_t ns) const;
 
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
   const CostToGo &rest;
   const GroupSizes &sizes;
-  /// Devices in use are counted in steps, rounded down.
-  const int32_t L, G, K, step;
-  /// [layers][devices used][range of the last stage's devices].
-  std::vector<Way> ways;
+  const int32_t L, G;
+  /// Of the fastest device, in percent.
+  const int64_t fastest;
+  BoundProgram program;
 };
 
 } // namespace rondo

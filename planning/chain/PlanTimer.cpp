@@ -91,7 +91,7 @@ void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
 
 int64_t PlanTimer::run(const std::vector<StageNs> &stages, int64_t ceiling) {
   if (leastNs(stages, ceiling) > ceiling)
-    return never;
+    return infinite;
   return evaluator == PlanEvaluator::OneFOneB ? runOneFOneB(stages, ceiling)
                                               : runSpp(stages, ceiling);
 }
@@ -130,7 +130,7 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
                       ns = isForward ? stage.forward : stage.backward,
                       end = begin + ns;
         if (begin > latest[n])
-          return never;
+          return infinite;
         latest[n] += ns;
         clock[n] = end;
         if (isForward && n + 1 < S) {
@@ -160,7 +160,7 @@ int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages, int64_t ceiling) {
   setLatest(stages, ceiling);
   setLatestOfChannels(stages, ceiling);
   if (!sppClock.run(latest))
-    return never;
+    return infinite;
   int64_t time = 0;
   for (int32_t n = 0; n < S; ++n)
     time = std::max(time, sppClock.endNs(n) + stages[n].allReduce);

@@ -38,11 +38,9 @@ public:
                         ? SppClock::Duplex::Full
                         : SppClock::Duplex::Half) {}
 
-  static constexpr int64_t never = std::numeric_limits<int64_t>::max();
-
-  /// The time of an iteration of stages with these times; `never` if it is sure
-  /// to be above `ceiling`. O(stages * micro-batches * log(stages)).
-  int64_t run(const std::vector<StageNs> &stages, int64_t ceiling = never);
+  /// The time of an iteration of stages with these times; `infinite` if it is
+  /// sure to be above `ceiling`. O(stages * micro-batches * log(stages)).
+  int64_t run(const std::vector<StageNs> &stages, int64_t ceiling = infinite);
 
 private:
   /// A lower bound of the time; where it is above `ceiling`, perhaps not the

@@ -16,7 +16,7 @@ struct CostedPlan {
   WorkingPlan plan;
   /// The time in ns; of a plan that does not fit memory, `overMemory` and what
   /// is missing in KiB.
-  int64_t cost = PlanTimer::never;
+  int64_t cost = infinite;
 };
 
 /// Walks from plan to plan by small changes. Deterministic by its seed, as long
@@ -29,8 +29,8 @@ public:
 
   static constexpr int64_t overMemory = int64_t(1) << 62;
 
-  /// The cost is PlanTimer::never if it is sure to be above `ceiling`.
-  CostedPlan costed(const ChainPlan &plan, int64_t ceiling = PlanTimer::never);
+  /// The cost is infinite if it is sure to be above `ceiling`.
+  CostedPlan costed(const ChainPlan &plan, int64_t ceiling = infinite);
   /// Makes changes that lower the cost until there is none, or `isOver`.
   void descend(CostedPlan &plan, const std::function<bool()> &isOver);
   /// Simulated annealing: accepts a higher cost the less often the larger

@@ -3,6 +3,8 @@
 
 #include "planning/model/ModelBaselines.h"
 
+#include "planning/RunLimits.h"
+
 #include <algorithm>
 
 using namespace rondo;
@@ -38,16 +40,13 @@ rondo::runModelBaselines(const ModelSpace &space,
   std::vector<ModelBaseline> all;
   for (const Baseline &baseline : baselines())
     all.push_back({&baseline, std::nullopt});
-  auto isOver = [&] {
-    return options.deadline.isOver() ||
-           (options.interrupt && options.interrupt->load());
-  };
+  const RunLimits limits(options.deadline, options.interrupt);
   for (int64_t samples : microbatchSizes(space, options))
     for (ModelBaseline &each : all) {
       std::optional<PlanTrial> trial;
       for (const std::vector<bool> &recomputes :
            {std::vector<bool>(space.layers), space.mayRecompute}) {
-        if (isOver())
+        if (limits.isOver())
           return all;
         if (trial && trial->fits())
           continue;

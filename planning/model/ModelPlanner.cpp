@@ -4,6 +4,7 @@
 #include "planning/model/ModelPlanner.h"
 
 #include "planning/FittingSearch.h"
+#include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
 #include "planning/chain/StartPlans.h"
 
@@ -28,7 +29,8 @@ constexpr int64_t defaultEffort = 50;
 class Planner {
 public:
   Planner(const ModelSpace &space, const ModelPlannerOptions &options)
-      : space(space), options(options) {}
+      : space(space), options(options),
+        limits(options.deadline, options.interrupt) {}
 
   ModelPlannerResult run();
 
@@ -38,14 +40,11 @@ private:
     std::vector<bool> recomputes;
     double until = 0;
   };
-  bool isOver(double part = 1) const {
-    return options.deadline.isOver(part) ||
-           (options.interrupt && options.interrupt->load());
-  }
+  bool isOver(double part = 1) const { return limits.isOver(part); }
   /// Plans beyond this are not worth the time of a proof.
   int64_t ceilingNs() const {
     return result.plans.empty()
-               ? std::numeric_limits<int64_t>::max()
+               ? infinite
                : static_cast<int64_t>(double(result.plans.front().timeNs) *
                                       slowest);
   }
@@ -68,6 +67,7 @@ private:
 
   const ModelSpace &space;
   const ModelPlannerOptions &options;
+  const RunLimits limits;
   ModelPlannerResult result;
   /// The last that did not fit.
   std::optional<PlanTrial> misfit;
@@ -106,7 +106,8 @@ ModelPlan Planner::givenPlan(const ChainProblem &chain,
         {options.begins[s],
          s + 1 < stages ? options.begins[s + 1] : space.layers,
          {begin, begin + ranks}});
-    std::sort(plan.stages.back().ranks.begin(), plan.stages.back().ranks.end());
+    std::sort(plan.stages.back().devices.begin(),
+              plan.stages.back().devices.end());
   }
   return plan;
 }
@@ -134,10 +135,8 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
       result.nearest = misfit;
     return &*misfit;
   }
-  const auto place =
-      std::upper_bound(result.plans.begin(), result.plans.end(), trial,
-                       std::mem_fn(&PlanTrial::isBetterThan));
-  return &*result.plans.insert(place, std::move(trial));
+  return &*insertByRank(result.plans, std::move(trial),
+                        std::mem_fn(&PlanTrial::isBetterThan));
 }
 
 /// Whether memory is so far from full that it can hardly have mattered.

@@ -14,7 +14,7 @@ using namespace rondo;
 int32_t ModelPlan::numRanks() const {
   int32_t count = 0;
   for (int32_t group = 0; group < numGroups(); ++group)
-    count += static_cast<int32_t>(stages[group].ranks.size());
+    count += static_cast<int32_t>(stages[group].devices.size());
   return count;
 }
 
@@ -25,13 +25,13 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
   plan.samples = microbatchSamples;
   plan.recomputes = std::move(recomputes);
   for (const ChainStage &stage : chain) {
-    ModelStage &added = plan.stages.emplace_back();
+    ChainStage &added = plan.stages.emplace_back();
     added.first = stage.first;
     added.end = stage.end;
-    added.ranks = stage.devices;
-    std::sort(added.ranks.begin(), added.ranks.end());
-    if (static_cast<int64_t>(added.ranks.size()) > maxReplicas)
-      added.ranks.resize(maxReplicas);
+    added.devices = stage.devices;
+    std::sort(added.devices.begin(), added.devices.end());
+    if (static_cast<int64_t>(added.devices.size()) > maxReplicas)
+      added.devices.resize(maxReplicas);
   }
   return plan;
 }
@@ -52,10 +52,10 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
   // Activations differ by group; the largest share is on the safe side.
   int32_t fewest = std::numeric_limits<int32_t>::max();
   for (int32_t group = 0; group < groups; ++group) {
-    const auto ranks = static_cast<int32_t>(plan.stages[group].ranks.size());
+    const auto ranks = static_cast<int32_t>(plan.stages[group].devices.size());
     fewest = std::min(fewest, ranks);
     const GroupDevice weakest =
-        weakestOf(chain, plan.stages[group].ranks.data(), ranks);
+        weakestOf(chain, plan.stages[group].devices.data(), ranks);
     const int64_t speed = weakest.speedPercent;
     std::vector<int64_t> &work = input.workNs.emplace_back();
     for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
@@ -78,6 +78,6 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
   result.isV = isV;
   for (int32_t stage = 0; stage < stages; ++stage)
     result.stages.push_back({cut->begins[stage], cut->begins[stage + 1],
-                             plan.stages[input.rankOfStage[stage]].ranks});
+                             plan.stages[input.rankOfStage[stage]].devices});
   return result;
 }

@@ -13,24 +13,14 @@
 
 namespace rondo {
 
-/// Layers [first, end) on ranks that share the samples of each micro-batch.
-struct ModelStage {
-  int32_t first = 0, end = 0;
-  /// No more than a micro-batch has samples.
-  std::vector<int32_t> ranks;
-};
-
-inline bool operator==(const ModelStage &a, const ModelStage &b) {
-  return a.first == b.first && a.end == b.end && a.ranks == b.ranks;
-}
-
 /// One way to lay a model on a cluster. A group of ranks may have several
 /// stages, its chunks; no rank is in two groups.
 struct ModelPlan {
   /// Of a micro-batch.
   int64_t samples = 1;
-  /// In pipeline order.
-  std::vector<ModelStage> stages;
+  /// In pipeline order. A stage has no more devices, which are ranks, than a
+  /// micro-batch has samples.
+  std::vector<ChainStage> stages;
   /// By layer: whether its forward runs again in front of its backward.
   std::vector<bool> recomputes;
   /// Stages of each group; with two, in a loop or in a V.

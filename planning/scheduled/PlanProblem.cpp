@@ -9,15 +9,6 @@
 
 using namespace rondo;
 
-int64_t rondo::sumOverLinksNs(int64_t count, int64_t bytes,
-                              const GroupLink &within) {
-  if (count == 1)
-    return 0;
-  const __int128 sent = __int128(2000) * (count - 1) * bytes,
-                 each = __int128(count) * within.rate;
-  return 2 * within.latencyNs + static_cast<int64_t>((sent + each - 1) / each);
-}
-
 static int64_t commonMultiple(const ChainPlan &plan) {
   int64_t samples = 1;
   for (const ChainStage &stage : plan) {
@@ -70,9 +61,10 @@ static int64_t sumNsOf(const ChainProblem &chain, const ChainStage &stage,
   const auto count = static_cast<int32_t>(stage.devices.size());
   // Links within a stage carry no messages: the problem needs them for NICs
   // alone.
-  if (chain.nicOf.empty())
-    return sumOverLinksNs(count, bytes,
-                          linkWithin(chain, stage.devices.data(), count));
+  if (chain.nicOf.empty()) {
+    const GroupLink within = linkWithin(chain, stage.devices.data(), count);
+    return sumNs(bytes, count, {within.latencyNs, within.rate});
+  }
   for (int32_t u : stage.devices)
     for (int32_t v : stage.devices)
       if (u != v)

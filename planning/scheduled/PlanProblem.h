@@ -28,10 +28,6 @@
 
 namespace rondo {
 
-/// What sumOverReplicasNs() gives `count` replicas without NICs, by the
-/// lowest rate and the largest latency between two of them.
-int64_t sumOverLinksNs(int64_t count, int64_t bytes, const GroupLink &within);
-
 /// The most micro-batches times devices that are simulated.
 inline constexpr int64_t maxScheduledTasks = int64_t(1) << 20;
 

@@ -3,7 +3,7 @@
 
 #include "planning/scheduled/ScheduledPlanner.h"
 
-#include "planning/Deadline.h"
+#include "planning/RunLimits.h"
 #include "planning/chain/Baselines.h"
 #include "planning/chain/FewestDevices.h"
 #include "planning/chain/StartPlans.h"
@@ -24,11 +24,8 @@ constexpr double chainPart = 0.12, startsEnd = 0.4, boundEnd = 0.55,
 constexpr size_t maxStarts = 4;
 /// Plans judged per unit of effort.
 constexpr int64_t judgedPerEffort = 20;
-constexpr int64_t defaultEffort = 1000;
 /// Up to so many micro-batches times devices, all families judge each change.
 constexpr int64_t maxTried = 64;
-/// Of more devices, other planners take too long to be asked first.
-constexpr int32_t maxPoolDevices = 32;
 /// Into how many samples a micro-batch is cut where planChain() is to take
 /// messages as replicas exchange them: many numbers of devices divide it.
 constexpr int64_t manySamples = 5040;
@@ -44,8 +41,8 @@ class Planner {
 public:
   Planner(const ChainProblem &problem, const ChainPlannerOptions &options)
       : problem(problem), options(options),
-        deadline(options.timeLimitMs, options.clock),
-        effort(options.effort > 0 ? options.effort : defaultEffort),
+        limits(Deadline(options.timeLimitMs, options.clock), options.interrupt),
+        effort(options.statedEffort()),
         usual(int64_t(problem.microbatches) * problem.numDevices() <= maxTried
                   ? FamilyEffort::All
                   : FamilyEffort::Few),
@@ -54,12 +51,7 @@ public:
   ScheduledPlannerResult run();
 
 private:
-  bool isOver(double part = 1) const {
-    return deadline.isOver(part) || isInterrupted();
-  }
-  bool isInterrupted() const {
-    return options.interrupt && options.interrupt->load();
-  }
+  bool isOver(double part = 1) const { return limits.isOver(part); }
   bool isProven() const { return !plans.empty() && best().timeNs <= bound; }
   bool isSpent(double part = 1) const {
     return isProven() || isOver(part) ||
@@ -79,7 +71,7 @@ private:
 
   const ChainProblem &problem;
   const ChainPlannerOptions &options;
-  const Deadline deadline;
+  const RunLimits limits;
   const int64_t effort;
   /// Of all families, where they take little time.
   const FamilyEffort usual;
@@ -101,10 +93,7 @@ void Planner::keep(ScheduledPlan plan) {
       std::stable_sort(plans.begin(), plans.end(), isFaster);
       return;
     }
-  plans.insert(std::upper_bound(plans.begin(), plans.end(), plan, isFaster),
-               std::move(plan));
-  if (plans.size() > maxStarts)
-    plans.pop_back();
+  insertByRank(plans, std::move(plan), isFaster, maxStarts);
 }
 
 void Planner::offer(const ChainPlan &plan) {
@@ -113,13 +102,11 @@ void Planner::offer(const ChainPlan &plan) {
 }
 
 void Planner::offerChain(const ChainProblem &chain, PlanEvaluator evaluator) {
-  if (isInterrupted())
+  if (limits.isInterrupted())
     return;
   ChainPlannerOptions chosen = options;
   chosen.evaluator = evaluator;
-  if (deadline.exists())
-    chosen.timeLimitMs = std::max<int64_t>(
-        1, static_cast<int64_t>(double(options.timeLimitMs) * chainPart));
+  chosen.timeLimitMs = Deadline::partMs(options.timeLimitMs, chainPart);
   const ChainPlannerResult found = planChain(chain, chosen);
   if (!found.plan)
     return;
@@ -138,31 +125,13 @@ void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, order))
     if (!isOver(startsEnd))
       offer(plan);
-  if (problem.numDevices() <= maxPoolDevices)
-    for (const Baseline &baseline : baselines())
-      if (baseline.isQuick && !isOver(startsEnd))
-        if (const BaselinePlan found =
-                baseline.plan(problem, PlanEvaluator::OneFOneB);
-            found.plan)
-          offer(*found.plan);
+  offerQuickPlans(
+      problem, PlanEvaluator::OneFOneB, [&] { return isOver(startsEnd); },
+      [&](const ChainPlan &plan) { offer(plan); });
   offer({{0, problem.numLayers(), {order.front()}}});
-  if (problem.memoryBytes == 0)
-    return;
-  ChainPlan plan;
-  auto device = order.begin();
-  // Where devices differ, what all of them have.
-  int64_t less = 0;
-  for (int64_t bytes : problem.memoryLess)
-    less = std::max(less, bytes);
-  const std::optional<FittingStages> fitting =
-      fewestDevices(oneUnderWay(problem), problem.memoryBytes - less);
-  if (!fitting || fitting->devices > problem.numDevices())
-    return;
-  for (const FittingStages::Stage &stage : fitting->stages) {
-    plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
-    device += stage.devices;
-  }
-  offer(plan);
+  for (const ChainPlan &plan : fittingPlans(
+           oneUnderWay(problem), problem.smallestDeviceBytes(), {order}))
+    offer(plan);
 }
 
 bool Planner::descend(ScheduledPlan &plan, const StageOrders *known,
@@ -185,9 +154,9 @@ bool Planner::searchOrder(ScheduledPlan &plan) {
   if (isOver())
     return isBetter;
   SearchOptions chosen = orderSearchOptions(options);
-  if (deadline.exists())
+  if (limits.deadline.exists())
     chosen.timeLimitMs =
-        std::clamp<int64_t>(deadline.leftMs(), 1, chosen.timeLimitMs);
+        std::clamp<int64_t>(limits.deadline.leftMs(), 1, chosen.timeLimitMs);
   return judge.search(plan, chosen) || isBetter;
 }
 
@@ -212,7 +181,7 @@ void Planner::takeTurns() {
       keep(std::move(*plan));
     }
   }
-  for (int64_t before = PlanTimer::never;
+  for (int64_t before = infinite;
        best().timeNs < before && !isOver() && !isProven();) {
     before = best().timeNs;
     // Those with another time: equal ones are mostly the same plan with
@@ -235,7 +204,7 @@ void Planner::shake() {
        ++tries) {
     const StageOrders known = best().orders();
     std::optional<ScheduledPlan> plan =
-        judge.judge(steps.shaken(best().plan), usual, PlanTimer::never, &known);
+        judge.judge(steps.shaken(best().plan), usual, infinite, &known);
     if (!plan)
       continue;
     const int64_t before = best().timeNs;
@@ -275,10 +244,7 @@ ScheduledPlannerResult Planner::run() {
   found.memoryBytes = best().memoryBytes;
   found.lowerBoundNs = std::min(bound, best().timeNs);
   found.plansTried = judge.plansJudged();
-  found.stop = isProven()        ? SearchStop::Optimal
-               : isInterrupted() ? SearchStop::Interrupted
-               : isOver()        ? SearchStop::Time
-                                 : SearchStop::Exhausted;
+  found.stop = limits.stop(isProven());
   result.scheduled = std::move(plans.front());
   return result;
 }
@@ -288,11 +254,8 @@ ScheduledPlannerResult Planner::run() {
 SearchOptions rondo::orderSearchOptions(const ChainPlannerOptions &options) {
   SearchOptions chosen;
   chosen.seed = options.seed;
-  chosen.effort = options.effort > 0 ? options.effort : defaultEffort;
-  chosen.timeLimitMs = 0;
-  if (options.timeLimitMs > 0)
-    chosen.timeLimitMs = std::max<int64_t>(
-        1, static_cast<int64_t>(double(options.timeLimitMs) * searchPart));
+  chosen.effort = options.statedEffort();
+  chosen.timeLimitMs = Deadline::partMs(options.timeLimitMs, searchPart);
   chosen.clock = options.clock;
   chosen.interrupt = options.interrupt;
   return chosen;
@@ -303,16 +266,7 @@ static std::optional<Fault> findFault(const ChainProblem &problem) {
   if (int64_t(problem.microbatches) * problem.numDevices() > maxScheduledTasks)
     return makeFault<FaultKind::ManyTasksToSchedule>(
         problem.microbatches, problem.numDevices(), maxScheduledTasks);
-  if (problem.memoryBytes == 0)
-    return {};
-  const ChainProblem one = oneUnderWay(problem);
-  const int64_t least = leastMemoryBytes(one);
-  if (least <= problem.memoryBytes)
-    return {};
-  const std::optional<FittingStages> stages =
-      fewestDevices(one, problem.memoryBytes);
-  return makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0)
-      .withFigures(least, problem.memoryBytes);
+  return findMemoryFault(oneUnderWay(problem));
 }
 
 ScheduledPlannerResult

@@ -3,9 +3,9 @@
 
 #include "runtime/trainer/link_trace_lines.h"
 
+#include "kinds/EditDistance.h"
 #include "runtime/base/error.h"
 #include "runtime/trainer/json_reader.h"
-#include "runtime/trainer/nearest.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -7,8 +7,8 @@
 
 #include "runtime/trainer/options.h"
 
+#include "kinds/EditDistance.h"
 #include "runtime/base/error.h"
-#include "runtime/trainer/nearest.h"
 #include "runtime/trainer/option_checks.h"
 #include "runtime/trainer/option_values.h"
 
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <functional>
 
+using rondo::nearestWord;
 using namespace rondo::runtime;
 
 namespace {

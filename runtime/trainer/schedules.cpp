@@ -4,7 +4,7 @@
 #include "runtime/trainer/schedules.h"
 
 #include "kinds/Counts.h"
-#include "runtime/trainer/nearest.h"
+#include "kinds/EditDistance.h"
 
 #include "runtime/base/error.h"
 #include "runtime/execution/program_run.h"
@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 using rondo::countOf;
+using rondo::nearestWord;
 using namespace rondo::runtime;
 
 std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {

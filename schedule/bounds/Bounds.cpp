@@ -21,8 +21,7 @@ Bound rondo::roughBound(const Problem &problem) {
   Bound best;
   for (const BoundArgument &argument : boundArguments())
     if (isRough(argument)) {
-      const int64_t ns =
-          argument.compute(problem, std::numeric_limits<int64_t>::max(), 0);
+      const int64_t ns = argument.compute(problem, infinite, 0);
       if (ns > best.ns)
         best = {ns, argument.name};
     }
@@ -49,5 +48,5 @@ Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
 }
 
 Bound rondo::quickBound(const Problem &problem) {
-  return bestBound(problem, std::numeric_limits<int64_t>::max(), 0);
+  return bestBound(problem, infinite, 0);
 }

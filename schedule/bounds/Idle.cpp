@@ -39,8 +39,7 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
       Event run = {}, back = {};
       run.work[letter] = ns;
       if (side == Side::Begin && letter > 0)
-        back.bytes[0] =
-            letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
+        back.bytes[0] = flat.freedBy(letter, s);
       if (side == Side::End && letter == 0)
         for (int other : {1, 2})
           back.bytes[other] = bytesOf(flat, side, other, s);

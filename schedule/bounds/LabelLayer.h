@@ -4,6 +4,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_LABELLAYER_H
 #define RONDO_SCHEDULE_BOUNDS_LABELLAYER_H
 
+#include "schedule/HashIndex.h"
 #include "schedule/bounds/RankChain.h"
 
 #include <array>
@@ -49,11 +50,11 @@ public:
   /// Leaves only the group of no counts, and returns it. It has only these.
   LabelGroup &restart() {
     clear();
-    return add(LabelCounts{}, 0, placeOf(0));
+    return groups[numberOf(LabelCounts{}, 0).first];
   }
   void clear() {
     numUsed = 0;
-    places.assign(leastPlaces, {});
+    index.clear();
   }
   size_t numLabels() const {
     size_t sum = 0;
@@ -68,62 +69,34 @@ public:
   std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
     LabelCounts counts = group.counts;
     ++counts[counted];
-    const uint64_t hash = group.hash + hashOf(counted);
-    size_t at = placeOf(hash);
-    for (; places[at].number > 0; at = next(at))
-      if (places[at].hash == uint32_t(hash))
-        if (const size_t number = places[at].number - 1;
-            groups[number].counts == counts)
-          return {number, false};
-    add(counts, hash, at);
-    return {numUsed - 1, true};
+    return numberOf(counts, group.hash + hashOf(counted));
   }
 
 private:
-  /// A power of two.
-  static constexpr size_t leastPlaces = 64;
-
-  struct Place {
-    /// One more than that of the group; 0: free.
-    uint32_t number = 0;
-    uint32_t hash = 0;
-  };
-
   /// The hash of counts is the sum of each times its own number.
   static uint64_t hashOf(size_t counted) {
     const uint64_t number = (counted + 1) * 0x9e3779b97f4a7c15u;
     return (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;
   }
-  size_t next(size_t at) const { return (at + 1) & (places.size() - 1); }
-  size_t placeOf(uint64_t hash) const {
-    return size_t(hash >> 32) & (places.size() - 1);
-  }
-  LabelGroup &add(const LabelCounts &counts, uint64_t hash, size_t at) {
-    if (numUsed == groups.size())
+  std::pair<size_t, bool> numberOf(const LabelCounts &counts, uint64_t hash) {
+    const size_t number =
+        index.findOrAdd(hash, uint32_t(numUsed), [&](uint32_t known) {
+          return groups[known].counts == counts;
+        });
+    if (number < numUsed)
+      return {number, false};
+    if (numUsed++ == groups.size())
       groups.emplace_back();
-    LabelGroup &made = groups[numUsed++];
+    LabelGroup &made = groups[number];
     made.counts = counts;
     made.hash = hash;
     made.labels.clear();
-    places[at] = {uint32_t(numUsed), uint32_t(hash)};
-    if (2 * numUsed > places.size())
-      enlarge();
-    return made;
-  }
-  void enlarge() {
-    places.assign(2 * places.size(), {});
-    for (size_t g = 0; g < numUsed; ++g) {
-      size_t at = placeOf(groups[g].hash);
-      while (places[at].number > 0)
-        at = next(at);
-      places[at] = {uint32_t(g + 1), uint32_t(groups[g].hash)};
-    }
+    return {number, true};
   }
 
   std::vector<LabelGroup> groups;
   size_t numUsed = 0;
-  /// Each group is at the first that was free from that of its hash on.
-  std::vector<Place> places;
+  HashIndex index;
 };
 
 } // namespace rondo

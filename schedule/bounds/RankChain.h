@@ -16,7 +16,6 @@
 #include "schedule/partial/FlatProblem.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace rondo {
@@ -38,7 +37,7 @@ struct RankChain {
 
   /// The cap of another rank, as slots for one activation each.
   struct Slots {
-    int64_t count = std::numeric_limits<int64_t>::max();
+    int64_t count = infinite;
     /// From the end of an I here until an F here can use its slot.
     int64_t delay = 0;
     /// By stage of this rank: whether its F takes a slot, which its I returns.

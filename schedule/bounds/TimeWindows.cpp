@@ -240,8 +240,7 @@ private:
         need += flat.takes[s];
         for (int letter : {1, 2}) {
           const size_t t = at(letter, s, k);
-          const int64_t bytes =
-              letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
+          const int64_t bytes = flat.freedBy(letter, s);
           if (bytes > 0 && earliestEnd(t) <= latestStart(forward)) {
             releases.push_back({bytes, earliestEnd(t), 0, t});
             given += bytes;

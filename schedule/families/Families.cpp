@@ -1,9 +1,9 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/EditDistance.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
-#include "schedule/model/Nearest.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
 

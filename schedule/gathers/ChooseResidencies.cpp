@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -250,7 +249,7 @@ bool Chooser::judge(const Trial &trial, const ArenaLimits &arenas, bool byLack,
     const Schedule placed =
         placeGathersByRank(problem, schedule, trial.residencies);
     if (arenas.runs && !arenas.runs(placed)) {
-      worst.bytes = std::numeric_limits<int64_t>::max();
+      worst.bytes = infinite;
       return false;
     }
     auto arena = arenas.arenaOf(placed);

@@ -7,23 +7,10 @@
 
 using namespace rondo;
 
-/// Time in ns to send `pieces` pieces of `bytes / count` bytes at `rate` bytes
-/// per us, rounded up; at most maxSum / 2.
-static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
-                          int64_t rate) {
-  // Both products can exceed 64 bits.
-  const auto sent = static_cast<unsigned __int128>(bytes) *
-                    static_cast<unsigned __int128>(pieces);
-  const auto each = static_cast<unsigned __int128>(rate) * count;
-  return static_cast<int64_t>(
-      std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
-}
-
-/// Time in ns to send a piece of `bytes / r` bytes between each pair of the r
-/// replicas, `times` times.
-static int64_t exchangeNs(const Problem &problem,
-                          const std::vector<int32_t> &replicas, int64_t bytes,
-                          int64_t times) {
+/// How long it takes if each replica's piece for each other passes `times`.
+static int64_t exchangeOverNs(const Problem &problem,
+                              const std::vector<int32_t> &replicas,
+                              int64_t bytes, int64_t times) {
   const int64_t count = static_cast<int64_t>(replicas.size());
   if (count < 2)
     return 0;
@@ -58,7 +45,7 @@ static int64_t exchangeNs(const Problem &problem,
 int64_t rondo::sumOverReplicasNs(const Problem &problem,
                                  const std::vector<int32_t> &replicas,
                                  int64_t bytes) {
-  return exchangeNs(problem, replicas, bytes, /*times=*/2);
+  return exchangeOverNs(problem, replicas, bytes, /*times=*/2);
 }
 
 ReplicaSteps rondo::sameShardOfGroups(const Problem &problem, int32_t replica) {
@@ -85,5 +72,5 @@ int64_t rondo::sumAcrossNs(const Problem &problem, int32_t replica) {
 int64_t rondo::gatherOverReplicasNs(const Problem &problem,
                                     const std::vector<int32_t> &replicas,
                                     int64_t bytes) {
-  return exchangeNs(problem, replicas, bytes, /*times=*/1);
+  return exchangeOverNs(problem, replicas, bytes, /*times=*/1);
 }

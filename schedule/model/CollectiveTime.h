@@ -6,17 +6,57 @@
 
 #include "schedule/model/Problem.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace rondo {
 
-/// Time in ns to add `bytes` of gradients over r replicas, from the moment when
-/// all are ready. Each replica receives its piece from all others, adds, and
-/// sends the sum to all. So (r - 1) / r of the bytes leave each replica twice,
-/// at the lowest rate between two replicas (SPP, Luo et al. 2022: 2 (r - 1) / r
-/// * bytes / rate), plus twice the longest latency. A NIC with n of the
-/// replicas, on a server with m of them, carries n * (r - m) / r of the bytes
-/// twice in each direction; the slower of both counts. Rounded up.
+/// How long it takes to carry `shards` of the bytes, each a `count`-th of them,
+/// in ns, rounded up, at most a half of maxSum.
+inline int64_t exchangeNs(int64_t bytes, int64_t count, int64_t shards,
+                          int64_t bytesPerUs) {
+  // Both products can leave 64 bits.
+  const auto sent = static_cast<unsigned __int128>(bytes) *
+                    static_cast<unsigned __int128>(shards) * 1000;
+  const auto each = static_cast<unsigned __int128>(bytesPerUs) * count;
+  // Most do not, and a division of 128 bits is slow.
+  if (sent + each <= static_cast<unsigned __int128>(infinite))
+    return (static_cast<int64_t>(sent) + static_cast<int64_t>(each) - 1) /
+           static_cast<int64_t>(each);
+  return static_cast<int64_t>(
+      std::min<unsigned __int128>((sent + each - 1) / each, maxSum / 2));
+}
+
+/// How the replicas of a sum exchange their shards, which says how many
+/// latencies pass.
+enum class SumPath : uint8_t {
+  /// Each with all others at once, 2 latencies. What Rondo's programs do.
+  Direct,
+  /// Round a ring, 2 (r - 1) latencies for r replicas. By this rule published
+  /// planners are compared (planning/chain/ChainCosts.h).
+  Ring,
+};
+
+/// How long adding `bytes` over `count` replicas takes, in ns, once all are
+/// there. Each replica gets its shard from the others, adds, and hands the sum
+/// to all: so (r - 1) / r of the bytes leave each of r replicas twice.
+/// `slowest` has the lowest rate, 0 for no limit, and the largest latency
+/// between two of them. Rounded up; 0 for one replica.
+inline int64_t sumNs(int64_t bytes, int64_t count, Link slowest,
+                     SumPath path = SumPath::Direct) {
+  if (count < 2)
+    return 0;
+  const int64_t steps = 2 * (count - 1),
+                latencies = path == SumPath::Ring ? steps : 2;
+  return latencies * slowest.latencyNs +
+         (slowest.bytesPerUs == 0
+              ? 0
+              : exchangeNs(bytes, count, steps, slowest.bytesPerUs));
+}
+
+/// sumNs() of these replicas by their links. A NIC with n of r replicas, on a
+/// server with m of them, carries n * (r - m) / r of the bytes twice in each
+/// direction; if that takes longer, it counts.
 int64_t sumOverReplicasNs(const Problem &problem,
                           const std::vector<int32_t> &replicas, int64_t bytes);
 

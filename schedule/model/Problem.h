@@ -10,6 +10,7 @@
 #define RONDO_SCHEDULE_MODEL_PROBLEM_H
 
 #include "kinds/Shards.h"
+#include "schedule/Infinity.h"
 #include "schedule/model/Action.h"
 #include "schedule/model/Fault.h"
 #include "schedule/model/HostCosts.h"
@@ -19,7 +20,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -116,7 +116,7 @@ enum class Recomputation : uint8_t {
   FromStage,
 };
 
-inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t noMemoryCap = infinite;
 
 /// Memory of a rank's device and what is permanently allocated on it, in bytes.
 struct DeviceMemory {

@@ -46,6 +46,32 @@ private:
   std::vector<uint8_t> isHeld;
 };
 
+/// Bytes of activations and whole gradients that a rank holds while its actions
+/// run one after another.
+class HeldMemory {
+public:
+  explicit HeldMemory(const Problem &problem)
+      : problem(problem), unreduced(problem) {}
+
+  /// Bytes held while the action runs; to be called with all actions of the
+  /// rank in order.
+  int64_t during(Action action) {
+    const Cost &cost = problem.cost(action.subject, action.kind());
+    const auto count = static_cast<int64_t>(action.count);
+    const int64_t most =
+        held + cost.acquireBytes * count + unreduced.takenBy(action);
+    held = most - cost.releaseBytes * count;
+    return most;
+  }
+  /// Bytes held after the last action.
+  int64_t after() const { return held; }
+
+private:
+  const Problem &problem;
+  UnreducedBytes unreduced;
+  int64_t held = 0;
+};
+
 /// Whether an order has actions that move sharded state. O(actions).
 bool movesState(const Schedule &schedule);
 

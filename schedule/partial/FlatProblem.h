@@ -11,6 +11,7 @@
 #ifndef RONDO_SCHEDULE_PARTIAL_FLATPROBLEM_H
 #define RONDO_SCHEDULE_PARTIAL_FLATPROBLEM_H
 
+#include "schedule/Infinity.h"
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Problem.h"
 
@@ -132,6 +133,10 @@ struct FlatProblem {
   /// edgesOf.
   bool goesBefore(int32_t edge, int32_t other) const;
 
+  /// Bytes that I (letter 1) or W of a stage frees.
+  int64_t freedBy(int letter, int32_t stage) const {
+    return letter == 1 ? inputGradFrees[stage] : weightGradFrees[stage];
+  }
   int64_t tasks() const { return int64_t(3) * stages * microbatches; }
   int64_t at(int32_t stage, int32_t microbatch) const {
     return int64_t(stage) * microbatches + microbatch;
@@ -182,10 +187,6 @@ private:
   /// [taskAt() * 2 * stages + taskAt()]; empty for a chain.
   std::vector<bool> reached;
 };
-
-/// A time that does not exist: no schedule reaches the end, or an input has not
-/// been made.
-inline constexpr int64_t never = int64_t(1) << 62;
 
 } // namespace rondo
 

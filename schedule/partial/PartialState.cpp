@@ -52,8 +52,7 @@ int64_t PartialState::run(const FlatProblem &flat, int letter, int32_t stage,
     for (int32_t other : flat.stagesOf[rank])
       banned(other) = 0;
   } else {
-    held(rank) -=
-        letter == 1 ? flat.inputGradFrees[stage] : flat.weightGradFrees[stage];
+    held(rank) -= flat.freedBy(letter, stage);
   }
   if (letter == 2)
     return end;

@@ -35,9 +35,7 @@ void Propagation::listReleases() {
     std::vector<Release> &all = releases.emplace_back();
     for (const int32_t s : stages)
       for (int letter : {1, 2})
-        if (const int64_t bytes =
-                letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
-            bytes > 0)
+        if (const int64_t bytes = flat.freedBy(letter, s); bytes > 0)
           all.push_back({place[s], letter, bytes, flat.ns[letter][s],
                          &head[letter][flat.at(s, 0)]});
     for (const int32_t s : stages) {

@@ -32,7 +32,7 @@ Labels::Answer Labels::run(int64_t limit, int64_t maxLabels) {
   row.open.assign(openRanks.size() * figures, 0);
   for (int32_t stage = 0; stage < stages; ++stage) {
     Row next;
-    table.assign(64, -1);
+    index.clear();
     for (size_t i = 0; i < row.labels.size(); ++i)
       extend(row, static_cast<int32_t>(i), stage, limit, next);
     const int32_t rank = input.rankOfStage[stage];
@@ -91,12 +91,9 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
       used += double(own) * layers.capacity(rank, 1);
     if (used > room)
       continue;
-    Label longer{end,
-                 parent,
-                 std::max(label.busiest, before + own),
+    Label longer{end, parent, std::max(label.busiest, before + own),
                  label.squares + double(own) * double(own),
-                 room > 0 ? used / room : 0,
-                 0};
+                 room > 0 ? used / room : 0};
     scratch.assign(open, open + width);
     if (closes) {
       scratch.erase(scratch.begin() + place, scratch.begin() + place + figures);
@@ -115,34 +112,21 @@ void Labels::keep(const Label &label, const std::vector<int64_t> &open,
   uint64_t hash = uint64_t(label.end) * 0x9e3779b97f4a7c15u;
   for (int64_t figure : open)
     hash = ((hash ^ uint64_t(figure)) * 0xbf58476d1ce4e5b9u) ^ (hash >> 29);
-  if (next.labels.size() * 2 >= table.size()) {
-    table.assign(table.size() * 4, -1);
-    for (size_t i = 0; i < next.labels.size(); ++i) {
-      size_t slot = next.labels[i].hash & (table.size() - 1);
-      while (table[slot] >= 0)
-        slot = (slot + 1) & (table.size() - 1);
-      table[slot] = static_cast<int32_t>(i);
-    }
-  }
-  hash ^= hash >> 32;
-  size_t slot = hash & (table.size() - 1);
-  for (; table[slot] >= 0; slot = (slot + 1) & (table.size() - 1)) {
-    Label &other = next.labels[table[slot]];
-    if (other.hash != hash || other.end != label.end ||
-        !std::equal(open.begin(), open.end(),
-                    next.open.begin() + table[slot] * open.size()))
-      continue;
-    if (label.busiest != other.busiest ? label.busiest < other.busiest
-                                       : label.squares < other.squares) {
-      other = label;
-      other.hash = hash;
-    }
+  const size_t number = index.findOrAdd(
+      hash, static_cast<uint32_t>(next.labels.size()), [&](uint32_t known) {
+        return next.labels[known].end == label.end &&
+               std::equal(open.begin(), open.end(),
+                          next.open.begin() + known * open.size());
+      });
+  if (number == next.labels.size()) {
+    next.labels.push_back(label);
+    next.open.insert(next.open.end(), open.begin(), open.end());
     return;
   }
-  table[slot] = static_cast<int32_t>(next.labels.size());
-  next.labels.push_back(label);
-  next.labels.back().hash = hash;
-  next.open.insert(next.open.end(), open.begin(), open.end());
+  Label &other = next.labels[number];
+  if (label.busiest != other.busiest ? label.busiest < other.busiest
+                                     : label.squares < other.squares)
+    other = label;
 }
 
 bool Labels::cutOff(Row &row, size_t width, int64_t maxLabels) const {

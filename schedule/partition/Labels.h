@@ -9,6 +9,7 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LABELS_H
 #define RONDO_SCHEDULE_PARTITION_LABELS_H
 
+#include "schedule/HashIndex.h"
 #include "schedule/partition/Layers.h"
 
 #include <optional>
@@ -39,7 +40,6 @@ private:
     /// Lower bound of the used share of the open ranks' capacity once all
     /// layers are placed: smaller is more promising.
     double fill = 0;
-    uint64_t hash = 0;
   };
   /// The labels of a stage. For each label, `open` has the figures (work, then
   /// bytes) of every open rank, by rank.
@@ -62,8 +62,8 @@ private:
   std::vector<int32_t> lastStageOf;
   /// Open ranks: those that get the current stage or a later one, ascending.
   std::vector<int32_t> openRanks;
-  /// Hash table of positions of labels.
-  std::vector<int32_t> table;
+  /// Of the labels that the present stage ends.
+  HashIndex index;
   std::vector<int64_t> scratch;
 };
 

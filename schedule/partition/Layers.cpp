@@ -6,6 +6,7 @@
 #include "schedule/model/Problem.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -102,7 +103,7 @@ int64_t Layers::leastBusiest() const {
   if (double whole = shareBefore.back(); whole > 0)
     least = static_cast<int64_t>(whole / perNs);
   for (int32_t layer = 0; layer < count(); ++layer) {
-    int64_t alone = noLimit;
+    int64_t alone = infinite;
     for (int32_t rank : ranks)
       alone = std::min(alone, input.workNs[rank][layer]);
     least = std::max(least, alone);

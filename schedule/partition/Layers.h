@@ -4,14 +4,10 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
 #define RONDO_SCHEDULE_PARTITION_LAYERS_H
 
+#include "schedule/Infinity.h"
 #include "schedule/partition/Partition.h"
 
-#include <limits>
-
 namespace rondo::partition {
-
-/// Larger than the work of any rank.
-inline constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
 
 /// Sums over consecutive layers, and bounds that hold for every cut. Times are
 /// in ns.

@@ -37,7 +37,7 @@ public:
     // The ranking of labels depends on the limit, so tight limits are tried
     // first: 1/64, 1/8 and 1 above the bound, then none.
     for (int64_t part : {64, 8, 1, 0}) {
-      const int64_t limit = part > 0 ? least + least / part : noLimit;
+      const int64_t limit = part > 0 ? least + least / part : infinite;
       keep(labels.run(limit, std::min(maxLabels, quickLabels)));
       if (best && isProved())
         return finish();
@@ -72,9 +72,9 @@ private:
   /// Returns whether `best` is final.
   bool tryTwoChunks() {
     int64_t steps = maxLabels * stepsPerLabel;
-    // Close to the bound the search is small. The best cut under any limit is
-    // the best of all.
-    const int64_t most = best ? best->busiestNs : noLimit;
+    // Close to the bound there is little to search; a cut that this finds under
+    // any limit is the best of all.
+    const int64_t most = best ? best->busiestNs : infinite;
     for (int64_t over = least / 256 + 1;; over *= 8) {
       const int64_t limit = over < (most - least) / 8 ? least + over : most;
       TwoChunks::Answer answer = twoChunks->run(limit, steps);
@@ -98,7 +98,7 @@ private:
     int64_t below = least;
     bool isCertain = true;
     if (!best) {
-      Labels::Answer answer = labels.run(noLimit, maxLabels);
+      Labels::Answer answer = labels.run(infinite, maxLabels);
       isCertain = answer.isExact;
       keep(std::move(answer));
     }

@@ -16,16 +16,12 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
                                         const Schedule &schedule) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
-    int64_t held = 0;
-    UnreducedBytes unreduced(problem);
+    HeldMemory memory(problem);
     for (int64_t i = 0; i < order.size(); ++i) {
-      const Cost &cost = problem.cost(order[i].subject, order[i].kind());
-      const int64_t count = order[i].count;
-      held += cost.acquireBytes * count + unreduced.takenBy(order[i]);
+      const int64_t held = memory.during(order[i]);
       if (held > problem.memoryCaps[r])
         return makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i])
             .withFigures(held, problem.memoryCaps[r]);
-      held -= cost.releaseBytes * count;
     }
   }
   return std::nullopt;

@@ -19,20 +19,26 @@
 
 using namespace rondo;
 
-ActiveChoices::ActiveChoices(const FlatProblem &flat) : flat(flat) {
+std::vector<bool> rondo::ranksThatMayWait(const FlatProblem &flat) {
+  std::vector<bool> result;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    const auto &stages = flat.stagesOf[rank];
     int64_t all = 0;
-    bool areEqual = true;
-    for (int32_t s : stages) {
+    for (int32_t s : flat.stagesOf[rank])
       all += flat.takes[s] * flat.microbatches;
-      areEqual &=
-          flat.ns[2][s] == flat.ns[2][stages.front()] &&
-          flat.weightGradFrees[s] == flat.weightGradFrees[stages.front()];
-    }
-    mayBan.push_back(stages.size() > 1 && all > flat.caps[rank]);
-    hasEqualWeightGrads.push_back(areEqual);
+    result.push_back(flat.stagesOf[rank].size() > 1 && all > flat.caps[rank]);
   }
+  return result;
+}
+
+ActiveChoices::ActiveChoices(const FlatProblem &flat)
+    : flat(flat), mayWait(ranksThatMayWait(flat)) {
+  for (const std::vector<int32_t> &stages : flat.stagesOf)
+    hasEqualWeightGrads.push_back(
+        std::all_of(stages.begin(), stages.end(), [&](int32_t s) {
+          return flat.ns[2][s] == flat.ns[2][stages.front()] &&
+                 flat.weightGradFrees[s] ==
+                     flat.weightGradFrees[stages.front()];
+        }));
 }
 
 void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
@@ -76,15 +82,10 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
   list(state, choices);
   if (choices.empty())
     return;
-  const Choice first = *std::min_element(
-      choices.begin(), choices.end(),
-      [](const Choice &a, const Choice &b) { return a.end < b.end; });
-  for (const Choice &choice : choices)
-    if (choice.string == first.string &&
-        (choice.start < first.end || choice.end == first.end))
-      make(state, choice, successors);
+  const Choice first = forEachActive(
+      choices, [&](const Choice &choice) { make(state, choice, successors); });
   if (first.string >= flat.ranks || first.letter != 0 ||
-      !mayBan[first.string] || !canWait(state, first.stage))
+      !mayWait[first.string] || !canWait(state, first.stage))
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;

@@ -6,6 +6,8 @@
 
 #include "schedule/partial/Propagation.h"
 
+#include <algorithm>
+
 namespace rondo {
 
 /// A task or, if `string` is a link's, the burst that begins with `edge`.
@@ -16,6 +18,25 @@ struct Choice {
   int32_t stage, edge;
   int64_t start, end;
 };
+
+/// By rank: whether an F may gain from waiting for that of another stage. It
+/// may on a rank of several stages that cannot hold all activations.
+std::vector<bool> ranksThatMayWait(const FlatProblem &flat);
+
+/// The rank or link of the choice that would end first takes one of its own
+/// that could start before that end, or end with it: calls `make` with each of
+/// them. Returns the first; there is one.
+template <typename Make>
+Choice forEachActive(const std::vector<Choice> &choices, const Make &make) {
+  const Choice first = *std::min_element(
+      choices.begin(), choices.end(),
+      [](const Choice &a, const Choice &b) { return a.end < b.end; });
+  for (const Choice &choice : choices)
+    if (choice.string == first.string &&
+        (choice.start < first.end || choice.end == first.end))
+      make(choice);
+  return first;
+}
 
 /// A state with one more task or burst, and what a search notes of it.
 struct Child {
@@ -52,8 +73,9 @@ private:
             Successors &successors) const;
 
   const FlatProblem &flat;
-  /// By rank: whether an F may gain from waiting, and whether all W are alike.
-  std::vector<bool> mayBan, hasEqualWeightGrads;
+  const std::vector<bool> mayWait;
+  /// By rank: whether all W are alike.
+  std::vector<bool> hasEqualWeightGrads;
 };
 
 } // namespace rondo

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/HashIndex.h"
 #include "schedule/search/ActiveChoices.h"
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 using namespace rondo;
 
@@ -44,6 +44,7 @@ struct WorkerState {
 /// States of the next layer with equal counts: those that are kept, by number,
 /// and those to be judged.
 struct Group {
+  uint64_t key = 0;
   std::vector<int32_t> kept;
   std::vector<Child *> fresh;
 };
@@ -118,10 +119,16 @@ private:
   }
 
   int32_t groupOfKey(uint64_t key) {
-    const auto [entry, isNew] = groupOf.try_emplace(key, int32_t(numGroups));
-    if (isNew && numGroups++ == groups.size())
-      groups.emplace_back();
-    return entry->second;
+    const uint32_t group =
+        groupOf.findOrAdd(key, uint32_t(numGroups), [&](uint32_t known) {
+          return groups[known].key == key;
+        });
+    if (group == numGroups) {
+      if (numGroups++ == groups.size())
+        groups.emplace_back();
+      groups[group].key = key;
+    }
+    return int32_t(group);
   }
 
   /// Calls work(desk, i) for every i below `count`, on several threads if that
@@ -289,7 +296,7 @@ private:
   std::vector<Group> groups;
   size_t numGroups = 0;
   /// By key; and those with states to be judged.
-  std::unordered_map<uint64_t, int32_t> groupOf;
+  HashIndex groupOf;
   std::vector<int32_t> touched;
   /// Narrower beams have too little to do for several threads, and so have
   /// steps of fewer tasks.

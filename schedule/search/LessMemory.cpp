@@ -10,6 +10,7 @@
 
 #include "schedule/search/LessMemory.h"
 #include "schedule/bounds/Bounds.h"
+#include "schedule/order/Shards.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/simulate/Objective.h"
@@ -23,12 +24,9 @@ std::vector<int64_t> rondo::peaksOf(const Problem &problem,
                                     const Schedule &schedule) {
   std::vector<int64_t> peaks(schedule.numRanks());
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
-    int64_t held = 0;
-    for (Action action : schedule.rank(rank)) {
-      const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
-      peaks[rank] = std::max(peaks[rank], held += cost.acquireBytes);
-      held -= cost.releaseBytes;
-    }
+    HeldMemory held(problem);
+    for (Action action : schedule.rank(rank))
+      peaks[rank] = std::max(peaks[rank], held.during(action));
   }
   return peaks;
 }
@@ -50,8 +48,7 @@ int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
       if (kindOf(code) == 0)
         peak = std::max(peak, held += flat.takes[s]);
       else
-        held -= kindOf(code) == 1 ? flat.inputGradFrees[s]
-                                  : flat.weightGradFrees[s];
+        held -= flat.freedBy(kindOf(code), s);
     }
   }
   return peak;
@@ -68,8 +65,7 @@ double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
       if (letter == 0)
         sum -= double(flat.takes[s]) * double(start);
       else
-        sum += double(letter == 1 ? flat.inputGradFrees[s]
-                                  : flat.weightGradFrees[s]) *
+        sum += double(flat.freedBy(letter, s)) *
                double(start + flat.ns[letter][s]);
     }
   return sum;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/Orders.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

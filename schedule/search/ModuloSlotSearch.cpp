@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/ModuloSlots.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

@@ -20,14 +20,8 @@ Neighbourhood::Neighbourhood(const FlatProblem &flat)
       byTail(flat.ranks) {}
 
 NeighbourhoodBeam::NeighbourhoodBeam(const FlatProblem &flat, Budget &budget)
-    : flat(flat), budget(budget), head(size_t(flat.tasks())) {
-  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    int64_t all = 0;
-    for (int32_t s : flat.stagesOf[rank])
-      all += flat.takes[s] * flat.microbatches;
-    mayBan.push_back(flat.stagesOf[rank].size() > 1 && all > flat.caps[rank]);
-  }
-}
+    : flat(flat), budget(budget), mayWait(ranksThatMayWait(flat)),
+      head(size_t(flat.tasks())) {}
 
 std::vector<NeighbourhoodBeam::Placed>
 NeighbourhoodBeam::search(const Neighbourhood &searched, PartialState state,
@@ -41,7 +35,8 @@ NeighbourhoodBeam::search(const Neighbourhood &searched, PartialState state,
   layer[0].state = std::move(state);
   for (size_t depth = 0; depth < neighbourhood->tasks.size(); ++depth) {
     made.clear();
-    groups.clear();
+    numGroups = 0;
+    index.clear();
     for (const Item &item : layer)
       expand(item, item.state);
     keepBest(layer);
@@ -85,15 +80,9 @@ bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
   return (*current)[rank][done] == codeOf(letter, s);
 }
 
-/// Active schedules, as in Beam.cpp.
+/// As ActiveChoices::expand(), within the neighbourhood and without messages.
 void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
-  struct Choice {
-    int32_t rank;
-    int letter;
-    int32_t stage;
-    int64_t start, end;
-  };
-  std::vector<Choice> choices;
+  choices.clear();
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (int32_t s : flat.stagesOf[rank])
       for (int letter : {0, 1, 2}) {
@@ -103,28 +92,36 @@ void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
         const int64_t start = state.earliest(flat, letter, s);
         if (start < never && mayRun(state, rank, letter, s))
           choices.push_back(
-              {rank, letter, s, start, start + flat.ns[letter][s]});
+              {rank, letter, s, -1, start, start + flat.ns[letter][s]});
       }
   if (choices.empty())
     return;
-  const Choice first = *std::min_element(
-      choices.begin(), choices.end(),
-      [](const Choice &a, const Choice &b) { return a.end < b.end; });
-  for (const Choice &choice : choices)
-    if (choice.rank == first.rank &&
-        (choice.start < first.end || choice.end == first.end))
-      make(item, state, choice.rank, choice.letter, choice.stage, choice.start);
-  if (first.letter != 0 || !mayBan[first.rank] ||
-      !neighbourhood->isFree[first.rank])
+  const Choice first = forEachActive(
+      choices, [&](const Choice &choice) { make(item, state, choice); });
+  if (first.letter != 0 || !mayWait[first.string] ||
+      !neighbourhood->isFree[first.string])
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;
   expand(item, held);
 }
 
+std::vector<int32_t> &NeighbourhoodBeam::groupOf(uint64_t key) {
+  const uint32_t group =
+      index.findOrAdd(key, uint32_t(numGroups),
+                      [&](uint32_t known) { return groups[known].key == key; });
+  if (group == numGroups) {
+    if (numGroups++ == groups.size())
+      groups.emplace_back();
+    groups[group].key = key;
+    groups[group].states.clear();
+  }
+  return groups[group].states;
+}
+
 void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
-                             int32_t rank, int letter, int32_t stage,
-                             int64_t start) {
+                             const Choice &choice) {
+  const auto [rank, letter, stage, edge, start, unused] = choice;
   Item item;
   item.state = state;
   const int64_t k = state.done(letter, stage);
@@ -135,8 +132,8 @@ void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
   budget.use(int64_t(neighbourhood->tasks.size()) / 2 + 4);
   if (item.cost > ceiling)
     return;
-  std::vector<size_t> &group = groups[item.state.key()];
-  for (size_t other : group)
+  std::vector<int32_t> &group = groupOf(item.state.key());
+  for (int32_t other : group)
     if (!made[other].isBeaten && made[other].cost <= item.cost &&
         made[other].state.dominates(flat, item.state))
       return;
@@ -145,13 +142,13 @@ void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
     return;
   if (random)
     item.sum += random->below(1 + ceiling / 8);
-  for (size_t other : group)
+  for (int32_t other : group)
     if (item.cost <= made[other].cost &&
         item.state.dominates(flat, made[other].state))
       made[other].isBeaten = true;
   nodes.push_back({parent.node, {rank, codeOf(letter, stage)}});
   item.node = int32_t(nodes.size()) - 1;
-  group.push_back(made.size());
+  group.push_back(int32_t(made.size()));
   made.push_back(std::move(item));
 }
 

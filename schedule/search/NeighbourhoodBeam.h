@@ -4,10 +4,10 @@
 #ifndef RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H
 #define RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H
 
-#include "schedule/partial/Propagation.h"
+#include "schedule/HashIndex.h"
+#include "schedule/search/ActiveChoices.h"
 #include "schedule/search/Orders.h"
-
-#include <unordered_map>
+#include "schedule/search/Random.h"
 
 namespace rondo {
 
@@ -82,8 +82,9 @@ private:
   bool mayRun(const PartialState &state, int32_t rank, int letter,
               int32_t s) const;
   void expand(const Item &item, const PartialState &state);
-  void make(const Item &parent, const PartialState &state, int32_t rank,
-            int letter, int32_t stage, int64_t start);
+  void make(const Item &parent, const PartialState &state,
+            const Choice &choice);
+  std::vector<int32_t> &groupOf(uint64_t key);
   void estimate(Item &item);
   void keepBest(std::vector<Item> &layer);
 
@@ -96,12 +97,20 @@ private:
   const Orders *current = nullptr;
   Random *random = nullptr;
   int64_t ceiling = never;
-  /// By rank: whether an F may gain from waiting.
-  std::vector<bool> mayBan;
+  const std::vector<bool> mayWait;
+  std::vector<Choice> choices;
   std::vector<int64_t> head;
   std::vector<Item> made;
   std::vector<Node> nodes;
-  std::unordered_map<uint64_t, std::vector<size_t>> groups;
+  /// The states of `made` with equal counts; only the first `numGroups` groups
+  /// are used.
+  struct Group {
+    uint64_t key = 0;
+    std::vector<int32_t> states;
+  };
+  std::vector<Group> groups;
+  size_t numGroups = 0;
+  HashIndex index;
 };
 
 } // namespace rondo

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/NeighbourhoodBeam.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

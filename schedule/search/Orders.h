@@ -165,23 +165,6 @@ SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 std::unique_ptr<Part> localSearch(const FlatProblem &flat, uint64_t seed,
                                   Incumbent &best, Budget &budget);
 
-/// A small generator that is the same on all machines.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed * 2862933555777941757u + 1) {}
-  uint64_t next() {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  int64_t below(int64_t n) { return int64_t(next() % uint64_t(n)); }
-  double unit() { return double(next() >> 11) / double(1ull << 53); }
-
-private:
-  uint64_t state;
-};
-
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_SEARCH_ORDERS_H

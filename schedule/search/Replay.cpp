@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/Dispatch.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 //===- Scenarios.cpp - Problems with sampled times ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Random.h"
 #include "schedule/search/Robust.h"
 #include "schedule/simulate/Objective.h"
 

@@ -124,8 +124,7 @@ private:
     if (!options.observer)
       return;
     const int64_t best = std::min(found, objective());
-    options.observer({best < never ? best : std::numeric_limits<int64_t>::max(),
-                      result.bound});
+    options.observer({best < never ? best : infinite, result.bound});
   }
 
   int64_t objective() const {

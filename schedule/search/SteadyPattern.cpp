@@ -12,6 +12,7 @@
 
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/search/Dispatch.h"
+#include "schedule/search/Random.h"
 
 #include <algorithm>
 

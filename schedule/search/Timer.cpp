@@ -190,8 +190,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
         if (held[rank] > flat.caps[rank])
           return never;
       } else {
-        held[rank] -= letter == 1 ? flat.inputGradFrees[stage]
-                                  : flat.weightGradFrees[stage];
+        held[rank] -= flat.freedBy(letter, stage);
       }
       const int64_t end = begin + flat.ns[letter][stage];
       left[rank] -= flat.ns[letter][stage];

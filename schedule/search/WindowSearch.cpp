@@ -16,6 +16,7 @@
 #include "schedule/rules/Legality.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
+#include "schedule/search/Random.h"
 #include "schedule/search/WindowJudge.h"
 #include "schedule/transforms/Iterations.h"
 

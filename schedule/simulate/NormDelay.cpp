@@ -7,7 +7,6 @@
 #include "schedule/order/Repeating.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 using namespace rondo;
@@ -38,8 +37,8 @@ public:
          const Simulation &simulation, const std::vector<int32_t> &replicas)
       : problem(problem), iterations(problem.iterations),
         isMember(problem.numReplicas(), false),
-        firstStartNs(iterations, std::numeric_limits<int64_t>::max()),
-        lastStepNs(iterations, 0), lastGradientNs(iterations, 0) {
+        firstStartNs(iterations, infinite), lastStepNs(iterations, 0),
+        lastGradientNs(iterations, 0) {
     for (int32_t replica : replicas)
       isMember[replica] = true;
     for (int32_t r = 0; r < schedule.numRanks(); ++r)

@@ -35,8 +35,7 @@ public:
 
 private:
   void addRank(int32_t rank) {
-    int64_t held = 0;
-    UnreducedBytes unreduced(problem);
+    HeldMemory held(problem);
     for (Action action : schedule.rank(rank)) {
       const auto position = int64_t(timeline.tasks.size());
       const Cost &cost = problem.cost(action.subject, action.kind());
@@ -46,11 +45,8 @@ private:
       task.lane = cost.lane;
       task.startNs = simulation.startNs[position];
       task.endNs = simulation.endNs[position];
-      const auto count = int64_t(action.count);
-      held += cost.acquireBytes * count + unreduced.takenBy(action);
-      task.heldBytes = held;
-      held -= cost.releaseBytes * count;
-      task.leftBytes = held;
+      task.heldBytes = held.during(action);
+      task.leftBytes = held.after();
       timeline.tasks.push_back(task);
     }
   }

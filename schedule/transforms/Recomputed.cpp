@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -234,7 +233,7 @@ Schedule withSegments(const Problem &problem, const Schedule &schedule,
     bool fits = run.complete;
     for (size_t rank = 0; fits && rank < run.peakBytes.size(); ++rank)
       fits = run.peakBytes[rank] <= problem.memoryCaps[rank];
-    return fits ? run.makespanNs : std::numeric_limits<int64_t>::max();
+    return fits ? run.makespanNs : infinite;
   };
   int64_t bestNs = timeOf(best);
   for (int32_t lead = 1; lead <= longest; lead *= 2) {

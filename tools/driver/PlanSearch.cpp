@@ -146,7 +146,7 @@ void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
         continue;
       row = {said->second, reasonOf(candidate, candidates())};
     } else {
-      row.push_back(candidate.objective() == noObjective
+      row.push_back(candidate.objective() == infinite
                         ? "-"
                         : formatNs(candidate.objective()));
       row.push_back(formatNs(candidate.knownBound()));

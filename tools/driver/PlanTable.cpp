@@ -47,9 +47,9 @@ ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
 static std::string replicasOf(const ModelPlan &plan) {
   std::vector<std::string> runs;
   for (int32_t group = 0; group < plan.numGroups();) {
-    const size_t ranks = plan.stages[group].ranks.size();
+    const size_t ranks = plan.stages[group].devices.size();
     int32_t end = group;
-    while (end < plan.numGroups() && plan.stages[end].ranks.size() == ranks)
+    while (end < plan.numGroups() && plan.stages[end].devices.size() == ranks)
       ++end;
     if (end - group == plan.numGroups())
       return std::to_string(ranks);

@@ -70,7 +70,7 @@ public:
 
 private:
   struct State {
-    int64_t estimate = PlanTimer::never;
+    int64_t estimate = infinite;
     /// The stages so far.
     ChainPlan plan;
     std::vector<Part> parts;
@@ -192,7 +192,7 @@ ChainPlan Planner::run() {
   states[at(0, 0)].estimate = 0;
   for (int32_t layers = 0; layers < L; ++layers)
     for (int32_t devices = 0; devices < G; ++devices)
-      if (states[at(layers, devices)].estimate != PlanTimer::never)
+      if (states[at(layers, devices)].estimate != infinite)
         extend(layers, devices);
   return best.plan;
 }

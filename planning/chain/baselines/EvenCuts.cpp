@@ -40,20 +40,19 @@ static int32_t stageLimit(const ChainProblem &problem) {
 template <typename CostOf>
 static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
                                           const CostOf &costOf) {
-  constexpr int64_t never = PlanTimer::never;
   auto at = [&](int32_t n, int32_t end) {
     return static_cast<size_t>(n) * (layers + 1) + end;
   };
   // Of the first stages up to a layer: the greatest cost, and where the last of
   // them begins.
-  std::vector<int64_t> least(at(stages, layers) + 1, never);
+  std::vector<int64_t> least(at(stages, layers) + 1, infinite);
   std::vector<int32_t> begin(least.size());
   least[at(0, 0)] = 0;
   for (int32_t n = 1; n <= stages; ++n)
     for (int32_t end = n; end <= layers - (stages - n); ++end)
       for (int32_t first = n - 1; first < end; ++first) {
         const int64_t before = least[at(n - 1, first)];
-        if (before == never)
+        if (before == infinite)
           continue;
         const int64_t value = std::max(before, costOf(n - 1, first, end));
         if (value < least[at(n, end)]) {

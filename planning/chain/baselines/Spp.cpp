@@ -29,10 +29,10 @@ BaselinePlan baseline::spp(const ChainProblem &problem,
   const OrderedGroups groups(apart, orderByMinimumCuts(apart));
   const MinMaxProgram program(apart, groups, std::min(L, G));
   BaselinePlan best;
-  int64_t least = PlanTimer::never;
-  for (int32_t stages = 1; stages <= program.maxStages(); ++stages)
+  int64_t least = infinite;
+  for (int32_t stages = 1; stages <= program.stageLimit(); ++stages)
     for (int32_t last = 1; last <= G; ++last) {
-      if (program.workload(stages, last) == PlanTimer::never)
+      if (program.workload(stages, last) == infinite)
         continue;
       ChainPlan plan = program.plan(stages, last);
       const int64_t now = timeOf(problem, evaluator, plan);

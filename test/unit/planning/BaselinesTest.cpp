@@ -117,7 +117,7 @@ TEST(Baselines, GPipesGreatestStageIsLeast) {
                                   costs.backwardNs(stage.first, stage.end));
       return most;
     };
-    int64_t least = PlanTimer::never;
+    int64_t least = infinite;
     EveryPlan(problem, [&](const ChainPlan &plan) {
       if (plan.size() == 3)
         least = std::min(least, greatest(plan));

@@ -146,10 +146,10 @@ private:
   ChainPlan plan;
 };
 
-/// The least time of all plans that fit memory; PlanTimer::never if none does.
+/// The least time of all plans that fit memory; infinite if none does.
 inline int64_t leastTimeOf(const ChainProblem &problem,
                            PlanEvaluator evaluator) {
-  int64_t least = PlanTimer::never;
+  int64_t least = infinite;
   EveryPlan(problem, [&](const ChainPlan &plan) {
     if (problem.memoryBytes == 0 ||
         memoryOf(problem, plan) <= problem.memoryBytes)

@@ -87,7 +87,7 @@ TEST(ChainPlanner, SaysWhatMemoryIsMissing) {
   int missing = 0;
   for (int i = 0; i < 40; ++i) {
     ChainProblem problem = randomChain(random, 4, 3);
-    int64_t least = PlanTimer::never;
+    int64_t least = infinite;
     EveryPlan(problem, [&](const ChainPlan &plan) {
       least = std::min(least, memoryOf(problem, plan));
     });
@@ -156,8 +156,8 @@ TEST(PlanTimer, IsCutShortOnlyAboveTheCeiling) {
       const int64_t time = timer.run(times);
       EXPECT_EQ(timer.run(times, time), time);
       const int64_t below = timer.run(times, time - 1);
-      EXPECT_TRUE(below == time || below == PlanTimer::never);
-      cut += below == PlanTimer::never;
+      EXPECT_TRUE(below == time || below == infinite);
+      cut += below == infinite;
     }
   }
   // Mostly seen early.
@@ -172,7 +172,7 @@ TEST(PlanBound, IsBelowAllPlans) {
       const int64_t least = leastTimeOf(problem, evaluator);
       const CostToGo rest(problem, ChainCosts(problem));
       PlanBound bounds(problem, evaluator, rest);
-      const int64_t bound = bounds.find(PlanTimer::never / 8, neverOver);
+      const int64_t bound = bounds.find(infinite / 8, neverOver);
       EXPECT_LE(bound, least);
       EXPECT_LE(bounds.find(least, neverOver), least);
       tight += bound * 10 >= least * 9;
@@ -209,8 +209,7 @@ TEST(ExactPlans, LeavesOutNothingThatIsBetter) {
     for (PlanEvaluator evaluator : allPlanEvaluators) {
       const CostToGo rest(problem, ChainCosts(problem));
       ExactPlans exact(problem, evaluator, rest);
-      const ExactPlans::Result all =
-          exact.find(PlanTimer::never, 1 << 30, neverOver);
+      const ExactPlans::Result all = exact.find(infinite, 1 << 30, neverOver);
       const int64_t least = leastTimeOf(problem, evaluator);
       EXPECT_TRUE(all.isComplete);
       EXPECT_EQ(all.timeNs, least);
@@ -226,9 +225,8 @@ TEST(ExactPlans, SaysThatItWasCutShort) {
   const ChainProblem problem = randomChain(random, 10, 6);
   const CostToGo rest(problem, ChainCosts(problem));
   ExactPlans exact(problem, PlanEvaluator::OneFOneB, rest);
-  EXPECT_FALSE(exact.find(PlanTimer::never, 10, neverOver).isComplete);
-  EXPECT_FALSE(
-      exact.find(PlanTimer::never, 1 << 30, [] { return true; }).isComplete);
+  EXPECT_FALSE(exact.find(infinite, 10, neverOver).isComplete);
+  EXPECT_FALSE(exact.find(infinite, 1 << 30, [] { return true; }).isComplete);
 }
 
 /// After any changes, a plan has the times of the same plan made anew.
@@ -286,7 +284,7 @@ TEST(LatencyProgram, FindsPlansNearTheBestOfAnOrder) {
     std::iota(cuts.begin(), cuts.end(), 0);
     const OrderedGroups groups(problem, row);
     for (PlanEvaluator evaluator : allPlanEvaluators) {
-      int64_t least = PlanTimer::never, found = PlanTimer::never;
+      int64_t least = infinite, found = infinite;
       EveryPlan(problem, [&](const ChainPlan &plan) {
         int32_t next = 0;
         for (const ChainStage &stage : plan)
@@ -304,7 +302,7 @@ TEST(LatencyProgram, FindsPlansNearTheBestOfAnOrder) {
           expectValid(problem, plan);
           found = std::min(found, timeOf(problem, evaluator, plan));
         }
-      ASSERT_LT(found, PlanTimer::never);
+      ASSERT_LT(found, infinite);
       sum += static_cast<double>(found) / static_cast<double>(least);
       ++count;
     }

@@ -119,12 +119,12 @@ TEST(ModelPlans, RanksBeyondTheSamplesStayIdle) {
   const ModelPlan plan =
       modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 2, {false, true, true});
   ASSERT_EQ(plan.stages.size(), 2u);
-  EXPECT_EQ(plan.stages[0].ranks, (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(plan.stages[0].devices, (std::vector<int32_t>{0, 2}));
   EXPECT_EQ(plan.numRanks(), 3);
   // A stage that takes whole micro-batches has one replica.
   const ModelPlan whole =
       modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 1, {false, true, true});
-  EXPECT_EQ(whole.stages[0].ranks, (std::vector<int32_t>{0}));
+  EXPECT_EQ(whole.stages[0].devices, (std::vector<int32_t>{0}));
   EXPECT_EQ(whole.samples, 2);
 }
 
@@ -139,17 +139,17 @@ TEST(ModelPlans, ChunksKeepGroupsAndBalanceThem) {
   ASSERT_TRUE(looped);
   EXPECT_EQ(looped->numGroups(), 2);
   ASSERT_EQ(looped->stages.size(), 4u);
-  EXPECT_EQ(looped->stages[2].ranks, plan.stages[0].ranks);
-  EXPECT_EQ(looped->stages[3].ranks, plan.stages[1].ranks);
+  EXPECT_EQ(looped->stages[2].devices, plan.stages[0].devices);
+  EXPECT_EQ(looped->stages[3].devices, plan.stages[1].devices);
   const std::optional<ModelPlan> inV = inChunks(plan, chain, 2, true);
   ASSERT_TRUE(inV);
-  EXPECT_EQ(inV->stages[2].ranks, plan.stages[1].ranks);
-  EXPECT_EQ(inV->stages[3].ranks, plan.stages[0].ranks);
+  EXPECT_EQ(inV->stages[2].devices, plan.stages[1].devices);
+  EXPECT_EQ(inV->stages[3].devices, plan.stages[0].devices);
   for (const ModelPlan &each : {*looped, *inV})
     for (int32_t group = 0; group < 2; ++group) {
       int32_t layers = 0;
-      for (const ModelStage &stage : each.stages)
-        if (stage.ranks == plan.stages[group].ranks)
+      for (const ChainStage &stage : each.stages)
+        if (stage.devices == plan.stages[group].devices)
           layers += stage.end - stage.first;
       EXPECT_EQ(layers, 4);
     }

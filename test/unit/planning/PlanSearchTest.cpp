@@ -103,7 +103,7 @@ TEST(PlanSearch, TakesTheFastestPlan) {
   PlanSearchResult result = searchPlans(model.space(), shapes, withEffort(200));
   ASSERT_EQ(result.candidates.size(), shapes.size());
   const PlanCandidate &best = bestOf(result);
-  int64_t least = noObjective;
+  int64_t least = infinite;
   for (const PlanCandidate &candidate : result.candidates) {
     least = std::min(least, candidate.objective());
     if (candidate.found) {

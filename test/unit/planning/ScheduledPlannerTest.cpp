@@ -175,7 +175,7 @@ TEST(ScheduledBound, IsBelowAllOrdersOfAllPlans) {
   int met = 0, searched = 0;
   for (const ChainProblem &problem : tinyProblems(60)) {
     PlanJudge judge(problem);
-    int64_t least = PlanTimer::never;
+    int64_t least = infinite;
     EveryPlan(problem, [&](const ChainPlan &plan) {
       std::optional<ScheduledPlan> found = judge.judge(plan, FamilyEffort::All);
       ASSERT_TRUE(found);
@@ -186,8 +186,8 @@ TEST(ScheduledBound, IsBelowAllOrdersOfAllPlans) {
       EXPECT_LE(judge.leastNs(plan), found->timeNs);
       least = std::min(least, found->timeNs);
     });
-    const int64_t bound = ScheduledBound(problem).find(PlanTimer::never - 1,
-                                                       [] { return false; });
+    const int64_t bound =
+        ScheduledBound(problem).find(infinite - 1, [] { return false; });
     EXPECT_LE(bound, least);
     met += bound > least - least / 20;
     const ScheduledPlannerResult result = planScheduled(problem, withEffort(4));

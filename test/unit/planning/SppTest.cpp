@@ -63,7 +63,7 @@ TEST(PlanTimer, BalanceIsNotTime) {
   auto time = [&](const ChainPlan &plan) {
     return timeOf(problem, PlanEvaluator::OneFOneB, plan);
   };
-  int64_t least = PlanTimer::never;
+  int64_t least = infinite;
   std::vector<ChainPlan> best;
   for (int32_t a = 1; a < 6; ++a)
     for (int32_t b = a + 1; b < 7; ++b)
@@ -153,8 +153,8 @@ TEST(MinMaxProgram, HasTheLeastWorkloads) {
         << where;
   }
   // All devices are in use.
-  EXPECT_EQ(program.workload(1, 3), PlanTimer::never);
-  EXPECT_EQ(program.workload(4, 2), PlanTimer::never);
+  EXPECT_EQ(program.workload(1, 3), infinite);
+  EXPECT_EQ(program.workload(4, 2), infinite);
 }
 
 /// The bound of specification and proof: T <= (M + 4S - 4) C + max A.

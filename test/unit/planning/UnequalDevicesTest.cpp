@@ -74,7 +74,7 @@ TEST(UnequalDevices, OrderedGroupsKnowTheWeakest) {
 
 /// Of all plans that fit every device.
 int64_t leastOfUnequal(const ChainProblem &problem, PlanEvaluator evaluator) {
-  int64_t least = PlanTimer::never;
+  int64_t least = infinite;
   const ChainCosts costs(problem);
   EveryPlan(problem, [&](const ChainPlan &plan) {
     if (problem.memoryBytes > 0)
@@ -106,7 +106,7 @@ TEST(UnequalDevices, PlansAreOptimalAndBoundsHold) {
       options.timeLimitMs = 0;
       options.effort = 5;
       const ChainPlannerResult found = planChain(problem, options);
-      if (least == PlanTimer::never) {
+      if (least == infinite) {
         ++infeasible;
         EXPECT_FALSE(found.plan);
         ASSERT_TRUE(found.fault);

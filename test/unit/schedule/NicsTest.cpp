@@ -251,6 +251,16 @@ TEST(Nics, SumsOverReplicasShareThem) {
   EXPECT_EQ(sumOverReplicasNs(problem, all, 4000), 1500 + 10);
 }
 
+TEST(Nics, SumsTakeTwoLatenciesOrThoseOfARing) {
+  EXPECT_EQ(sumNs(4000, 4, {5, 4000}), 1500 + 2 * 5);
+  EXPECT_EQ(sumNs(4000, 4, {5, 4000}, SumPath::Ring), 1500 + 6 * 5);
+  EXPECT_EQ(sumNs(4001, 2, {0, 4000}), 1001);
+  EXPECT_EQ(sumNs(4000, 1, {5, 4000}, SumPath::Ring), 0);
+  EXPECT_EQ(sumNs(4000, 4, {5, 0}), 2 * 5);
+  // Products above 64 bits.
+  EXPECT_EQ(sumNs(int64_t(1) << 60, 2, {0, 1000}), int64_t(1) << 60);
+}
+
 // Link orders too: a burst of a contended link asks for each of its messages.
 TEST(Nics, TheSearchTimesThem) {
   Engine random(22);

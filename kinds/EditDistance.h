@@ -1,22 +1,20 @@
-//===- Nearest.cpp - Suggestions for mistyped words -----------------------===//
+//===- EditDistance.h - Suggestions for mistyped words ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/model/Nearest.h"
+#ifndef RONDO_KINDS_EDITDISTANCE_H
+#define RONDO_KINDS_EDITDISTANCE_H
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <string>
+#include <vector>
 
-using namespace rondo;
+namespace rondo {
 
-static std::string lowered(std::string word) {
-  for (char &c : word)
-    c = char(std::tolower(static_cast<unsigned char>(c)));
-  return word;
-}
-
-/// Optimal string alignment distance: insertions, deletions, substitutions and
-/// swaps of adjacent letters.
-static size_t distance(const std::string &a, const std::string &b) {
+/// Optimal string alignment: the least number of letters that are changed,
+/// removed, added or swapped with a neighbour. O(a * b).
+inline size_t editDistance(const std::string &a, const std::string &b) {
   std::vector<std::vector<size_t>> least(a.size() + 1,
                                          std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i)
@@ -34,19 +32,26 @@ static size_t distance(const std::string &a, const std::string &b) {
   return least[a.size()][b.size()];
 }
 
-std::string rondo::nearestWord(const std::string &written,
+/// The known word nearest to a written one, or empty if none is near: up to a
+/// third of the letters, rounded up, may be wrong. Ignores case. Of equally
+/// near words the first in alphabetical order. O(letters squared) per word.
+inline std::string nearestWord(const std::string &written,
                                const std::vector<std::string> &known) {
+  auto lowered = [](std::string word) {
+    for (char &c : word)
+      c = char(std::tolower(static_cast<unsigned char>(c)));
+    return word;
+  };
   const std::string word = lowered(written);
   std::string nearest;
   size_t least = (word.size() + 2) / 3;
   for (const std::string &candidate : known) {
-    // The difference of the lengths is a lower bound, which avoids the
-    // quadratic cost for long lines.
+    // The lengths give a bound, so that a long line takes little time.
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());
     if (longer - shorter > least)
       continue;
-    const size_t edits = distance(word, lowered(candidate));
+    const size_t edits = editDistance(word, lowered(candidate));
     if (edits < least ||
         (edits == least && (nearest.empty() || candidate < nearest))) {
       least = edits;
@@ -55,3 +60,7 @@ std::string rondo::nearestWord(const std::string &written,
   }
   return nearest;
 }
+
+} // namespace rondo
+
+#endif // RONDO_KINDS_EDITDISTANCE_H
