@@ -3,10 +3,10 @@
 
 #include "schedule/Recomputed.h"
 
+#include "SegmentedRecomputation.h"
 #include "WindowExamples.h"
 #include "schedule/Bounds.h"
 #include "schedule/Search.h"
-#include "schedule/SegmentedRecomputation.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -18,14 +18,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_SEGMENTEDRECOMPUTATION_H
-#define RONDO_SCHEDULE_SEGMENTEDRECOMPUTATION_H
+#ifndef RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H
+#define RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-namespace rondo {
+namespace rondo::test {
 
 /// The stages of a segment but perhaps the last one: P divided by the square
 /// root of P, both rounded up. Needs one stage at least.
@@ -74,6 +74,6 @@ inline int64_t activationsInSegments(int64_t stages) {
   return sum;
 }
 
-} // namespace rondo
+} // namespace rondo::test
 
-#endif // RONDO_SCHEDULE_SEGMENTEDRECOMPUTATION_H
+#endif // RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H
