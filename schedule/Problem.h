@@ -177,6 +177,9 @@ struct Problem {
   int32_t numStages() const { return homes.numStages(); }
   int32_t numHomes() const { return homes.size(); }
   int32_t rankOf(int32_t home) const { return homes[home].rank; }
+  /// F, I and W of all micro-batches that each replica takes, of all
+  /// iterations: the unit in which searches count work. O(replicas).
+  int64_t numTasks() const;
   /// Of one iteration.
   int32_t microbatchesEach() const { return microbatches / iterations; }
   VersionPolicy policyOf(int32_t stage) const {

@@ -10,6 +10,13 @@
 
 using namespace rondo;
 
+int64_t Problem::numTasks() const {
+  int64_t tasks = 0;
+  for (const Home &home : homes)
+    tasks += 3 * home.numTaken(microbatches);
+  return tasks;
+}
+
 void Problem::setCosts(int32_t stage, const CostRow &row) {
   costs.resize(std::max<size_t>(costs.size(), numHomes() * numCostColumns));
   for (const Home &home : homes.of(stage)) {
