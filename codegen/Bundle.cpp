@@ -164,14 +164,14 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
             files))
       return std::move(error);
   } else {
-    for (const char *room : {"schedule", "lowering"})
+    for (const char *room : {"schedule", "lowering", "planning/gathers"})
       if (llvm::Error error =
               addRoom<fs::recursive_directory_iterator>(root, room, {}, files))
         return std::move(error);
     for (const char *file :
-         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp", "PlanArenas.h",
-          "ShardedSearch.h", "ShardedSearch.cpp", "Tightening.h",
-          "Tightening.cpp"})
+         {"Deadline.h", "FitLoop.h", "FittingSearch.h", "FittingSearch.cpp",
+          "PlanArenas.h", "PlanArenas.cpp", "ShardedSearch.h",
+          "ShardedSearch.cpp", "Tightening.h", "Tightening.cpp"})
       files.push_back("planning/" + std::string(file));
   }
   std::string runtime = in(root, "runtime");

@@ -103,8 +103,8 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   if (!problem.homes.areSharded())
     return schedule;
   // One chunk at a time; for each micro-batch where groups overlap in part.
-  Schedule placed = placeGathers(problem, schedule, {/*weights=*/1, 1});
+  Schedule placed = placeGathers(problem, schedule, {{/*weights=*/1, 1}});
   return simulate(problem, placed).complete
              ? placed
-             : placeGathers(problem, schedule, {/*weights=*/0, 1});
+             : placeGathers(problem, schedule, {{/*weights=*/0, 1}});
 }

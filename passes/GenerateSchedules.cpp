@@ -4,7 +4,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
-#include "planning/PlanArenas.h"
+#include "planning/gathers/Units.h"
 #include "schedule/Iterations.h"
 #include "schedule/Repeating.h"
 
@@ -87,8 +87,7 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   };
   if (choice->hasAuto()) {
     const PlanFigures figures = figuresOf(plan);
-    auto chosen =
-        withNumbers(*choice, *problem, arenaLimits(figures, *problem));
+    auto chosen = withNumbers(*choice, *problem, PlanArenas(figures, *problem));
     if (auto *wrong = std::get_if<Fault>(&chosen))
       return refuse(*wrong);
     *choice = std::move(std::get<FamilyChoice>(chosen));

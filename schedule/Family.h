@@ -9,7 +9,6 @@
 #ifndef RONDO_SCHEDULE_FAMILY_H
 #define RONDO_SCHEDULE_FAMILY_H
 
-#include "schedule/ArenaLimits.h"
 #include "schedule/Fault.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
@@ -24,7 +23,7 @@ namespace rondo {
 
 using FamilyArguments = std::map<std::string, int64_t>;
 
-/// What `auto` stands for until a number is chosen for a problem.
+/// Value of an argument that is `auto`: no number has been chosen yet.
 inline constexpr int64_t autoArgument = std::numeric_limits<int64_t>::min();
 
 /// A whole number that a family takes, such as kfkb's k.
@@ -69,11 +68,6 @@ struct Family {
   /// problems that state none; nullptr: it drains the pipeline in each
   /// iteration, and writes the order of one.
   const char *policy = nullptr;
-  /// Puts numbers where arguments are `auto`: those that are best on a problem
-  /// that has passed check(), within its memory caps and the limits. nullptr:
-  /// no parameter may be `auto`.
-  Result<FamilyArguments> (*choose)(const Problem &, FamilyArguments,
-                                    const ArenaLimits &) = nullptr;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
     return extraSteps ? extraSteps(problem) : 0;
@@ -115,15 +109,12 @@ std::vector<FamilyChoice> familyVariants(const Problem &problem);
 /// none, and iterations to overlap.
 Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
 
-/// The choice with numbers for what is `auto`; may simulate many orders.
-Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
-                                 const Problem &problem,
-                                 const ArenaLimits &arenas = {});
-
 /// Over several iterations, a family that drains the pipeline repeats its order
 /// of one. Where stages have several homes, ranks with the same stages get the
-/// same order; a fault where some ranks have only some stages in common.
-/// Chooses numbers for what is `auto`.
+/// same order; a fault where some ranks have only some stages in common. Every
+/// argument is a number: what is `auto` depends on what programs allocate, so
+/// that planning chooses it (withNumbers()). An argument that is `auto` is a
+/// fault.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

@@ -11,13 +11,9 @@
 #ifndef RONDO_SCHEDULE_PLACEGATHERS_H
 #define RONDO_SCHEDULE_PLACEGATHERS_H
 
-#include "schedule/ArenaLimits.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
-#include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace rondo {
@@ -59,11 +55,7 @@ using Residencies = std::vector<Residency>;
 /// Homes of a group with the same order of tasks get the same gathers.
 /// O(actions * chunks).
 Schedule placeGathers(const Problem &problem, const Schedule &schedule,
-                      Residency residency);
-
-/// The same with numbers by rank.
-Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
-                            const Residencies &residencies);
+                      const Residencies &residencies);
 
 /// Writes gathers and reductions for units of `unit` micro-batches, however
 /// many chunks are then whole (ZeroPP's rule, as we read it). A chunk is
@@ -77,74 +69,6 @@ Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
 /// once. O(actions + phases * log phases).
 Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
                             int64_t unit);
-
-inline constexpr int64_t mostActionsToTryAll = int64_t(1) << 20;
-
-/// The residency with the shortest time within the memory caps; among equals
-/// the one with the least memory, then with the fewest gathers. Where none is
-/// within the caps, the one with the least memory. Tries all numbers of chunks
-/// of a rank; O(chunks^2) simulations, of orders of more than
-/// mostActionsToTryAll actions only a few.
-///
-/// Where a cap is in the way of some numbers, also tries them with fewer on the
-/// ranks whose caps they exceed, and takes that if it is shorter than the same
-/// numbers on all ranks; as many simulations again.
-Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
-
-/// `gathers<weights = [2, 1], gradients = 1>`: one number where all ranks have
-/// the same.
-std::string textOf(const Residencies &residencies);
-
-/// Numbers with which the programs fit their devices.
-struct FittingResidencies {
-  Residencies residencies;
-  /// Set where memory is in the way of faster ones: which, and by how many
-  /// bytes they exceed the cap or the device of the rank that lacks most; or
-  /// where their programs do not run: no rank.
-  struct Lack {
-    Residencies fastest;
-    int32_t rank = -1;
-    int64_t bytes = 0;
-  };
-  std::optional<Lack> lack;
-};
-
-/// What was taken, and which is in the way of the faster ones; needs `lack`.
-std::string describe(const FittingResidencies &chosen);
-
-/// Fixes some of the numbers.
-using FixResidencies = std::function<Residencies(Residencies)>;
-
-/// The same as chooseResidencies(); where the arenas of that choice are larger
-/// than devices, the next best that holds less on these ranks, and so on, at
-/// most 12 times. Then one chunk at a time, then one micro-batch at a time,
-/// also where nothing else keeps the caps. Where nothing fits, what lacks
-/// least. Of `arenas` only `arenaOf` and `runs` are asked; what is not known
-/// counts as fitting, and what does not run as lacking most. `fix` is applied
-/// to all that is tried.
-FittingResidencies chooseFitting(const Problem &problem,
-                                 const Schedule &schedule,
-                                 const ArenaLimits &arenas,
-                                 const FixResidencies &fix = {});
-
-/// Ranks that share state, directly or by others, and so have the same
-/// residency, by groups; without those that share none.
-std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
-
-/// Moves residencies and lookahead, group by group, while that makes the order
-/// shorter, or as long with less memory or traffic, or lets it fit the caps
-/// where it did not. `fits` is asked of what would be taken. At most `trials`
-/// simulations, which it counts down.
-Residencies improveResidencies(
-    const Problem &problem, const Schedule &schedule, const Residencies &start,
-    const std::function<bool(const Schedule &)> &fits, int64_t &trials);
-
-/// The order with gathers of the residencies that chooseFitting() gives, where
-/// stages are sharded and it has none; else the order itself. It must keep S1
-/// to S3. `taken`, if not null, is set to what was chosen, if anything was.
-Schedule withGathers(const Problem &problem, Schedule schedule,
-                     const ArenaLimits &arenas = {},
-                     std::optional<FittingResidencies> *taken = nullptr);
 
 /// What an order gathers and reduces.
 struct GatherCounts {

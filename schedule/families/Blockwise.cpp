@@ -28,7 +28,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Units.h"
 #include "schedule/families/ListScheduler.h"
 #include "schedule/families/Registry.h"
 
@@ -136,26 +135,6 @@ variantsOfBlockwise(const Problem &problem) {
   return variants;
 }
 
-/// The unit that is best on the problem. Its chunks are the plan's.
-static Result<FamilyArguments> chooseUnit(const Problem &problem,
-                                          FamilyArguments arguments,
-                                          const ArenaLimits &arenas) {
-  if (arguments["v"] == autoArgument) {
-    const int32_t rank = problem.rankOf(0);
-    const auto chunks =
-        std::count_if(problem.homes.begin(), problem.homes.end(),
-                      [&](const Home &home) { return home.rank == rank; });
-    return makeFault<FaultKind::AutoChunks>("blockwise", chunks);
-  }
-  const std::vector<UnitCandidate> candidates =
-      rateUnits(problem, unitsWorthTrying(problem), arenas);
-  const std::optional<size_t> best = bestUnit(candidates);
-  if (!best)
-    return *candidates.front().fault;
-  arguments["u"] = candidates[*best].unit;
-  return arguments;
-}
-
 Family rondo::blockwise() {
   return {
       "blockwise",
@@ -168,7 +147,5 @@ Family rondo::blockwise() {
       generateBlockwise,
       variantsOfBlockwise,
       stepsOfListSchedule,
-      /*needsChain=*/true,
-      /*policy=*/nullptr,
-      chooseUnit};
+      /*needsChain=*/true};
 }

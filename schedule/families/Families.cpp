@@ -210,26 +210,11 @@ namesOf(const std::vector<FamilyChoice> &choices) {
   return names;
 }
 
-Result<FamilyChoice> rondo::withNumbers(const FamilyChoice &choice,
-                                        const Problem &problem,
-                                        const ArenaLimits &arenas) {
-  if (!choice.hasAuto())
-    return choice;
-  auto chosen = choice.family->choose(problem, choice.arguments, arenas);
-  if (auto *fault = std::get_if<Fault>(&chosen))
-    return std::move(*fault);
-  return FamilyChoice{choice.family,
-                      std::move(std::get<FamilyArguments>(chosen))};
-}
-
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
-  if (choice.hasAuto()) {
-    auto numbers = withNumbers(choice, problem);
-    if (auto *fault = std::get_if<Fault>(&numbers))
-      return std::move(*fault);
-    return generate(std::get<FamilyChoice>(numbers), problem);
-  }
+  for (const auto &[name, value] : choice.arguments)
+    if (value == autoArgument)
+      return makeFault<FaultKind::NoAutoParameter>(name, choice.family->name);
   if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     if (auto *fault = std::get_if<Fault>(&groups))

@@ -9,12 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_UNITS_H
-#define RONDO_SCHEDULE_UNITS_H
+#ifndef RONDO_PLANNING_GATHERS_UNITS_H
+#define RONDO_PLANNING_GATHERS_UNITS_H
 
-#include "schedule/ArenaLimits.h"
-#include "schedule/Fault.h"
-#include "schedule/Problem.h"
+#include "planning/PlanArenas.h"
+#include "schedule/Family.h"
 
 #include <limits>
 #include <optional>
@@ -97,18 +96,25 @@ struct UnitCandidate {
 std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
 /// An order of units of each size, with gathers placed where they are best
-/// (withGathers); it must fit the problem's caps and, where given, `arenas`.
-/// Where these do not say all arenas, since orders are large, arenas of the
-/// best are planned, and of the next best until one fits. O(sizes) of those.
+/// (withGathers); it must fit the problem's caps and the plan's devices. If
+/// orders are too large for `arenas` to lower all, it lowers the best, and the
+/// next best until one fits. O(sizes) of those.
 std::vector<UnitCandidate> rateUnits(const Problem &problem,
                                      const std::vector<int64_t> &units,
-                                     const ArenaLimits &arenas = {});
+                                     const PlanArenas &arenas = {});
 
 /// The shortest that fits; among equals the one with the least memory, then
 /// with the least traffic, then the shortest unit. Where none fits, the one
 /// that lacks least; nothing where there is no order.
 std::optional<size_t> bestUnit(const std::vector<UnitCandidate> &candidates);
 
+/// The choice with numbers for arguments that are `auto`: those that are best
+/// on a problem that has passed check(), within its caps and the plan's
+/// devices. May simulate many orders.
+Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
+                                 const Problem &problem,
+                                 const PlanArenas &arenas = {});
+
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_UNITS_H
+#endif // RONDO_PLANNING_GATHERS_UNITS_H
