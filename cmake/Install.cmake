@@ -20,9 +20,11 @@ install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include COMPONE
 # For bundles: the simulator, which is part of the runtime, and the search.
 install(DIRECTORY schedule lowering DESTINATION ${RONDO_INSTALLED_RUNTIME}/include COMPONENT runtime
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
+install(DIRECTORY planning/gathers DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/planning COMPONENT runtime
+  FILES_MATCHING PATTERN *.h PATTERN *.cpp)
 install(FILES planning/FittingSearch.h planning/FittingSearch.cpp planning/ShardedSearch.h
   planning/ShardedSearch.cpp planning/Tightening.h planning/Tightening.cpp
-  planning/PlanArenas.h planning/Deadline.h
+  planning/PlanArenas.h planning/PlanArenas.cpp planning/FitLoop.h planning/Deadline.h
   DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/planning COMPONENT runtime)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)

@@ -153,11 +153,11 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
   // lowering, for a program that searches.
   std::vector<StringRef> folders = {"kinds"};
   if (contents.needsSearch) {
-    folders.insert(folders.end(), {"schedule", "lowering"});
+    folders.insert(folders.end(), {"schedule", "lowering", "planning/gathers"});
     for (const char *file :
-         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp", "PlanArenas.h",
-          "ShardedSearch.h", "ShardedSearch.cpp", "Tightening.h",
-          "Tightening.cpp"})
+         {"Deadline.h", "FitLoop.h", "FittingSearch.h", "FittingSearch.cpp",
+          "PlanArenas.h", "PlanArenas.cpp", "ShardedSearch.h",
+          "ShardedSearch.cpp", "Tightening.h", "Tightening.cpp"})
       files.push_back("planning/" + std::string(file));
   } else {
     folders.insert(folders.end(),

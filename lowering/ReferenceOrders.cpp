@@ -103,9 +103,9 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   }
   if (!problem.replicas.areSharded())
     return schedule;
-  // One chunk at a time; one micro-batch at a time if groups overlap in part.
-  Schedule placed = placeGathers(problem, schedule, {/*weights=*/1, 1});
+  // One chunk at a time; for each micro-batch where groups overlap in part.
+  Schedule placed = placeGathers(problem, schedule, {{/*weights=*/1, 1}});
   return simulate(problem, placed).complete
              ? placed
-             : placeGathers(problem, schedule, {/*weights=*/0, 1});
+             : placeGathers(problem, schedule, {{/*weights=*/0, 1}});
 }

@@ -4,7 +4,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
-#include "planning/PlanArenas.h"
+#include "planning/gathers/Units.h"
 #include "schedule/order/Repeating.h"
 #include "schedule/transforms/Iterations.h"
 
@@ -86,8 +86,7 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   };
   if (choice->hasAuto()) {
     const PlanFigures figures = figuresOf(plan);
-    auto chosen =
-        withNumbers(*choice, *problem, arenaLimits(figures, *problem));
+    auto chosen = withNumbers(*choice, *problem, PlanArenas(figures, *problem));
     if (!chosen)
       return refuse(chosen.fault());
     *choice = std::move(*chosen);

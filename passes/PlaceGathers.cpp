@@ -1,12 +1,11 @@
 //===- PlaceGathers.cpp - Where sharded stages gather and reduce ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/gathers/PlaceGathers.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
 #include "passes/StatedOrder.h"
-#include "planning/PlanArenas.h"
+#include "planning/gathers/FittingGathers.h"
 #include "schedule/order/Shards.h"
 #include "schedule/rules/Legality.h"
 
@@ -227,7 +226,7 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
       gathers->getGradients().empty()) {
     const PlanFigures figures = figuresOf(schedule);
     const FittingResidencies fitting = chooseFitting(
-        *problem, expanded->schedule, arenaLimits(figures, *problem), fix);
+        *problem, expanded->schedule, PlanArenas(figures, *problem), fix);
     if (fitting.lack)
       schedule.emitRemark() << describe(fitting);
     residencies = fitting.residencies;
@@ -237,8 +236,8 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
       countsOf(residencies, &Residency::gradients),
       gathers ? gathers->getAhead() : ArrayRef<int64_t>(), GatherRule::Nearest,
       /*unit=*/0));
-  return foldSchedule(
-      placeGathersByRank(*problem, expanded->schedule, residencies), schedule);
+  return foldSchedule(placeGathers(*problem, expanded->schedule, residencies),
+                      schedule);
 }
 
 LogicalResult PlaceGathers::placeByUnit(ScheduleOp schedule,

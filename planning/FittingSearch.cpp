@@ -4,13 +4,14 @@
 #include "planning/FittingSearch.h"
 
 #include "planning/Deadline.h"
+#include "planning/FitLoop.h"
 #include "planning/ShardedSearch.h"
 #include "planning/Tightening.h"
 #include "schedule/bounds/Bounds.h"
 #include "schedule/bounds/Shortfall.h"
-#include "schedule/families/Family.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/Portfolio.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>
@@ -54,16 +55,12 @@ void keepBetter(const Problem &problem, std::optional<SearchResult> &kept,
 
 namespace {
 
-int64_t tasksOf(const Problem &problem) {
-  return int64_t(3) * problem.numStages() * problem.microbatches;
-}
-
 /// How many attempts share a budget: an attempt with less than about this much
 /// work for each task finds little, and caps that follow from a poor schedule
 /// are too low.
 int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
-  const int64_t tasks = tasksOf(problem);
+  const int64_t tasks = problem.numTasks();
   int64_t attempts = 4;
   if (share.effort > 0)
     attempts =
@@ -89,12 +86,11 @@ public:
               const Deadline &limit)
       : search(search), options(options), limit(limit) {}
 
-  /// The best that fits; nothing where none does, or where the caller gives up.
+  /// The best that fits; nothing if none does, or if the caller gives up.
   std::optional<SearchResult> run() {
     for (const Schedule &start : options.starts)
-      if (Simulation simulation; isLegal(start, simulation))
-        orders.push_back(
-            {&start, FamilyChoice(), objectiveOf(search.problem, simulation)});
+      if (const Judged judged = judgeOrder(start); judged.isLegal())
+        orders.push_back({&start, FamilyChoice(), judged.objective});
     judgeFamilies();
     std::stable_sort(orders.begin(), orders.end(),
                      [](const Order &a, const Order &b) {
@@ -125,41 +121,35 @@ private:
 
   bool mayStop() const { return limit.isOver() && search.mayGiveUp(); }
 
-  /// Those that keep the rules, quick ones first.
-  void judgeFamilies() {
-    std::vector<FamilyChoice> choices = allFamilies();
-    for (FamilyChoice &variant : familyVariants(search.problem))
-      choices.push_back(std::move(variant));
-    std::stable_sort(choices.begin(), choices.end(),
-                     [&](const FamilyChoice &a, const FamilyChoice &b) {
-                       return a.family->stepsBeyondTasks(search.problem) <
-                              b.family->stepsBeyondTasks(search.problem);
-                     });
-    for (const FamilyChoice &choice : choices) {
-      if (mayStop() || limit.isOver(0.25))
-        return;
-      FamilyResult made = generate(choice, search.problem);
-      Simulation simulation;
-      if (made && isLegal(*made, simulation))
-        orders.push_back(
-            {nullptr, choice, objectiveOf(search.problem, simulation)});
-    }
+  Judged judgeOrder(Schedule schedule) const {
+    return judge(search.problem, std::move(schedule), options.inIndexOrder);
   }
 
-  bool isLegal(const Schedule &schedule, Simulation &simulation) const {
-    return !checkAndSimulate(search.problem, schedule, simulation) &&
-           !(options.inIndexOrder &&
-             checkAccumulation(search.problem, schedule));
+  /// Quick ones first. Keeps no schedules: all together may be large.
+  void judgeFamilies() {
+    std::vector<FamilyChoice> choices = allFamilies();
+    appendVariants(choices, search.problem);
+    sortQuickFirst(choices, search.problem);
+    Portfolio families(
+        search.problem, std::move(choices),
+        Portfolio::byRules(search.problem, options.inIndexOrder));
+    families.forEach([&](size_t) { return !mayStop() && !limit.isOver(0.25); },
+                     [&](size_t i, const Judged &judged) {
+                       if (judged.isLegal())
+                         orders.push_back(
+                             {nullptr, families.choice(i), judged.objective});
+                     });
   }
 
   std::optional<SearchResult> fit(Schedule schedule, std::string origin) const {
-    SearchResult result;
-    if (!isLegal(schedule, result.simulation) || findLack(search, schedule))
+    Judged judged = judgeOrder(std::move(schedule));
+    if (!judged.isLegal() || findLack(search, judged.schedule))
       return std::nullopt;
+    SearchResult result;
     result.bound = search.bound;
-    result.provenOptimal =
-        objectiveOf(search.problem, result.simulation) <= result.bound.ns;
-    result.schedule = std::move(schedule);
+    result.provenOptimal = judged.objective <= result.bound.ns;
+    result.schedule = std::move(judged.schedule);
+    result.simulation = std::move(judged.simulation);
     result.origin = std::move(origin);
     return result;
   }
@@ -170,93 +160,100 @@ private:
   std::vector<Order> orders;
 };
 
-} // namespace
+/// One run of searchFitting().
+class Fitter {
+public:
+  Fitter(const FittingSearch &search, const SearchOptions &options)
+      : search(search), options(options), tightened(search.tightened),
+        limit(options.timeLimitMs, options.clock), bound(search.bound),
+        effortLeft(options.effort) {}
 
-SearchResult searchFitting(const FittingSearch &search,
-                           const SearchOptions &options) {
-  Problem &tightened = search.tightened;
-  SearchResult none;
-  none.bound = search.bound;
-  none.fault = findShortfall(search.problem);
-  if (none.fault)
-    return none;
-  // Lowered caps are not what the state leaves of a device.
-  tightened.devices.clear();
-  if (search.limitsArenas)
-    countKeptInputs(search);
-  const Deadline limit(options.timeLimitMs, options.clock);
-  const int64_t attempts = attemptsOf(options, tightened);
-  // Until something has fitted, each of the last attempts takes half of what is
-  // left.
-  constexpr int64_t maxAttempts = 12;
-  // The last caps under which something fitted, if anything has.
-  std::vector<int64_t> fitting = tightened.memoryCaps;
-  std::optional<SearchResult> found, fixed;
-  int64_t effort = 0;
-  double seconds = 0;
-  SearchStop stop = SearchStop::Exhausted;
-  Bound bound = search.bound;
-  std::optional<Fault> missing, fault;
-  int64_t effortLeft = options.effort;
-  bool fits = !mayFail(search.plan, search.problem, search.limitsArenas);
-  if (!fits && search.triesFamilies)
-    fixed = FixedOrders(search, options, limit).run();
-  for (int64_t attempt = 0; attempt < maxAttempts; ++attempt) {
-    // Checking whether a program fits takes time too.
-    const bool isEnough =
-        found || search.mayGiveUp() || (fixed && attempt >= attempts);
-    if (attempt > 0 && limit.isOver() && isEnough)
-      break;
-    const int64_t parts = fits ? 1 : std::max<int64_t>(attempts - attempt, 2);
-    SearchOptions now = options;
+  SearchResult run() {
+    if (std::optional<Fault> shortfall = findShortfall(search.problem))
+      return none(std::move(shortfall));
+    // Lowered caps are not what the state leaves of a device.
+    tightened.devices.clear();
+    if (search.limitsArenas)
+      countKeptInputs(search);
+    attempts = attemptsOf(options, tightened);
+    isLast = !mayFail(search.plan, search.problem, search.limitsArenas);
+    if (!isLast && search.triesFamilies)
+      fixed = FixedOrders(search, options, limit).run();
+    Caps fitting = tightened.memoryCaps;
+    // Until something has fitted, each of the last attempts takes half of what
+    // is left.
+    constexpr int64_t maxAttempts = 12;
+    lowerUntilFitting(
+        tightened.memoryCaps, maxAttempts,
+        [&](int64_t number) {
+          // Checking whether a program fits takes time too.
+          const bool isEnough =
+              found || search.mayGiveUp() || (fixed && number >= attempts);
+          return limit.isOver() && isEnough;
+        },
+        [&](int64_t number, const Caps &caps) {
+          return attempt(number, caps, fitting);
+        });
+    if (found)
+      tightened.memoryCaps = std::move(fitting);
+    // Only searched orders have a robust figure.
+    if (fixed && (!found || !options.robustness))
+      keepBetter(search.problem, found, std::move(*fixed));
+    return found ? finish() : noneFits();
+  }
+
+private:
+  using Caps = std::vector<int64_t>;
+
+  SearchOptions shareOf(int64_t number) {
+    const int64_t parts = isLast ? 1 : std::max<int64_t>(attempts - number, 2);
+    SearchOptions share = options;
     if (options.effort > 0) {
-      now.effort = std::max<int64_t>(1, effortLeft / parts);
-      effortLeft -= now.effort;
+      share.effort = std::max<int64_t>(1, effortLeft / parts);
+      effortLeft -= share.effort;
     }
     if (options.timeLimitMs > 0)
-      now.timeLimitMs = std::max<int64_t>(1, limit.leftMs() / parts);
-    const std::vector<int64_t> caps = tightened.memoryCaps;
-    SearchResult result = search.run(tightened, now);
+      share.timeLimitMs = std::max<int64_t>(1, limit.leftMs() / parts);
+    return share;
+  }
+
+  /// Searches under caps. Sets `fitting` to them if the result fits. Returns
+  /// the caps of the next attempt, or nothing if there is none.
+  std::optional<Caps> attempt(int64_t number, const Caps &caps, Caps &fitting) {
+    SearchResult result = search.run(tightened, shareOf(number));
     effort += result.effort;
     seconds += result.seconds;
     stop = result.stop;
     if (!result.schedule) {
       fault = result.fault;
-      break;
+      return std::nullopt;
     }
     const bool isOptimal = result.provenOptimal;
     // A bound under lowered caps does not hold for the plan.
-    if (caps != search.problem.memoryCaps) {
+    if (caps != search.problem.memoryCaps)
       result.bound = bound;
-      result.provenOptimal =
-          objectiveOf(search.problem, result.simulation) <= bound.ns;
-    } else if (result.bound.ns > bound.ns) {
+    else if (result.bound.ns > bound.ns)
       bound = result.bound;
-    }
     const std::optional<Lack> lack = findLack(search, *result.schedule);
     missing = lack ? std::optional(lack->fault) : std::nullopt;
     if (lack)
-      lowerCaps(search, *result.schedule, *lack, 1 + attempt / 2);
+      lowerCaps(search, *result.schedule, *lack, 1 + number / 2);
     // The result has the plan's own costs.
     checkAndSimulate(search.problem, *result.schedule, result.simulation);
-    if (!missing) {
+    bool isOver = isLast || (lack && tightened.memoryCaps == caps);
+    if (!lack) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));
-      if (fits || isOptimal)
-        break;
-      fits = true;
-    } else if (fits || tightened.memoryCaps == caps) {
-      break;
+      isOver |= isOptimal;
+      // The rest is searched under the caps that fit.
+      isLast = true;
     }
-    if (options.interrupt && *options.interrupt)
-      break;
+    if (isOver || (options.interrupt && *options.interrupt))
+      return std::nullopt;
+    return tightened.memoryCaps;
   }
-  if (found)
-    tightened.memoryCaps = fitting;
-  // Only searched orders have a robust figure.
-  if (fixed && (!found || !options.robustness))
-    keepBetter(search.problem, found, std::move(*fixed));
-  if (found) {
+
+  SearchResult finish() {
     found->bound = bound.ns > found->bound.ns ? bound : found->bound;
     found->provenOptimal =
         objectiveOf(search.problem, found->simulation) <= found->bound.ns;
@@ -265,13 +262,43 @@ SearchResult searchFitting(const FittingSearch &search,
     found->stop = found->provenOptimal ? SearchStop::Optimal : stop;
     return std::move(*found);
   }
-  none.bound = bound;
-  none.fault = missing ? missing : fault;
-  if (search.limitsArenas &&
-      (!missing || missing->kind == FaultKind::NoProgramFits))
-    if (std::optional<Fault> lack = lackOfOneByOne(search))
-      none.fault = std::move(lack);
-  return none;
+
+  SearchResult none(std::optional<Fault> why) const {
+    SearchResult result;
+    result.bound = bound;
+    result.fault = std::move(why);
+    return result;
+  }
+
+  SearchResult noneFits() const {
+    if (search.limitsArenas &&
+        (!missing || missing->kind == FaultKind::NoProgramFits))
+      if (std::optional<Fault> lack = lackOfOneByOne(search))
+        return none(std::move(lack));
+    return none(missing ? missing : fault);
+  }
+
+  const FittingSearch &search;
+  const SearchOptions &options;
+  Problem &tightened;
+  const Deadline limit;
+  Bound bound;
+  int64_t effortLeft, effort = 0, attempts = 0;
+  double seconds = 0;
+  SearchStop stop = SearchStop::Exhausted;
+  /// What fits, of searches and of fixed orders.
+  std::optional<SearchResult> found, fixed;
+  /// What the last schedule lacks, and why the last search found none.
+  std::optional<Fault> missing, fault;
+  /// The next attempt gets all that is left: every program fits, or one has.
+  bool isLast = false;
+};
+
+} // namespace
+
+SearchResult searchFitting(const FittingSearch &search,
+                           const SearchOptions &options) {
+  return Fitter(search, options).run();
 }
 
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,

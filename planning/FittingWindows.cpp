@@ -4,6 +4,8 @@
 #include "planning/FittingWindows.h"
 
 #include "planning/Deadline.h"
+#include "planning/FitLoop.h"
+#include "planning/PlanArenas.h"
 #include "schedule/search/WindowJudge.h"
 
 #include <algorithm>
@@ -22,56 +24,55 @@ public:
       : window(window), options(options), arenasOf(arenasOf),
         limit(options.search.timeLimitMs, options.search.clock),
         effortLeft(options.search.effort), least(leastWindow(window, options)) {
+    for (const DeviceMemory &device : window.devices)
+      devices.push_back(device.deviceBytes);
   }
 
   WindowSearchResult run() {
-    WindowSearchResult best = attempt(window.memoryCaps);
-    std::vector<int64_t> fitting, failed = window.memoryCaps,
-                                  caps = window.memoryCaps;
-    std::optional<Fault> missing = judge(best);
-    if (best.schedule && !missing)
-      return finish(std::move(best));
-    if (missing) {
-      failed = heldUnder(caps, best);
-      caps = lowered(failed);
-      best.schedule.reset();
-    }
-    for (int64_t i = 1; i < maxAttempts && caps != failed && !isInterrupted();
-         ++i) {
-      WindowSearchResult found = attempt(caps);
-      missing = judge(found);
-      if (found.schedule && !missing) {
-        fitting = caps;
-        if (!best.schedule ||
-            WindowJudge::isBetter(found.figures, best.figures))
-          best = std::move(found);
-        if (best.isOptimal)
-          break;
-      } else {
-        failed =
-            found.schedule && fitting.empty() ? heldUnder(caps, found) : caps;
-      }
-      if (!fitting.empty()) {
-        caps = between(fitting, failed);
-        if (caps == fitting)
-          break;
-      } else if (found.schedule) {
-        caps = lowered(failed);
-      } else {
-        break;
-      }
-    }
+    lowerUntilFitting(
+        window.memoryCaps, maxAttempts,
+        [&](int64_t) {
+          return options.search.interrupt && options.search.interrupt->load();
+        },
+        [&](int64_t number, const Caps &caps) {
+          return attempt(number == 0, caps);
+        });
     if (!best.schedule)
-      tryLeast(best);
-    return finish(std::move(best));
+      tryLeast();
+    best.problem.memoryCaps = window.memoryCaps;
+    best.effort = effort;
+    best.seconds = seconds;
+    return std::move(best);
   }
 
 private:
-  bool isInterrupted() const {
-    return options.search.interrupt && options.search.interrupt->load();
+  using Caps = std::vector<int64_t>;
+
+  /// Searches under caps and keeps the result if it is the best that fits.
+  /// Returns the caps of the next attempt, or nothing if there is none.
+  std::optional<Caps> attempt(bool isFirst, const Caps &caps) {
+    WindowSearchResult found = search(caps);
+    const bool isFound = found.schedule.has_value(),
+               fits = isFound && !findLack();
+    if (fits)
+      fitting = caps;
+    else
+      failed = isFound && fitting.empty() ? heldUnder(caps, found) : caps;
+    // The first also says what is wrong if none fits.
+    if (isFirst ||
+        (fits && (!best.schedule ||
+                  WindowJudge::isBetter(found.figures, best.figures))))
+      best = std::move(found);
+    if (isFirst && !fits)
+      best.schedule.reset();
+    if (fits ? isFirst || best.isOptimal : !isFound && fitting.empty())
+      return std::nullopt;
+    const Caps &same = fitting.empty() ? failed : fitting;
+    Caps next = fitting.empty() ? lowered(failed) : between(fitting, failed);
+    return next == same ? std::nullopt : std::optional(std::move(next));
   }
 
-  WindowSearchResult attempt(const std::vector<int64_t> &caps) {
+  WindowSearchResult search(const Caps &caps) {
     WindowSearchOptions now = options;
     if (options.search.timeLimitMs > 0)
       now.search.timeLimitMs = std::max<int64_t>(1, limit.leftMs() / 2);
@@ -92,13 +93,13 @@ private:
 
   /// Caps may have been lowered below what fits. Otherwise this order says best
   /// what is missing.
-  void tryLeast(WindowSearchResult &best) {
+  void tryLeast() {
     if (!least.schedule)
       return;
     arenas = arenasOf(least);
-    std::optional<Fault> missing = judge(least);
-    if (missing || least.fault) {
-      best.fault = missing ? missing : least.fault;
+    std::optional<Fault> lack = findLack();
+    if (lack || least.fault) {
+      best.fault = lack ? lack : least.fault;
       return;
     }
     const std::optional<Fault> onlyDrained = std::move(best.onlyDrained);
@@ -107,28 +108,14 @@ private:
   }
 
   bool isOver(size_t rank) const {
-    const int64_t device = window.devices[rank].deviceBytes;
+    const int64_t device = devices[rank];
     return arenas && device != noMemoryCap && (*arenas)[rank] > device;
   }
 
   /// The rank whose device lacks the most for the order at hand; nothing if all
   /// fit.
-  std::optional<Fault> judge(const WindowSearchResult &found) const {
-    std::optional<Fault> worst;
-    int64_t most = 0;
-    for (size_t rank = 0; found.schedule && rank < window.devices.size();
-         ++rank) {
-      const int64_t device = window.devices[rank].deviceBytes;
-      if (!isOver(rank) || (*arenas)[rank] - device <= most)
-        continue;
-      most = (*arenas)[rank] - device;
-      worst = makeFault<FaultKind::NoProgramFits>(
-          *std::max_element(arenas->begin(), arenas->end()));
-      worst->rank = static_cast<int32_t>(rank);
-      worst->found = (*arenas)[rank];
-      worst->allowed = device;
-    }
-    return worst;
+  std::optional<Fault> findLack() const {
+    return arenas ? faultOfArenas(devices, *arenas) : std::nullopt;
   }
 
   /// Caps may be far above what an order holds.
@@ -168,19 +155,18 @@ private:
     return middle;
   }
 
-  WindowSearchResult finish(WindowSearchResult result) const {
-    result.problem.memoryCaps = window.memoryCaps;
-    result.effort = effort;
-    result.seconds = seconds;
-    return result;
-  }
-
   const Problem &window;
   const WindowSearchOptions &options;
   const ArenasOfOrder &arenasOf;
   const Deadline limit;
   int64_t effortLeft, effort = 0;
   double seconds = 0;
+  /// Bytes by rank.
+  Caps devices;
+  /// The last caps under which an order fitted, if any, and under which one did
+  /// not.
+  Caps fitting, failed;
+  WindowSearchResult best;
   /// The order that takes least.
   const WindowSearchResult least;
   /// Of the order at hand.

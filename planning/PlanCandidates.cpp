@@ -38,7 +38,7 @@ private:
 Bound Maker::boundWithin(const Problem &problem) const {
   // L3 and L4 take about this long for a task.
   constexpr int64_t nsOfQuickBound = 1000;
-  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  const int64_t tasks = problem.numTasks();
   // Gathers and reductions only add to what whole state takes.
   if (problem.replicas.areSharded()) {
     Problem whole = withWholeState(problem);

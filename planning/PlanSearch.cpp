@@ -51,8 +51,7 @@ static bool isInterrupted(const PlanSearchOptions &options) {
 /// A search always makes a first schedule, and then its program.
 static int64_t leastMsOf(const Problem &problem) {
   constexpr int64_t nsOfTask = 600;
-  return int64_t(3) * problem.numStages() * problem.microbatches * nsOfTask /
-         1000000;
+  return problem.numTasks() * nsOfTask / 1000000;
 }
 
 /// Keeps the better of earlier results and schedules whose programs fit the

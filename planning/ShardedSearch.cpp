@@ -4,16 +4,15 @@
 #include "planning/ShardedSearch.h"
 
 #include "planning/Deadline.h"
-#include "planning/PlanArenas.h"
+#include "planning/FitLoop.h"
+#include "planning/gathers/FittingGathers.h"
+#include "planning/gathers/Units.h"
 #include "schedule/bounds/ShardedBound.h"
-#include "schedule/families/Family.h"
-#include "schedule/families/Units.h"
-#include "schedule/gathers/PlaceGathers.h"
 #include "schedule/order/Shards.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/Portfolio.h"
 #include "schedule/simulate/Objective.h"
-#include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
 #include <utility>
@@ -75,17 +74,13 @@ bool mayCross(const Problem &problem) {
 std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
                                              const Problem &problem,
                                              const Schedule &schedule) {
-  std::vector<int64_t> excess(problem.numRanks(), 0);
   if (!plan.declaresWeights)
-    return excess;
+    return std::vector<int64_t>(problem.numRanks(), 0);
   const auto arena = arenaOf(plan, problem, schedule);
   if (!arena || ((mayCross(problem) || mayBlock(plan, problem)) &&
                  findBlocked(plan, problem, schedule)))
     return std::nullopt;
-  for (size_t rank = 0; rank < arena->size(); ++rank)
-    if (plan.devices[rank] != noMemoryCap)
-      excess[rank] = std::max<int64_t>(0, (*arena)[rank] - plan.devices[rank]);
-  return excess;
+  return excessOver(plan.devices, *arena);
 }
 
 bool isZero(const std::vector<int64_t> &figures) {
@@ -101,7 +96,7 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
                                   std::vector<int64_t> *excess,
                                   const Residencies &residencies) {
   SearchResult result;
-  Schedule placed = placeGathersByRank(problem, order, residencies);
+  Schedule placed = placeGathers(problem, order, residencies);
   if (auto fault = checkAndSimulate(problem, placed, result.simulation)) {
     if (excess && fault->rule == Rule::Memory)
       (*excess)[fault->rank] = fault->found - fault->allowed;
@@ -120,9 +115,9 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
 /// Those of chooseFitting() within the arenas of the plan's devices.
 Residencies fittingResidencies(const PlanFigures &plan, const Problem &problem,
                                const Schedule &order) {
-  ArenaLimits arenas = arenaLimits(plan, problem);
-  arenas.arenaOf = arenas.arenaOfOne;
-  return chooseFitting(problem, order, arenas).residencies;
+  return chooseFitting(problem, order,
+                       PlanArenas(plan, problem, maxActionsToLowerOnce))
+      .residencies;
 }
 
 /// The same; where programs do not fit with the residencies that are best for
@@ -151,10 +146,10 @@ Fault whyNone(const PlanFigures &plan, const Problem &problem) {
                                                  overlapping->second);
   // Not even one micro-batch at a time runs with few launches in flight.
   if (plan.resident > 0 && mayBlock(plan, problem)) {
-    const auto blocked = findBlocked(
-        plan, problem,
-        placeGathersByRank(problem, oneByOne(withWholeState(problem)),
-                           Residencies{{0, 0}}));
+    const auto blocked =
+        findBlocked(plan, problem,
+                    placeGathers(problem, oneByOne(withWholeState(problem)),
+                                 Residencies{{0, 0}}));
     if (blocked && blocked->rule == Rule::Residency)
       return makeFault<FaultKind::NoProgramInFlight>(plan.resident);
   }
@@ -210,7 +205,7 @@ private:
            {ActionKind::Unshard, ActionKind::Reshard, ActionKind::ReduceGrad})
         moves.cost(replica, kind) = problem.cost(replica, kind);
     const Simulation run =
-        simulate(moves, placeGathersByRank(problem, order, residencies));
+        simulate(moves, placeGathers(problem, order, residencies));
     std::vector<int64_t> room = problem.memoryCaps;
     for (size_t rank = 0; run.complete && rank < room.size(); ++rank)
       if (room[rank] != noMemoryCap)
@@ -223,77 +218,119 @@ private:
   const Deadline &limit;
 };
 
-} // namespace
+/// One run of searchSharded().
+class ShardedSearcher {
+public:
+  ShardedSearcher(const PlanFigures &plan, const Problem &problem,
+                  const SearchOptions &options, const RunSearch &run)
+      : plan(plan), problem(problem), options(options), runSearch(run),
+        bound(shardedBound(problem)), whole(withWholeState(problem)),
+        limit(options.timeLimitMs, options.clock), mover(plan, problem, limit) {
+  }
 
-SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
-                           const SearchOptions &options, const RunSearch &run) {
-  const Bound bound = shardedBound(problem);
-  Problem whole = withWholeState(problem);
-  std::optional<SearchResult> best;
-  auto take = [&](std::optional<SearchResult> found) {
+  SearchResult run() {
+    tryFamilies();
+    Caps excess;
+    if (!best)
+      take(fit(oneByOne(whole), "one-by-one", excess));
+    Caps room;
+    if (best && !isOptimal())
+      take(mover.improve(*best, room));
+    // Caps leave room for one chunk; if programs need more, for that as well.
+    // Once an order fits, they leave room for what is best whole beside it.
+    constexpr int64_t maxAttempts = 3;
+    if (!isOptimal())
+      lowerUntilFitting(
+          whole.memoryCaps, maxAttempts,
+          [&](int64_t) { return isOptimal() || (best && limit.isOver()); },
+          [&](int64_t number, const Caps &caps) {
+            return attempt(number, caps, room);
+          });
+    if (!best) {
+      // That of a search is of whole state, and of its caps.
+      last.fault = whyNone(plan, problem);
+      return std::move(last);
+    }
+    best->bound = bound;
+    best->effort = effort;
+    best->seconds = seconds;
+    best->provenOptimal = isOptimal();
+    if (best->provenOptimal)
+      best->stop = SearchStop::Optimal;
+    return std::move(*best);
+  }
+
+private:
+  using Caps = std::vector<int64_t>;
+
+  bool isOptimal() const {
+    return best && objectiveOf(problem, best->simulation) <= bound.ns;
+  }
+  void take(std::optional<SearchResult> found) {
     if (found && (!best || objectiveOf(problem, found->simulation) <
                                objectiveOf(problem, best->simulation)))
       best = std::move(found);
-  };
-  const Deadline limit(options.timeLimitMs, options.clock);
-  std::vector<FamilyChoice> choices = allFamilies();
-  // With these state is moved once a unit, so which is best depends on links
-  // and memory.
-  for (int64_t unit : unitsWorthTrying(problem))
-    choices.push_back(*chooseFamily("blockwise", {{"u", unit}}));
-  constexpr double partOfFamilies = 0.5;
-  for (const FamilyChoice &choice : choices) {
-    if (best && limit.isOver(partOfFamilies))
-      break;
-    std::vector<int64_t> excess(problem.numRanks(), 0);
-    FamilyResult made = generate(choice, problem);
-    if (made && !(options.inIndexOrder && checkAccumulation(problem, *made)))
-      take(judgeWithLess(plan, problem, *made, choice.text(), excess));
   }
-  if (!best) {
-    std::vector<int64_t> excess(problem.numRanks(), 0);
-    take(judgeWithLess(plan, problem, oneByOne(whole), "one-by-one", excess));
+
+  /// With gathers; sets `excess` as judgeWithLess() does.
+  std::optional<SearchResult> fit(const Schedule &order,
+                                  const std::string &origin, Caps &excess) {
+    excess.assign(problem.numRanks(), 0);
+    return judgeWithLess(plan, problem, order, origin, excess);
   }
-  auto isOptimal = [&] {
-    return best && objectiveOf(problem, best->simulation) <= bound.ns;
-  };
-  ResidencyMover mover(plan, problem, limit);
-  std::vector<int64_t> room;
-  if (best && !isOptimal())
-    take(mover.improve(*best, room));
-  // Caps leave room for one chunk; where programs need more, for that as well.
-  // Once an order fits, they leave room for what is best whole beside it.
-  constexpr int attempts = 3;
-  auto shareOf = [&](int attempt) {
+
+  void tryFamilies() {
+    constexpr double partOfFamilies = 0.5;
+    std::vector<FamilyChoice> choices = allFamilies();
+    // With these state is moved once a unit, so which is best depends on links
+    // and memory.
+    for (int64_t unit : unitsWorthTrying(problem))
+      choices.push_back(*chooseFamily("blockwise", {{"u", unit}}));
+    // Only an order with gathers can be judged.
+    Portfolio families(problem, std::move(choices), [](Schedule order) {
+      Judged unjudged;
+      unjudged.schedule = std::move(order);
+      return unjudged;
+    });
+    families.forEach(
+        [&](size_t) { return !best || !limit.isOver(partOfFamilies); },
+        [&](size_t i, const Judged &order) {
+          Caps excess;
+          if (!options.inIndexOrder ||
+              !checkAccumulation(problem, order.schedule))
+            take(fit(order.schedule, families.choice(i).text(), excess));
+        });
+  }
+
+  /// Half of time and effort for the first attempt, a quarter for each other.
+  SearchOptions shareOf(int64_t number) const {
     SearchOptions share = options;
     for (Schedule &start : share.starts)
       start = withoutMoves(start);
-    const int64_t parts = attempt == 0 ? 2 : 4;
+    const int64_t parts = number == 0 ? 2 : 4;
     if (options.effort > 0)
       share.effort = std::max<int64_t>(1, options.effort / parts);
     if (options.timeLimitMs > 0)
       share.timeLimitMs = std::max<int64_t>(1, options.timeLimitMs / parts);
-    return share;
-  };
-  SearchResult last;
-  int64_t effort = 0;
-  double seconds = 0;
-  for (int attempt = 0; attempt < attempts && !isOptimal(); ++attempt) {
-    if (attempt > 0 && best && limit.isOver())
-      break;
-    SearchOptions share = shareOf(attempt);
     if (best)
       share.starts.push_back(withoutMoves(*best->schedule));
-    SearchResult found = run(whole, share);
+    return share;
+  }
+
+  /// Searches with whole state under caps. `room` is what the residencies of
+  /// the best order leave for activations, if known. Returns the caps of the
+  /// next attempt, or nothing if there is none.
+  std::optional<Caps> attempt(int64_t number, const Caps &caps, Caps &room) {
+    whole.memoryCaps = caps;
+    SearchResult found = runSearch(whole, shareOf(number));
     effort += found.effort;
     seconds += found.seconds;
     if (!found.schedule) {
       last = std::move(found);
-      break;
+      return std::nullopt;
     }
-    std::vector<int64_t> excess(problem.numRanks(), 0);
-    auto judged =
-        judgeWithLess(plan, problem, *found.schedule, found.origin, excess);
+    Caps excess;
+    auto judged = fit(*found.schedule, found.origin, excess);
     if (judged)
       judged->stop = found.stop;
     last.stop = found.stop;
@@ -301,28 +338,35 @@ SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
     if (isZero(excess)) {
       if (best && !isOptimal())
         take(mover.improve(*best, room));
-      if (!best || room == whole.memoryCaps)
-        break;
-      whole.memoryCaps = room;
-      continue;
+      return best && room != caps ? std::optional(room) : std::nullopt;
     }
+    Caps lower = caps;
     for (size_t rank = 0; rank < excess.size(); ++rank)
-      if (whole.memoryCaps[rank] != noMemoryCap)
-        whole.memoryCaps[rank] =
-            std::max<int64_t>(0, whole.memoryCaps[rank] - excess[rank]);
+      if (lower[rank] != noMemoryCap)
+        lower[rank] = std::max<int64_t>(0, lower[rank] - excess[rank]);
+    return lower;
   }
-  if (!best) {
-    // That of a search is of whole state, and of its caps.
-    last.fault = whyNone(plan, problem);
-    return last;
-  }
-  best->bound = bound;
-  best->effort = effort;
-  best->seconds = seconds;
-  best->provenOptimal = isOptimal();
-  if (best->provenOptimal)
-    best->stop = SearchStop::Optimal;
-  return std::move(*best);
+
+  const PlanFigures &plan;
+  const Problem &problem;
+  const SearchOptions &options;
+  const RunSearch &runSearch;
+  const Bound bound;
+  Problem whole;
+  const Deadline limit;
+  ResidencyMover mover;
+  std::optional<SearchResult> best;
+  /// Of the searches, if none has found what fits.
+  SearchResult last;
+  int64_t effort = 0;
+  double seconds = 0;
+};
+
+} // namespace
+
+SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
+                           const SearchOptions &options, const RunSearch &run) {
+  return ShardedSearcher(plan, problem, options, run).run();
 }
 
 } // namespace rondo

@@ -3,22 +3,13 @@
 
 #include "planning/Tightening.h"
 
+#include "planning/PlanArenas.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
 
 #include <algorithm>
 
 namespace rondo {
-
-/// For each rank, the bytes by which its arena exceeds its device.
-static std::vector<int64_t> excessOf(const PlanFigures &plan,
-                                     const std::vector<int64_t> &arena) {
-  std::vector<int64_t> excess(arena.size(), 0);
-  for (size_t rank = 0; rank < arena.size(); ++rank)
-    if (plan.devices[rank] != noMemoryCap)
-      excess[rank] = std::max<int64_t>(0, arena[rank] - plan.devices[rank]);
-  return excess;
-}
 
 static int64_t largest(const std::vector<int64_t> &figures) {
   return *std::max_element(figures.begin(), figures.end());
@@ -40,21 +31,18 @@ std::optional<Lack> findLack(const FittingSearch &search,
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
   if (!arena)
     return Lack{makeFault<FaultKind::NoMemoryPlan>(), {}};
-  std::vector<int64_t> excess = excessOf(plan, *arena);
+  std::vector<int64_t> excess = excessOver(plan.devices, *arena);
   if (search.alsoPlacedFor && largest(excess) > 0)
     if (auto other = arenaOf(plan, *search.alsoPlacedFor, schedule))
-      if (auto less = excessOf(plan, *other); largest(less) < largest(excess)) {
+      if (auto less = excessOver(plan.devices, *other);
+          largest(less) < largest(excess)) {
         arena = std::move(other);
         excess = std::move(less);
       }
-  const auto worst = std::max_element(excess.begin(), excess.end());
-  if (*worst == 0)
+  std::optional<Fault> fault = faultOfArenas(plan.devices, *arena);
+  if (!fault)
     return std::nullopt;
-  const auto rank = static_cast<int32_t>(worst - excess.begin());
-  return Lack{makeFault<FaultKind::NoProgramFits>(largest(*arena))
-                  .withRank(rank)
-                  .withFigures((*arena)[rank], plan.devices[rank]),
-              std::move(excess)};
+  return Lack{std::move(*fault), std::move(excess)};
 }
 
 std::optional<Fault> lackOfOneByOne(const FittingSearch &search) {

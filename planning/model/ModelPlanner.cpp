@@ -3,6 +3,7 @@
 
 #include "planning/model/ModelPlanner.h"
 
+#include "planning/FitLoop.h"
 #include "planning/FittingSearch.h"
 #include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
@@ -162,31 +163,37 @@ bool Planner::propose(const Proposal &proposal) {
     offer(givenPlan(chain, proposal));
     return false;
   }
-  for (int32_t round = 0; round < maxRounds; ++round) {
-    const ChainPlannerResult found = planWithin(chain, proposal.until);
-    if (!found.plan) {
-      if (found.fault && round == 0)
-        result.refused.emplace_back(proposal.samples, describe(*found.fault));
-      return false;
-    }
-    const ModelPlan plan = modelPlanOf(*found.plan, proposal.samples,
-                                       chain.samples, proposal.recomputes);
-    const bool wasSeen = isSeen(plan);
-    const PlanTrial *trial = offer(plan);
-    if (trial && trial->fits())
-      return round == 0 && isRoomy(*trial);
-    const bool lacksMemory =
-        chain.memoryBytes > 0 && (trial ? trial->missingBytes > 0 : wasSeen);
-    if (!lacksMemory || isOver())
-      return false;
-    // What the chain's costs leave out, messages, workspace and staging, is
-    // about the same in the next plan.
-    chain.memoryBytes = found.neededBytes - found.memoryBytes / 100 -
-                        (trial ? trial->missingBytes : 0);
-    if (chain.memoryBytes <= 0)
-      return false;
-  }
-  return false;
+  bool hasRoom = false;
+  lowerUntilFitting(
+      chain.memoryBytes, maxRounds, [](int64_t) { return false; },
+      [&](int64_t round, int64_t memoryBytes) -> std::optional<int64_t> {
+        chain.memoryBytes = memoryBytes;
+        const ChainPlannerResult found = planWithin(chain, proposal.until);
+        if (!found.plan) {
+          if (found.fault && round == 0)
+            result.refused.emplace_back(proposal.samples,
+                                        describe(*found.fault));
+          return std::nullopt;
+        }
+        const ModelPlan plan = modelPlanOf(*found.plan, proposal.samples,
+                                           chain.samples, proposal.recomputes);
+        const bool wasSeen = isSeen(plan);
+        const PlanTrial *trial = offer(plan);
+        if (trial && trial->fits()) {
+          hasRoom = round == 0 && isRoomy(*trial);
+          return std::nullopt;
+        }
+        const bool lacksMemory =
+            memoryBytes > 0 && (trial ? trial->missingBytes > 0 : wasSeen);
+        if (!lacksMemory || isOver())
+          return std::nullopt;
+        // What the chain's costs leave out, messages, workspace and staging, is
+        // about the same in the next plan.
+        const int64_t lower = found.neededBytes - found.memoryBytes / 100 -
+                              (trial ? trial->missingBytes : 0);
+        return lower > 0 ? std::optional(lower) : std::nullopt;
+      });
+  return hasRoom;
 }
 
 void Planner::proposeAll() {

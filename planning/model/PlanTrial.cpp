@@ -3,9 +3,11 @@
 
 #include "planning/model/PlanTrial.h"
 
+#include "planning/PlanArenas.h"
 #include "planning/PlanCandidates.h"
 #include "schedule/families/Replicas.h"
-#include "schedule/simulate/Simulator.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/search/Portfolio.h"
 
 #include <algorithm>
 
@@ -19,8 +21,7 @@ namespace {
 
 struct Written {
   std::string family;
-  Schedule schedule;
-  Simulation simulation;
+  Judged judged;
   /// What the rank with least room lacks; at most 0 where all have enough.
   int64_t missingBytes = 0;
   /// Activations of the rank that holds most.
@@ -49,7 +50,7 @@ static void findMissing(const Problem &groups,
   for (int32_t group = 0; group < groups.numRanks(); ++group)
     if (groups.memoryCaps[group] != noMemoryCap)
       written.missingBytes = std::max(
-          written.missingBytes, written.simulation.peakBytes[group] -
+          written.missingBytes, written.judged.simulation.peakBytes[group] -
                                     groups.memoryCaps[group] + excess[group]);
 }
 
@@ -61,33 +62,38 @@ static std::vector<Written> writeAll(const Problem &problem,
                                      std::string &reason) {
   const std::vector<int64_t> excess = excessOfState(problem, groups);
   std::vector<Written> all;
-  for (const FamilyChoice &choice : choices) {
-    if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
-      continue;
-    FamilyResult schedule = generate(choice, groups);
-    if (!schedule) {
-      reason = describe(schedule.fault());
-      continue;
-    }
-    Written written;
-    written.family = choice.text();
-    std::optional<Fault> fault = checkAccumulation(groups, *schedule);
+  // Orders that lack memory count too: they say how much.
+  auto judge = [&](Schedule schedule) {
+    Judged judged;
+    std::optional<Fault> fault = checkAccumulation(groups, schedule);
     if (!fault)
-      fault = checkAndSimulate(groups, *schedule, written.simulation);
-    if (fault && fault->rule != Rule::Memory) {
+      fault = checkAndSimulate(groups, schedule, judged.simulation);
+    if (fault && fault->rule != Rule::Memory)
       reason = describe(*fault, groups);
-      continue;
-    }
-    written.schedule = std::move(*schedule);
-    written.heldBytes = *std::max_element(written.simulation.peakBytes.begin(),
-                                          written.simulation.peakBytes.end());
-    findMissing(groups, excess, written);
-    all.push_back(std::move(written));
-  }
+    else
+      judged.objective = judged.simulation.makespanNs;
+    judged.schedule = std::move(schedule);
+    return judged;
+  };
+  Portfolio families(groups, choices, judge);
+  families.forEach(
+      [&](size_t i) { return families.stepsOf(i) <= maxFamilySteps; },
+      [&](size_t i, Judged judged) {
+        if (!judged.isLegal())
+          return;
+        const std::vector<int64_t> &peaks = judged.simulation.peakBytes;
+        Written written;
+        written.family = families.choice(i).text();
+        written.heldBytes = *std::max_element(peaks.begin(), peaks.end());
+        written.judged = std::move(judged);
+        findMissing(groups, excess, written);
+        all.push_back(std::move(written));
+      },
+      [&](const Fault &fault) { reason = describe(fault); });
   std::stable_sort(all.begin(), all.end(),
                    [](const Written &a, const Written &b) {
-                     return std::pair(a.simulation.makespanNs, a.heldBytes) <
-                            std::pair(b.simulation.makespanNs, b.heldBytes);
+                     return std::pair(a.judged.objective, a.heldBytes) <
+                            std::pair(b.judged.objective, b.heldBytes);
                    });
   return all;
 }
@@ -95,11 +101,9 @@ static std::vector<Written> writeAll(const Problem &problem,
 /// What the fullest arena is above its device.
 static int64_t missingOf(const ProvedPrograms &proved,
                          const PlanFigures &figures) {
-  int64_t most = 0;
-  for (size_t r = 0; r < proved.arenaBytes.size(); ++r)
-    if (figures.devices[r] != noMemoryCap)
-      most = std::max(most, proved.arenaBytes[r] - figures.devices[r]);
-  return most;
+  const std::vector<int64_t> excess =
+      excessOver(figures.devices, proved.arenaBytes);
+  return excess.empty() ? 0 : *std::max_element(excess.begin(), excess.end());
 }
 
 bool PlanTrial::improve(Schedule other, std::string name) {
@@ -148,11 +152,11 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
         trial.missingBytes = written.missingBytes;
       continue;
     }
-    if (written.simulation.makespanNs > ceilingNs) {
+    if (written.judged.objective > ceilingNs) {
       trial.isSlow = !trial.fits();
       break;
     }
-    trial.improve(groups.spread(written.schedule), written.family);
+    trial.improve(groups.spread(written.judged.schedule), written.family);
     // Sums behind the last backward may change which is the fastest, by little.
     if (trial.fits() && (++proved >= maxProved ||
                          trial.schedule->numActions() > maxActionsOfSeveral))

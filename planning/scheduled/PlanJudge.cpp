@@ -5,7 +5,7 @@
 
 #include "planning/PlanCandidates.h"
 #include "schedule/rules/Legality.h"
-#include "schedule/simulate/Simulator.h"
+#include "schedule/search/Portfolio.h"
 
 #include <algorithm>
 
@@ -94,32 +94,41 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
                       const StageOrders *known,
                       std::vector<Written> &all) const {
   bool isOverCap = false;
-  auto offer = [&](Schedule schedule, const std::string &family) {
-    const Simulation simulation = simulate(groups, withSteps(groups, schedule));
-    if (!simulation.complete)
-      return;
-    if (keepsCaps(groups, simulation))
-      all.push_back({family, std::move(schedule), simulation.makespanNs});
-    else
-      isOverCap = true;
+  // Rules are checked only of what is spread to all devices.
+  auto judge = [&](Schedule schedule) {
+    Judged judged;
+    judged.simulation = simulate(groups, withSteps(groups, schedule));
+    if (judged.simulation.complete) {
+      if (keepsCaps(groups, judged.simulation))
+        judged.objective = judged.simulation.makespanNs;
+      else
+        isOverCap = true;
+    }
+    judged.schedule = std::move(schedule);
+    return judged;
+  };
+  auto offer = [&](Judged judged, const std::string &family) {
+    if (judged.isLegal())
+      all.push_back({family, std::move(judged.schedule), judged.objective});
   };
   std::vector<FamilyChoice> choices = few;
   if (effort == FamilyEffort::All) {
     choices = allFamilies();
-    for (FamilyChoice &choice : familyVariants(groups))
-      choices.push_back(std::move(choice));
+    appendVariants(choices, groups);
   }
-  for (const FamilyChoice &choice : choices) {
-    if (choice.family->stepsBeyondTasks(groups) > maxFamilySteps)
-      continue;
-    FamilyResult made = generate(choice, groups);
-    if (made && !checkAccumulation(groups, *made))
-      offer(std::move(*made), choice.text());
-  }
+  Portfolio families(groups, std::move(choices), [&](Schedule schedule) {
+    return checkAccumulation(groups, schedule) ? Judged()
+                                               : judge(std::move(schedule));
+  });
+  families.forEach(
+      [&](size_t i) { return families.stepsOf(i) <= maxFamilySteps; },
+      [&](size_t i, Judged judged) {
+        offer(std::move(judged), families.choice(i).text());
+      });
   if (known && known->size() == static_cast<size_t>(groups.numStages()))
-    offer(Schedule(*known), "");
+    offer(judge(Schedule(*known)), "");
   if (isOverCap)
-    offer(ordersWithin(groups), "");
+    offer(judge(ordersWithin(groups)), "");
   std::stable_sort(
       all.begin(), all.end(),
       [](const Written &a, const Written &b) { return a.timeNs < b.timeNs; });

@@ -7,7 +7,7 @@
 #include "lowering/MemoryPlan.h"
 #include "planning/Deadline.h"
 #include "planning/FittingSearch.h"
-#include "schedule/families/Family.h"
+#include "schedule/search/Portfolio.h"
 
 #include <algorithm>
 #include <limits>
@@ -240,22 +240,28 @@ SearchOutcome Finder::findFamily() const {
   const Problem placings[] = {stated, withFasterLinks(problem, 2),
                               withFasterLinks(problem, 4),
                               withFasterLinks(problem, 16)};
-  for (const FamilyChoice &choice : allFamilies()) {
-    if (limit.isOver() || (request.interrupt && *request.interrupt))
-      break;
-    FamilyResult tasks = generate(choice, problem);
-    if (!tasks || check(*tasks))
-      continue;
-    LoweredProgram lowered{rondo::ProgramKind::Pipeline, problem,
-                           std::move(*tasks), Program(), ProgramSimulation()};
-    for (const Problem &links : placings) {
-      if (place(links, lowered))
-        continue;
-      const int64_t ns = simulateProgram(problem, lowered.program).makespanNs;
-      if (!best.found || ns < best.found->ns)
-        best = {FoundSchedule{lowered.program, ns, false}, ""};
-    }
-  }
+  Portfolio families(
+      problem, allFamilies(),
+      Portfolio::byRules(problem, request.like.accumulatesInIndexOrder));
+  families.forEach(
+      [&](size_t) {
+        return !limit.isOver() && !(request.interrupt && *request.interrupt);
+      },
+      [&](size_t, Judged judged) {
+        if (!judged.isLegal())
+          return;
+        LoweredProgram lowered{rondo::ProgramKind::Pipeline, problem,
+                               std::move(judged.schedule), Program(),
+                               ProgramSimulation()};
+        for (const Problem &links : placings) {
+          if (place(links, lowered))
+            continue;
+          const int64_t ns =
+              simulateProgram(problem, lowered.program).makespanNs;
+          if (!best.found || ns < best.found->ns)
+            best = {FoundSchedule{lowered.program, ns, false}, ""};
+        }
+      });
   return best;
 }
 

@@ -30,8 +30,7 @@ Bound rondo::roughBound(const Problem &problem) {
 
 Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
-  const int64_t tasks =
-      int64_t(3) * problem.numReplicas() * problem.microbatches;
+  const int64_t tasks = problem.numTasks();
   Bound best;
   for (const BoundArgument &argument : boundArguments()) {
     if (argument.isSlow && effort <= 0)

@@ -30,7 +30,6 @@
 
 #include "schedule/families/ListScheduler.h"
 #include "schedule/families/Registry.h"
-#include "schedule/families/Units.h"
 
 #include <algorithm>
 
@@ -136,27 +135,6 @@ variantsOfBlockwise(const Problem &problem) {
   return variants;
 }
 
-/// Chooses the best unit for the problem. The number of chunks is given by the
-/// plan.
-static Result<FamilyArguments> chooseUnit(const Problem &problem,
-                                          FamilyArguments arguments,
-                                          const ArenaLimits &arenas) {
-  if (arguments["v"] == autoArgument) {
-    const int32_t rank = problem.rankOf(0);
-    const auto chunks = std::count_if(
-        problem.replicas.begin(), problem.replicas.end(),
-        [&](const Replica &replica) { return replica.rank == rank; });
-    return makeFault<FaultKind::AutoChunks>("blockwise", chunks);
-  }
-  const std::vector<UnitCandidate> candidates =
-      rateUnits(problem, unitsWorthTrying(problem), arenas);
-  const std::optional<size_t> best = bestUnit(candidates);
-  if (!best)
-    return *candidates.front().fault;
-  arguments["u"] = candidates[*best].unit;
-  return arguments;
-}
-
 Family rondo::blockwise() {
   return {
       "blockwise",
@@ -169,7 +147,5 @@ Family rondo::blockwise() {
       generateBlockwise,
       variantsOfBlockwise,
       stepsOfListSchedule,
-      /*needsChain=*/true,
-      /*policy=*/nullptr,
-      chooseUnit};
+      /*needsChain=*/true};
 }

@@ -209,25 +209,11 @@ namesOf(const std::vector<FamilyChoice> &choices) {
   return names;
 }
 
-Result<FamilyChoice> rondo::withNumbers(const FamilyChoice &choice,
-                                        const Problem &problem,
-                                        const ArenaLimits &arenas) {
-  if (!choice.hasAuto())
-    return choice;
-  auto chosen = choice.family->choose(problem, choice.arguments, arenas);
-  if (!chosen)
-    return std::move(chosen.fault());
-  return FamilyChoice{choice.family, std::move(*chosen)};
-}
-
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
-  if (choice.hasAuto()) {
-    auto numbers = withNumbers(choice, problem);
-    if (!numbers)
-      return std::move(numbers.fault());
-    return generate(*numbers, problem);
-  }
+  for (const auto &[name, value] : choice.arguments)
+    if (value == autoArgument)
+      return makeFault<FaultKind::NoAutoParameter>(name, choice.family->name);
   if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     if (!groups)

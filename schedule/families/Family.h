@@ -9,7 +9,6 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_FAMILY_H
 #define RONDO_SCHEDULE_FAMILIES_FAMILY_H
 
-#include "schedule/gathers/ArenaLimits.h"
 #include "schedule/model/Fault.h"
 #include "schedule/model/Problem.h"
 #include "schedule/model/Schedule.h"
@@ -23,7 +22,7 @@ namespace rondo {
 
 using FamilyArguments = std::map<std::string, int64_t>;
 
-/// Value of an `auto` argument until a number is chosen for a problem.
+/// Value of an argument that is `auto`: no number has been chosen yet.
 inline constexpr int64_t autoArgument = std::numeric_limits<int64_t>::min();
 
 /// A whole number that a family takes, such as kfkb's k.
@@ -69,11 +68,6 @@ struct Family {
   /// problems without policies. nullptr: the family drains the pipeline in each
   /// iteration, and writes the order of one.
   const char *policy = nullptr;
-  /// Replaces `auto` by the best numbers for a problem that has passed check(),
-  /// within its memory caps and the limits. nullptr: no parameter may be
-  /// `auto`.
-  Result<FamilyArguments> (*choose)(const Problem &, FamilyArguments,
-                                    const ArenaLimits &) = nullptr;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
     return extraSteps ? extraSteps(problem) : 0;
@@ -116,15 +110,12 @@ std::vector<FamilyChoice> familyVariants(const Problem &problem);
 /// none, and it has several iterations.
 Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
 
-/// The choice with numbers in place of `auto`; may simulate many orders.
-Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
-                                 const Problem &problem,
-                                 const ArenaLimits &arenas = {});
-
-/// Writes the schedule, with numbers chosen for `auto`. For several iterations,
-/// a family that drains the pipeline repeats its order of one. If stages have
-/// several replicas, ranks with the same stages get the same order; a fault if
-/// some ranks have only some stages in common.
+/// Over several iterations, a family that drains the pipeline repeats its order
+/// of one. Where stages have several replicas, ranks with the same stages get
+/// the same order; a fault where some ranks have only some stages in common.
+/// Every argument is a number: what is `auto` depends on what programs
+/// allocate, so that planning chooses it (withNumbers()). An argument that is
+/// `auto` is a fault.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

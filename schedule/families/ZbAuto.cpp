@@ -176,7 +176,7 @@ static FamilyResult generateZbAuto(const Problem &problem,
 }
 
 static int64_t tasksTimedByZbAuto(const Problem &problem) {
-  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  const int64_t tasks = problem.numTasks();
   if (problem.numStages() != problem.numRanks())
     return 0;
   return (tasks > shapedTasks ? 2 : 20) * tasks;

@@ -194,7 +194,7 @@ static FamilyResult generateZbvAuto(const Problem &problem,
 /// Each plan runs with four settings of the switches and two limits, most of
 /// them twice.
 static int64_t tasksTimedByZbvAuto(const Problem &problem) {
-  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  const int64_t tasks = problem.numTasks();
   if (problem.numStages() != 2 * problem.numRanks())
     return 0;
   const int64_t plans =

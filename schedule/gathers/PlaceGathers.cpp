@@ -112,8 +112,8 @@ private:
 
   const Problem &problem;
   const Schedule &schedule;
-  const Residencies residencies;
-  /// [replica * 3 + kind]: next number.
+  const Residencies &residencies;
+  /// [replica * 3 + kind]: the next number of each.
   std::vector<int64_t> numbers;
   Schedule result;
 };
@@ -191,13 +191,7 @@ void Placer::writeRank(ActionRange order, Residency residency) {
 } // namespace
 
 Schedule rondo::placeGathers(const Problem &problem, const Schedule &schedule,
-                             Residency residency) {
-  return Placer(problem, schedule, {residency}).run();
-}
-
-Schedule rondo::placeGathersByRank(const Problem &problem,
-                                   const Schedule &schedule,
-                                   const Residencies &residencies) {
+                             const Residencies &residencies) {
   return Placer(problem, schedule, residencies).run();
 }
 

@@ -11,13 +11,9 @@
 #ifndef RONDO_SCHEDULE_GATHERS_PLACEGATHERS_H
 #define RONDO_SCHEDULE_GATHERS_PLACEGATHERS_H
 
-#include "schedule/gathers/ArenaLimits.h"
 #include "schedule/model/Problem.h"
 #include "schedule/model/Schedule.h"
 
-#include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace rondo {
@@ -62,11 +58,7 @@ using Residencies = std::vector<Residency>;
 /// Replicas of a group with the same order of tasks get the same gathers.
 /// O(actions * chunks).
 Schedule placeGathers(const Problem &problem, const Schedule &schedule,
-                      Residency residency);
-
-/// placeGathers() with numbers by rank.
-Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
-                            const Residencies &residencies);
+                      const Residencies &residencies);
 
 /// Adds gathers and reductions for units of `unit` micro-batches, without a
 /// limit on whole chunks (ZeroPP's rule, as we read it). A chunk is gathered
@@ -81,75 +73,7 @@ Schedule placeGathersByRank(const Problem &problem, const Schedule &schedule,
 Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
                             int64_t unit);
 
-inline constexpr int64_t maxActionsToTryAll = int64_t(1) << 20;
-
-/// The residency with the shortest makespan within the memory caps; ties go to
-/// the least memory, then to the least traffic. If none is within the caps, the
-/// one with the least memory. Tries all pairs of numbers, O(chunks^2)
-/// simulations; only a few for orders of more than maxActionsToTryAll actions.
-///
-/// For numbers that exceed a cap, also tries fewer on the ranks whose caps they
-/// exceed, and takes these if the makespan is shorter than with equal numbers
-/// on all ranks. This at most doubles the simulations.
-Residencies chooseResidencies(const Problem &problem, const Schedule &schedule);
-
-/// `gathers<weights = [2, 1], gradients = 1>`: a single number if all ranks
-/// have the same.
-std::string textOf(const Residencies &residencies);
-
-/// Residencies whose programs fit their devices.
-struct FittingResidencies {
-  Residencies residencies;
-  /// Set if faster residencies do not fit: the fastest, the rank that lacks
-  /// most, and the bytes by which it exceeds its cap or device. `rank` is -1 if
-  /// the programs of the fastest do not run to their end.
-  struct Lack {
-    Residencies fastest;
-    int32_t rank = -1;
-    int64_t bytes = 0;
-  };
-  std::optional<Lack> lack;
-};
-
-/// Describes the choice, and why the fastest does not fit. Requires `lack`.
-std::string describe(const FittingResidencies &chosen);
-
-/// Replaces some of the numbers by fixed ones.
-using FixResidencies = std::function<Residencies(Residencies)>;
-
-/// chooseResidencies() that also checks arenas. If the arenas of a choice are
-/// larger than the devices, tries the next best choice that holds less on these
-/// ranks, at most 12 times; then one chunk at a time, then one micro-batch at a
-/// time (also if nothing else keeps the caps), then the 32 fastest trials. If
-/// nothing fits, returns what lacks least. Only `arenaOf` and `runs` of
-/// `arenas` are called. Unknown arenas count as fitting; programs that do not
-/// run to their end count as lacking most. `fix` is applied to all residencies
-/// that are tried.
-FittingResidencies chooseFitting(const Problem &problem,
-                                 const Schedule &schedule,
-                                 const ArenaLimits &arenas,
-                                 const FixResidencies &fix = {});
-
-/// Groups of ranks that share state, directly or through other ranks, and so
-/// have equal residencies. Without ranks that have no sharded state.
-std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
-
-/// Changes residencies and lookahead, group by group, as long as this shortens
-/// the order, keeps its time with less memory or traffic, or makes it fit the
-/// caps. An order is taken only if `fits` accepts it. Runs at most `trials`
-/// simulations and subtracts them from `trials`.
-Residencies improveResidencies(
-    const Problem &problem, const Schedule &schedule, const Residencies &start,
-    const std::function<bool(const Schedule &)> &fits, int64_t &trials);
-
-/// Adds the gathers of chooseFitting() to an order that has none, if stages are
-/// sharded; otherwise returns the order unchanged. It must keep S1 to S3.
-/// `taken`, if not null, receives the choice, if one was made.
-Schedule withGathers(const Problem &problem, Schedule schedule,
-                     const ArenaLimits &arenas = {},
-                     std::optional<FittingResidencies> *taken = nullptr);
-
-/// Gathers and reductions of an order.
+/// What an order gathers and reduces.
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
   /// Bytes sent between ranks, in total: each of g replicas sends (g - 1) / g

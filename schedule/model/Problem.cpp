@@ -113,6 +113,13 @@ void Problem::addRecomputedEdges() {
   }
 }
 
+int64_t Problem::numTasks() const {
+  int64_t tasks = 0;
+  for (const Replica &replica : replicas)
+    tasks += 3 * replica.numTaken(microbatches);
+  return tasks;
+}
+
 void Problem::setCosts(int32_t stage, const CostRow &row) {
   costs.resize(std::max<size_t>(costs.size(), numReplicas() * numCostColumns));
   for (const Replica &replica : replicas.of(stage)) {

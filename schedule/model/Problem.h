@@ -176,6 +176,9 @@ struct Problem {
   int32_t numStages() const { return replicas.numStages(); }
   int32_t numReplicas() const { return replicas.size(); }
   int32_t rankOf(int32_t replica) const { return replicas[replica].rank; }
+  /// Number of F, I and W of all iterations, over the micro-batches that each
+  /// replica takes: the unit in which searches count work. O(replicas).
+  int64_t numTasks() const;
   /// Micro-batches per iteration.
   int32_t microbatchesEach() const { return microbatches / iterations; }
   VersionPolicy policyOf(int32_t stage) const {

@@ -3,7 +3,6 @@
 
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/rules/Legality.h"
-#include "schedule/search/LessMemory.h"
 #include "schedule/search/OrderSearch.h"
 #include "schedule/search/Thinned.h"
 #include "schedule/simulate/Objective.h"
@@ -12,26 +11,10 @@
 
 using namespace rondo;
 
-Judged rondo::judge(const Problem &problem, Schedule schedule,
-                    bool inIndexOrder) {
-  Judged result;
-  result.schedule = std::move(schedule);
-  result.steps = result.schedule.numActions() / 8;
-  if (!keepsCaps(problem, result.schedule))
-    return result;
-  result.steps = stepsOfJudging * result.schedule.numActions();
-  if (!checkAndSimulate(problem, result.schedule, result.simulation) &&
-      !(inIndexOrder && checkAccumulation(problem, result.schedule)))
-    result.objective = objectiveOf(problem, result.simulation);
-  return result;
-}
-
-void FamilyDrafts::write(size_t i) {
-  Draft &draft = drafts[i];
-  draft.isWritten = true;
-  FamilyResult made = generate(choices[i], problem);
-  if (made)
-    draft.judged = judge(problem, std::move(*made), inIndexOrder);
+Result<Judged> FamilyDrafts::write(size_t i) {
+  if (!isWritten(i))
+    drafts[i].written = Portfolio::write(i);
+  return std::move(*drafts[i].written);
 }
 
 bool FamilyDrafts::mayThin(const Judged &given) const {
@@ -62,8 +45,7 @@ void FamilyDrafts::thin(size_t i, const Judged &given, Budget &part) {
 }
 
 void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
-  const int64_t tasks =
-      int64_t(3) * problem.numReplicas() * problem.microbatches;
+  const int64_t tasks = problem.numTasks();
   const auto count = int64_t(size());
   std::atomic<int64_t> first{count}, least{never};
   auto lower = [](std::atomic<int64_t> &value, int64_t to) {
@@ -79,8 +61,8 @@ void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
     if (first < i ||
         !part.hasTimeFor((stepsOfJudging + 1) * tasks + stepsOf(i)))
       return;
-    write(i);
-    if (const std::optional<Judged> &judged = drafts[i].judged) {
+    drafts[i].written = Portfolio::write(i);
+    if (const auto *judged = std::get_if<Judged>(&*drafts[i].written)) {
       lower(least, judged->objective);
       if (judged->objective <= bound)
         lower(first, i);
@@ -96,14 +78,6 @@ void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
   for (double each : seconds)
     together += each;
   budget.addSeconds(std::max(0.0, together - (budget.seconds() - begin)));
-}
-
-std::optional<Judged> FamilyDrafts::take(size_t i, Budget &budget) {
-  if (!drafts[i].isWritten)
-    write(i);
-  if (drafts[i].judged)
-    budget.use(stepsOf(i) + drafts[i].judged->steps);
-  return std::move(drafts[i].judged);
 }
 
 std::optional<Judged> FamilyDrafts::takeThinned(size_t i, const Judged &given,

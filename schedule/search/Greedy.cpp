@@ -168,7 +168,6 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   numAsked = 0;
   for (auto &column : started)
     column.assign(problem.numReplicas(), 0);
-  left = 0;
   for (int letter : {0, 1}) {
     const size_t places = size_t(problem.numReplicas()) * problem.microbatches;
     missing[letter].assign(places, 0);
@@ -179,8 +178,7 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
          i += problem.replicas[edge.to].turns)
       missing[edge.producer == ActionKind::Forward ? 0 : 1][at(edge.to, i)] +=
           problem.carries(edge, i);
-  for (const Replica &replica : problem.replicas)
-    left += 3 * replica.numTaken(problem.microbatches);
+  left = problem.numTasks();
   alarms = {};
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     wake(rank, 0);

@@ -218,7 +218,7 @@ std::optional<Schedule> withLessMemory(const Problem &problem,
 
 void rondo::lowerMemory(const Problem &problem, const SearchOptions &options,
                         SearchResult &result, Budget &budget) {
-  const int64_t all = int64_t(3) * problem.numReplicas() * problem.microbatches;
+  const int64_t all = problem.numTasks();
   if (budget.isSpent(8 * all))
     return;
   const int64_t most =

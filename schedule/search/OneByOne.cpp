@@ -39,7 +39,7 @@ Schedule rondo::oneByOne(const Problem &problem) {
   // Where R waits for R, all of them come in front of the backwards.
   const bool isAcross = problem.hasRecomputationAcross();
   Schedule schedule;
-  schedule.reserve(int64_t(3) * problem.numReplicas() * problem.microbatches);
+  schedule.reserve(problem.numTasks());
   for (const std::vector<int32_t> &stages : stagesOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i) {
       for (int32_t s : stages)

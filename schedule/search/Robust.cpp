@@ -7,9 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/Family.h"
-#include "schedule/rules/Legality.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/Budget.h"
+#include "schedule/search/Portfolio.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>
@@ -22,34 +21,33 @@ namespace {
 constexpr int32_t searchedSamples = 6;
 
 struct Candidate {
-  Schedule schedule;
-  Simulation simulation;
+  Judged judged;
   std::string origin;
 };
 
 class RobustSearch {
 public:
   RobustSearch(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options),
-        scenarios(problem, *options.robustness, options.seed) {}
+      : problem(problem), options(options), tasks(problem.numTasks()),
+        budget(options), scenarios(problem, *options.robustness, options.seed) {
+  }
 
   SearchResult run() {
     SearchResult result = search(problem, shareOf(1, 2));
     if (!result.schedule)
       return result;
     candidates.push_back(
-        {*result.schedule, std::move(result.simulation), result.origin});
+        {{*result.schedule, std::move(result.simulation)}, result.origin});
     budget.use(result.effort * 1000);
     tryFamilies();
     searchSamples(result);
     std::stable_sort(candidates.begin() + 1, candidates.end(),
                      [&](const Candidate &a, const Candidate &b) {
-                       return objectiveOf(problem, a.simulation) <
-                              objectiveOf(problem, b.simulation);
+                       return a.judged.objective < b.judged.objective;
                      });
     size_t chosen = rank(result);
-    result.simulation = std::move(candidates[chosen].simulation);
-    result.schedule = std::move(candidates[chosen].schedule);
+    result.simulation = std::move(candidates[chosen].judged.simulation);
+    result.schedule = std::move(candidates[chosen].judged.schedule);
     result.origin = candidates[chosen].origin;
     result.provenOptimal =
         objectiveOf(problem, result.simulation) <= result.bound.ns;
@@ -74,29 +72,23 @@ private:
     return share;
   }
 
-  int64_t tasks() const {
-    return int64_t(3) * problem.numReplicas() * problem.microbatches;
-  }
-
-  void add(Schedule schedule, const std::string &origin) {
-    Candidate candidate{std::move(schedule), {}, origin};
-    budget.use(candidate.schedule.numActions());
-    if (checkAndSimulate(problem, candidate.schedule, candidate.simulation) ||
-        (options.inIndexOrder &&
-         checkAccumulation(problem, candidate.schedule)))
-      return;
-    candidates.push_back(std::move(candidate));
+  /// Keeps what is legal.
+  void add(Judged judged, const std::string &origin) {
+    budget.use(judged.schedule.numActions());
+    if (judged.isLegal())
+      candidates.push_back({std::move(judged), origin});
   }
 
   void tryFamilies() {
-    for (const FamilyChoice &choice : allFamilies()) {
-      if (!budget.hasTimeFor(3 * tasks() +
-                             choice.family->stepsBeyondTasks(problem)))
-        continue;
-      FamilyResult made = generate(choice, problem);
-      if (made)
-        add(std::move(*made), choice.text());
-    }
+    Portfolio families(problem, allFamilies(),
+                       Portfolio::byRules(problem, options.inIndexOrder));
+    families.forEach(
+        [&](size_t i) {
+          return budget.hasTimeFor(3 * tasks + families.stepsOf(i));
+        },
+        [&](size_t i, Judged judged) {
+          add(std::move(judged), families.choice(i).text());
+        });
   }
 
   /// The last eighth of the time is for ranking, and for the time that two
@@ -109,15 +101,16 @@ private:
       const bool isLate =
           (options.timeLimitMs > 0 &&
            budget.seconds() * 1000 > 0.8 * double(options.timeLimitMs)) ||
-          !budget.hasTimeFor(2 * int64_t(scenarios.size()) * tasks());
-      if (isLate || budget.isSpent(3 * tasks()))
+          !budget.hasTimeFor(2 * int64_t(scenarios.size()) * tasks);
+      if (isLate || budget.isSpent(3 * tasks))
         return;
       SearchResult found = search(searched[i], shareOf(3, 8 * searchedSamples));
       budget.use(found.effort * 1000);
       if (found.stop == SearchStop::Interrupted)
         result.stop = found.stop;
       if (found.schedule)
-        add(std::move(*found.schedule), found.origin);
+        add(judge(problem, std::move(*found.schedule), options.inIndexOrder),
+            found.origin);
     }
   }
 
@@ -125,7 +118,7 @@ private:
   /// which may then see fewer samples.
   size_t numRanked() const {
     const int64_t fit =
-        budget.tasksInTime() / tasks() / int64_t(scenarios.size());
+        budget.tasksInTime() / tasks / int64_t(scenarios.size());
     return size_t(
         std::min(int64_t(candidates.size()), std::max<int64_t>(fit, 2)));
   }
@@ -136,14 +129,14 @@ private:
     std::vector<std::vector<int64_t>> objectives(numRanked());
     for (size_t i = 0; i < scenarios.size(); ++i)
       for (size_t c = 0; c < objectives.size(); ++c) {
-        if (budget.isSpent(tasks()) && (i > 0 || c > 0)) {
+        if (budget.isSpent(tasks) && (i > 0 || c > 0)) {
           if (budget.stop() != SearchStop::Exhausted)
             result.stop = budget.stop();
           return choose(objectives, result);
         }
         objectives[c].push_back(objectiveOf(
-            problem, simulate(scenarios[i], candidates[c].schedule)));
-        budget.use(tasks());
+            problem, simulate(scenarios[i], candidates[c].judged.schedule)));
+        budget.use(tasks);
       }
     return choose(objectives, result);
   }
@@ -169,6 +162,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
+  const int64_t tasks;
   Budget budget;
   Scenarios scenarios;
   /// The first candidate is that of the problem itself.

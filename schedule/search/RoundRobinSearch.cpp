@@ -25,8 +25,7 @@ public:
   void run(int64_t bound, int64_t maxTasks, Budget &budget,
            const Offer &offer) {
     const int64_t begin = budget.tasksUsed();
-    const int64_t tasks =
-        3 * int64_t(problem.numReplicas()) * problem.microbatches;
+    const int64_t tasks = problem.numTasks();
     Priorities best = first();
     int64_t value = never;
     for (int64_t inVain = 0; inVain < maxInVain && value > bound; ++inVain) {

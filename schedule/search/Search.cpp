@@ -32,24 +32,24 @@ constexpr int64_t partsForMemory = 16;
 class Searcher {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options),
-        workers(options.threads) {}
+      : problem(problem), options(options), tasks(problem.numTasks()),
+        budget(options), workers(options.threads) {}
 
   SearchResult run() {
     result.fault = findShortfall(problem);
     if (result.fault)
       return std::move(result);
     result.bound = roughBound(problem);
-    if (budget.hasTimeFor(stepsOfBound * tasks())) {
+    if (budget.hasTimeFor(stepsOfBound * tasks)) {
       result.bound = quickBound(problem);
-      budget.use(stepsOfBound / 2 * tasks());
+      budget.use(stepsOfBound / 2 * tasks);
     }
     if (options.known.ns > result.bound.ns)
       result.bound = options.known;
     report();
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
-                           : defaultEffort(tasks()));
+                           : defaultEffort(tasks));
     budget.reserve(partsForMemory);
     for (const Schedule &start : options.starts) {
       Judged judged = judge(problem, start, options.inIndexOrder);
@@ -76,7 +76,7 @@ public:
       tryFamilies(/*inAnyCase=*/true);
     finish();
     budget.reserve(0);
-    if (result.schedule && tasks() <= replayedTasks)
+    if (result.schedule && tasks <= replayedTasks)
       lowerMemory(problem, options, result, budget);
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();
@@ -130,49 +130,38 @@ private:
   int64_t objective() const {
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
-  int64_t tasks() const {
-    return int64_t(3) * problem.numReplicas() * problem.microbatches;
-  }
   bool isDone() {
-    return objective() <= result.bound.ns || budget.isSpent(3 * tasks());
+    return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
   }
 
   /// All with their defaults, quick ones first, then with other arguments.
+  /// `inAnyCase`: until there is a schedule, whatever is left of the budget.
   void tryFamilies(bool inAnyCase = false) {
     std::vector<FamilyChoice> choices = allFamilies();
-    std::stable_sort(choices.begin(), choices.end(),
-                     [&](const FamilyChoice &a, const FamilyChoice &b) {
-                       return a.family->stepsBeyondTasks(problem) <
-                              b.family->stepsBeyondTasks(problem);
-                     });
-    for (FamilyChoice &choice : familyVariants(problem))
-      choices.push_back(std::move(choice));
+    sortQuickFirst(choices, problem);
+    appendVariants(choices, problem);
     FamilyDrafts drafts(problem, std::move(choices), options.inIndexOrder);
     if (!inAnyCase && !isDone() && workers.count() > 1 &&
-        tasks() >= tasksForThreads && tasks() <= replayedTasks)
+        tasks >= tasksForThreads && tasks <= replayedTasks)
       drafts.writeAhead(workers, budget, result.bound.ns);
-    for (size_t i = 0; i < drafts.size(); ++i)
-      tryFamily(drafts, i, inAnyCase);
-  }
-
-  /// Always continues until there is a schedule.
-  void tryFamily(FamilyDrafts &drafts, size_t i, bool inAnyCase) {
-    auto hasTime = [&] {
+    auto hasTime = [&](size_t i) {
       return drafts.isWritten(i) ||
-             budget.hasTimeFor((stepsOfJudging + 1) * tasks() +
+             budget.hasTimeFor((stepsOfJudging + 1) * tasks +
                                drafts.stepsOf(i));
     };
-    if (inAnyCase ? result.schedule.has_value() : isDone() || !hasTime())
-      return;
-    std::optional<Judged> judged = drafts.take(i, budget);
-    if (!judged)
-      return;
-    const std::string origin = drafts.choice(i).text();
-    std::optional<Judged> fewer =
-        drafts.takeThinned(i, *judged, objective(), budget);
-    trySeed(std::move(*judged), origin);
-    if (fewer)
-      trySeed(std::move(*fewer), "thinned " + origin);
+    drafts.forEach(
+        [&](size_t i) {
+          return inAnyCase ? !result.schedule : !isDone() && hasTime(i);
+        },
+        [&](size_t i, Judged judged) {
+          budget.use(drafts.stepsOf(i) + judged.steps);
+          const std::string origin = drafts.choice(i).text();
+          std::optional<Judged> fewer =
+              drafts.takeThinned(i, judged, objective(), budget);
+          trySeed(std::move(judged), origin);
+          if (fewer)
+            trySeed(std::move(*fewer), "thinned " + origin);
+        });
   }
 
   void trySeed(Judged judged, const std::string &origin) {
@@ -219,7 +208,7 @@ private:
     if (objective() <= result.bound.ns)
       return;
     const int64_t inTime = budget.tasksInTime();
-    if (std::min(budget.tasksLeft(), inTime) > tasksBeforeBounds * tasks())
+    if (std::min(budget.tasksLeft(), inTime) > tasksBeforeBounds * tasks)
       return;
     const BoundArgument argument = pricedPaths();
     if (const int64_t labels = labelsForBounds(inTime); labels > 0)
@@ -230,7 +219,7 @@ private:
   /// three times as many. At least two thirds of the remaining time are for
   /// schedules.
   int64_t labelsForBounds(int64_t tasksInTime) const {
-    return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks()) / 16,
+    return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks) / 16,
                      int64_t(4000000)});
   }
 
@@ -266,7 +255,7 @@ private:
         offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
-    budget.keepBack(stepsOfJudging * tasks());
+    budget.keepBack(stepsOfJudging * tasks);
     OrderSearch{*flat,
                 options.seed,
                 seeds,
@@ -307,6 +296,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
+  const int64_t tasks;
   Budget budget;
   SearchResult result;
   Workers workers;

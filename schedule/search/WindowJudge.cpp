@@ -50,8 +50,7 @@ WindowJudge::versionBytes(const VersionAnalysis &versions) const {
 
 std::optional<WindowFigures> WindowJudge::measure(const Write &write,
                                                   int64_t &cost) const {
-  const int64_t tasksEach =
-      int64_t(3) * stated.numReplicas() * stated.microbatchesEach();
+  const int64_t tasksEach = stated.numTasks() / stated.iterations;
   for (int64_t iterations = 8;; iterations *= 2) {
     const Result<Problem> longer = overIterations(unlimited, iterations);
     // Too many micro-batches or bytes to count: as long as the problem's own.

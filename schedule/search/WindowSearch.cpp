@@ -80,8 +80,7 @@ public:
     if (result.fault)
       return std::move(result);
     result.boundNs = iterationBound(window);
-    const int64_t tasks =
-        int64_t(3) * window.numReplicas() * window.microbatchesEach();
+    const int64_t tasks = window.numTasks() / window.iterations;
     budget.limitEffort(options.search.effort > 0
                            ? std::min(options.search.effort, never / 1000) *
                                  1000

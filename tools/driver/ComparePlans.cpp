@@ -49,7 +49,7 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
     for (const FamilyChoice &choice : request.choices) {
       Candidate made = evaluate(
           choice, candidate.plan->problem, comparison.needsTimes(),
-          arenaLimits(candidate.plan->figures, candidate.plan->problem));
+          PlanArenas(candidate.plan->figures, candidate.plan->problem));
       addArena(made, candidate.plan->problem, candidate.plan->figures);
       comparison.add(made);
     }

@@ -4,8 +4,7 @@
 #include "tools/driver/CompareUnits.h"
 
 #include "passes/PlanShapes.h"
-#include "planning/PlanArenas.h"
-#include "schedule/families/Units.h"
+#include "planning/gathers/Units.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
@@ -106,7 +105,7 @@ void UnitTable::add(const Problem &problem, const PlanFigures *figures) {
         problem.microbatches,
         unit > 0 ? unit : std::max<int64_t>(1, problem.numStages() / chunks))};
   std::vector<UnitCandidate> rated = rateUnits(
-      problem, units, figures ? arenaLimits(*figures, problem) : ArenaLimits());
+      problem, units, figures ? PlanArenas(*figures, problem) : PlanArenas());
   for (UnitCandidate &candidate : rated) {
     candidates.push_back(std::move(candidate));
     of.push_back(plans.size());

@@ -3,13 +3,15 @@
 
 #include "tools/driver/Evaluate.h"
 
+#include "planning/gathers/Units.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace rondo::driver {
 
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
                    Schedule schedule, bool keepTimes,
-                   const ArenaLimits &arenas) {
+                   const PlanArenas &arenas) {
   Candidate candidate;
   candidate.name = std::move(name);
   candidate.family = std::move(family);
@@ -29,7 +31,7 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
 }
 
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
-                   bool keepTimes, const ArenaLimits &arenas) {
+                   bool keepTimes, const PlanArenas &arenas) {
   Candidate candidate;
   candidate.name = candidate.family = choice.text();
   auto numbers = withNumbers(choice, problem, arenas);

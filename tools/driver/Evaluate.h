@@ -4,9 +4,8 @@
 #ifndef RONDO_TOOLS_DRIVER_EVALUATE_H
 #define RONDO_TOOLS_DRIVER_EVALUATE_H
 
-#include "lowering/Lowering.h"
+#include "planning/gathers/FittingGathers.h"
 #include "schedule/families/Family.h"
-#include "schedule/gathers/PlaceGathers.h"
 #include "schedule/rules/Legality.h"
 
 #include <optional>
@@ -56,9 +55,9 @@ void addArena(Candidate &candidate, const Problem &problem,
 /// numbers of gathers that are placed in an order without them.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
                    Schedule schedule, bool keepTimes,
-                   const ArenaLimits &arenas = {});
+                   const PlanArenas &arenas = {});
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
-                   bool keepTimes, const ArenaLimits &arenas = {});
+                   bool keepTimes, const PlanArenas &arenas = {});
 
 /// Why a schedule of some name does not apply, after its name unless the reason
 /// begins with it.

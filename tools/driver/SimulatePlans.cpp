@@ -134,7 +134,7 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
   for (const FamilyChoice &choice : choices) {
     Candidate candidate =
         evaluate(choice, problem, comparison.needsTimes(),
-                 hasArenas ? arenaLimits(figures, problem) : ArenaLimits());
+                 hasArenas ? PlanArenas(figures, problem) : PlanArenas());
     if (hasArenas)
       addArena(candidate, problem, figures);
     comparison.add(candidate);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/ShardedSearch.h"
+#include "planning/gathers/FittingGathers.h"
+#include "planning/gathers/Units.h"
 #include "test/unit/schedule/ShardedChain.h"
 
 #include "schedule/bounds/ShardedBound.h"
-#include "schedule/families/Units.h"
 #include "schedule/simulate/Objective.h"
 
 #include <limits>
@@ -78,7 +79,7 @@ TEST(ShardedSearch, FamiliesGoOnUntilOneFits) {
     const Schedule order =
         tasksOf(problem, "blockwise:u=" + std::to_string(unit));
     const Simulation run =
-        simulate(problem, placeGathers(problem, order, {1, 1}));
+        simulate(problem, placeGathers(problem, order, {{1, 1}}));
     least = std::min(
         least, *std::max_element(run.peakBytes.begin(), run.peakBytes.end()));
   }
@@ -113,7 +114,7 @@ TEST(ShardedSearch, OrderAndResidencyMoveInTurns) {
   const Schedule order = tasksOf(problem, "blockwise:u=3");
   problem.memoryCaps.assign(
       problem.numRanks(),
-      simulate(problem, placeGathers(problem, order, {3, 3})).peakBytes[0]);
+      simulate(problem, placeGathers(problem, order, {{3, 3}})).peakBytes[0]);
   std::vector<std::vector<int64_t>> caps;
   const SearchResult found = searchOf(
       problem, 0, [&](const Problem &whole, const SearchOptions &options) {

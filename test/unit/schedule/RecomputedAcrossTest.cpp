@@ -3,10 +3,10 @@
 
 #include "schedule/transforms/Recomputed.h"
 
+#include "SegmentedRecomputation.h"
 #include "WindowExamples.h"
 #include "schedule/bounds/Bounds.h"
 #include "schedule/search/Search.h"
-#include "schedule/transforms/SegmentedRecomputation.h"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -206,21 +206,41 @@ TEST(SearchThreads, WriteFamiliesAhead) {
       inTurn(problem, allFamilies(), false);
   Workers workers(2);
   ahead.writeAhead(workers, first, /*bound=*/0);
+  // The tasks used after each order, with it and what is thinned of it.
+  struct Visited {
+    size_t i;
+    Judged judged;
+    std::optional<Judged> thinned;
+    int64_t used;
+  };
+  auto visitAll = [](FamilyDrafts &drafts, bool areWritten, Budget &budget) {
+    std::vector<Visited> all;
+    drafts.forEach(
+        [&](size_t i) {
+          EXPECT_EQ(drafts.isWritten(i), areWritten) << i;
+          return true;
+        },
+        [&](size_t i, Judged judged) {
+          auto thinned = drafts.takeThinned(i, judged, never, budget);
+          all.push_back(
+              {i, std::move(judged), std::move(thinned), budget.tasksUsed()});
+        });
+    return all;
+  };
+  const std::vector<Visited> all = visitAll(ahead, true, first),
+                             others = visitAll(inTurn, false, second);
+  ASSERT_EQ(all.size(), others.size());
   int64_t thinned = 0;
-  for (size_t i = 0; i < ahead.size(); ++i) {
-    EXPECT_TRUE(ahead.isWritten(i)) << i;
-    EXPECT_FALSE(inTurn.isWritten(i)) << i;
-    const auto one = ahead.take(i, first), other = inTurn.take(i, second);
-    ASSERT_EQ(one.has_value(), other.has_value()) << i;
-    if (!one)
-      continue;
-    EXPECT_TRUE(areEqual(one->schedule, other->schedule)) << i;
-    EXPECT_EQ(one->objective, other->objective) << i;
-    const auto fewer = ahead.takeThinned(i, *one, never, first),
-               otherFewer = inTurn.takeThinned(i, *other, never, second);
-    ASSERT_EQ(fewer.has_value(), otherFewer.has_value()) << i;
-    thinned += fewer.has_value();
-    EXPECT_EQ(first.tasksUsed(), second.tasksUsed()) << i;
+  for (size_t n = 0; n < all.size(); ++n) {
+    const Visited &one = all[n], &other = others[n];
+    SCOPED_TRACE(one.i);
+    EXPECT_EQ(one.i, other.i);
+    EXPECT_TRUE(areEqual(one.judged.schedule, other.judged.schedule));
+    EXPECT_EQ(one.judged.objective, other.judged.objective);
+    EXPECT_EQ(one.judged.steps, other.judged.steps);
+    EXPECT_EQ(one.thinned.has_value(), other.thinned.has_value());
+    thinned += one.thinned.has_value();
+    EXPECT_EQ(one.used, other.used);
   }
   EXPECT_GT(thinned, 0);
 }

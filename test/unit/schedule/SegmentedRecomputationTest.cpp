@@ -1,7 +1,7 @@
 //===- SegmentedRecomputationTest.cpp - Activations across stages ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/transforms/SegmentedRecomputation.h"
+#include "SegmentedRecomputation.h"
 
 #include "WindowExamples.h"
 

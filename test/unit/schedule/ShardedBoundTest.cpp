@@ -27,7 +27,7 @@ Problem chainOn(int32_t groups, int32_t chunks, int32_t microbatches,
 TEST(ShardedBound, OneChunkIsGatheredFirstAndReducedLast) {
   const Problem problem = chainOn(1, 1, 4, 100);
   const Simulation run = simulate(
-      problem, placeGathers(problem, tasksOf(problem, "gpipe"), {1, 1}));
+      problem, placeGathers(problem, tasksOf(problem, "gpipe"), {{1, 1}}));
   const Bound bound = shardedBound(problem);
   EXPECT_EQ(bound.ns, run.makespanNs);
   EXPECT_STREQ(bound.name, "G2");
@@ -58,7 +58,7 @@ TEST(ShardedBound, ChunksWithoutRoomAreGatheredAgain) {
     // An order that gathers no more.
     EXPECT_EQ(countGathers(problem,
                            placeGathers(problem, tasksOf(problem, "looped-bfs"),
-                                        {whole, 1})
+                                        {{whole, 1}})
                                .rank(0))
                   .gathers,
               least.gathers);
@@ -99,7 +99,7 @@ TEST(ShardedBound, NoOrderIsBelow) {
                 for (int32_t weights = 0; weights <= chunks; ++weights)
                   for (int32_t ahead : {0, int(Residency::allAhead)}) {
                     const Schedule placed =
-                        placeGathers(problem, tasks, {weights, 1, ahead});
+                        placeGathers(problem, tasks, {{weights, 1, ahead}});
                     Simulation run;
                     if (checkAndSimulate(problem, placed, run))
                       continue;

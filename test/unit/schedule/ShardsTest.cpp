@@ -323,7 +323,7 @@ TEST(Shards, MutatedOrders) {
   std::mt19937 random(1);
   const Problem problem = shardedChain(2, 2, 2, 3);
   const Schedule placed =
-      placeGathers(problem, tasksOf(problem, "blockwise:u=3"), {1, 1});
+      placeGathers(problem, tasksOf(problem, "blockwise:u=3"), {{1, 1}});
   int refused = 0;
   for (int trial = 0; trial < 2000; ++trial) {
     // The same change on both ranks of a group, or on one only.

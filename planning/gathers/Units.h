@@ -9,12 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_FAMILIES_UNITS_H
-#define RONDO_SCHEDULE_FAMILIES_UNITS_H
+#ifndef RONDO_PLANNING_GATHERS_UNITS_H
+#define RONDO_PLANNING_GATHERS_UNITS_H
 
-#include "schedule/gathers/ArenaLimits.h"
-#include "schedule/model/Fault.h"
-#include "schedule/model/Problem.h"
+#include "planning/PlanArenas.h"
+#include "schedule/families/Family.h"
 
 #include <limits>
 #include <optional>
@@ -100,20 +99,26 @@ struct UnitCandidate {
 /// and sizes that fill the memory.
 std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
-/// Simulates an order for each unit size, with gathers placed by withGathers(),
-/// and compares its memory with the problem's caps and, if given, with
-/// `arenas`. If orders are too large for `arenas.arenaOf`, plans the arena of
-/// the best one with `arenas.arenaOfOne`, then of the next best until one fits:
-/// O(sizes) arenas.
+/// An order of units of each size, with gathers placed where they are best
+/// (withGathers); it must fit the problem's caps and the plan's devices. If
+/// orders are too large for `arenas` to lower all, it lowers the best, and the
+/// next best until one fits. O(sizes) of those.
 std::vector<UnitCandidate> rateUnits(const Problem &problem,
                                      const std::vector<int64_t> &units,
-                                     const ArenaLimits &arenas = {});
+                                     const PlanArenas &arenas = {});
 
 /// Index of the candidate with the shortest makespan that fits; ties go to the
 /// least memory, then the least traffic, then the shortest unit. If none fits,
 /// the one that lacks least; nullopt if there is no order.
 std::optional<size_t> bestUnit(const std::vector<UnitCandidate> &candidates);
 
+/// The choice with numbers for arguments that are `auto`: those that are best
+/// on a problem that has passed check(), within its caps and the plan's
+/// devices. May simulate many orders.
+Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
+                                 const Problem &problem,
+                                 const PlanArenas &arenas = {});
+
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_FAMILIES_UNITS_H
+#endif // RONDO_PLANNING_GATHERS_UNITS_H

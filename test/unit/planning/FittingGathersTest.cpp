@@ -1,7 +1,8 @@
-//===- ResidenciesTest.cpp - Numbers of whole chunks by rank --------------===//
+//===- FittingGathersTest.cpp - Numbers of whole chunks by rank -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ShardedChain.h"
+#include "planning/gathers/FittingGathers.h"
+#include "test/unit/planning/ShardedPlan.h"
 
 #include "schedule/simulate/Simulator.h"
 
@@ -24,7 +25,7 @@ protected:
   }
 
   Simulation run(const Residencies &residencies) const {
-    return simulate(problem, placeGathersByRank(problem, tasks, residencies));
+    return simulate(problem, placeGathers(problem, tasks, residencies));
   }
   /// The shortest with the same numbers on all ranks; int64_t's maximum where
   /// none fits.
@@ -33,7 +34,7 @@ protected:
     for (int32_t weights = 1; weights <= 3; ++weights)
       for (int32_t gradients = 1; gradients <= 3; ++gradients) {
         const Schedule placed =
-            placeGathers(problem, tasks, {weights, gradients});
+            placeGathers(problem, tasks, {{weights, gradients}});
         if (judge(problem, placed).empty())
           best = std::min(best, simulate(problem, placed).makespanNs);
       }
@@ -46,12 +47,35 @@ protected:
 };
 
 TEST_F(ResidenciesTest, OneForAllIsTheSameAsByRank) {
-  const Schedule all = placeGathers(problem, tasks, {2, 1}),
-                 byRank = placeGathersByRank(
-                     problem, tasks, Residencies(problem.numRanks(), {2, 1}));
+  const Schedule all = placeGathers(problem, tasks, {{2, 1}}),
+                 byRank = placeGathers(problem, tasks,
+                                       Residencies(problem.numRanks(), {2, 1}));
   ASSERT_EQ(all.numActions(), byRank.numActions());
   EXPECT_TRUE(
       std::equal(all.all().begin(), all.all().end(), byRank.all().begin()));
+}
+
+TEST(Residencies, ChosenIsTheBestWithinTheCaps) {
+  Problem problem = shardedChain(2, 3, 2, 6);
+  const Schedule tasks = tasksOf(problem, "blockwise:u=3");
+  auto run = [&](Residency residency) {
+    return simulate(problem, placeGathers(problem, tasks, {residency}));
+  };
+  const Residencies chosen = chooseResidencies(problem, tasks);
+  ASSERT_EQ(chosen.size(), 1u);
+  const Residency free = chosen.front();
+  for (int32_t weights = 1; weights <= 3; ++weights)
+    for (int32_t gradients = 1; gradients <= 3; ++gradients)
+      EXPECT_LE(run(free).makespanNs, run({weights, gradients}).makespanNs);
+  // A cap that only one chunk at a time keeps.
+  const Simulation least = run({1, 1});
+  const int64_t peak =
+      *std::max_element(least.peakBytes.begin(), least.peakBytes.end());
+  problem.memoryCaps.assign(problem.numRanks(), peak);
+  EXPECT_EQ(chooseResidencies(problem, tasks), (Residencies{{1, 1}}));
+  EXPECT_EQ(judge(problem, placeGathers(problem, tasks, {{1, 1}})), "");
+  EXPECT_NE(judge(problem, placeGathers(problem, tasks, {{3, 3}})).find("[S5]"),
+            std::string::npos);
 }
 
 TEST_F(ResidenciesTest, WithoutCapsAllRanksHaveTheSame) {
@@ -67,7 +91,7 @@ TEST_F(ResidenciesTest, RanksWithLessMemoryHaveFewer) {
   ASSERT_EQ(chosen.size(), 4u);
   EXPECT_EQ(chosen[0], (Residency{1, 1}));
   EXPECT_GT(chosen[2].weights, 1);
-  const Schedule placed = placeGathersByRank(problem, tasks, chosen);
+  const Schedule placed = placeGathers(problem, tasks, chosen);
   EXPECT_EQ(judge(problem, placed), "");
   EXPECT_LT(run(chosen).makespanNs, bestOfSame());
 }
@@ -79,7 +103,7 @@ TEST_F(ResidenciesTest, RanksThatShareStateHaveTheSame) {
   ASSERT_EQ(chosen.size(), 4u);
   EXPECT_EQ(chosen[0], chosen[1]);
   EXPECT_EQ(chosen[2], chosen[3]);
-  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, chosen)), "");
+  EXPECT_EQ(judge(problem, placeGathers(problem, tasks, chosen)), "");
   EXPECT_LT(run(chosen).makespanNs, bestOfSame());
 }
 
@@ -93,7 +117,7 @@ TEST_F(ResidenciesTest, MovesFindWhatIsShorter) {
   EXPECT_LE(run(moved).makespanNs, bestOfSame());
   EXPECT_LT(run(moved).makespanNs, run({{1, 1}}).makespanNs);
   EXPECT_EQ(moved[0], moved[1]);
-  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, moved)), "");
+  EXPECT_EQ(judge(problem, placeGathers(problem, tasks, moved)), "");
   // Nothing is taken without being asked for, or without a trial.
   auto none = [](const Schedule &) { return false; };
   trials = 1000;
@@ -112,7 +136,7 @@ TEST_F(ResidenciesTest, MovesKeepToTheCaps) {
   int64_t trials = 1000;
   const Residencies moved = improveResidencies(
       problem, tasks, {{1, 1}}, [](const Schedule &) { return true; }, trials);
-  EXPECT_EQ(judge(problem, placeGathersByRank(problem, tasks, moved)), "");
+  EXPECT_EQ(judge(problem, placeGathers(problem, tasks, moved)), "");
   EXPECT_LE(run(moved).makespanNs,
             run(chooseResidencies(problem, tasks)).makespanNs);
 }
@@ -125,42 +149,33 @@ TEST_F(ResidenciesTest, NothingFits) {
     EXPECT_EQ(one, (Residency{1, 1}));
 }
 
-/// Bytes of programs that lie in slots, beside what tasks hold.
+/// Programs lay gathered state into slots, beside the state that stays.
 class FittingTest : public ResidenciesTest {
 protected:
-  FittingTest() {
-    arenas.arenaOf = [&](const Schedule &placed) {
-      ++planned;
-      std::vector<int64_t> bytes = simulate(problem, placed).peakBytes;
-      for (int64_t &held : bytes)
-        held += slack;
-      return std::optional(bytes);
-    };
-    arenas.devices.assign(4, noMemoryCap);
+  std::vector<int64_t> arenasWith(const Residencies &residencies) const {
+    return arenasOf(plan, problem, placeGathers(problem, tasks, residencies));
+  }
+  FittingResidencies choose(const FixResidencies &fix = {}) const {
+    return chooseFitting(problem, tasks, PlanArenas(plan, problem), fix);
   }
 
-  static constexpr int64_t slack = 5000;
-  ArenaLimits arenas;
-  int planned = 0;
+  PlanFigures plan = shardedFigures(problem);
 };
 
 TEST_F(FittingTest, WithRoomTheFastestAreTaken) {
-  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
+  const FittingResidencies chosen = choose();
   EXPECT_EQ(chosen.residencies, chooseResidencies(problem, tasks));
   EXPECT_FALSE(chosen.lack);
-  EXPECT_EQ(planned, 1);
 }
 
 /// The arena of one group of ranks lacks a byte for the fastest.
 TEST_F(FittingTest, ArenasLeaveRoomForLess) {
   const Residencies fastest = chooseResidencies(problem, tasks);
-  const int64_t peak = run(fastest).peakBytes[2];
-  arenas.devices = {noMemoryCap, noMemoryCap, peak + slack - 1,
-                    peak + slack - 1};
-  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
-  const Simulation found = run(chosen.residencies);
-  EXPECT_LT(found.peakBytes[2], peak);
-  EXPECT_GT(found.makespanNs, run(fastest).makespanNs);
+  const int64_t arena = arenasWith(fastest)[2];
+  plan.devices[2] = plan.devices[3] = arena - 1;
+  const FittingResidencies chosen = choose();
+  EXPECT_LT(arenasWith(chosen.residencies)[2], arena);
+  EXPECT_GT(run(chosen.residencies).makespanNs, run(fastest).makespanNs);
   ASSERT_TRUE(chosen.lack);
   EXPECT_EQ(chosen.lack->fastest, fastest);
   EXPECT_EQ(chosen.lack->rank, 2);
@@ -171,16 +186,16 @@ TEST_F(FittingTest, ArenasLeaveRoomForLess) {
                                   " is faster, but rank 2 lacks 1 byte for it");
 }
 
-TEST_F(FittingTest, WhatFitsOnlyAMicrobatchAtATime) {
+/// Devices that are as small as one micro-batch at a time allows.
+TEST_F(FittingTest, WhatNeedsLeastFits) {
   const Residencies each = {{0, 0}};
-  const int64_t most =
-      countGathers(problem, placeGathersByRank(problem, tasks, each)).gathers;
-  arenas.arenaOf = [&](const Schedule &placed) {
-    const bool isEach = countGathers(problem, placed).gathers == most;
-    return std::optional(std::vector<int64_t>(4, isEach ? 100 : 101));
-  };
-  arenas.devices.assign(4, 100);
-  EXPECT_EQ(chooseFitting(problem, tasks, arenas).residencies, each);
+  plan.devices = arenasWith(each);
+  ASSERT_GT(arenasWith(chooseResidencies(problem, tasks))[0], plan.devices[0]);
+  const FittingResidencies chosen = choose();
+  EXPECT_EQ(excessOver(plan.devices, arenasWith(chosen.residencies)),
+            std::vector<int64_t>(4, 0));
+  EXPECT_LE(run(chosen.residencies).makespanNs, run(each).makespanNs);
+  EXPECT_TRUE(chosen.lack);
 }
 
 /// What is stated stays, and the rest adapts.
@@ -190,29 +205,27 @@ TEST_F(FittingTest, StatedNumbersStay) {
       one.weights = 2;
     return residencies;
   };
-  const Residencies wide = {{2, 3}}, narrow = {{2, 1}};
-  ASSERT_GT(run(wide).peakBytes[0], run(narrow).peakBytes[0]);
-  for (int32_t rank = 0; rank < 4; ++rank)
-    arenas.devices[rank] = run(narrow).peakBytes[rank] + slack;
-  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas, fix);
-  for (const Residency &one : chosen.residencies)
+  plan.devices = arenasWith({{2, 1}});
+  ASSERT_GT(arenasWith({{2, 3}})[0], plan.devices[0]);
+  for (const Residency &one : choose(fix).residencies)
     EXPECT_EQ(one, (Residency{2, 1}));
 }
 
 /// Arenas that are not known stop nothing.
 TEST_F(FittingTest, UnknownArenasFit) {
-  arenas.arenaOf = [](const Schedule &) { return std::nullopt; };
-  arenas.devices.assign(4, 1);
-  EXPECT_EQ(chooseFitting(problem, tasks, arenas).residencies,
-            chooseResidencies(problem, tasks));
+  plan.devices.assign(4, 1);
+  EXPECT_EQ(
+      chooseFitting(problem, tasks, PlanArenas(plan, problem, /*maxActions=*/0))
+          .residencies,
+      chooseResidencies(problem, tasks));
 }
 
 /// Of what never fits, that which lacks least.
 TEST_F(FittingTest, NothingFits) {
-  arenas.devices.assign(4, 1);
-  const FittingResidencies chosen = chooseFitting(problem, tasks, arenas);
+  plan.devices.assign(4, 1);
+  const FittingResidencies chosen = choose();
   EXPECT_FALSE(chosen.lack);
-  EXPECT_LE(run(chosen.residencies).peakBytes[0], run({{1, 1}}).peakBytes[0]);
+  EXPECT_LE(arenasWith(chosen.residencies)[0], arenasWith({{1, 1}})[0]);
 }
 
 } // namespace

@@ -19,14 +19,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_TRANSFORMS_SEGMENTEDRECOMPUTATION_H
-#define RONDO_SCHEDULE_TRANSFORMS_SEGMENTEDRECOMPUTATION_H
+#ifndef RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H
+#define RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-namespace rondo {
+namespace rondo::test {
 
 /// Number of stages per segment; the last segment may have fewer. P divided by
 /// the square root of P, both rounded up. Precondition: at least one stage.
@@ -76,6 +76,6 @@ inline int64_t activationsInSegments(int64_t stages) {
   return sum;
 }
 
-} // namespace rondo
+} // namespace rondo::test
 
-#endif // RONDO_SCHEDULE_TRANSFORMS_SEGMENTEDRECOMPUTATION_H
+#endif // RONDO_TEST_UNIT_SCHEDULE_SEGMENTEDRECOMPUTATION_H

@@ -1,12 +1,11 @@
 //===- Units.cpp - Number of micro-batches in a unit ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/families/Units.h"
+#include "planning/gathers/Units.h"
 
-#include "schedule/families/Family.h"
+#include "planning/gathers/FittingGathers.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Replicas.h"
-#include "schedule/gathers/PlaceGathers.h"
 #include "schedule/rules/Legality.h"
 
 #include <algorithm>
@@ -98,24 +97,24 @@ static Problem withFreeMoves(const Problem &problem) {
 
 /// Sets the rank that exceeds its memory most, and by how many bytes.
 static void findMissing(UnitCandidate &candidate, const Problem &problem,
-                        const ArenaLimits &arenas) {
-  auto compare = [&](const std::vector<int64_t> &held,
-                     const std::vector<int64_t> &limits) {
-    for (size_t rank = 0; rank < held.size(); ++rank)
-      if (limits[rank] != noMemoryCap &&
-          held[rank] - limits[rank] > candidate.missingBytes) {
-        candidate.missingBytes = held[rank] - limits[rank];
-        candidate.missingOn = static_cast<int32_t>(rank);
-      }
+                        const PlanArenas &arenas) {
+  auto compare = [&](const std::vector<int64_t> &limits,
+                     const std::vector<int64_t> &held) {
+    const std::vector<int64_t> excess = excessOver(limits, held);
+    const auto worst = std::max_element(excess.begin(), excess.end());
+    if (*worst <= candidate.missingBytes)
+      return;
+    candidate.missingBytes = *worst;
+    candidate.missingOn = static_cast<int32_t>(worst - excess.begin());
   };
-  compare(candidate.peakBytes, problem.memoryCaps);
+  compare(problem.memoryCaps, candidate.peakBytes);
   if (!candidate.arenaBytes.empty())
-    compare(candidate.arenaBytes, arenas.devices);
+    compare(arenas.devices(), candidate.arenaBytes);
 }
 
 /// The order of `blockwise`, with gathers that fit `arenas`.
 static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
-                                  const ArenaLimits &arenas = {}) {
+                                  const PlanArenas &arenas = {}) {
   auto choice = chooseFamily("blockwise", {{"u", unit}});
   auto made = generate(*choice, problem);
   if (!made)
@@ -125,8 +124,8 @@ static Result<Schedule> makeOrder(const Problem &problem, int64_t unit,
 
 /// Simulates one unit size. Gathers are placed within `fitting`.
 static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
-                              int64_t unit, const ArenaLimits &arenas,
-                              const ArenaLimits &fitting = {}) {
+                              int64_t unit, const PlanArenas &arenas,
+                              const PlanArenas &fitting = {}) {
   UnitCandidate candidate;
   candidate.unit = unit;
   auto made = makeOrder(problem, unit, fitting);
@@ -155,30 +154,29 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
     candidate.reductions = counts.reductions;
     candidate.trafficBytes = counts.bytes;
   }
-  if (arenas.arenaOf)
-    candidate.arenaBytes =
-        arenas.arenaOf(placed).value_or(std::vector<int64_t>());
+  candidate.arenaBytes = arenas.of(placed).value_or(std::vector<int64_t>());
   findMissing(candidate, problem, arenas);
   // Planning arenas is slow, so gathers are fitted to them only if memory is
   // short.
   if (candidate.missingBytes > 0 && problem.replicas.areSharded() &&
-      arenas.arenaOf && !fitting.arenaOf)
+      arenas.areKnown() && !fitting.areKnown())
     return rateUnit(problem, free, unit, arenas, arenas);
   return candidate;
 }
 
-/// If orders are too large to plan all arenas, plans that of the best candidate
-/// and, if it does not fit, of the next one, until one fits.
-static void planBestArenas(const Problem &problem, const ArenaLimits &arenas,
+/// Where orders are too large to plan all arenas: plans those of the best, and
+/// where it does not fit of the next one, until one fits.
+static void planBestArenas(const Problem &problem, const PlanArenas &arenas,
                            std::vector<UnitCandidate> &candidates) {
-  if (!arenas.arenaOfOne)
+  if (!arenas.areKnown())
     return;
   for (;;) {
     const std::optional<size_t> best = bestUnit(candidates);
     if (!best || !candidates[*best].arenaBytes.empty())
       return;
     UnitCandidate &candidate = candidates[*best];
-    auto arena = arenas.arenaOfOne(*makeOrder(problem, candidate.unit));
+    auto arena =
+        arenas.ofLargeSchedules().of(*makeOrder(problem, candidate.unit));
     if (!arena)
       return;
     candidate.arenaBytes = std::move(*arena);
@@ -188,7 +186,7 @@ static void planBestArenas(const Problem &problem, const ArenaLimits &arenas,
 
 std::vector<UnitCandidate> rondo::rateUnits(const Problem &problem,
                                             const std::vector<int64_t> &units,
-                                            const ArenaLimits &arenas) {
+                                            const PlanArenas &arenas) {
   const Problem free = withFreeMoves(problem);
   std::vector<UnitCandidate> candidates;
   for (int64_t unit : units)
@@ -217,4 +215,36 @@ rondo::bestUnit(const std::vector<UnitCandidate> &candidates) {
         (!best || rating(candidates[c]) < rating(candidates[*best])))
       best = c;
   return best;
+}
+
+/// The unit that is best on the problem. Its chunks are the plan's.
+static Result<FamilyArguments> chooseUnit(const Problem &problem,
+                                          FamilyArguments arguments,
+                                          const PlanArenas &arenas) {
+  if (arguments["v"] == autoArgument) {
+    const int32_t rank = problem.rankOf(0);
+    const auto chunks = std::count_if(
+        problem.replicas.begin(), problem.replicas.end(),
+        [&](const Replica &replica) { return replica.rank == rank; });
+    return makeFault<FaultKind::AutoChunks>("blockwise", chunks);
+  }
+  const std::vector<UnitCandidate> candidates =
+      rateUnits(problem, unitsWorthTrying(problem), arenas);
+  const std::optional<size_t> best = bestUnit(candidates);
+  if (!best)
+    return *candidates.front().fault;
+  arguments["u"] = candidates[*best].unit;
+  return arguments;
+}
+
+Result<FamilyChoice> rondo::withNumbers(const FamilyChoice &choice,
+                                        const Problem &problem,
+                                        const PlanArenas &arenas) {
+  if (!choice.hasAuto())
+    return choice;
+  // Only `blockwise` has parameters that may be `auto`.
+  auto chosen = chooseUnit(problem, choice.arguments, arenas);
+  if (!chosen)
+    return std::move(chosen.fault());
+  return FamilyChoice{choice.family, std::move(*chosen)};
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
-#define RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
+#ifndef RONDO_PLANNING_GATHERS_RESIDENCYTRIAL_H
+#define RONDO_PLANNING_GATHERS_RESIDENCYTRIAL_H
 
 #include "schedule/gathers/PlaceGathers.h"
 
@@ -36,9 +36,13 @@ std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
                                              const Schedule &schedule,
                                              const Residencies &residencies);
 
-/// The most chunks with sharded state on one rank.
+/// Ranks that share state, directly or by others, and so have the same
+/// residency, by groups; without those that share none.
+std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
+
+/// Of the rank that has most with sharded state.
 int32_t maxChunks(const Problem &problem);
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_GATHERS_RESIDENCYTRIAL_H
+#endif // RONDO_PLANNING_GATHERS_RESIDENCYTRIAL_H

@@ -1,8 +1,9 @@
 //===- FittingGathers.cpp - Adds gathers that fit to an order -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "planning/gathers/FittingGathers.h"
+
 #include "kinds/Counts.h"
-#include "schedule/gathers/PlaceGathers.h"
 #include "schedule/order/Shards.h"
 
 #include <algorithm>
@@ -40,12 +41,12 @@ std::string rondo::describe(const FittingResidencies &chosen) {
 }
 
 Schedule rondo::withGathers(const Problem &problem, Schedule schedule,
-                            const ArenaLimits &arenas,
+                            const PlanArenas &arenas,
                             std::optional<FittingResidencies> *taken) {
   if (!problem.replicas.areSharded() || movesState(schedule))
     return schedule;
   FittingResidencies chosen = chooseFitting(problem, schedule, arenas);
-  Schedule placed = placeGathersByRank(problem, schedule, chosen.residencies);
+  Schedule placed = placeGathers(problem, schedule, chosen.residencies);
   if (taken)
     *taken = std::move(chosen);
   return placed;

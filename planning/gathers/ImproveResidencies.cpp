@@ -7,7 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/gathers/ResidencyTrial.h"
+#include "planning/gathers/FittingGathers.h"
+#include "planning/gathers/ResidencyTrial.h"
 
 #include <algorithm>
 
@@ -67,7 +68,7 @@ Residencies rondo::improveResidencies(
         if (!trial ||
             !(trial->rate(problem.memoryCaps) <
               best->rate(problem.memoryCaps)) ||
-            !fits(placeGathersByRank(problem, schedule, moved)))
+            !fits(placeGathers(problem, schedule, moved)))
           continue;
         best = std::move(trial);
         isBetter = true;

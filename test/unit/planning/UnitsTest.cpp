@@ -1,9 +1,10 @@
 //===- UnitsTest.cpp - How many micro-batches a unit has ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ShardedChain.h"
+#include "planning/gathers/Units.h"
+#include "planning/gathers/FittingGathers.h"
+#include "test/unit/planning/ShardedPlan.h"
 
-#include "schedule/families/Units.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ TEST(Units, ShorterUnitsExposeGathers) {
       problem.cost(replica, ActionKind::WeightGrad).ns = 800;
     const Schedule placed = placeGathers(
         problem, tasksOf(problem, "blockwise:u=" + std::to_string(unit)),
-        {2, 1});
+        {{2, 1}});
     const Simulation run = simulate(problem, placed);
     return run.makespanNs - run.rankWorkNs[0];
   };
@@ -111,7 +112,7 @@ TEST(Units, LimitIsWhatIsInTheWay) {
   EXPECT_EQ(one.limit(), UnitLimit::Memory);
 }
 
-int64_t chosenUnit(const Problem &problem, const ArenaLimits &arenas = {}) {
+int64_t chosenUnit(const Problem &problem, const PlanArenas &arenas = {}) {
   auto choice = parseFamily("blockwise:u=auto");
   auto chosen = withNumbers(*choice, problem, arenas);
   if (!chosen)
@@ -163,61 +164,47 @@ TEST(Units, ClusterAndMemoryDecide) {
   EXPECT_LT(timeOf(small, chosenUnit(small)), noUnit);
 }
 
-/// The Fs that a rank begins with: the longer the unit, the more.
-int64_t firstForwards(const Schedule &schedule) {
-  int64_t count = 0;
-  for (Action action : withoutMoves(schedule).rank(0)) {
-    if (action.kind() != ActionKind::Forward)
-      break;
-    ++count;
-  }
-  return count;
-}
-
 /// Programs may need more than caps say.
 TEST(Units, ArenasCountToo) {
   const Problem problem = chainOn(4, 2, 12, 5000);
+  PlanFigures plan = shardedFigures(problem);
+  // So large that fewer whole chunks make no room for a longer unit.
+  for (ReplicaBuffers &buffers : plan.buffers)
+    buffers[int(BufferKind::SavedForInputGrad)] = 4096;
   const std::vector<int64_t> tried = unitsWorthTrying(problem);
   ASSERT_GT(chosenUnit(problem), 3);
-  ArenaLimits arenas;
-  arenas.arenaOf = [&](const Schedule &schedule) {
-    return std::vector<int64_t>(problem.numRanks(),
-                                100 * firstForwards(schedule));
-  };
-  auto limitTo = [&](int64_t bytes) {
-    arenas.devices.assign(problem.numRanks(), bytes);
-  };
-  limitTo(100 * firstForwards(tasksOf(problem, "blockwise:u=3")));
-  EXPECT_EQ(chosenUnit(problem, arenas), 3);
-  // Where orders are large, arenas are planned of the best alone, until one
+  plan.devices = arenasOf(
+      plan, problem, withGathers(problem, tasksOf(problem, "blockwise:u=3")));
+  EXPECT_EQ(chosenUnit(problem, PlanArenas(plan, problem)), 3);
+  // Of orders that are too large to lower all, the best are lowered until one
   // fits.
-  ArenaLimits ofOne = arenas;
-  int64_t planned = 0;
-  ofOne.arenaOfOne = [&](const Schedule &schedule) {
-    ++planned;
-    return arenas.arenaOf(schedule);
-  };
-  ofOne.arenaOf = [](const Schedule &) { return std::nullopt; };
-  const int64_t unit = chosenUnit(problem, ofOne);
-  EXPECT_GT(planned, 1);
-  EXPECT_LT(planned, int64_t(tried.size()));
-  EXPECT_LE(100 * firstForwards(
-                      tasksOf(problem, "blockwise:u=" + std::to_string(unit))),
-            arenas.devices[0]);
+  const PlanArenas large(plan, problem, /*maxActions=*/0);
+  const std::vector<UnitCandidate> rated = rateUnits(problem, tried, large);
+  const auto lowered =
+      std::count_if(rated.begin(), rated.end(), [](const UnitCandidate &one) {
+        return !one.arenaBytes.empty();
+      });
+  EXPECT_GT(lowered, 1);
+  EXPECT_LT(lowered, int64_t(tried.size()));
+  const UnitCandidate &best = rated[bestUnit(rated).value()];
+  EXPECT_TRUE(best.fits());
+  EXPECT_FALSE(best.arenaBytes.empty());
+  EXPECT_EQ(excessOver(plan.devices, best.arenaBytes),
+            std::vector<int64_t>(problem.numRanks(), 0));
+  EXPECT_EQ(chosenUnit(problem, large), best.unit);
   // None fits: the one that lacks least.
-  limitTo(1);
-  auto forwardsOf = [&](int64_t unit) {
-    return firstForwards(
-        tasksOf(problem, "blockwise:u=" + std::to_string(unit)));
-  };
-  EXPECT_EQ(forwardsOf(chosenUnit(problem, arenas)), forwardsOf(tried.front()));
+  plan.devices.assign(problem.numRanks(), 1);
+  EXPECT_EQ(chosenUnit(problem, PlanArenas(plan, problem)), tried.front());
 }
 
 std::string faultOf(const std::string &family, const Problem &problem) {
   auto choice = parseFamily(family);
   if (!choice)
     return describe(choice.fault());
-  auto made = generate(*choice, problem);
+  auto chosen = withNumbers(*choice, problem);
+  if (!chosen)
+    return describe(chosen.fault());
+  auto made = generate(*chosen, problem);
   return made ? "" : describe(made.fault());
 }
 
@@ -239,6 +226,10 @@ TEST(Units, AutoIsAWordOfFamilies) {
             "and other plans are tried by `rondo compare FILE --family "
             "blockwise:v=auto` and `rondo search FILE --chunks auto -o "
             "FILE.mlir`");
+  // A family writes orders of numbers.
+  auto undecided = generate(*parseFamily("blockwise:u=auto"), problem);
+  EXPECT_EQ(describe(undecided.fault()),
+            "u of blockwise cannot be auto; give it a number");
   // A number that means auto inside is none.
   EXPECT_NE(faultOf("blockwise:u=-9223372036854775808", problem), "");
 }

@@ -1,0 +1,61 @@
+//===- Portfolio.cpp - Orders of many families, judged --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/Portfolio.h"
+
+#include "schedule/rules/Legality.h"
+#include "schedule/search/LessMemory.h"
+#include "schedule/simulate/Objective.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Judged rondo::judge(const Problem &problem, Schedule schedule,
+                    bool inIndexOrder) {
+  Judged result;
+  result.schedule = std::move(schedule);
+  result.steps = result.schedule.numActions() / 8;
+  if (!keepsCaps(problem, result.schedule))
+    return result;
+  result.steps = stepsOfJudging * result.schedule.numActions();
+  if (!checkAndSimulate(problem, result.schedule, result.simulation) &&
+      !(inIndexOrder && checkAccumulation(problem, result.schedule)))
+    result.objective = objectiveOf(problem, result.simulation);
+  return result;
+}
+
+void rondo::appendVariants(std::vector<FamilyChoice> &choices,
+                           const Problem &problem) {
+  for (FamilyChoice &choice : familyVariants(problem))
+    choices.push_back(std::move(choice));
+}
+
+void rondo::sortQuickFirst(std::vector<FamilyChoice> &choices,
+                           const Problem &problem) {
+  std::stable_sort(choices.begin(), choices.end(),
+                   [&](const FamilyChoice &a, const FamilyChoice &b) {
+                     return a.family->stepsBeyondTasks(problem) <
+                            b.family->stepsBeyondTasks(problem);
+                   });
+}
+
+Result<Judged> Portfolio::write(size_t i) {
+  FamilyResult made = generate(choices[i], problem);
+  if (!made)
+    return std::move(made.fault());
+  return judgeOrder(std::move(*made));
+}
+
+void Portfolio::forEach(const MayTry &mayTry, const Visit &visit,
+                        const Refuse &refuse) {
+  for (size_t i = 0; i < size(); ++i) {
+    if (!mayTry(i))
+      continue;
+    Result<Judged> written = write(i);
+    if (written)
+      visit(i, std::move(*written));
+    else if (refuse)
+      refuse(written.fault());
+  }
+}
