@@ -4,6 +4,7 @@
 #include "planning/gathers/ResidencyTrial.h"
 
 #include "schedule/order/Shards.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <algorithm>

@@ -62,7 +62,7 @@ void FamilyDrafts::writeAhead(Workers &workers, Budget &budget, int64_t bound) {
         !part.hasTimeFor((stepsOfJudging + 1) * tasks + stepsOf(i)))
       return;
     drafts[i].written = Portfolio::write(i);
-    if (const auto *judged = std::get_if<Judged>(&*drafts[i].written)) {
+    if (const Result<Judged> &judged = *drafts[i].written) {
       lower(least, judged->objective);
       if (judged->objective <= bound)
         lower(first, i);

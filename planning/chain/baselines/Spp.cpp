@@ -30,7 +30,7 @@ BaselinePlan baseline::spp(const ChainProblem &problem,
   const MinMaxProgram program(apart, groups, std::min(L, G));
   BaselinePlan best;
   int64_t least = infinite;
-  for (int32_t stages = 1; stages <= program.stageLimit(); ++stages)
+  for (int32_t stages = 1; stages <= program.maxStages(); ++stages)
     for (int32_t last = 1; last <= G; ++last) {
       if (program.workload(stages, last) == infinite)
         continue;

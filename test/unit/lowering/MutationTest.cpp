@@ -13,7 +13,7 @@
 #include "lowering/MemoryPlan.h"
 #include "lowering/ReferenceOrders.h"
 #include "schedule/order/Residency.h"
-#include "schedule/program/BufferNumbers.h"
+#include "schedule/model/BufferNumbers.h"
 #include "schedule/program/Slots.h"
 #include "schedule/rules/Rules.h"
 
