@@ -22,8 +22,9 @@
 //
 // Where the samples of a micro-batch are known, they are what is divided: a
 // share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
-// of max(r, r'), x / (r r') is rounded up to whole samples if that is more, and
-// inputs count as stash.
+// of max(r, r'), x / (r r') is rounded up to whole samples if that is more,
+// inputs count as stash, and an all-reduce takes 2 latencies: these are the
+// rules of Rondo's programs (SumPath::Direct), not those of the comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -228,7 +229,8 @@ inline int64_t ChainCosts::allReduceNs(int32_t first, int32_t end,
                                        int32_t devices,
                                        const GroupLink &within) const {
   return sumNs(parameterBytes(first, end), devices,
-               {within.latencyNs, within.rate}, SumPath::Ring);
+               {within.latencyNs, within.rate},
+               samples == 0 ? SumPath::Ring : SumPath::Direct);
 }
 
 } // namespace rondo
