@@ -88,6 +88,7 @@ private:
   template <typename Visit> Found forEachCopied(Visit visit);
   int32_t usesOf(int32_t buffer);
   int32_t countUses(int32_t buffer) const;
+  bool areSlotsEqual() const;
   Found checkReleased();
 
   Found keep(Fault fault) {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/order/EqualMicrobatches.h"
 #include "schedule/rules/BufferReplay.h"
 
 #include <algorithm>
@@ -262,6 +263,17 @@ Replay::Found Replay::step() {
              : receive();
 }
 
+/// Whether all micro-batches take the same slots, for the same uses.
+bool Replay::areSlotsEqual() const {
+  if (areRoundRobin || isSharded || problem.iterations > 1)
+    return false;
+  for (int32_t number = 0; number < buffers.count(); ++number)
+    if (!program.places.empty() && !traitsOf(buffers[number].kind).isState() &&
+        program.places[number].slotOf.size() > 1)
+      return false;
+  return true;
+}
+
 Replay::Found Replay::run() {
   if (Found wrong = placeState())
     return wrong;
@@ -273,12 +285,23 @@ Replay::Found Replay::run() {
           readsInputAgain[a.subject] =
               problem.recomputation[a.subject] == Recomputation::FromInput;
       }
+  const bool mayBeEqual = areSlotsEqual();
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);
-    for (position = 0; position < actions.size(); ++position) {
+    const int64_t ofEach =
+        mayBeEqual
+            ? firstOfEqualMicrobatches(actions, problem.microbatches).size()
+            : 0;
+    for (position = 0; position < actions.size();) {
       action = actions[position];
       if (Found wrong = step())
         return wrong;
+      ++position;
+      // The order itself shows that the others do the same in the same slots,
+      // and the replay that the first has left nothing: they find all as it
+      // has.
+      if (position == ofEach && numTaken == 0)
+        position *= problem.microbatches;
     }
   }
   return checkReleased();

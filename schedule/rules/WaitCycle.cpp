@@ -1,11 +1,34 @@
 //===- WaitCycle.cpp - L2: the program runs to its end ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/order/EqualMicrobatches.h"
 #include "schedule/program/Program.h"
 
 #include <algorithm>
 
 using namespace rondo;
+
+/// Whether a rank alone does the same for each micro-batch, and runs to its end
+/// with the first: no other needs more.
+static bool runsWithFirst(const Problem &problem, const Program &program) {
+  if (program.order.numRanks() != 1 || problem.iterations > 1)
+    return false;
+  const ActionRange actions = program.order.rank(0);
+  const ActionRange first =
+      firstOfEqualMicrobatches(actions, problem.microbatches);
+  if (first.empty())
+    return false;
+  Problem ofFirst = problem;
+  ofFirst.microbatches = 1;
+  Program shorter;
+  shorter.collectives = program.collectives;
+  for (Action action : first)
+    shorter.order.append(action);
+  for (int64_t i = first.size() * problem.microbatches; i < actions.size(); ++i)
+    shorter.order.append(actions[i]);
+  shorter.order.endRank();
+  return simulateProgram(ofFirst, shorter, /*resident=*/0).complete;
+}
 
 /// The least number of receive slots with which a program that stands still
 /// runs to its end; 0 where no number helps.
@@ -39,6 +62,8 @@ std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
   constexpr Rule rule = Rule::WaitCycle;
   if (auto fault = checkNames(problem, program, rule))
     return fault;
+  if (runsWithFirst(problem, program))
+    return std::nullopt;
   ProgramSimulation simulation =
       simulateProgram(problem, program, /*resident=*/0);
   if (simulation.complete)

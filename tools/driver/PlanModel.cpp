@@ -183,9 +183,9 @@ int readCut(const Arguments &arguments, pipe::PlanOp allLayers,
               ? cutByCounts(numbers, static_cast<int32_t>(layers.size()))
               : cutByWeights(numbers, work);
   }
-  if (cut)
+  if (const auto *fault = std::get_if<std::string>(&cut))
     return reportUsage("--" + option + " is '" + arguments.text(option) +
-                       "': " + *cut);
+                       "': " + *fault);
   ModelPlannerOptions &options = request.options;
   options.begins = std::get<std::vector<int32_t>>(cut);
   if (arguments.has("chunks")) {
