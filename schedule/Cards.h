@@ -4,10 +4,7 @@
 #ifndef RONDO_SCHEDULE_CARDS_H
 #define RONDO_SCHEDULE_CARDS_H
 
-#include <algorithm>
 #include <cstdint>
-#include <queue>
-#include <tuple>
 #include <vector>
 
 namespace rondo {
@@ -46,60 +43,6 @@ struct Cards {
       return {};
     return {a, b};
   }
-};
-
-/// Which message gets its cards next. Of all that ask, the one that was ready
-/// first does; of equals, the one with the lowest number, and then the lowest
-/// place. A simulator lets all ranks run until they wait before it grants one:
-/// whatever asks after that is ready no earlier, so that the order of ranks
-/// does not matter.
-class CardQueue {
-public:
-  /// `number` says what asks, `place` which of its messages.
-  struct Request {
-    int64_t readyNs = 0, number = 0, place = 0;
-    /// For the one who asks.
-    int64_t what = 0;
-
-    bool operator>(const Request &other) const {
-      return std::tie(readyNs, number, place) >
-             std::tie(other.readyNs, other.number, other.place);
-    }
-  };
-
-  void reset(int32_t cards) {
-    outFreeNs.assign(cards, 0);
-    inFreeNs.assign(cards, 0);
-    requests = {};
-  }
-  void ask(const Request &request) { requests.push(request); }
-  bool isEmpty() const { return requests.empty(); }
-  const Request &first() const { return requests.top(); }
-  /// Takes the first request out.
-  Request next() {
-    const Request request = requests.top();
-    requests.pop();
-    return request;
-  }
-
-  /// When both sides are free, `readyNs` at the earliest.
-  int64_t freeNs(CardSides sides, int64_t readyNs) const {
-    if (sides.out >= 0)
-      readyNs = std::max(readyNs, outFreeNs[sides.out]);
-    if (sides.in >= 0)
-      readyNs = std::max(readyNs, inFreeNs[sides.in]);
-    return readyNs;
-  }
-  void hold(CardSides sides, int64_t untilNs) {
-    if (sides.out >= 0)
-      outFreeNs[sides.out] = untilNs;
-    if (sides.in >= 0)
-      inFreeNs[sides.in] = untilNs;
-  }
-
-private:
-  std::vector<int64_t> outFreeNs, inFreeNs;
-  std::priority_queue<Request, std::vector<Request>, std::greater<>> requests;
 };
 
 } // namespace rondo

@@ -21,48 +21,25 @@ program_execution::cardsBetween(const Problem &problem,
   return crossed;
 }
 
-/// Asks for the cards of a channel's next message.
-void Execution::askFor(Channel &channel, int64_t readyNs) {
-  const int64_t number =
-      int64_t(channel.from) * problem.numRanks() + channel.to;
-  cards.ask({readyNs, number, static_cast<int64_t>(channel.asked++),
-             &channel - channels.data()});
-}
-
-void Execution::askFor(CollectiveState &state, int32_t collective,
-                       int64_t readyNs) {
-  if (state.hasAsked)
-    return;
-  state.hasAsked = true;
-  // Behind all pairs of ranks.
-  const int64_t pairs = int64_t(problem.numRanks()) * problem.numRanks();
-  cards.ask({readyNs, pairs + collective, 0, -1 - int64_t(collective)});
-}
-
 /// Lets the first that asks have its cards; false if nothing does.
 bool Execution::grantNext() {
-  if (cards.isEmpty())
+  if (!network.hasRequests())
     return false;
-  const CardQueue::Request request = cards.next();
-  if (request.what >= 0) {
-    Channel &channel = channels[request.what];
-    deliver(channel, cards.freeNs(channel.sides, request.readyNs));
-    cards.hold(channel.sides, channel.freeNs);
-    if (isOneQueue) {
-      leaveQueues(channel);
-      meet(channel.from);
-    }
+  const Network::Request request = network.next();
+  if (request.what < 0) {
+    const auto collective = static_cast<int32_t>(-1 - request.what);
+    CollectiveState &state = collectives[collective];
+    runCollective(state, collective, request.readyNs);
+    for (const int32_t member : state.ranks)
+      runCollectives(member);
     return true;
   }
-  const auto collective = static_cast<int32_t>(-1 - request.what);
-  CollectiveState &state = collectives[collective];
-  int64_t begin = request.readyNs;
-  for (const int32_t card : state.cards)
-    begin = cards.freeNs({card, card}, begin);
-  runCollective(state, collective, begin);
-  for (const int32_t card : state.cards)
-    cards.hold({card, card}, state.endNs);
-  for (const int32_t member : state.ranks)
-    runCollectives(member);
+  Channel &channel = channels[request.what];
+  if (isOneQueue) {
+    deliverFromQueues(channel, request.readyNs);
+    meet(channel.from);
+  } else {
+    deliver(channel, request.readyNs);
+  }
   return true;
 }

@@ -12,6 +12,8 @@
 
 #include "schedule/BufferNumbers.h"
 #include "schedule/GroupCollectives.h"
+#include "schedule/IssueQueue.h"
+#include "schedule/Network.h"
 #include "schedule/Program.h"
 #include "schedule/RankWorklist.h"
 #include "schedule/Residency.h"
@@ -54,20 +56,16 @@ private:
   size_t numForgotten = 0;
 };
 
-/// A directed rank pair.
+/// What has been issued for a link.
 struct Channel {
-  int32_t from = 0, to = 0;
+  int32_t number = 0, from = 0, to = 0;
   Link link;
-  int64_t freeNs = 0;
   IssuedEnds sends, receives;
   /// Ends of the tasks that consumed messages, in time order; only where slots
   /// limit receives.
   std::vector<int64_t> consumedNs;
   /// Messages that have got the link.
   size_t carried = 0;
-  /// The cards that it crosses, and messages that have asked for them.
-  CardSides sides;
-  size_t asked = 0;
 };
 
 enum class WaitFor : uint8_t {
@@ -82,18 +80,6 @@ enum class WaitFor : uint8_t {
   ReceiveSlot,
   /// The end of a collective.
   Collective,
-};
-
-/// What a rank has issued to send and receive, where that is one queue.
-struct CommunicationQueue {
-  /// Positions in the program's array, as they are issued.
-  std::vector<int64_t> actions;
-  /// How many have arrived, and when the last of them did.
-  size_t done = 0;
-  int64_t freeNs = 0;
-
-  bool isEmpty() const { return done == actions.size(); }
-  int64_t head() const { return actions[done]; }
 };
 
 /// When it arrives, and the position of its receive.
@@ -118,21 +104,13 @@ struct CollectiveState {
   bool hasAsked = false;
 };
 
-/// The collectives of a rank, which run in the order of their issue.
-struct CollectiveLane {
-  struct Issued {
-    int32_t collective;
-    int64_t position;
-    int64_t issuedNs;
-  };
-  std::vector<Issued> issued;
-  /// How many have run, and when the last of them ended.
-  size_t done = 0;
-  int64_t freeNs = 0;
-
-  bool isEmpty() const { return done == issued.size(); }
-  const Issued &head() const { return issued[done]; }
+struct IssuedCollective {
+  int32_t collective;
+  int64_t position;
+  int64_t issuedNs;
 };
+/// The collectives of a rank.
+using CollectiveLane = IssueQueue<IssuedCollective>;
 
 /// What limits the launches of all ranks that are in flight; positions in the
 /// program's array. Empty where nothing does.
@@ -166,7 +144,7 @@ public:
   void summarize();
 
 private:
-  bool crossesRanks(int32_t edge) const { return channelIds[edge] >= 0; }
+  bool crossesRanks(int32_t edge) const { return links.ofEdge(edge) >= 0; }
   bool carries(int32_t edge, int64_t microbatch) const {
     return !areDealt || problem.carries(problem.edges[edge], microbatch);
   }
@@ -186,7 +164,10 @@ private:
     return Action(ActionKind::Await, collective % count, collective / count);
   }
   Channel &channelOf(Action action) {
-    return channels[channelIds[action.subject]];
+    return channels[links.ofEdge(action.subject)];
+  }
+  const Channel &channelOf(Action action) const {
+    return channels[links.ofEdge(action.subject)];
   }
 
   /// Each issues the action at the rank's position; false where it must wait.
@@ -224,14 +205,13 @@ private:
   bool beginFreed();
   bool isReady(const CollectiveState &state, int32_t collective) const;
   void runCollectives(int32_t rank);
-  void runCollective(CollectiveState &state, int32_t collective, int64_t begin);
-  void askFor(Channel &channel, int64_t readyNs);
-  void askFor(CollectiveState &state, int32_t collective, int64_t readyNs);
+  void runCollective(CollectiveState &state, int32_t collective,
+                     int64_t readyNs);
   bool grantNext();
   void carry(Channel &channel);
-  void deliver(Channel &channel, int64_t begin);
+  int64_t deliver(Channel &channel, int64_t readyNs);
   void meet(int32_t rank);
-  void leaveQueues(const Channel &channel);
+  void deliverFromQueues(Channel &channel, int64_t readyNs);
   void advance(Channel &channel) {
     isOneQueue ? meet(channel.from) : carry(channel);
   }
@@ -278,22 +258,23 @@ private:
   const bool areDealt;
   const size_t receiveSlots;
   EdgeTable edges;
+  const LinkTable links;
+  Network network{links};
   BufferNumbers buffers;
   Slots slots;
   const GroupCollectives groups;
 
   std::vector<RankState> ranks;
   RankWorklist worklist;
+  /// By link.
   std::vector<Channel> channels;
-  /// By rank, where each has one.
-  std::vector<CommunicationQueue> queues;
+  /// By rank, where each sends and receives in one queue: positions in the
+  /// program's array. A message leaves as it arrives.
+  std::vector<IssueQueue<int64_t>> queues;
   /// Ranks whose heads may have met; kept for its memory.
   std::vector<int32_t> toMeet;
-  /// By edge.
-  std::vector<int32_t> channelIds;
   /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
-  CardQueue cards;
   /// By rank.
   std::vector<CollectiveLane> lanes;
   /// [home * microbatches + microbatch].

@@ -11,13 +11,13 @@
 
 #include "schedule/CollectiveTime.h"
 #include "schedule/EdgeTable.h"
+#include "schedule/IssueQueue.h"
+#include "schedule/Network.h"
 #include "schedule/Shards.h"
 #include "schedule/Simulator.h"
 #include "schedule/Waits.h"
 
 #include <array>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace rondo::schedule_execution {
@@ -40,19 +40,12 @@ struct Output {
   int32_t toRank = 0;
 };
 
-struct LinkState {
-  int64_t freeNs = 0;
-  /// Messages by the schedule's order; empty where they go as they get ready.
-  std::vector<int64_t> order;
+/// Messages of a link by the schedule's order; if that names none, they go as
+/// they get ready.
+struct LinkOrder {
+  bool isGiven = false;
+  std::vector<int64_t> messages;
   size_t next = 0;
-  bool isOrdered = false;
-  /// Its messages go at once: they wait neither for an order nor for cards.
-  bool isPlain = true;
-  /// The cards that it crosses. Then its messages ask for them; `number` is
-  /// that of the pair of ranks, `asked` how many have, `turnNs` when the last
-  /// of them was ready and had its turn.
-  CardSides sides;
-  int64_t number = 0, asked = 0, turnNs = 0;
 };
 
 /// Set once what an action needs of all micro-batches is done.
@@ -61,7 +54,7 @@ constexpr Done allDone = 0x80;
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
 /// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order or by cards.
+/// by a link order.
 constexpr int64_t notMade = -1;
 
 struct RankState {
@@ -71,27 +64,25 @@ struct RankState {
   int64_t held = 0, peak = 0;
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
+
+  /// An action takes some bytes as it starts and gives some back as it ends.
+  void use(int64_t acquireBytes, int64_t releaseBytes) {
+    held += acquireBytes;
+    peak = std::max(peak, held);
+    held -= releaseBytes;
+  }
 };
 
-/// What a rank does together with the ranks that it shares state with, one at a
-/// time in the order of issue.
-struct MoveLane {
-  struct Issued {
-    Action action;
-    int64_t position, readyNs;
-  };
-  std::vector<Issued> issued;
-  /// How many have begun.
-  size_t done = 0;
-
-  bool isEmpty() const { return done == issued.size(); }
-  const Issued &head() const { return issued[done]; }
+/// What a rank does together with the ranks that it shares state with.
+struct IssuedMove {
+  Action action;
+  int64_t position, readyNs;
 };
 
 class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), edges(problem),
+      : problem(problem), schedule(schedule), edges(problem), links(problem),
         microbatches(problem.microbatches), isDealt(problem.homes.areDealt()),
         isSharded(problem.homes.areSharded()) {
     if (isSharded) {
@@ -103,7 +94,6 @@ public:
     makeRanks();
     makeWorks();
     orderLinks();
-    cards.reset(problem.cards.count());
     done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
     if (schedule.hasCounts())
@@ -122,18 +112,30 @@ private:
   void makeRanks();
   void makeWorks();
   void orderLinks();
-  int32_t linkOf(int32_t from, int32_t to);
 
   /// `isPlain`: all tasks are on the compute lane, and every edge has a message
   /// of every micro-batch, as mostly.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
+  template <bool keepTimes, bool isPlain>
+  void runRank(int32_t r, Simulation &result);
+  // Inlined, so that the state of the rank stays in registers.
+  template <bool isPlain>
+  [[gnu::always_inline]] inline int64_t
+  startOf(int32_t r, RankState &rank, Action action, const Work &work) const;
+  template <bool isPlain>
+  [[gnu::always_inline]] inline int64_t finish(int32_t r, RankState &rank,
+                                               Action action, const Work &work,
+                                               int64_t start);
   template <bool isPlain>
   inline void send(const Output &output, Action action, int64_t readyNs);
-  inline void carry(LinkState &link, const Output &output, int64_t message,
-                    int64_t readyNs);
+  template <bool isPlain>
+  inline void carry(const Output &output, int64_t message, int64_t readyNs);
+  void sendInOrder(LinkOrder &order);
   int64_t occupancyOf(const Output &output, int64_t message) const;
-  void ask(LinkState &link, int64_t message, int64_t readyNs);
   bool carryNext();
+  const Output &outputOf(int64_t message) const {
+    return outputs[outputOfEdge[message / microbatches]];
+  }
   void wake(int32_t rank, int64_t message) {
     if (ranks[rank].blocked != message)
       return;
@@ -171,6 +173,8 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   EdgeTable edges;
+  const LinkTable links;
+  Network network{links};
   const int64_t microbatches;
   /// Some edges have messages of some micro-batches only. The others count as
   /// arrived at 0.
@@ -183,9 +187,8 @@ private:
   std::vector<Output> outputs;
   /// By edge, for messages that a link order holds back.
   std::vector<int32_t> outputOfEdge;
-  std::vector<LinkState> links;
-  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
-  CardQueue cards;
+  /// By link; empty if the schedule orders none.
+  std::vector<LinkOrder> linkOrders;
 
   std::vector<RankState> ranks;
   /// By rank: when its other lanes are free again. Empty where all tasks are on
@@ -194,7 +197,7 @@ private:
   std::vector<int32_t> worklist;
   /// By rank, and by home: when its last gather or reduction ends; notMade
   /// where it has not begun. Empty where no state is sharded.
-  std::vector<MoveLane> moveLanes;
+  std::vector<IssueQueue<IssuedMove>> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};
   /// Of stages with several groups, which add the pieces of their gradients

@@ -70,9 +70,7 @@ void Execution::move(int32_t r, RankState &rank, Action action,
                      Simulation &result) {
   const Cost &cost = problem.cost(action.subject, action.kind());
   unreduced.takenBy(action);
-  rank.held += cost.acquireBytes;
-  rank.peak = std::max(rank.peak, rank.held);
-  rank.held -= cost.releaseBytes;
+  rank.use(cost.acquireBytes, cost.releaseBytes);
   if (!result.startNs.empty())
     result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
   if (action.kind() == ActionKind::Reshard ||
@@ -90,7 +88,7 @@ void Execution::move(int32_t r, RankState &rank, Action action,
 
 /// Whether the rank of a home has come to an action of its group.
 bool Execution::isHead(int32_t home, Action action) const {
-  const MoveLane &lane = moveLanes[problem.rankOf(home)];
+  const IssueQueue<IssuedMove> &lane = moveLanes[problem.rankOf(home)];
   return !lane.isEmpty() && lane.head().action == ofHome(home, action);
 }
 
@@ -99,7 +97,7 @@ void Execution::runMoves(int32_t rank, Simulation &result) {
   constexpr int lane = static_cast<int>(Lane::Collective);
   std::vector<int32_t> toLookAt = {rank};
   while (!toLookAt.empty()) {
-    const MoveLane &own = moveLanes[toLookAt.back()];
+    const IssueQueue<IssuedMove> &own = moveLanes[toLookAt.back()];
     toLookAt.pop_back();
     if (own.isEmpty())
       continue;

@@ -12,7 +12,7 @@
 #define RONDO_SCHEDULE_BOUNDS_FLATPROBLEM_H
 
 #include "schedule/EdgeTable.h"
-#include "schedule/Problem.h"
+#include "schedule/Network.h"
 
 #include <array>
 #include <optional>
@@ -80,13 +80,11 @@ struct FlatProblem {
   /// The edges of each link: those of F by ascending, then those of I by
   /// descending producers. So what must go first comes first.
   std::vector<std::vector<int32_t>> edgesOf;
-  /// The ranks of each link.
-  std::vector<std::pair<int32_t, int32_t>> endsOf;
   int32_t links = 0;
-  /// The cards that each link crosses. Only the Timer heeds them: to bounds and
-  /// to all other parts of the search, links of different ranks are
-  /// independent, so that what they prove holds with cards too.
-  std::vector<CardSides> sidesOf;
+  /// The ranks of each link, and the cards that it crosses. Only the Timer uses
+  /// cards: to bounds and to all other parts of the search, links of different
+  /// ranks are independent, so that what they prove holds with cards too.
+  LinkTable linkTable;
   int32_t cards = 0;
   bool hasSerialLinks = false;
   bool hasContendedLinks = false;
