@@ -18,9 +18,8 @@ enum class PlanEvaluator : uint8_t {
   /// out; a sender never waits.
   OneFOneB,
   /// SPP's execution order, as family `spp` has it (SppClock.h): list
-  /// scheduling
-  /// by cycles, where a boundary has one channel for both directions, and F and
-  /// B of the last stage are one block.
+  /// scheduling by cycles, where a boundary has one channel for both
+  /// directions, and F and B of the last stage are one block.
   Spp,
   /// The same with a channel for each direction.
   SppFullDuplex,
@@ -34,9 +33,11 @@ class PlanTimer {
 public:
   PlanTimer(const ChainProblem &problem, PlanEvaluator evaluator)
       : M(problem.microbatches), evaluator(evaluator),
-        sppClock(M, evaluator == PlanEvaluator::SppFullDuplex
-                        ? SppClock::Duplex::Full
-                        : SppClock::Duplex::Half) {}
+        clock(M,
+              evaluator == PlanEvaluator::Spp ? SppClock::Duplex::Half
+                                              : SppClock::Duplex::Full,
+              evaluator == PlanEvaluator::OneFOneB ? SppClock::Order::OneFOneB
+                                                   : SppClock::Order::Cycles) {}
 
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
@@ -48,10 +49,8 @@ private:
   /// A lower bound of the time; where it is above `ceiling`, perhaps not the
   /// largest known. O(stages).
   int64_t leastNs(const std::vector<StageNs> &stages, int64_t ceiling) const;
-  int64_t runOneFOneB(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
-  int64_t runSpp(const std::vector<StageNs> &stages, int64_t ceiling);
 
   /// Micro-batches.
   const int32_t M;
@@ -59,14 +58,7 @@ private:
 
   /// By stage, then channel: when its next task must begin.
   std::vector<int64_t> latest;
-
-  // 1F1B.
-  std::vector<int64_t> clock, forwardLink, backwardLink;
-  /// [stage * micro-batches + micro-batch]; below 0: not yet.
-  std::vector<int64_t> forwardArrival, backwardArrival;
-  std::vector<int32_t> position;
-
-  SppClock sppClock;
+  SppClock clock;
 };
 
 } // namespace rondo

@@ -20,19 +20,29 @@ struct Arrivals {
   std::vector<int32_t> backward;
 };
 
+/// What a message costs: a link carries one at a time, which arrives
+/// `latencyNs` after it has left the link.
+struct MessageTimes {
+  int64_t occupancyNs = 0, latencyNs = 0;
+};
+
 struct ListTimes {
   std::function<int64_t(Action)> taskNs;
-  /// From the end of a task to the arrival of its message.
-  std::function<int64_t(const Edge &)> messageNs;
+  /// Of what a task sends over an edge, on one rank as well.
+  std::function<MessageTimes(const Edge &, Action)> message;
+  /// How long a rank stays busy after a task has sent its messages; unset: 0.
+  std::function<int64_t(Action)> restNs{};
 };
 
 /// What rank r starts when it becomes free, or nothing until something arrives.
-/// Every stage must take its micro-batches in order.
+/// Depends on the rank's own stages only, each of which must take its
+/// micro-batches in order. A backward may serve several of them.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 
 /// Runs a clock and lets `rule` choose whenever a rank is free. All events of
-/// one instant are seen before a choice. O(n log n) for n tasks.
+/// one instant are seen before a choice. Network cards are left out. O(n log n)
+/// for n tasks.
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 

@@ -15,10 +15,14 @@
 // no time is a block as well: a stage that is free as it begins does not wait
 // for it.
 //
+// The planner's evaluator `1f1b` runs the same blocks in the order of 1F1B.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_FAMILIES_SPPCLOCK_H
 #define RONDO_SCHEDULE_FAMILIES_SPPCLOCK_H
+
+#include "schedule/EventClock.h"
 
 #include <cstdint>
 #include <utility>
@@ -31,14 +35,18 @@ class SppClock {
 public:
   /// What a boundary has: one channel for both directions, or one for each.
   enum class Duplex : uint8_t { Half, Full };
+  /// What a free stage begins: whatever SPP's rules say, or its next task of
+  /// 1F1B, in which stage s runs S - 1 - s forwards ahead.
+  enum class Order : uint8_t { Cycles, OneFOneB };
   /// A block that has begun.
   struct Block {
     int32_t position, microbatch;
     int64_t beginNs;
   };
 
-  SppClock(int32_t microbatches, Duplex duplex)
-      : microbatches(microbatches), isFullDuplex(duplex == Duplex::Full) {}
+  SppClock(int32_t microbatches, Duplex duplex, Order order = Order::Cycles)
+      : microbatches(microbatches), isFullDuplex(duplex == Duplex::Full),
+        order(order) {}
 
   /// Every stage must then be set.
   void setNumStages(int32_t stages);
@@ -75,27 +83,21 @@ private:
     /// Micro-batches that may run it, and those that have begun.
     int32_t ready = 0, begun = 0;
   };
-  struct Event {
-    int64_t ns;
-    int32_t resource, step;
-  };
+  int32_t nextStep(int32_t resource) const;
   bool begin(int32_t resource, int64_t now, std::vector<int64_t> &latest,
              std::vector<Block> *blocks);
-  void end(const Event &event);
+  void end(int32_t resource, int32_t step, int64_t now);
 
   const int32_t microbatches;
   const bool isFullDuplex;
+  const Order order;
   int32_t numStages = 0;
   /// By position.
   std::vector<Step> steps;
-  /// By resource: its steps, the second -1 if it has one only; and whether it
-  /// runs.
+  /// By resource: its steps, the second -1 if it has one only.
   std::vector<std::pair<int32_t, int32_t>> stepsOf;
-  std::vector<bool> isBusy;
-  /// A heap, earliest first.
-  std::vector<Event> events;
-  /// Resources that may begin something now.
-  std::vector<int32_t> touched;
+  /// An event is the end of a step.
+  EventClock<int32_t> clock;
   /// By stage.
   std::vector<int64_t> lastBackward;
 };
