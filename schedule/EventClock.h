@@ -37,7 +37,7 @@ public:
   /// Something happens to a resource later, or again at the present instant.
   void add(int64_t ns, int32_t resource, What what) {
     events.push_back({ns, resource, what});
-    std::push_heap(events.begin(), events.end(), isLater);
+    std::push_heap(events.begin(), events.end(), IsLater());
   }
 
   /// Runs until no event is left. `happen(event)` touches resources.
@@ -57,7 +57,7 @@ public:
       for (now = events.front().ns;
            !events.empty() && events.front().ns == now;) {
         const Event event = events.front();
-        std::pop_heap(events.begin(), events.end(), isLater);
+        std::pop_heap(events.begin(), events.end(), IsLater());
         events.pop_back();
         happen(event);
       }
@@ -65,7 +65,12 @@ public:
   }
 
 private:
-  static bool isLater(const Event &a, const Event &b) { return a.ns > b.ns; }
+  /// A class, so that the heap inlines it.
+  struct IsLater {
+    bool operator()(const Event &a, const Event &b) const {
+      return a.ns > b.ns;
+    }
+  };
 
   std::vector<bool> busy;
   std::vector<int32_t> touched;

@@ -70,10 +70,10 @@ void PlanTimer::setLatest(const std::vector<StageNs> &stages, int64_t ceiling) {
   }
 }
 
-/// The same of the channels.
+/// The same of the channels of SPP's evaluators.
 void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
                                     int64_t ceiling) {
-  const bool isFullDuplex = evaluator != PlanEvaluator::Spp;
+  const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
   for (const bool isBack : {false, true}) {
     if (isBack && !isFullDuplex)
       return;
@@ -92,17 +92,74 @@ void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
 int64_t PlanTimer::run(const std::vector<StageNs> &stages, int64_t ceiling) {
   if (leastNs(stages, ceiling) > ceiling)
     return never;
+  return evaluator == PlanEvaluator::OneFOneB ? runOneFOneB(stages, ceiling)
+                                              : runSpp(stages, ceiling);
+}
+
+int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
+                               int64_t ceiling) {
   const auto S = static_cast<int32_t>(stages.size());
-  clock.setNumStages(S);
+  clock.assign(S, 0);
+  forwardLink.assign(S, 0);
+  backwardLink.assign(S, 0);
+  forwards.assign(S, 0);
+  backwards.assign(S, 0);
+  forwardArrival.assign(static_cast<size_t>(S) * M, -1);
+  backwardArrival.assign(static_cast<size_t>(S) * M, -1);
+  std::fill_n(forwardArrival.begin(), M, 0);
+  setLatest(stages, ceiling);
+  int64_t left = 2 * int64_t(S) * M;
+  while (left > 0)
+    for (int32_t n = 0; n < S; ++n) {
+      const StageNs &stage = stages[n];
+      for (; backwards[n] < M; --left) {
+        // It runs S - 1 - n forwards ahead.
+        const bool isForward =
+            forwards[n] < M && forwards[n] - backwards[n] < S - n;
+        int32_t &m = isForward ? forwards[n] : backwards[n];
+        const size_t here = static_cast<size_t>(n) * M + m;
+        const int64_t arrival =
+            (isForward ? forwardArrival : backwardArrival)[here];
+        if (arrival < 0)
+          break;
+        const int64_t begin = std::max(clock[n], arrival),
+                      ns = isForward ? stage.forward : stage.backward,
+                      end = begin + ns;
+        if (begin > latest[n])
+          return never;
+        latest[n] += ns;
+        clock[n] = end;
+        ++m;
+        if (isForward && n + 1 < S) {
+          forwardLink[n] = std::max(end, forwardLink[n]) + stage.send;
+          forwardArrival[here + M] = forwardLink[n];
+        } else if (isForward) {
+          backwardArrival[here] = end;
+        } else if (n > 0) {
+          backwardLink[n] =
+              std::max(end, backwardLink[n]) + stages[n - 1].sendBack;
+          backwardArrival[here - M] = backwardLink[n];
+        }
+      }
+    }
+  int64_t time = 0;
   for (int32_t n = 0; n < S; ++n)
-    clock.setStage(n, stages[n].forward, stages[n].backward, stages[n].send,
-                   stages[n].sendBack);
+    time = std::max(time, clock[n] + stages[n].allReduce);
+  return time;
+}
+
+int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages, int64_t ceiling) {
+  const auto S = static_cast<int32_t>(stages.size());
+  sppClock.setNumStages(S);
+  for (int32_t n = 0; n < S; ++n)
+    sppClock.setStage(n, stages[n].forward, stages[n].backward, stages[n].send,
+                      stages[n].sendBack);
   setLatest(stages, ceiling);
   setLatestOfChannels(stages, ceiling);
-  if (!clock.run(latest))
+  if (!sppClock.run(latest))
     return never;
   int64_t time = 0;
   for (int32_t n = 0; n < S; ++n)
-    time = std::max(time, clock.endNs(n) + stages[n].allReduce);
+    time = std::max(time, sppClock.endNs(n) + stages[n].allReduce);
   return time;
 }

@@ -33,11 +33,9 @@ class PlanTimer {
 public:
   PlanTimer(const ChainProblem &problem, PlanEvaluator evaluator)
       : M(problem.microbatches), evaluator(evaluator),
-        clock(M,
-              evaluator == PlanEvaluator::Spp ? SppClock::Duplex::Half
-                                              : SppClock::Duplex::Full,
-              evaluator == PlanEvaluator::OneFOneB ? SppClock::Order::OneFOneB
-                                                   : SppClock::Order::Cycles) {}
+        sppClock(M, evaluator == PlanEvaluator::SppFullDuplex
+                        ? SppClock::Duplex::Full
+                        : SppClock::Duplex::Half) {}
 
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
@@ -49,8 +47,12 @@ private:
   /// A lower bound of the time; where it is above `ceiling`, perhaps not the
   /// largest known. O(stages).
   int64_t leastNs(const std::vector<StageNs> &stages, int64_t ceiling) const;
+  /// Stage by stage as far as messages allow: the planner's usual evaluator,
+  /// many times as fast as events in the order of time.
+  int64_t runOneFOneB(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
+  int64_t runSpp(const std::vector<StageNs> &stages, int64_t ceiling);
 
   /// Micro-batches.
   const int32_t M;
@@ -58,7 +60,15 @@ private:
 
   /// By stage, then channel: when its next task must begin.
   std::vector<int64_t> latest;
-  SppClock clock;
+
+  // 1F1B.
+  std::vector<int64_t> clock, forwardLink, backwardLink;
+  /// [stage * micro-batches + micro-batch]; below 0: not yet.
+  std::vector<int64_t> forwardArrival, backwardArrival;
+  /// By stage: how many have run.
+  std::vector<int32_t> forwards, backwards;
+
+  SppClock sppClock;
 };
 
 } // namespace rondo

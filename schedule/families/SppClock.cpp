@@ -31,32 +31,19 @@ void SppClock::setStage(int32_t stage, int64_t forwardNs, int64_t backwardNs,
   (isFullDuplex ? one : other) = back - 1;
 }
 
-/// The step that a free resource begins; -1: none can begin. Each step serves
-/// its micro-batches in order, since the step before does.
-int32_t SppClock::nextStep(int32_t resource) const {
-  const auto [one, other] = stepsOf[resource];
-  auto isReady = [&](int32_t step) {
-    return step >= 0 && steps[step].begun < steps[step].ready;
-  };
-  if (order == Order::OneFOneB && other >= 0) {
-    const int32_t forwards = steps[one].begun, ahead = numStages - 1 - resource;
-    const bool isForward =
-        forwards < microbatches && forwards - steps[other].begun <= ahead;
-    const int32_t next = isForward ? one : other;
-    return isReady(next) ? next : -1;
-  }
-  if (!isReady(one))
-    return isReady(other) ? other : -1;
-  return isReady(other) && steps[other].begun + other <= steps[one].begun + one
-             ? other
-             : one;
-}
-
+/// Each step serves its micro-batches in order, since the step before does.
 bool SppClock::begin(int32_t resource, int64_t now,
                      std::vector<int64_t> &latest, std::vector<Block> *blocks) {
   if (clock.isBusy(resource))
     return true;
-  const int32_t chosen = nextStep(resource);
+  const auto [one, other] = stepsOf[resource];
+  int32_t chosen = -1;
+  for (int32_t step : {one, other}) {
+    if (step < 0 || steps[step].begun == steps[step].ready)
+      continue;
+    if (chosen < 0 || steps[step].begun + step <= steps[chosen].begun + chosen)
+      chosen = step;
+  }
   if (chosen < 0)
     return true;
   if (now > latest[resource])

@@ -15,8 +15,6 @@
 // no time is a block as well: a stage that is free as it begins does not wait
 // for it.
 //
-// The planner's evaluator `1f1b` runs the same blocks in the order of 1F1B.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_FAMILIES_SPPCLOCK_H
@@ -35,18 +33,14 @@ class SppClock {
 public:
   /// What a boundary has: one channel for both directions, or one for each.
   enum class Duplex : uint8_t { Half, Full };
-  /// What a free stage begins: whatever SPP's rules say, or its next task of
-  /// 1F1B, in which stage s runs S - 1 - s forwards ahead.
-  enum class Order : uint8_t { Cycles, OneFOneB };
   /// A block that has begun.
   struct Block {
     int32_t position, microbatch;
     int64_t beginNs;
   };
 
-  SppClock(int32_t microbatches, Duplex duplex, Order order = Order::Cycles)
-      : microbatches(microbatches), isFullDuplex(duplex == Duplex::Full),
-        order(order) {}
+  SppClock(int32_t microbatches, Duplex duplex)
+      : microbatches(microbatches), isFullDuplex(duplex == Duplex::Full) {}
 
   /// Every stage must then be set.
   void setNumStages(int32_t stages);
@@ -83,14 +77,12 @@ private:
     /// Micro-batches that may run it, and those that have begun.
     int32_t ready = 0, begun = 0;
   };
-  int32_t nextStep(int32_t resource) const;
   bool begin(int32_t resource, int64_t now, std::vector<int64_t> &latest,
              std::vector<Block> *blocks);
   void end(int32_t resource, int32_t step, int64_t now);
 
   const int32_t microbatches;
   const bool isFullDuplex;
-  const Order order;
   int32_t numStages = 0;
   /// By position.
   std::vector<Step> steps;
