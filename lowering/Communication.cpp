@@ -6,6 +6,7 @@
 #include "lowering/RankCollectives.h"
 #include "lowering/RankMoves.h"
 #include "schedule/model/EdgeTable.h"
+#include "schedule/simulate/Network.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <algorithm>
@@ -38,14 +39,11 @@ public:
   Inserter(const Problem &problem, const Schedule &schedule,
            const Simulation &simulation)
       : problem(problem), schedule(schedule), simulation(simulation),
-        hasOwnSteps(schedule.hasSteps()) {}
+        hasOwnSteps(schedule.hasSteps()), links(problem) {}
 
   Program run(TrainingNeeds needs);
 
 private:
-  bool crossesRanks(const Edge &edge) const {
-    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
-  }
   void findMessages();
   void orderChannels();
   void wantReceives(Channel &channel);
@@ -62,36 +60,30 @@ private:
   const Schedule &schedule;
   const Simulation &simulation;
   const bool hasOwnSteps;
+  const LinkTable links;
+  /// By link.
   std::vector<Channel> channels;
-  /// [edge]: its channel; -1 if producer and consumer share a rank.
-  std::vector<int32_t> channelOf;
-  /// [rank]: its channels.
+  /// By rank: its channels.
   std::vector<std::vector<int32_t>> incoming, outgoing;
 };
 
 /// Collects the messages of each channel in the order of their producers.
 void Inserter::findMessages() {
-  std::map<std::pair<int32_t, int32_t>, int32_t> byPair;
-  channelOf.assign(problem.edges.size(), -1);
+  channels.resize(links.count());
   incoming.resize(problem.numRanks());
   outgoing.resize(problem.numRanks());
-  for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
-    const Edge &edge = problem.edges[e];
-    if (!crossesRanks(edge))
-      continue;
-    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
-    auto [it, isNew] = byPair.try_emplace({from, to}, channels.size());
-    if (isNew) {
-      channels.emplace_back();
-      channels.back().from = from;
-      channels.back().to = to;
-      incoming[to].push_back(it->second);
-      outgoing[from].push_back(it->second);
-    }
-    channelOf[e] = it->second;
-    std::vector<Message> &messages = channels[it->second].messages;
-    messages.reserve(messages.capacity() + problem.microbatches);
+  for (int32_t link = 0; link < links.count(); ++link) {
+    Channel &channel = channels[link];
+    channel.from = links[link].from;
+    channel.to = links[link].to;
+    outgoing[channel.from].push_back(link);
+    incoming[channel.to].push_back(link);
   }
+  for (size_t e = 0; e < problem.edges.size(); ++e)
+    if (const int32_t link = links.ofEdge(e); link >= 0) {
+      std::vector<Message> &messages = channels[link].messages;
+      messages.reserve(messages.capacity() + problem.microbatches);
+    }
 
   // Consumers first: [edge][micro-batch] is the position of the consumer.
   std::vector<std::vector<int32_t>> consumers(problem.edges.size());
@@ -111,15 +103,15 @@ void Inserter::findMessages() {
     for (int32_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
       for (int32_t e : edges.outputs(a.subject, a.kind())) {
-        if (channelOf[e] < 0 || consumers[e].empty() ||
-            consumers[e][a.index] < 0)
+        const int32_t link = links.ofEdge(e);
+        if (link < 0 || consumers[e].empty() || consumers[e][a.index] < 0)
           continue;
         Message m;
         m.edge = e;
         m.index = static_cast<int32_t>(a.index);
         m.producer = i;
         m.consumer = consumers[e][a.index];
-        channels[channelOf[e]].messages.push_back(m);
+        channels[link].messages.push_back(m);
       }
     }
   }

@@ -7,7 +7,7 @@
 #include "lowering/Lowering.h"
 #include "planning/Deadline.h"
 #include "planning/PlanShape.h"
-#include "schedule/Infinity.h"
+#include "schedule/model/Infinity.h"
 #include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
 

@@ -4,8 +4,8 @@
 #ifndef RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 #define RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 
-#include "schedule/Infinity.h"
 #include "schedule/model/Fault.h"
+#include "schedule/model/Infinity.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -102,7 +102,8 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
   clock.assign(S, 0);
   forwardLink.assign(S, 0);
   backwardLink.assign(S, 0);
-  position.assign(S, 0);
+  forwards.assign(S, 0);
+  backwards.assign(S, 0);
   forwardArrival.assign(static_cast<size_t>(S) * M, -1);
   backwardArrival.assign(static_cast<size_t>(S) * M, -1);
   std::fill_n(forwardArrival.begin(), M, 0);
@@ -110,17 +111,12 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
   int64_t left = 2 * int64_t(S) * M;
   while (left > 0)
     for (int32_t n = 0; n < S; ++n) {
-      const int32_t warmUp = std::min(M, S - 1 - n);
       const StageNs &stage = stages[n];
-      for (; position[n] < 2 * M; ++position[n], --left) {
-        // Forwards of the warm-up, pairs of F and B, then the other backwards.
-        const int32_t at = position[n], paired = at - warmUp;
+      for (; backwards[n] < M; --left) {
+        // It runs S - 1 - n forwards ahead.
         const bool isForward =
-            paired < 0 || (paired < 2 * (M - warmUp) && paired % 2 == 0);
-        const int32_t m = paired < 0 ? at
-                          : paired >= 2 * (M - warmUp)
-                              ? paired - (M - warmUp)
-                              : paired / 2 + (isForward ? warmUp : 0);
+            forwards[n] < M && forwards[n] - backwards[n] < S - n;
+        int32_t &m = isForward ? forwards[n] : backwards[n];
         const size_t here = static_cast<size_t>(n) * M + m;
         const int64_t arrival =
             (isForward ? forwardArrival : backwardArrival)[here];
@@ -133,6 +129,7 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
           return infinite;
         latest[n] += ns;
         clock[n] = end;
+        ++m;
         if (isForward && n + 1 < S) {
           forwardLink[n] = std::max(end, forwardLink[n]) + stage.send;
           forwardArrival[here + M] = forwardLink[n];

@@ -18,9 +18,8 @@ enum class PlanEvaluator : uint8_t {
   /// out; a sender never waits.
   OneFOneB,
   /// SPP's execution order, as family `spp` has it (SppClock.h): list
-  /// scheduling
-  /// by cycles, where a boundary has one channel for both directions, and F and
-  /// B of the last stage are one block.
+  /// scheduling by cycles, where a boundary has one channel for both
+  /// directions, and F and B of the last stage are one block.
   Spp,
   /// The same with a channel for each direction.
   SppFullDuplex,
@@ -46,6 +45,8 @@ private:
   /// A lower bound of the time; where it is above `ceiling`, perhaps not the
   /// largest known. O(stages).
   int64_t leastNs(const std::vector<StageNs> &stages, int64_t ceiling) const;
+  /// Stage by stage as far as messages allow: the planner's usual evaluator,
+  /// many times as fast as events in the order of time.
   int64_t runOneFOneB(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
@@ -62,7 +63,8 @@ private:
   std::vector<int64_t> clock, forwardLink, backwardLink;
   /// [stage * micro-batches + micro-batch]; below 0: not yet.
   std::vector<int64_t> forwardArrival, backwardArrival;
-  std::vector<int32_t> position;
+  /// By stage: how many have run.
+  std::vector<int32_t> forwards, backwards;
 
   SppClock sppClock;
 };

@@ -4,8 +4,8 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_LABELLAYER_H
 #define RONDO_SCHEDULE_BOUNDS_LABELLAYER_H
 
-#include "schedule/HashIndex.h"
 #include "schedule/bounds/RankChain.h"
+#include "schedule/model/HashIndex.h"
 
 #include <array>
 #include <cstdint>

@@ -109,12 +109,13 @@ static FamilyResult generateBlockwise(const Problem &problem,
   };
   ListTimes times;
   times.taskNs = [&](Action a) { return problem.cost(a.subject, a.kind()).ns; };
-  times.messageNs = [&](const Edge &edge) -> int64_t {
+  // Messages do not wait for one another.
+  times.message = [&](const Edge &edge, Action) {
     int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
     if (from == to)
-      return 0;
+      return MessageTimes();
     const Link link = problem.linkBetween(from, to);
-    return link.occupancyNs(edge.bytes) + link.latencyNs;
+    return MessageTimes{0, link.occupancyNs(edge.bytes) + link.latencyNs};
   };
   return listSchedule(problem, times, rule);
 }

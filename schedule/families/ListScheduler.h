@@ -20,19 +20,29 @@ struct Arrivals {
   std::vector<int32_t> backward;
 };
 
-struct ListTimes {
-  std::function<int64_t(Action)> taskNs;
-  /// Time in ns from the end of a task to the arrival of its message.
-  std::function<int64_t(const Edge &)> messageNs;
+/// What a message costs: a link carries one at a time, which arrives
+/// `latencyNs` after it has left the link.
+struct MessageTimes {
+  int64_t occupancyNs = 0, latencyNs = 0;
 };
 
-/// Returns the task that `rank` starts when it is free, or nothing, to wait for
-/// the next arrival. Every stage must take its micro-batches in order.
+struct ListTimes {
+  std::function<int64_t(Action)> taskNs;
+  /// Of what a task sends over an edge, on one rank as well.
+  std::function<MessageTimes(const Edge &, Action)> message;
+  /// How long a rank stays busy after a task has sent its messages; unset: 0.
+  std::function<int64_t(Action)> restNs{};
+};
+
+/// What rank r starts when it becomes free, or nothing until something arrives.
+/// Depends on the rank's own stages only, each of which must take its
+/// micro-batches in order. A backward may serve several of them.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 
-/// Simulates a clock and calls `rule` whenever a rank is free, after all events
-/// of the same instant. O(n log n) for n tasks.
+/// Runs a clock and lets `rule` choose whenever a rank is free. All events of
+/// one instant are seen before a choice. NICs are left out. O(n log n)
+/// for n tasks.
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 

@@ -3,8 +3,6 @@
 
 #include "schedule/families/SppClock.h"
 
-#include <algorithm>
-
 using namespace rondo;
 
 void SppClock::setNumStages(int32_t stages) {
@@ -36,7 +34,7 @@ void SppClock::setStage(int32_t stage, int64_t forwardNs, int64_t backwardNs,
 /// Each step serves its micro-batches in order, because the step before does.
 bool SppClock::begin(int32_t resource, int64_t now,
                      std::vector<int64_t> &latest, std::vector<Block> *blocks) {
-  if (isBusy[resource])
+  if (clock.isBusy(resource))
     return true;
   const auto [one, other] = stepsOf[resource];
   int32_t chosen = -1;
@@ -51,50 +49,35 @@ bool SppClock::begin(int32_t resource, int64_t now,
   if (now > latest[resource])
     return false;
   latest[resource] += steps[chosen].ns;
-  isBusy[resource] = true;
+  clock.setBusy(resource, true);
   if (blocks)
     blocks->push_back({chosen, steps[chosen].begun, now});
   ++steps[chosen].begun;
-  events.push_back({now + steps[chosen].ns, resource, chosen});
-  std::push_heap(events.begin(), events.end(),
-                 [](const Event &a, const Event &b) { return a.ns > b.ns; });
+  clock.add(now + steps[chosen].ns, resource, chosen);
   return true;
 }
 
-void SppClock::end(const Event &event) {
-  isBusy[event.resource] = false;
-  touched.push_back(event.resource);
-  if (event.resource < numStages && event.step == backwardOf(event.resource))
-    lastBackward[event.resource] = event.ns;
-  if (static_cast<size_t>(event.step) + 1 < steps.size()) {
-    ++steps[event.step + 1].ready;
-    touched.push_back(steps[event.step + 1].resource);
+void SppClock::end(int32_t resource, int32_t step, int64_t now) {
+  clock.setBusy(resource, false);
+  clock.touch(resource);
+  if (resource < numStages && step == backwardOf(resource))
+    lastBackward[resource] = now;
+  if (static_cast<size_t>(step) + 1 < steps.size()) {
+    ++steps[step + 1].ready;
+    clock.touch(steps[step + 1].resource);
   }
 }
 
 bool SppClock::run(std::vector<int64_t> &latest, std::vector<Block> *blocks) {
   for (Step &step : steps)
     step.ready = step.begun = 0;
-  isBusy.assign(numResources(), false);
   lastBackward.assign(numStages, 0);
-  events.clear();
+  clock.reset(numResources());
   steps[0].ready = microbatches;
-  if (!begin(steps[0].resource, 0, latest, blocks))
-    return false;
-  while (!events.empty()) {
-    const int64_t now = events.front().ns;
-    touched.clear();
-    // Processes all ends of this instant before anything begins.
-    while (!events.empty() && events.front().ns == now) {
-      const Event event = events.front();
-      std::pop_heap(events.begin(), events.end(),
-                    [](const Event &a, const Event &b) { return a.ns > b.ns; });
-      events.pop_back();
-      end(event);
-    }
-    for (int32_t resource : touched)
-      if (!begin(resource, now, latest, blocks))
-        return false;
-  }
-  return true;
+  clock.touch(steps[0].resource);
+  return clock.run(
+      [this](const auto &event) { end(event.resource, event.what, event.ns); },
+      [&](int32_t resource, int64_t now) {
+        return begin(resource, now, latest, blocks);
+      });
 }

@@ -20,6 +20,8 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_SPPCLOCK_H
 #define RONDO_SCHEDULE_FAMILIES_SPPCLOCK_H
 
+#include "schedule/simulate/EventClock.h"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -76,28 +78,20 @@ private:
     /// Number of micro-batches that may run it, and of those that have begun.
     int32_t ready = 0, begun = 0;
   };
-  struct Event {
-    int64_t ns;
-    int32_t resource, step;
-  };
   bool begin(int32_t resource, int64_t now, std::vector<int64_t> &latest,
              std::vector<Block> *blocks);
-  void end(const Event &event);
+  void end(int32_t resource, int32_t step, int64_t now);
 
   const int32_t microbatches;
   const bool isFullDuplex;
   int32_t numStages = 0;
   /// Indexed by position.
   std::vector<Step> steps;
-  /// [resource]: its steps, the second -1 if it has only one; and whether it
-  /// runs.
+  /// By resource: its steps, the second -1 if it has one only.
   std::vector<std::pair<int32_t, int32_t>> stepsOf;
-  std::vector<bool> isBusy;
-  /// A heap, earliest first.
-  std::vector<Event> events;
-  /// Resources that may begin a block now.
-  std::vector<int32_t> touched;
-  /// Indexed by stage.
+  /// An event is the end of a step.
+  EventClock<int32_t> clock;
+  /// By stage.
   std::vector<int64_t> lastBackward;
 };
 

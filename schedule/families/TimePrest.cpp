@@ -16,152 +16,84 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/ListScheduler.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Registry.h"
-
-#include <algorithm>
-#include <queue>
-#include <tuple>
 
 using namespace rondo;
 
 namespace {
 
-/// The end of a rank's work, or the arrival of a message there.
-struct Event {
-  int64_t ns = 0;
-  int32_t rank = 0;
-  enum What : uint8_t { Free, Activation, Gradient } what = Free;
-
-  friend bool operator>(const Event &a, const Event &b) {
-    return std::tie(a.ns, a.rank, a.what) > std::tie(b.ns, b.rank, b.what);
-  }
+/// What a stage has started.
+struct StageProgress {
+  int64_t forwards = 0;
+  /// Iterations.
+  int64_t backwards = 0;
 };
 
-/// Numbers of tasks run and of inputs arrived; all go in order.
-struct Stage {
-  int64_t forwards = 0, activations = 0;
-  /// Counted in iterations.
-  int64_t backwards = 0, gradients = 0;
-  bool isBusy = false;
-};
+/// Times of the problem, in which a stage's step follows its backward.
+ListTimes timesOf(const Problem &problem) {
+  auto countOf = [&](Action action) {
+    return problem.countsOnce ? 1 : int64_t(action.count);
+  };
+  ListTimes times;
+  times.taskNs = [&problem, countOf](Action action) {
+    return problem.cost(action.subject, action.kind()).ns * countOf(action);
+  };
+  times.message = [&problem, countOf](const Edge &edge, Action action) {
+    const Link link =
+        problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
+    return MessageTimes{link.occupancyNs(edge.bytes * countOf(action)),
+                        link.latencyNs};
+  };
+  if (problem.iterations > 1)
+    times.restNs = [&problem](Action action) {
+      return action.kind() == ActionKind::Backward
+                 ? problem.cost(action.subject, ActionKind::Step).ns
+                 : 0;
+    };
+  return times;
+}
 
-class Clock {
-public:
-  explicit Clock(const Problem &problem)
-      : problem(problem), numStages(problem.numStages()),
-        each(problem.microbatchesEach()), stages(numStages), orders(numStages),
-        freeNs(2 * size_t(numStages), 0) {
-    stages[0].activations = problem.microbatches;
-  }
-
-  Schedule run() {
-    for (int32_t s = 0; s < numStages; ++s)
-      start(s, 0);
-    std::vector<int32_t> touched;
-    while (!events.empty()) {
-      const int64_t now = events.top().ns;
-      touched.clear();
-      for (; !events.empty() && events.top().ns == now; events.pop())
-        touched.push_back(happen(events.top()));
-      // start() depends on the state of its own stage only.
-      for (int32_t s : touched)
-        start(s, now);
+/// The order of the tasks, with the step of a window behind each backward.
+Schedule withSteps(const Problem &problem, const Schedule &tasks) {
+  Schedule schedule;
+  for (int32_t s = 0; s < tasks.numRanks(); ++s) {
+    for (Action action : tasks.rank(s)) {
+      schedule.append(action);
+      if (problem.iterations > 1 && action.kind() == ActionKind::Backward)
+        schedule.append(
+            {ActionKind::Step, s, int64_t(action.index / action.count)});
     }
-    return Schedule(orders);
+    schedule.endRank();
   }
-
-private:
-  int32_t happen(const Event &event) {
-    Stage &stage = stages[event.rank];
-    switch (event.what) {
-    case Event::Free:
-      stage.isBusy = false;
-      break;
-    case Event::Activation:
-      ++stage.activations;
-      break;
-    case Event::Gradient:
-      ++stage.gradients;
-      break;
-    }
-    return event.rank;
-  }
-
-  void start(int32_t s, int64_t now) {
-    Stage &stage = stages[s];
-    if (stage.isBusy)
-      return;
-    const bool isLast = s + 1 == numStages;
-    const int64_t gradients = isLast ? stage.forwards / each : stage.gradients;
-    if (stage.backwards < gradients) {
-      runBackward(s, stage.backwards++, now);
-      return;
-    }
-    // An iteration is under way from its first F to its B.
-    const int64_t underWay = stage.forwards / each - stage.backwards;
-    if (stage.forwards < stage.activations && underWay < numStages - s)
-      runForward(s, stage.forwards++, now);
-  }
-
-  void runForward(int32_t s, int64_t microbatch, int64_t now) {
-    orders[s].push_back({ActionKind::Forward, s, microbatch});
-    const int64_t end = now + problem.cost(s, ActionKind::Forward).ns;
-    occupy(s, end);
-    if (s + 1 < numStages)
-      send(s, s + 1, end, 1, Event::Activation);
-  }
-
-  void runBackward(int32_t s, int64_t iteration, int64_t now) {
-    Action backward(ActionKind::Backward, s, iteration * each);
-    backward.count = static_cast<uint64_t>(each);
-    orders[s].push_back(backward);
-    const int64_t end = now + problem.cost(s, ActionKind::Backward).ns *
-                                  (problem.countsOnce ? 1 : each);
-    if (s > 0)
-      send(s, s - 1, end, each, Event::Gradient);
-    if (problem.iterations > 1)
-      orders[s].push_back({ActionKind::Step, s, iteration});
-    occupy(s, problem.iterations > 1
-                  ? end + problem.cost(s, ActionKind::Step).ns
-                  : end);
-  }
-
-  void occupy(int32_t s, int64_t until) {
-    stages[s].isBusy = true;
-    events.push({until, s, Event::Free});
-  }
-
-  /// Messages of a link leave one after another.
-  void send(int32_t from, int32_t to, int64_t readyNs, int64_t count,
-            Event::What what) {
-    const Link link = problem.linkBetween(from, to);
-    const bool isForward = what == Event::Activation;
-    const Edge &edge = problem.edges[isForward ? from : numStages - 1 + to];
-    const int64_t bytes = edge.bytes * (problem.countsOnce ? 1 : count);
-    int64_t &free = freeNs[2 * size_t(from) + (isForward ? 0 : 1)];
-    free = std::max(free, readyNs) + link.occupancyNs(bytes);
-    events.push({free + link.latencyNs, to, what});
-  }
-
-  const Problem &problem;
-  const int32_t numStages;
-  const int64_t each;
-  std::vector<Stage> stages;
-  std::vector<std::vector<Action>> orders;
-  /// [2 * rank + direction]: time at which its link is free again.
-  std::vector<int64_t> freeNs;
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
-};
+  return schedule;
+}
 
 FamilyResult generateTimePrest(const Problem &problem,
                                const FamilyArguments &) {
   if (auto fault = needLinearPlacement("timeprest", problem))
     return *fault;
-  if (problem.microbatchesEach() > maxCount)
-    return makeFault<FaultKind::TooManyAtOnce>(
-        "timeprest", problem.microbatchesEach(), maxCount);
-  return Clock(problem).run();
+  const int64_t each = problem.microbatchesEach();
+  if (each > maxCount)
+    return makeFault<FaultKind::TooManyAtOnce>("timeprest", each, maxCount);
+  std::vector<StageProgress> stages(problem.numStages());
+  ListRule rule = [&](int32_t s,
+                      const Arrivals &arrivals) -> std::optional<Action> {
+    StageProgress &stage = stages[s];
+    if (stage.backwards < arrivals.backward[s] / each) {
+      Action backward(ActionKind::Backward, s, stage.backwards++ * each);
+      backward.count = static_cast<uint64_t>(each);
+      return backward;
+    }
+    // An iteration is under way from its first F to its B.
+    const int64_t underWay = stage.forwards / each - stage.backwards;
+    if (stage.forwards < arrivals.forward[s] &&
+        underWay < problem.numStages() - s)
+      return Action(ActionKind::Forward, s, stage.forwards++);
+    return std::nullopt;
+  };
+  return withSteps(problem, listSchedule(problem, timesOf(problem), rule));
 }
 
 int64_t stepsOfTimePrest(const Problem &problem) {

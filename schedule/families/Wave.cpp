@@ -44,7 +44,7 @@ static Schedule runByOwnClock(const Problem &problem, const ListRule &rule) {
   times.taskNs = [](Action a) {
     return a.kind() == ActionKind::Backward ? 2 : 1;
   };
-  times.messageNs = [](const Edge &) { return 0; };
+  times.message = [](const Edge &, Action) { return MessageTimes(); };
   return listSchedule(problem, times, rule);
 }
 

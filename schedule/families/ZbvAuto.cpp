@@ -29,7 +29,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/RankOrder.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/ZbvRounds.h"
 #include "schedule/simulate/Objective.h"
@@ -46,15 +45,15 @@ class Sweep {
 public:
   explicit Sweep(Objective objective) : objective(objective) {}
 
-  /// Repeats a run as long as that lowers the longest idle time; keeps the
-  /// best.
-  void run(const Costs &costs, const std::vector<int64_t> &limits) {
+  /// Repeats a run while that lowers the longest idle time; keeps the best.
+  void run(const FlatProblem &flat, const Chunks &chunks,
+           const std::vector<int64_t> &limits) {
     for (bool fillsInputGrad : {true, false})
       for (bool fillsForward : {true, false}) {
-        std::vector<int64_t> allowed(costs.ranks, 0);
+        std::vector<int64_t> allowed(flat.ranks, 0);
         for (int64_t longest = -1;;) {
-          std::optional<Outcome> made =
-              layOut(costs, limits, {fillsForward, fillsInputGrad}, allowed);
+          std::optional<Outcome> made = layOut(
+              flat, chunks, limits, {fillsForward, fillsInputGrad}, allowed);
           if (!made || (longest >= 0 && made->longestIdle >= longest))
             break;
           longest = made->longestIdle;
@@ -75,27 +74,8 @@ private:
   const Objective objective;
 };
 
-Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
-                    int32_t microbatches) {
-  Schedule schedule;
-  schedule.reserve(int64_t(6) * chunks.ranks * microbatches);
-  for (int32_t r = 0; r < chunks.ranks; ++r) {
-    RankOrder order(schedule, chunks, r, microbatches);
-    for (Entry entry : outcome.orders[r]) {
-      if (entry.isWeightGrad)
-        order.weightGrad(entry.value);
-      else if (isForward(entry.value))
-        order.forward(chunkOf[entry.value]);
-      else
-        order.inputGrad(chunkOf[entry.value]);
-    }
-    schedule.endRank();
-  }
-  return schedule;
-}
-
-/// The times used for the greedy choices. A greedy choice ignores what follows
-/// from a wait, so times other than the true ones may give better orders.
+/// The times used for the greedy choices. These do not foresee what follows
+/// from a wait, so times other than the true ones may guide them better.
 struct Plan {
   /// Percentage of the true times of messages, and of W.
   int64_t messagePercent = 100, weightGradPercent = 100;
@@ -130,24 +110,32 @@ int64_t percentOf(int64_t percent, int64_t value) {
 
 std::optional<Schedule> follow(Plan plan, FlatProblem flat,
                                const Chunks &chunks, Objective objective) {
-  for (FlatProblem::Message &message : flat.messages)
+  // Messages do not wait for one another.
+  for (FlatProblem::Message &message : flat.messages) {
     message.latencyNs = percentOf(plan.messagePercent, message.transferNs());
+    message.occupancyNs = 0;
+  }
   for (int64_t &ns : flat.ns[2])
     ns = percentOf(plan.weightGradPercent, ns);
-  const Costs costs(flat, chunks, plan.isEven);
+  for (std::vector<int64_t> &ns : flat.ns)
+    if (plan.isEven) {
+      std::nth_element(ns.begin(), ns.begin() + ns.size() / 2, ns.end());
+      ns.assign(ns.size(), ns[ns.size() / 2]);
+    }
   Sweep sweep(objective);
   std::vector<int64_t> limits = flat.caps;
   for (int32_t r = 0; r < chunks.ranks; ++r) {
-    const int64_t takes = costs.takes[0][r] + costs.takes[1][r];
+    const int64_t takes =
+        flat.takes[chunks.stage(0, r)] + flat.takes[chunks.stage(1, r)];
     if (takes <= limits[r] / chunks.ranks)
       limits[r] = chunks.ranks * takes;
   }
-  sweep.run(costs, limits);
+  sweep.run(flat, chunks, limits);
   if (limits != flat.caps)
-    sweep.run(costs, flat.caps);
+    sweep.run(flat, chunks, flat.caps);
   if (!sweep.best)
     return std::nullopt;
-  return toSchedule(*sweep.best, chunks, flat.microbatches);
+  return Schedule(sweep.best->orders);
 }
 
 } // namespace

@@ -4,10 +4,7 @@
 #ifndef RONDO_SCHEDULE_MODEL_NICS_H
 #define RONDO_SCHEDULE_MODEL_NICS_H
 
-#include <algorithm>
 #include <cstdint>
-#include <queue>
-#include <tuple>
 #include <vector>
 
 namespace rondo {
@@ -46,60 +43,6 @@ struct Nics {
       return {};
     return {a, b};
   }
-};
-
-/// Queue of messages that wait for NICs. The message that became ready first is
-/// served first; ties go to the lowest number, then to the lowest place. A
-/// simulator runs all ranks until they block before it serves a request. Later
-/// requests are then ready no earlier, so the order in which ranks are
-/// simulated does not matter.
-class NicQueue {
-public:
-  /// `number` identifies the requester, `place` one of its messages.
-  struct Request {
-    int64_t readyNs = 0, number = 0, place = 0;
-    /// Data of the requester.
-    int64_t what = 0;
-
-    bool operator>(const Request &other) const {
-      return std::tie(readyNs, number, place) >
-             std::tie(other.readyNs, other.number, other.place);
-    }
-  };
-
-  void reset(int32_t nics) {
-    outFreeNs.assign(nics, 0);
-    inFreeNs.assign(nics, 0);
-    requests = {};
-  }
-  void ask(const Request &request) { requests.push(request); }
-  bool isEmpty() const { return requests.empty(); }
-  const Request &first() const { return requests.top(); }
-  /// Removes and returns the first request.
-  Request next() {
-    const Request request = requests.top();
-    requests.pop();
-    return request;
-  }
-
-  /// The first time from `readyNs` on at which both sides are free.
-  int64_t freeNs(NicSides sides, int64_t readyNs) const {
-    if (sides.out >= 0)
-      readyNs = std::max(readyNs, outFreeNs[sides.out]);
-    if (sides.in >= 0)
-      readyNs = std::max(readyNs, inFreeNs[sides.in]);
-    return readyNs;
-  }
-  void hold(NicSides sides, int64_t untilNs) {
-    if (sides.out >= 0)
-      outFreeNs[sides.out] = untilNs;
-    if (sides.in >= 0)
-      inFreeNs[sides.in] = untilNs;
-  }
-
-private:
-  std::vector<int64_t> outFreeNs, inFreeNs;
-  std::priority_queue<Request, std::vector<Request>, std::greater<>> requests;
 };
 
 } // namespace rondo

@@ -10,10 +10,10 @@
 #define RONDO_SCHEDULE_MODEL_PROBLEM_H
 
 #include "kinds/Shards.h"
-#include "schedule/Infinity.h"
 #include "schedule/model/Action.h"
 #include "schedule/model/Fault.h"
 #include "schedule/model/HostCosts.h"
+#include "schedule/model/Infinity.h"
 #include "schedule/model/Nics.h"
 #include "schedule/model/Replica.h"
 #include "schedule/model/VersionPolicy.h"

@@ -108,23 +108,17 @@ void FlatProblem::addRecomputation(const Problem &problem,
 }
 
 void FlatProblem::setMessages(const Problem &problem) {
-  std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
+  linkTable = LinkTable(problem);
+  links = linkTable.count();
   nics = problem.nics.count();
   for (const Edge &edge : problem.edges) {
     Message message;
     message.from = edge.from;
     message.to = edge.to;
     message.letter = edge.producer == ActionKind::Forward ? 0 : 1;
-    const std::pair ends(rankOf[edge.from], rankOf[edge.to]);
-    if (ends.first != ends.second) {
-      const Link link = problem.linkBetween(ends.first, ends.second);
-      const auto [number, isNew] = numbers.insert({ends, links});
-      if (isNew) {
-        ++links;
-        endsOf.push_back(ends);
-        sidesOf.push_back(problem.nics.between(ends.first, ends.second));
-      }
-      message.link = number->second;
+    message.link = linkTable.ofEdge(messages.size());
+    if (message.link >= 0) {
+      const Link &link = linkTable[message.link].link;
       message.occupancyNs = link.occupancyNs(edge.bytes);
       message.latencyNs = link.latencyNs;
       hasSerialLinks |= message.occupancyNs > 0;
@@ -334,10 +328,7 @@ void FlatProblem::reverse() {
     message.previousInBurst = message.nextInBurst = -1;
     message.isContended = false;
   }
-  for (auto &[from, to] : endsOf)
-    std::swap(from, to);
-  for (NicSides &sides : sidesOf)
-    std::swap(sides.out, sides.in);
+  linkTable.reverse();
   hasContendedLinks = hasLongBursts = false;
   listEdges();
   orderLinks();

@@ -11,9 +11,9 @@
 #ifndef RONDO_SCHEDULE_PARTIAL_FLATPROBLEM_H
 #define RONDO_SCHEDULE_PARTIAL_FLATPROBLEM_H
 
-#include "schedule/Infinity.h"
 #include "schedule/model/EdgeTable.h"
-#include "schedule/model/Problem.h"
+#include "schedule/model/Infinity.h"
+#include "schedule/simulate/Network.h"
 
 #include <array>
 #include <optional>
@@ -88,13 +88,11 @@ struct FlatProblem {
   /// [link]: edges of F by ascending producer, then edges of I by descending
   /// producer. An edge that must go first comes first.
   std::vector<std::vector<int32_t>> edgesOf;
-  /// [link]: its sending and its receiving rank.
-  std::vector<std::pair<int32_t, int32_t>> endsOf;
   int32_t links = 0;
-  /// [link]: the NICs that it crosses. Only the Timer uses them. The bounds and
-  /// the rest of the search treat links of different ranks as independent;
-  /// their lower bounds also hold with NICs.
-  std::vector<NicSides> sidesOf;
+  /// The ranks of each link, and the NICs that it crosses. Only the Timer uses
+  /// the NICs. The bounds and the rest of the search treat links of different
+  /// ranks as independent; their lower bounds also hold with NICs.
+  LinkTable linkTable;
   int32_t nics = 0;
   bool hasSerialLinks = false;
   bool hasContendedLinks = false;

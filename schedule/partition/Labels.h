@@ -9,7 +9,7 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LABELS_H
 #define RONDO_SCHEDULE_PARTITION_LABELS_H
 
-#include "schedule/HashIndex.h"
+#include "schedule/model/HashIndex.h"
 #include "schedule/partition/Layers.h"
 
 #include <optional>

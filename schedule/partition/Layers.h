@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
 #define RONDO_SCHEDULE_PARTITION_LAYERS_H
 
-#include "schedule/Infinity.h"
+#include "schedule/model/Infinity.h"
 #include "schedule/partition/Partition.h"
 
 namespace rondo::partition {

@@ -31,9 +31,9 @@ Action Execution::issueOf(int32_t collective, int32_t rank) const {
 }
 
 bool Execution::isIssued(int32_t collective, int32_t rank) const {
-  const std::vector<CollectiveLane::Issued> &issued = lanes[rank].issued;
+  const std::vector<IssuedCollective> &issued = lanes[rank].issued;
   return std::any_of(issued.rbegin(), issued.rend(),
-                     [&](const CollectiveLane::Issued &one) {
+                     [&](const IssuedCollective &one) {
                        return one.collective == collective;
                      });
 }
@@ -84,7 +84,9 @@ void Execution::runCollectives(int32_t rank) {
           std::max({begin, lanes[member].head().issuedNs, lanes[member].freeNs,
                     mayBeginNs(lanes[member].head().position)});
     if (!state.nics.empty()) {
-      askFor(state, collective, begin);
+      if (!state.hasAsked)
+        network.askForNics(collective, begin, -1 - int64_t(collective));
+      state.hasAsked = true;
       continue;
     }
     runCollective(state, collective, begin);
@@ -93,9 +95,10 @@ void Execution::runCollectives(int32_t rank) {
 }
 
 void Execution::runCollective(CollectiveState &state, int32_t collective,
-                              int64_t begin) {
-  state.endNs =
-      begin + program.collectives[collective % program.collectives.size()].ns;
+                              int64_t readyNs) {
+  state.endNs = network.carryOverNics(
+      state.nics, readyNs,
+      program.collectives[collective % program.collectives.size()].ns);
   for (int32_t member : state.ranks) {
     CollectiveLane &lane = lanes[member];
     const int64_t position = lane.head().position;

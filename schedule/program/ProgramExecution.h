@@ -10,13 +10,14 @@
 #ifndef RONDO_SCHEDULE_PROGRAM_PROGRAMEXECUTION_H
 #define RONDO_SCHEDULE_PROGRAM_PROGRAMEXECUTION_H
 
-#include "schedule/model/BufferNumbers.h"
 #include "schedule/model/Waits.h"
 #include "schedule/order/RankWorklist.h"
 #include "schedule/order/Residency.h"
 #include "schedule/program/GroupCollectives.h"
 #include "schedule/program/Program.h"
 #include "schedule/program/Slots.h"
+#include "schedule/simulate/IssueQueue.h"
+#include "schedule/simulate/Network.h"
 
 #include <unordered_map>
 
@@ -55,21 +56,16 @@ private:
   size_t numForgotten = 0;
 };
 
-/// A directed pair of ranks.
+/// What has been issued for a link.
 struct Channel {
-  int32_t from = 0, to = 0;
+  int32_t number = 0, from = 0, to = 0;
   Link link;
-  int64_t freeNs = 0;
   IssuedEnds sends, receives;
   /// Ends of the tasks that consumed messages, in time order; only filled if
   /// receiveSlots limits receives.
   std::vector<int64_t> consumedNs;
   /// Number of messages that have occupied the link.
   size_t carried = 0;
-  /// The NICs that it crosses, and the number of messages that have requested
-  /// them.
-  NicSides sides;
-  size_t asked = 0;
 };
 
 enum class WaitFor : uint8_t {
@@ -86,19 +82,7 @@ enum class WaitFor : uint8_t {
   Collective,
 };
 
-/// Sends and receives of a rank if they share one queue.
-struct CommunicationQueue {
-  /// Positions in the program's array, in the order of issue.
-  std::vector<int64_t> actions;
-  /// Number of messages that have arrived, and the time of the last arrival.
-  size_t done = 0;
-  int64_t freeNs = 0;
-
-  bool isEmpty() const { return done == actions.size(); }
-  int64_t head() const { return actions[done]; }
-};
-
-/// Arrival time of a message, and position of its receive.
+/// When it arrives, and the position of its receive.
 struct MessageState {
   int64_t arrivalNs = notYet, receivedAt = notYet;
 };
@@ -120,21 +104,13 @@ struct CollectiveState {
   bool hasAsked = false;
 };
 
-/// The collectives of a rank, which run in the order of issue.
-struct CollectiveLane {
-  struct Issued {
-    int32_t collective;
-    int64_t position;
-    int64_t issuedNs;
-  };
-  std::vector<Issued> issued;
-  /// Number of collectives that have run, and the end of the last one.
-  size_t done = 0;
-  int64_t freeNs = 0;
-
-  bool isEmpty() const { return done == issued.size(); }
-  const Issued &head() const { return issued[done]; }
+struct IssuedCollective {
+  int32_t collective;
+  int64_t position;
+  int64_t issuedNs;
 };
+/// The collectives of a rank.
+using CollectiveLane = IssueQueue<IssuedCollective>;
 
 /// The limit of launches in flight on each rank. Positions are those of the
 /// program's array. Empty if no rank is limited.
@@ -168,7 +144,7 @@ public:
   void summarize();
 
 private:
-  bool crossesRanks(int32_t edge) const { return channelIds[edge] >= 0; }
+  bool crossesRanks(int32_t edge) const { return links.ofEdge(edge) >= 0; }
   bool carries(int32_t edge, int64_t microbatch) const {
     return !areRoundRobin || problem.carries(problem.edges[edge], microbatch);
   }
@@ -188,7 +164,10 @@ private:
     return Action(ActionKind::Await, collective % count, collective / count);
   }
   Channel &channelOf(Action action) {
-    return channels[channelIds[action.subject]];
+    return channels[links.ofEdge(action.subject)];
+  }
+  const Channel &channelOf(Action action) const {
+    return channels[links.ofEdge(action.subject)];
   }
 
   /// These issue the action at the rank's position; false if it must wait.
@@ -227,14 +206,13 @@ private:
   bool beginFreed();
   bool isReady(const CollectiveState &state, int32_t collective) const;
   void runCollectives(int32_t rank);
-  void runCollective(CollectiveState &state, int32_t collective, int64_t begin);
-  void askFor(Channel &channel, int64_t readyNs);
-  void askFor(CollectiveState &state, int32_t collective, int64_t readyNs);
+  void runCollective(CollectiveState &state, int32_t collective,
+                     int64_t readyNs);
   bool grantNext();
   void carry(Channel &channel);
-  void deliver(Channel &channel, int64_t begin);
+  int64_t deliver(Channel &channel, int64_t readyNs);
   void meet(int32_t rank);
-  void leaveQueues(const Channel &channel);
+  void deliverFromQueues(Channel &channel, int64_t readyNs);
   void advance(Channel &channel) {
     isOneQueue ? meet(channel.from) : carry(channel);
   }
@@ -281,24 +259,24 @@ private:
   const bool areRoundRobin;
   const size_t receiveSlots;
   EdgeTable edges;
+  const LinkTable links;
+  Network network{links};
   BufferNumbers buffers;
   Slots slots;
   const GroupCollectives groups;
 
   std::vector<RankState> ranks;
   RankWorklist worklist;
+  /// By link.
   std::vector<Channel> channels;
-  /// [rank], with one queue per rank; otherwise empty.
-  std::vector<CommunicationQueue> queues;
-  /// Ranks for which meet() must check the heads of queues; a member to reuse
-  /// its memory.
+  /// By rank, where each sends and receives in one queue: positions in the
+  /// program's array. A message leaves as it arrives.
+  std::vector<IssueQueue<int64_t>> queues;
+  /// Ranks whose heads may have met; kept for its memory.
   std::vector<int32_t> toMeet;
-  /// [edge]: index into `channels`; -1 if both ends are on one rank.
-  std::vector<int32_t> channelIds;
   /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
-  NicQueue nics;
-  /// Indexed by rank.
+  /// By rank.
   std::vector<CollectiveLane> lanes;
   /// [replica * microbatches + microbatch].
   std::vector<Done> done;

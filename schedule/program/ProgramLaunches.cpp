@@ -93,10 +93,10 @@ Execution::Place Execution::waitOfHost(int32_t r) const {
   case WaitFor::OwnTask:
     return {r, notYet, rank.needed};
   case WaitFor::Message:
-    return headOf(channels[channelIds[rank.id / microbatches]],
+    return headOf(channels[links.ofEdge(rank.id / microbatches)],
                   /*isSender=*/false);
   case WaitFor::SendEnd:
-    return headOf(channels[channelIds[actions[rank.id].subject]],
+    return headOf(channelOf(actions[rank.id]),
                   /*isSender=*/true);
   case WaitFor::ReceiveSlot:
     return {r, notYet, nextConsumer(channels[rank.id])};
@@ -109,7 +109,7 @@ Execution::Place Execution::waitOfHost(int32_t r) const {
 Execution::Place Execution::waitOfMessage(const Place &place) const {
   const Action action = actions[place.launch];
   const bool isSender = action.kind() == ActionKind::Send;
-  const Channel &channel = channels[channelIds[action.subject]];
+  const Channel &channel = channelOf(action);
   const Place head = headOf(channel, isSender);
   if (head.launch != place.launch)
     return head;

@@ -21,48 +21,25 @@ program_execution::nicsBetween(const Problem &problem,
   return crossed;
 }
 
-/// Requests the NICs for a channel's next message.
-void Execution::askFor(Channel &channel, int64_t readyNs) {
-  const int64_t number =
-      int64_t(channel.from) * problem.numRanks() + channel.to;
-  nics.ask({readyNs, number, static_cast<int64_t>(channel.asked++),
-            &channel - channels.data()});
-}
-
-void Execution::askFor(CollectiveState &state, int32_t collective,
-                       int64_t readyNs) {
-  if (state.hasAsked)
-    return;
-  state.hasAsked = true;
-  // Numbered after all pairs of ranks, so that messages win ties.
-  const int64_t pairs = int64_t(problem.numRanks()) * problem.numRanks();
-  nics.ask({readyNs, pairs + collective, 0, -1 - int64_t(collective)});
-}
-
-/// Grants the first request for NICs; false if there is none.
+/// Lets the first that asks have its NICs; false if nothing does.
 bool Execution::grantNext() {
-  if (nics.isEmpty())
+  if (!network.hasRequests())
     return false;
-  const NicQueue::Request request = nics.next();
-  if (request.what >= 0) {
-    Channel &channel = channels[request.what];
-    deliver(channel, nics.freeNs(channel.sides, request.readyNs));
-    nics.hold(channel.sides, channel.freeNs);
-    if (isOneQueue) {
-      leaveQueues(channel);
-      meet(channel.from);
-    }
+  const Network::Request request = network.next();
+  if (request.what < 0) {
+    const auto collective = static_cast<int32_t>(-1 - request.what);
+    CollectiveState &state = collectives[collective];
+    runCollective(state, collective, request.readyNs);
+    for (const int32_t member : state.ranks)
+      runCollectives(member);
     return true;
   }
-  const auto collective = static_cast<int32_t>(-1 - request.what);
-  CollectiveState &state = collectives[collective];
-  int64_t begin = request.readyNs;
-  for (const int32_t nic : state.nics)
-    begin = nics.freeNs({nic, nic}, begin);
-  runCollective(state, collective, begin);
-  for (const int32_t nic : state.nics)
-    nics.hold({nic, nic}, state.endNs);
-  for (const int32_t member : state.ranks)
-    runCollectives(member);
+  Channel &channel = channels[request.what];
+  if (isOneQueue) {
+    deliverFromQueues(channel, request.readyNs);
+    meet(channel.from);
+  } else {
+    deliver(channel, request.readyNs);
+  }
   return true;
 }

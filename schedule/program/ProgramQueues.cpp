@@ -22,8 +22,9 @@ void Execution::meet(int32_t rank) {
     if (queues[one].isEmpty())
       continue;
     Channel &channel = channelOf(actions[queues[one].head()]);
-    CommunicationQueue &from = queues[channel.from], &to = queues[channel.to];
-    // Both ends of a channel have its messages in the same order (rule L1).
+    const IssueQueue<int64_t> &from = queues[channel.from],
+                              &to = queues[channel.to];
+    // Both ends of a channel hold its messages in one order (rule L1).
     if (from.isEmpty() || to.isEmpty() ||
         channel.carried >= channel.receives.size() ||
         channel.carried >= channel.sends.size() ||
@@ -35,20 +36,19 @@ void Execution::meet(int32_t rank) {
                   from.freeNs, to.freeNs});
     if (!mayMeet(from.head(), to.head(), begin))
       continue;
-    if (!channel.sides.any()) {
-      deliver(channel, begin);
-      leaveQueues(channel);
-    } else if (channel.asked == channel.carried) {
-      askFor(channel, begin);
-    }
+    if (!network.crossesNics(channel.number))
+      deliverFromQueues(channel, begin);
+    else if (network.asked(channel.number) == int64_t(channel.carried))
+      network.ask(channel.number, begin, channel.number);
   }
 }
 
-/// With one queue per rank: removes a channel's delivered message from both
-/// queues.
-void Execution::leaveQueues(const Channel &channel) {
+/// With one queue a rank: delivers a channel's next message, which then leaves
+/// the queues of both of its ends.
+void Execution::deliverFromQueues(Channel &channel, int64_t readyNs) {
+  const int64_t arrival = deliver(channel, readyNs);
   for (const int32_t rank : {channel.from, channel.to}) {
-    queues[rank].freeNs = channel.freeNs + channel.link.latencyNs;
+    queues[rank].freeNs = arrival;
     ++queues[rank].done;
     toMeet.push_back(rank);
   }

@@ -27,8 +27,9 @@ Execution::Execution(const Problem &problem, const Program &program,
       isOneQueue(problem.channels.queues == Queues::PerRank),
       areRoundRobin(problem.replicas.areRoundRobin()),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
-      buffers(problem), slots(program), groups(problem, program),
-      worklist(order.numRanks()), done(problem.nothingDoneYet()),
+      links(problem), buffers(problem), slots(program),
+      groups(problem, program), worklist(order.numRanks()),
+      done(problem.nothingDoneYet()),
       messages(problem.edges.size() * microbatches),
       meetsSends(slots.sharedWith(buffers.allSent())),
       lastSend(slots.count(), notYet) {
@@ -42,23 +43,13 @@ Execution::Execution(const Problem &problem, const Program &program,
     ranks[r].position = order.rankBegin(r);
     ranks[r].end = order.rankBegin(r + 1);
   }
-  std::map<std::pair<int32_t, int32_t>, int32_t> ids;
-  for (const Edge &edge : problem.edges) {
-    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
-    if (from == to) {
-      channelIds.push_back(-1);
-      continue;
-    }
-    auto [it, isNew] =
-        ids.insert({{from, to}, static_cast<int32_t>(channels.size())});
-    if (isNew) {
-      channels.emplace_back();
-      channels.back().from = from;
-      channels.back().to = to;
-      channels.back().link = problem.linkBetween(from, to);
-      channels.back().sides = problem.nics.between(from, to);
-    }
-    channelIds.push_back(it->second);
+  channels.resize(links.count());
+  for (int32_t number = 0; number < links.count(); ++number) {
+    Channel &channel = channels[number];
+    channel.number = number;
+    channel.from = links[number].from;
+    channel.to = links[number].to;
+    channel.link = links[number].link;
   }
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
@@ -78,7 +69,6 @@ Execution::Execution(const Problem &problem, const Program &program,
   for (int64_t t = 1; t < most; ++t)
     for (size_t c = 0; c < program.collectives.size(); ++c)
       collectives.push_back(collectives[c]);
-  nics.reset(problem.nics.count());
 }
 
 void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
@@ -91,10 +81,9 @@ void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
 
 /// Sends every message that is ready for the link, or requests its NICs.
 void Execution::carry(Channel &channel) {
-  const bool hasNics = channel.sides.any();
-  const size_t &next = hasNics ? channel.asked : channel.carried;
-  while (next < channel.sends.size()) {
-    const size_t n = next;
+  const bool hasNics = network.crossesNics(channel.number);
+  for (size_t n = hasNics ? network.asked(channel.number) : channel.carried;
+       n < channel.sends.size(); ++n) {
     const IssuedEnds::End &send = channel.sends[n];
     int64_t readyNs = send.ns;
     if (!isEager) {
@@ -110,9 +99,9 @@ void Execution::carry(Channel &channel) {
       readyNs = std::max(readyNs, channel.consumedNs[n - receiveSlots]);
     }
     if (hasNics)
-      askFor(channel, readyNs);
+      network.ask(channel.number, readyNs, channel.number);
     else
-      deliver(channel, std::max(readyNs, channel.freeNs));
+      deliver(channel, readyNs);
   }
   if (receiveSlots == 0 && channel.carried == channel.sends.size() &&
       channel.carried == channel.receives.size()) {
@@ -121,13 +110,15 @@ void Execution::carry(Channel &channel) {
   }
 }
 
-/// Sends a channel's next message from `begin` on.
-void Execution::deliver(Channel &channel, int64_t begin) {
+/// Carries a channel's next message as soon as its link and NICs are free,
+/// `readyNs` at the earliest. Returns when it arrives.
+int64_t Execution::deliver(Channel &channel, int64_t readyNs) {
   const size_t n = channel.carried++;
   const IssuedEnds::End &send = channel.sends[n];
-  channel.freeNs = begin + channel.link.occupancyNs(
-                               problem.edges[send.action.subject].bytes);
-  const int64_t arrival = channel.freeNs + channel.link.latencyNs;
+  const int64_t occupancyNs =
+      channel.link.occupancyNs(problem.edges[send.action.subject].bytes);
+  const int64_t arrival = network.carry(channel.number, readyNs, occupancyNs) +
+                          channel.link.latencyNs;
   const int64_t message = messageOf(send.action);
   messages[message].arrivalNs = arrival;
   result.endNs[send.position] = arrival;
@@ -141,6 +132,7 @@ void Execution::deliver(Channel &channel, int64_t begin) {
       endLaunch(channel.to, receive.position);
   }
   wake(channel.to, WaitFor::Message, message);
+  return arrival;
 }
 
 bool Execution::needOwn(RankState &rank, Action needed) {
@@ -218,7 +210,7 @@ bool Execution::task(RankState &rank, Action action) {
     return true;
   for (int32_t e : edges.inputs(replica, kind))
     if (crossesRanks(e) && carries(e, action.index)) {
-      Channel &channel = channels[channelIds[e]];
+      Channel &channel = channels[links.ofEdge(e)];
       channel.consumedNs.push_back(rank.clock);
       advance(channel);
     }
@@ -245,7 +237,7 @@ bool Execution::send(RankState &rank, Action action) {
   launch(channel.from, rank.position);
   channel.sends.push({rank.position, action, rank.clock});
   if (isOneQueue)
-    queues[channel.from].actions.push_back(rank.position);
+    queues[channel.from].issued.push_back(rank.position);
   advance(channel);
   return true;
 }
@@ -255,7 +247,7 @@ bool Execution::receive(RankState &rank, Action action) {
   if (receiveSlots > 0 &&
       channel.receives.size() - channel.consumedNs.size() >= receiveSlots) {
     rank.waitFor = WaitFor::ReceiveSlot;
-    rank.id = channelIds[action.subject];
+    rank.id = channel.number;
     return false;
   }
   // Without places, no receive waits for its buffer to be freed, so the queue
@@ -274,7 +266,7 @@ bool Execution::receive(RankState &rank, Action action) {
   launch(channel.to, rank.position);
   channel.receives.push({rank.position, action, start});
   if (isOneQueue)
-    queues[channel.to].actions.push_back(rank.position);
+    queues[channel.to].issued.push_back(rank.position);
   advance(channel);
   return true;
 }

@@ -55,7 +55,7 @@ Wait Execution::waitOfQueue(int32_t r) const {
   Wait wait;
   wait.rank = r;
   wait.at = actions[queues[r].head()];
-  const Channel &channel = channels[channelIds[wait.at.subject]];
+  const Channel &channel = channelOf(wait.at);
   bool isSend = wait.at.kind() == ActionKind::Send;
   wait.onRank = isSend ? channel.to : channel.from;
   wait.needs = Action(isSend ? ActionKind::Recv : ActionKind::Send,
@@ -96,10 +96,10 @@ Wait Execution::waitOf(int32_t r) const {
     wait.needs = rank.needed;
     break;
   case WaitFor::Message:
-    needHead(channels[channelIds[rank.id / microbatches]], wait);
+    needHead(channels[links.ofEdge(rank.id / microbatches)], wait);
     break;
   case WaitFor::SendEnd:
-    needHead(channels[channelIds[actions[rank.id].subject]], wait);
+    needHead(channelOf(actions[rank.id]), wait);
     break;
   case WaitFor::ReceiveSlot:
     wait.needs = nextConsumer(channels[rank.id]);

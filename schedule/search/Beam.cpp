@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/HashIndex.h"
+#include "schedule/model/HashIndex.h"
 #include "schedule/search/ActiveChoices.h"
 #include "schedule/search/Orders.h"
 

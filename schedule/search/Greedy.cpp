@@ -9,7 +9,8 @@
 using namespace rondo;
 
 Greedy::Greedy(const Problem &problem)
-    : problem(problem), edges(problem), replicasOf(problem.numRanks()) {
+    : problem(problem), edges(problem), replicasOf(problem.numRanks()),
+      links(problem), network(links) {
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     replicasOf[problem.rankOf(replica)].push_back(replica);
     const Cost &again = problem.cost(replica, ActionKind::Recompute);
@@ -20,15 +21,6 @@ Greedy::Greedy(const Problem &problem)
             0, problem.cost(replica, ActionKind::InputGrad).acquireBytes -
                    again.releaseBytes));
   }
-  std::map<std::pair<int32_t, int32_t>, int32_t> links;
-  for (const Edge &edge : problem.edges) {
-    const std::pair ranks(problem.rankOf(edge.from), problem.rankOf(edge.to));
-    linkOf.push_back(
-        ranks.first == ranks.second
-            ? -1
-            : links.insert({ranks, int32_t(links.size())}).first->second);
-  }
-  linkFree.resize(links.size());
 }
 
 /// The oldest micro-batch of a rank takes what there is; others leave enough
@@ -115,25 +107,23 @@ void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
     const Edge &edge = problem.edges[e];
     if (!problem.carries(edge, microbatch))
       continue;
-    const int32_t to = problem.rankOf(edge.to);
-    if (linkOf[e] < 0)
+    if (links.ofEdge(e) < 0)
       arrive(e, microbatch, clock[rank]);
-    else if (problem.nics.between(rank, to).any())
-      nics.ask({clock[rank], int64_t(rank) * problem.numRanks() + to,
-                numAsked++, int64_t(e) * problem.microbatches + microbatch});
+    else if (network.crossesNics(links.ofEdge(e)))
+      network.ask(links.ofEdge(e), clock[rank], at(e, microbatch));
     else
       send(e, microbatch, clock[rank]);
   }
 }
 
-/// A message gets its link, at `now` or when it is free.
+/// A message crosses its link as soon as that is free, at `now` at the
+/// earliest.
 void Greedy::send(int32_t e, int64_t microbatch, int64_t now) {
-  const Edge &edge = problem.edges[e];
-  const Link link =
-      problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
-  int64_t &free = linkFree[linkOf[e]];
-  free = std::max(free, now) + link.occupancyNs(edge.bytes);
-  arrive(e, microbatch, free + link.latencyNs);
+  const int32_t number = links.ofEdge(e);
+  const Link &link = links[number].link;
+  const int64_t sent =
+      network.carry(number, now, link.occupancyNs(problem.edges[e].bytes));
+  arrive(e, microbatch, sent + link.latencyNs);
 }
 
 void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
@@ -147,15 +137,10 @@ void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
 
 /// Lets the messages that are ready have their NICs.
 void Greedy::carryUntil(int64_t now) {
-  while (!nics.isEmpty() && nics.first().readyNs <= now) {
-    const NicQueue::Request request = nics.next();
-    const auto e = static_cast<int32_t>(request.what / problem.microbatches);
-    const NicSides sides =
-        problem.nics.between(problem.rankOf(problem.edges[e].from),
-                             problem.rankOf(problem.edges[e].to));
-    send(e, request.what % problem.microbatches,
-         nics.freeNs(sides, request.readyNs));
-    nics.hold(sides, linkFree[linkOf[e]]);
+  while (network.hasRequests() && network.first().readyNs <= now) {
+    const Network::Request request = network.next();
+    send(static_cast<int32_t>(request.what / problem.microbatches),
+         request.what % problem.microbatches, request.readyNs);
   }
 }
 
@@ -163,9 +148,7 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   orders.assign(problem.numRanks(), {});
   clock.assign(problem.numRanks(), 0);
   held.assign(problem.numRanks(), 0);
-  std::fill(linkFree.begin(), linkFree.end(), 0);
-  nics.reset(problem.nics.count());
-  numAsked = 0;
+  network.reset();
   for (auto &column : started)
     column.assign(problem.numReplicas(), 0);
   for (int letter : {0, 1}) {
@@ -179,21 +162,19 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
       missing[edge.producer == ActionKind::Forward ? 0 : 1][at(edge.to, i)] +=
           problem.carries(edge, i);
   left = problem.numTasks();
-  alarms = {};
+  alarms.reset(problem.numRanks());
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-    wake(rank, 0);
-  // All that happens at one time is known before any rank chooses: what starts
-  // now ends later, or wakes its receivers again.
-  while (!alarms.empty()) {
-    const auto [now, rank] = alarms.top();
-    alarms.pop();
-    carryUntil(now);
-    if (clock[rank] > now)
-      continue;
-    const Candidate chosen = choose(priorities, rank, now);
-    if (chosen.replica >= 0)
-      start(chosen, priorities.isFused[chosen.replica], rank, now);
-  }
+    alarms.touch(rank);
+  alarms.run([&](const auto &alarm) { alarms.touch(alarm.resource); },
+             [&](int32_t rank, int64_t now) {
+               carryUntil(now);
+               if (clock[rank] > now)
+                 return true;
+               const Candidate chosen = choose(priorities, rank, now);
+               if (chosen.replica >= 0)
+                 start(chosen, priorities.isFused[chosen.replica], rank, now);
+               return true;
+             });
   if (left > 0)
     return std::nullopt;
   return Schedule(orders);

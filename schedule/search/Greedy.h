@@ -6,11 +6,11 @@
 
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Schedule.h"
+#include "schedule/simulate/EventClock.h"
+#include "schedule/simulate/Network.h"
 
 #include <array>
 #include <optional>
-#include <queue>
-#include <utility>
 #include <vector>
 
 namespace rondo {
@@ -62,7 +62,7 @@ private:
                    int64_t now) const;
   void start(const Candidate &chosen, bool isFused, int32_t rank, int64_t now);
   void task(ActionKind kind, int32_t replica, int64_t microbatch, int32_t rank);
-  void wake(int32_t rank, int64_t time) { alarms.push({time, rank}); }
+  void wake(int32_t rank, int64_t time) { alarms.add(time, rank, {}); }
   void send(int32_t edge, int64_t microbatch, int64_t now);
   void arrive(int32_t edge, int64_t microbatch, int64_t arrival);
   void carryUntil(int64_t now);
@@ -81,16 +81,10 @@ private:
   /// one has come.
   std::array<std::vector<int32_t>, 2> missing;
   std::array<std::vector<int64_t>, 2> arrived;
-  /// By edge: the number of its directed pair of ranks, -1 on one rank.
-  std::vector<int32_t> linkOf;
-  /// By pair: when it is free.
-  std::vector<int64_t> linkFree;
-  NicQueue nics;
-  int64_t numAsked = 0;
-  /// (time, rank), earliest first.
-  std::priority_queue<std::pair<int64_t, int32_t>,
-                      std::vector<std::pair<int64_t, int32_t>>, std::greater<>>
-      alarms;
+  const LinkTable links;
+  Network network;
+  struct Alarm {};
+  EventClock<Alarm> alarms;
   int64_t left = 0;
 };
 

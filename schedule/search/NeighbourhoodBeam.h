@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H
 #define RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H
 
-#include "schedule/HashIndex.h"
+#include "schedule/model/HashIndex.h"
 #include "schedule/search/ActiveChoices.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/Random.h"

@@ -14,7 +14,7 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     const std::vector<Code> &order = orders[flat.ranks + link];
     if (order.empty())
       continue;
-    const auto [from, to] = flat.endsOf[link];
+    const LinkTable::Row &ends = flat.linkTable[link];
     auto sends = [&](int letter, int32_t stage) {
       for (int32_t e : flat.outputs(letter, stage))
         if (flat.messages[e].link == link)
@@ -23,7 +23,7 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     };
     std::vector<Action> messages, ready;
     std::vector<std::vector<Action>> made(size_t(3) * flat.stages);
-    for (Action action : schedule.rank(from)) {
+    for (Action action : schedule.rank(ends.from)) {
       const int32_t stage = int32_t(action.subject);
       const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
       if (action.traits().produces != MessageKind::None &&
@@ -36,7 +36,7 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     for (Code code : order)
       messages.push_back(made[code][next[code]++]);
     if (messages != ready)
-      schedule.linkOrders[{from, to}] = std::move(messages);
+      schedule.linkOrders[{ends.from, ends.to}] = std::move(messages);
   }
 }
 
@@ -95,7 +95,8 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
     return orders;
   orders.resize(flat.ranks + flat.links);
   for (int32_t link = 0; link < flat.links; ++link) {
-    auto order = schedule.linkOrders.find(flat.endsOf[link]);
+    auto order = schedule.linkOrders.find(
+        {flat.linkTable[link].from, flat.linkTable[link].to});
     if (order == schedule.linkOrders.end())
       continue;
     std::vector<int64_t> count(size_t(3) * flat.stages, 0);

@@ -64,7 +64,7 @@ public:
 private:
   void send(int32_t edge, int32_t k, int64_t end);
   void carry(int32_t edge, int32_t k, int64_t end);
-  void arrive(int32_t edge, int32_t k, int64_t sent);
+  void transfer(int32_t edge, int32_t k, int64_t readyNs);
   bool carryNext();
   void carryBurst(int32_t edge, int32_t k, int64_t end);
   int32_t burstOf(int32_t link, Code producer) const;
@@ -87,14 +87,11 @@ private:
   std::vector<int64_t> arrival;
   /// [letter][FlatProblem::at()]: the position of a task.
   std::array<std::vector<int32_t>, 3> positionOf;
-  std::vector<int64_t> linkFree, carried, clock, held, position, work, left;
+  Network network;
+  std::vector<int64_t> carried, clock, held, position, work, left;
   std::vector<int32_t> done, ready;
   std::vector<std::vector<int32_t>> index;
   int32_t last = -1;
-  /// Where there are NICs; by link: how many messages have asked for them, and
-  /// when the last of these was ready and had its turn.
-  NicQueue nics;
-  std::vector<int64_t> asked, turnNs;
 };
 
 /// The best schedule so far. Only the objective decides what is better.

@@ -7,7 +7,7 @@
 
 using namespace rondo;
 
-Timer::Timer(const FlatProblem &flat) : flat(flat) {
+Timer::Timer(const FlatProblem &flat) : flat(flat), network(flat.linkTable) {
   const size_t size = size_t(flat.stages) * flat.microbatches;
   arrival.resize(flat.messages.size() * flat.microbatches);
   for (auto &column : positionOf)
@@ -23,9 +23,6 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] +=
         (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
-  linkFree.resize(flat.links);
-  asked.resize(flat.links);
-  turnNs.resize(flat.links);
   carried.resize(flat.links);
   messagesOf.resize(flat.links);
   messageStart.resize(flat.links);
@@ -41,49 +38,37 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
 
 /// Gives the link to a message, or asks for the NICs that it crosses.
 void Timer::carry(int32_t edge, int32_t k, int64_t end) {
-  const FlatProblem::Message &message = flat.messages[edge];
-  const int32_t link = message.link;
-  if (link >= 0 && flat.sidesOf[link].any()) {
-    const auto [from, to] = flat.endsOf[link];
-    turnNs[link] = std::max(turnNs[link], end);
-    nics.ask({turnNs[link], int64_t(from) * flat.ranks + to, asked[link]++,
-              flat.messageAt(edge, k)});
-    return;
-  }
-  arrive(edge, k,
-         link < 0 ? end : std::max(end, linkFree[link]) + message.occupancyNs);
+  const int32_t link = flat.messages[edge].link;
+  if (link >= 0 && network.crossesNics(link))
+    network.ask(link, end, flat.messageAt(edge, k));
+  else
+    transfer(edge, k, end);
 }
 
 /// Carries the first message that has asked for NICs; false if there is none.
 bool Timer::carryNext() {
-  if (nics.isEmpty())
+  if (!network.hasRequests())
     return false;
-  const NicQueue::Request request = nics.next();
-  const auto edge = int32_t(request.what / flat.microbatches);
-  const FlatProblem::Message &message = flat.messages[edge];
-  const NicSides sides = flat.sidesOf[message.link];
-  const int64_t sent =
-      nics.freeNs(sides, request.readyNs) + message.occupancyNs;
-  nics.hold(sides, sent);
-  arrive(edge, int32_t(request.what % flat.microbatches), sent);
+  const Network::Request request = network.next();
+  transfer(int32_t(request.what / flat.microbatches),
+           int32_t(request.what % flat.microbatches), request.readyNs);
   return true;
 }
 
-/// A message has left its link; wakes its receiver.
-void Timer::arrive(int32_t edge, int32_t k, int64_t sent) {
+/// Carries a message as soon as its link is free; wakes its receiver.
+void Timer::transfer(int32_t edge, int32_t k, int64_t readyNs) {
   const FlatProblem::Message &message = flat.messages[edge];
-  if (message.link >= 0) {
-    linkFree[message.link] = sent;
-    if (message.isContended) {
-      if (message.beginsBurst()) {
-        messagesOf[message.link].push_back(
-            codeOf(message.letter, message.from));
-        messageStart[message.link].push_back(sent - message.occupancyNs);
-        messageIndex[message.link].push_back(k);
-      }
-      messageAt[flat.messageAt(edge, k)] =
-          int32_t(messagesOf[message.link].size()) - 1;
+  int64_t sent = readyNs;
+  if (message.link >= 0)
+    sent = network.carry(message.link, readyNs, message.occupancyNs);
+  if (message.isContended) {
+    if (message.beginsBurst()) {
+      messagesOf[message.link].push_back(codeOf(message.letter, message.from));
+      messageStart[message.link].push_back(sent - message.occupancyNs);
+      messageIndex[message.link].push_back(k);
     }
+    messageAt[flat.messageAt(edge, k)] =
+        int32_t(messagesOf[message.link].size()) - 1;
   }
   arrival[flat.messageAt(edge, k)] = sent + message.latencyNs;
   const int32_t receiver = flat.rankOf[message.to];
@@ -151,16 +136,11 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   }
   left = work;
   std::fill(arrival.begin(), arrival.end(), -1);
-  std::fill(linkFree.begin(), linkFree.end(), 0);
   std::fill(clock.begin(), clock.end(), 0);
   std::fill(held.begin(), held.end(), 0);
   std::fill(position.begin(), position.end(), 0);
   std::fill(done.begin(), done.end(), 0);
-  if (flat.nics > 0) {
-    nics.reset(flat.nics);
-    std::fill(asked.begin(), asked.end(), 0);
-    std::fill(turnNs.begin(), turnNs.end(), 0);
-  }
+  network.reset();
   ready.clear();
   for (int32_t rank = flat.ranks; rank-- > 0;)
     ready.push_back(rank);

@@ -13,11 +13,11 @@
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Waits.h"
 #include "schedule/order/Shards.h"
+#include "schedule/simulate/IssueQueue.h"
+#include "schedule/simulate/Network.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <array>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace rondo::schedule_execution {
@@ -41,21 +41,12 @@ struct Output {
   int32_t toRank = 0;
 };
 
-struct LinkState {
-  int64_t freeNs = 0;
-  /// Messages in link order; empty if they are sent in the order in which they
-  /// become ready.
-  std::vector<int64_t> order;
+/// Messages of a link by the schedule's order; if that names none, they go as
+/// they get ready.
+struct LinkOrder {
+  bool isGiven = false;
+  std::vector<int64_t> messages;
   size_t next = 0;
-  bool isOrdered = false;
-  /// Whether its messages are sent at once, without a link order and without
-  /// NICs.
-  bool isPlain = true;
-  /// The NICs that its messages cross and must request. `number` identifies the
-  /// pair of ranks, `asked` counts requests, `turnNs` is the time of the latest
-  /// request.
-  NicSides sides;
-  int64_t number = 0, asked = 0, turnNs = 0;
 };
 
 /// Bit of Execution::done: all that an action needs of all micro-batches is
@@ -64,8 +55,8 @@ constexpr Done allDone = 0x80;
 
 /// Negative values of RankState::blocked, which are not messages.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
-/// Negative values of Execution::arrival: notMade, or -2 - t for a message that
-/// was made at time t and waits for a link order or for NICs.
+/// Values of `arrival` below 0: not made, or made at -2 - value and held back
+/// by a link order.
 constexpr int64_t notMade = -1;
 
 struct RankState {
@@ -75,27 +66,25 @@ struct RankState {
   int64_t held = 0, peak = 0;
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
+
+  /// An action takes some bytes as it starts and gives some back as it ends.
+  void use(int64_t acquireBytes, int64_t releaseBytes) {
+    held += acquireBytes;
+    peak = std::max(peak, held);
+    held -= releaseBytes;
+  }
 };
 
-/// Gathers, reductions and sums of a rank. They run jointly with other ranks,
-/// one at a time in the order of issue.
-struct MoveLane {
-  struct Issued {
-    Action action;
-    int64_t position, readyNs;
-  };
-  std::vector<Issued> issued;
-  /// The number of issued actions that have begun.
-  size_t done = 0;
-
-  bool isEmpty() const { return done == issued.size(); }
-  const Issued &head() const { return issued[done]; }
+/// What a rank does together with the ranks that it shares state with.
+struct IssuedMove {
+  Action action;
+  int64_t position, readyNs;
 };
 
 class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), edges(problem),
+      : problem(problem), schedule(schedule), edges(problem), links(problem),
         microbatches(problem.microbatches),
         isRoundRobin(problem.replicas.areRoundRobin()),
         isSharded(problem.replicas.areSharded()) {
@@ -108,7 +97,6 @@ public:
     makeRanks();
     makeWorks();
     orderLinks();
-    nics.reset(problem.nics.count());
     done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
     if (schedule.hasCounts())
@@ -127,18 +115,30 @@ private:
   void makeRanks();
   void makeWorks();
   void orderLinks();
-  int32_t linkOf(int32_t from, int32_t to);
 
   /// `isPlain`, the common case: all tasks are on the compute lane and serve
   /// one micro-batch each, and no stage is sharded or round-robin.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
+  template <bool keepTimes, bool isPlain>
+  void runRank(int32_t r, Simulation &result);
+  // Inlined, so that the state of the rank stays in registers.
+  template <bool isPlain>
+  [[gnu::always_inline]] inline int64_t
+  startOf(int32_t r, RankState &rank, Action action, const Work &work) const;
+  template <bool isPlain>
+  [[gnu::always_inline]] inline int64_t finish(int32_t r, RankState &rank,
+                                               Action action, const Work &work,
+                                               int64_t start);
   template <bool isPlain>
   inline void send(const Output &output, Action action, int64_t readyNs);
-  inline void carry(LinkState &link, const Output &output, int64_t message,
-                    int64_t readyNs);
+  template <bool isPlain>
+  inline void carry(const Output &output, int64_t message, int64_t readyNs);
+  void sendInOrder(LinkOrder &order);
   int64_t occupancyOf(const Output &output, int64_t message) const;
-  void ask(LinkState &link, int64_t message, int64_t readyNs);
   bool carryNext();
+  const Output &outputOf(int64_t message) const {
+    return outputs[outputOfEdge[message / microbatches]];
+  }
   void wake(int32_t rank, int64_t message) {
     if (ranks[rank].blocked != message)
       return;
@@ -176,6 +176,8 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   EdgeTable edges;
+  const LinkTable links;
+  Network network{links};
   const int64_t microbatches;
   /// Whether some edges have messages for some micro-batches only. The missing
   /// ones count as arrived at 0.
@@ -189,18 +191,17 @@ private:
   /// [edge]: index into `outputs`, for messages that a link order or NICs hold
   /// back.
   std::vector<int32_t> outputOfEdge;
-  std::vector<LinkState> links;
-  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
-  NicQueue nics;
+  /// By link; empty if the schedule orders none.
+  std::vector<LinkOrder> linkOrders;
 
   std::vector<RankState> ranks;
   /// [rank][lane]: when the lane is free, for lanes other than compute. Empty
   /// if all tasks are on the compute lane, the common case.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
-  /// [rank] and [replica]: when the last gather or reduction ends; notMade if
-  /// it has not begun. Empty if no state is sharded.
-  std::vector<MoveLane> moveLanes;
+  /// By rank, and by replica: when its last gather or reduction ends; notMade
+  /// where it has not begun. Empty where no state is sharded.
+  std::vector<IssueQueue<IssuedMove>> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};
   /// For stages with several groups, which add their shards of gradients over

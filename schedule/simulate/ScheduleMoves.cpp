@@ -70,9 +70,7 @@ void Execution::move(int32_t r, RankState &rank, Action action,
                      Simulation &result) {
   const Cost &cost = problem.cost(action.subject, action.kind());
   unreduced.takenBy(action);
-  rank.held += cost.acquireBytes;
-  rank.peak = std::max(rank.peak, rank.held);
-  rank.held -= cost.releaseBytes;
+  rank.use(cost.acquireBytes, cost.releaseBytes);
   if (!result.startNs.empty())
     result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
   if (action.kind() == ActionKind::Reshard ||
@@ -90,7 +88,7 @@ void Execution::move(int32_t r, RankState &rank, Action action,
 
 /// Whether `action` is at the head of the lane of the replica's rank.
 bool Execution::isHead(int32_t replica, Action action) const {
-  const MoveLane &lane = moveLanes[problem.rankOf(replica)];
+  const IssueQueue<IssuedMove> &lane = moveLanes[problem.rankOf(replica)];
   return !lane.isEmpty() && lane.head().action == ofReplica(replica, action);
 }
 
@@ -98,10 +96,10 @@ bool Execution::isHead(int32_t replica, Action action) const {
 /// `rank`.
 void Execution::runMoves(int32_t rank, Simulation &result) {
   constexpr int lane = static_cast<int>(Lane::Collective);
-  std::vector<int32_t> pending = {rank};
-  while (!pending.empty()) {
-    const MoveLane &own = moveLanes[pending.back()];
-    pending.pop_back();
+  std::vector<int32_t> toLookAt = {rank};
+  while (!toLookAt.empty()) {
+    const IssueQueue<IssuedMove> &own = moveLanes[toLookAt.back()];
+    toLookAt.pop_back();
     if (own.isEmpty())
       continue;
     const Action action = own.head().action;

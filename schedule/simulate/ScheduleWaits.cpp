@@ -46,10 +46,9 @@ Wait Execution::waitOf(int32_t r) const {
   wait.needs = producerOf(rank.blocked);
   wait.onRank = problem.rankOf(wait.needs.subject);
   if (arrival[rank.blocked] < notMade) {
-    const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
-    const LinkState &link = links[output.link];
-    if ((wait.isBehind = link.next < link.order.size()))
-      wait.behind = producerOf(link.order[link.next]);
+    const LinkOrder &order = linkOrders[outputOf(rank.blocked).link];
+    if ((wait.isBehind = order.next < order.messages.size()))
+      wait.behind = producerOf(order.messages[order.next]);
   }
   return wait;
 }

@@ -26,20 +26,6 @@ void Execution::makeRanks() {
   }
 }
 
-int32_t Execution::linkOf(int32_t from, int32_t to) {
-  if (from == to)
-    return -1;
-  auto [it, isNew] =
-      linkIds.insert({{from, to}, static_cast<int32_t>(links.size())});
-  if (isNew) {
-    LinkState &link = links.emplace_back();
-    link.sides = problem.nics.between(from, to);
-    link.isPlain = !link.sides.any();
-    link.number = int64_t(from) * problem.numRanks() + to;
-  }
-  return it->second;
-}
-
 void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
   works.resize(problem.numReplicas() * numWorkKinds);
@@ -61,13 +47,12 @@ void Execution::makeWorks() {
       work.inputEnd = static_cast<int32_t>(inputs.size());
       work.outputBegin = static_cast<int32_t>(outputs.size());
       for (int32_t e : edges.outputs(replica, traits.kind)) {
-        int32_t from = problem.rankOf(replica);
-        int32_t to = problem.rankOf(problem.edges[e].to);
-        const Link link = problem.linkBetween(from, to);
+        const Edge &edge = problem.edges[e];
+        const int32_t number = links.ofEdge(e);
+        const Link link = number < 0 ? Link() : links[number].link;
         outputOfEdge[e] = static_cast<int32_t>(outputs.size());
-        outputs.push_back({e * microbatches,
-                           link.occupancyNs(problem.edges[e].bytes),
-                           link.latencyNs, linkOf(from, to), to});
+        outputs.push_back({e * microbatches, link.occupancyNs(edge.bytes),
+                           link.latencyNs, number, problem.rankOf(edge.to)});
       }
       work.outputEnd = static_cast<int32_t>(outputs.size());
     }
@@ -75,32 +60,33 @@ void Execution::makeWorks() {
 }
 
 void Execution::orderLinks() {
-  for (const auto &[pair, actions] : schedule.linkOrders) {
-    auto it = linkIds.find(pair);
-    if (it == linkIds.end())
-      continue; // no message: the order is empty
-    LinkState &link = links[it->second];
-    link.isOrdered = true;
-    link.isPlain = false;
-    for (Action action : actions)
+  if (schedule.linkOrders.empty())
+    return;
+  linkOrders.resize(links.count());
+  for (int32_t number = 0; number < links.count(); ++number) {
+    const LinkTable::Row &link = links[number];
+    const auto given = schedule.linkOrders.find({link.from, link.to});
+    if (given == schedule.linkOrders.end())
+      continue;
+    LinkOrder &order = linkOrders[number];
+    order.isGiven = true;
+    for (Action action : given->second)
       for (int32_t e : edges.outputs(action.subject, action.kind()))
-        if (problem.rankOf(problem.edges[e].to) == pair.second &&
+        if (links.ofEdge(e) == number &&
             problem.carries(problem.edges[e], action.index))
-          link.order.push_back(e * microbatches + action.index);
+          order.messages.push_back(e * microbatches + action.index);
   }
 }
 
-inline void Execution::carry(LinkState &link, const Output &output,
-                             int64_t message, int64_t readyNs) {
-  link.freeNs =
-      std::max(readyNs, link.freeNs) + (counts.empty() || counts[message] == 1
-                                            ? output.occupancyNs
-                                            : occupancyOf(output, message));
-  arrival[message] = link.freeNs + output.latencyNs;
-  wake(output.toRank, message);
-  for (int64_t i = 1; !counts.empty() && i < counts[message]; ++i) {
-    arrival[message + i] = arrival[message];
-    wake(output.toRank, message + i);
+template <bool isPlain>
+void Execution::carry(const Output &output, int64_t message, int64_t readyNs) {
+  const int64_t count = isPlain || counts.empty() ? 1 : counts[message];
+  const int64_t sentNs = network.carry(
+      output.link, readyNs,
+      count == 1 ? output.occupancyNs : occupancyOf(output, message));
+  for (int64_t i = message; i < message + count; ++i) {
+    arrival[i] = sentNs + output.latencyNs;
+    wake(output.toRank, i);
   }
 }
 
@@ -108,26 +94,16 @@ inline void Execution::carry(LinkState &link, const Output &output,
 int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
   if (problem.countsOnce)
     return output.occupancyNs;
-  const Edge &edge = problem.edges[message / microbatches];
-  return problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to))
-      .occupancyNs(edge.bytes * counts[message]);
-}
-
-/// Requests the NICs that a link's next message crosses.
-void Execution::ask(LinkState &link, int64_t message, int64_t readyNs) {
-  link.turnNs = std::max(link.turnNs, readyNs);
-  nics.ask({link.turnNs, link.number, link.asked++, message});
+  return links[output.link].link.occupancyNs(
+      problem.edges[message / microbatches].bytes * counts[message]);
 }
 
 /// Sends the first message that has requested NICs; false if there is none.
 bool Execution::carryNext() {
-  if (nics.isEmpty())
+  if (!network.hasRequests())
     return false;
-  const NicQueue::Request request = nics.next();
-  const Output &output = outputs[outputOfEdge[request.what / microbatches]];
-  LinkState &link = links[output.link];
-  carry(link, output, request.what, nics.freeNs(link.sides, request.readyNs));
-  nics.hold(link.sides, link.freeNs);
+  const Network::Request request = network.next();
+  carry<false>(outputOf(request.what), request.what, request.readyNs);
   return true;
 }
 
@@ -142,27 +118,28 @@ void Execution::send(const Output &output, Action action, int64_t readyNs) {
     arrival[message] = readyNs;
     for (int64_t i = 1; !isPlain && i < int64_t(action.count); ++i)
       arrival[message + i] = readyNs;
-    return;
+  } else if (!linkOrders.empty() && linkOrders[output.link].isGiven) {
+    arrival[message] = -2 - readyNs;
+    sendInOrder(linkOrders[output.link]);
+  } else if (network.crossesNics(output.link)) {
+    network.ask(output.link, readyNs, message);
+  } else {
+    carry<isPlain>(output, message, readyNs);
   }
-  LinkState &link = links[output.link];
-  if (link.isPlain) {
-    carry(link, output, message, readyNs);
-    return;
-  }
-  arrival[message] = -2 - readyNs;
-  if (!link.isOrdered) {
-    ask(link, message, readyNs);
-    return;
-  }
-  for (; link.next < link.order.size(); ++link.next) {
-    int64_t head = link.order[link.next];
+}
+
+/// Sends what is made of an order, up to the first message that is not.
+void Execution::sendInOrder(LinkOrder &order) {
+  for (; order.next < order.messages.size(); ++order.next) {
+    const int64_t head = order.messages[order.next];
     if (arrival[head] == notMade)
       return;
-    if (link.sides.any())
-      ask(link, head, -2 - arrival[head]);
+    const Output &output = outputOf(head);
+    const int64_t readyNs = -2 - arrival[head];
+    if (network.crossesNics(output.link))
+      network.ask(output.link, readyNs, head);
     else
-      carry(link, outputs[outputOfEdge[head / microbatches]], head,
-            -2 - arrival[head]);
+      carry<false>(output, head, readyNs);
   }
 }
 
@@ -183,92 +160,110 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.arrivalNs = arrival;
 }
 
+/// When the action at a rank's position can start. If it cannot, sets what
+/// blocks it.
+template <bool isPlain>
+int64_t Execution::startOf(int32_t r, RankState &rank, Action action,
+                           const Work &work) const {
+  const int64_t key = action.subject * microbatches + action.index;
+  const int64_t count = isPlain ? 1 : int64_t(action.count);
+  for (int64_t i = 0; i < count; ++i)
+    if ((done[key + i] & work.needs) != work.needs)
+      rank.blocked = blockedByOwnTask;
+  if (!isPlain && isSharded && stateNs(action) == notMade)
+    rank.blocked = blockedByState;
+  if (rank.blocked != notBlocked)
+    return 0;
+  int64_t start = rank.clock;
+  if (!isPlain && work.lane != Lane::Compute)
+    start = std::max(start, otherClocks[r][static_cast<int>(work.lane)]);
+  if (!isPlain && isSharded)
+    start = std::max(start, stateNs(action));
+  for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
+    const int64_t message = inputs[i] + action.index;
+    for (int64_t each = message; each < message + count; ++each) {
+      if (arrival[each] < 0) {
+        rank.blocked = each;
+        return 0;
+      }
+      start = std::max(start, arrival[each]);
+    }
+  }
+  return start;
+}
+
+/// Runs an action that starts at `start` on its lane; returns its end.
+template <bool isPlain>
+int64_t Execution::finish(int32_t r, RankState &rank, Action action,
+                          const Work &work, int64_t start) {
+  const int64_t count = isPlain ? 1 : int64_t(action.count);
+  const int64_t ns = isPlain || problem.countsOnce ? work.ns : work.ns * count;
+  const int64_t end = start + ns;
+  if (isPlain || work.lane == Lane::Compute)
+    rank.clock = end;
+  else
+    otherClocks[r][static_cast<int>(work.lane)] = end;
+  rank.work += ns;
+  if (!isPlain && isSharded)
+    rank.held += unreduced.takenBy(action);
+  rank.use(work.acquireBytes * count, work.releaseBytes * count);
+  Done *own = &done[action.subject * microbatches + action.index];
+  for (int64_t i = 0; i < count; ++i)
+    own[i] |= work.makes;
+  return end;
+}
+
+/// Runs a rank up to the first action that has to wait.
+template <bool keepTimes, bool isPlain>
+void Execution::runRank(int32_t r, Simulation &result) {
+  RankState rank = ranks[r];
+  const Action *actions = schedule.all().begin();
+  const int64_t first = schedule.rankBegin(r);
+  for (; rank.position < rank.end; ++rank.position) {
+    const Action action = actions[rank.position];
+    if (!isPlain && action.traits().movesState()) {
+      if (rank.position == first)
+        rank.firstStart = rank.clock;
+      move(r, rank, action, result);
+      continue;
+    }
+    const Work &work =
+        works[action.subject * numWorkKinds + workNumber(action.kind())];
+    const int64_t start = startOf<isPlain>(r, rank, action, work);
+    if (rank.blocked != notBlocked)
+      break;
+    if (rank.position == first)
+      rank.firstStart = start;
+    const int64_t end = finish<isPlain>(r, rank, action, work, start);
+    if (keepTimes) {
+      result.startNs[rank.position] = start;
+      result.endNs[rank.position] = end;
+    }
+    for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
+      send<isPlain>(outputs[i], action, end);
+  }
+  // A call in the loop would slow it down.
+  if (rank.blocked == blockedByOwnTask &&
+      firstBlocking(actions[rank.position]) < 0) {
+    const Action action = actions[rank.position];
+    done[action.subject * microbatches + action.index] |= allDone;
+    rank.blocked = notBlocked;
+    worklist.push_back(r);
+  }
+  ranks[r] = rank;
+}
+
 template <bool keepTimes, bool isPlain>
 void Execution::runLanes(Simulation &result) {
   // A stack: the last rank is pushed first, so that rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
     worklist.push_back(r);
-  const Action *actions = schedule.rank(0).begin();
   while (!worklist.empty() || carryNext()) {
     if (worklist.empty())
       continue;
-    int32_t r = worklist.back();
+    const int32_t r = worklist.back();
     worklist.pop_back();
-    RankState rank = ranks[r];
-    const int64_t first = schedule.rankBegin(r);
-    for (; rank.position < rank.end; ++rank.position) {
-      Action action = actions[rank.position];
-      if (!isPlain && action.traits().movesState()) {
-        if (rank.position == first)
-          rank.firstStart = rank.clock;
-        move(r, rank, action, result);
-        continue;
-      }
-      const Work &work =
-          works[action.subject * numWorkKinds + workNumber(action.kind())];
-      const int64_t key = action.subject * microbatches + action.index;
-      const int64_t count = isPlain ? 1 : int64_t(action.count);
-      for (int64_t i = 0; i < count; ++i)
-        if ((done[key + i] & work.needs) != work.needs)
-          rank.blocked = blockedByOwnTask;
-      if (!isPlain && isSharded && stateNs(action) == notMade)
-        rank.blocked = blockedByState;
-      if (rank.blocked != notBlocked)
-        break;
-      const bool isCompute = isPlain || work.lane == Lane::Compute;
-      const int lane = static_cast<int>(work.lane);
-      int64_t start = rank.clock;
-      if (!isCompute)
-        start = std::max(start, otherClocks[r][lane]);
-      if (!isPlain && isSharded)
-        start = std::max(start, stateNs(action));
-      for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
-        const int64_t message = inputs[i] + action.index;
-        for (int64_t each = message; each < message + count; ++each) {
-          if (arrival[each] < 0) {
-            rank.blocked = each;
-            break;
-          }
-          start = std::max(start, arrival[each]);
-        }
-        if (rank.blocked != notBlocked)
-          break;
-      }
-      if (rank.blocked != notBlocked)
-        break;
-      if (rank.position == first)
-        rank.firstStart = start;
-      const int64_t ns =
-          isPlain || problem.countsOnce ? work.ns : work.ns * count;
-      const int64_t end = start + ns;
-      if (isCompute)
-        rank.clock = end;
-      else
-        otherClocks[r][lane] = end;
-      rank.work += ns;
-      rank.held += work.acquireBytes * count;
-      if (!isPlain && isSharded)
-        rank.held += unreduced.takenBy(action);
-      rank.peak = std::max(rank.peak, rank.held);
-      rank.held -= work.releaseBytes * count;
-      for (int64_t i = 0; i < count; ++i)
-        done[key + i] |= work.makes;
-      if (keepTimes) {
-        result.startNs[rank.position] = start;
-        result.endNs[rank.position] = end;
-      }
-      for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
-        send<isPlain>(outputs[i], action, end);
-    }
-    // Outside the loop, where the call would slow it down.
-    if (rank.blocked == blockedByOwnTask &&
-        firstBlocking(actions[rank.position]) < 0) {
-      const Action action = actions[rank.position];
-      done[action.subject * microbatches + action.index] |= allDone;
-      rank.blocked = notBlocked;
-      worklist.push_back(r);
-    }
-    ranks[r] = rank;
+    runRank<keepTimes, isPlain>(r, result);
   }
 }
 

@@ -10,9 +10,9 @@
 #include "RandomProblem.h"
 
 #include "schedule/families/ListScheduler.h"
-#include "schedule/families/RankOrder.h"
 #include "schedule/families/ZbvRounds.h"
 #include "schedule/search/Dispatch.h"
+#include "schedule/simulate/EventClock.h"
 #include "schedule/simulate/Objective.h"
 
 using namespace rondo;
@@ -159,6 +159,38 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
   EXPECT_GT(complete, 9000);
 }
 
+TEST(EventClock, AllEventsOfAnInstantComeBeforeAChoice) {
+  EventClock<int> clock;
+  clock.reset(2);
+  clock.touch(0);
+  std::vector<int> happened;
+  std::vector<std::pair<int64_t, size_t>> choices;
+  auto happen = [&](const auto &event) {
+    happened.push_back(event.what);
+    clock.setBusy(event.resource, false);
+    clock.touch(event.resource);
+  };
+  auto choose = [&](int32_t resource, int64_t now) {
+    choices.emplace_back(now, happened.size());
+    EXPECT_FALSE(clock.isBusy(resource));
+    if (now == 0) {
+      clock.add(7, 1, 3);
+      clock.add(5, 0, 1);
+      clock.add(5, 1, 2);
+    }
+    return now < 7;
+  };
+  EXPECT_FALSE(clock.run(happen, choose));
+  using Choices = std::vector<std::pair<int64_t, size_t>>;
+  EXPECT_EQ(choices, (Choices{{0, 0}, {5, 2}, {5, 2}, {7, 3}}));
+  EXPECT_EQ(happened.back(), 3);
+  // What is left is gone after a reset.
+  clock.add(9, 0, 4);
+  clock.reset(1);
+  EXPECT_TRUE(clock.run(happen, choose));
+  EXPECT_EQ(happened.size(), 3u);
+}
+
 /// At each choice of a greedy rule, exactly those messages have been seen that
 /// have arrived by then in the simulator.
 TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
@@ -172,7 +204,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
         rankOf.push_back(int32_t(pick(random, 0, ranks - 1)));
       // Everything at one instant is seen at once, so no task may take zero
       // time.
-      return drawChain(random, rankOf, ranks, LinkCosts::Latency, 1);
+      return drawChain(random, rankOf, ranks, LinkCosts::Serial, 1);
     }();
     const bool fused = pick(random, 0, 1);
     const int32_t stages = problem.numStages();
@@ -180,10 +212,13 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     times.taskNs = [&](Action a) {
       return problem.cost(a.subject, a.kind()).ns;
     };
-    times.messageNs = [&](const Edge &edge) {
+    times.message = [&](const Edge &edge, Action) {
       const int32_t from = problem.rankOf(edge.from),
                     to = problem.rankOf(edge.to);
-      return from == to ? 0 : problem.linkBetween(from, to).latencyNs;
+      if (from == to)
+        return MessageTimes();
+      const Link link = problem.linkBetween(from, to);
+      return MessageTimes{link.occupancyNs(edge.bytes), link.latencyNs};
     };
     // By rank, what each choice has seen.
     std::vector<std::vector<Arrivals>> seen(problem.numRanks());
@@ -214,22 +249,17 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     ASSERT_TRUE(simulation.complete);
     // Arrivals in the simulator, unordered.
     std::vector<std::vector<int64_t>> forward(stages), backward(stages);
-    for (int32_t r = 0; r < problem.numRanks(); ++r)
-      for (int64_t i = 0; i < schedule.rank(r).size(); ++i) {
-        const Action action = schedule.rank(r)[i];
-        const int64_t end = simulation.endNs[schedule.rankBegin(r) + i];
-        if (action.kind() == ActionKind::WeightGrad)
-          continue;
-        const int32_t s = int32_t(action.subject);
-        const bool isForward = action.kind() == ActionKind::Forward;
-        if (isForward && s + 1 == stages)
-          backward[s].push_back(end);
-        for (const Edge &edge : problem.edges)
-          if (edge.from == s &&
-              (edge.producer == ActionKind::Forward) == isForward)
-            (isForward ? forward : backward)[edge.to].push_back(
-                end + times.messageNs(edge));
-      }
+    for (size_t e = 0; e < problem.edges.size(); ++e)
+      for (int64_t i = 0; i < problem.microbatches; ++i)
+        (problem.edges[e].producer == ActionKind::Forward
+             ? forward
+             : backward)[problem.edges[e].to]
+            .push_back(simulation.arrivalNs[e * problem.microbatches + i]);
+    for (int64_t i = 0; i < schedule.numActions(); ++i)
+      if (const Action action = schedule.all()[i];
+          action.kind() == ActionKind::Forward &&
+          int32_t(action.subject) + 1 == stages)
+        backward[action.subject].push_back(simulation.endNs[i]);
     auto arrivedBy = [](const std::vector<int64_t> &arrivals, int64_t time) {
       return std::count_if(arrivals.begin(), arrivals.end(),
                            [&](int64_t one) { return one <= time; });
@@ -257,26 +287,14 @@ TEST(Dispatch, TheRoundsOfAVTakeTheSimulatedTimes) {
     const std::optional<FlatProblem> flat =
         FlatProblem::of(problem, BackwardCosts::Split);
     const Chunks chunks{ranks, 2, true};
-    const zbvRounds::Costs costs(*flat, chunks, /*isEven=*/false);
     const std::vector<int64_t> allowed(ranks, 0);
     const auto made = zbvRounds::layOut(
-        costs, flat->caps, {pick(random, 0, 1) > 0, pick(random, 0, 1) > 0},
-        allowed);
+        *flat, chunks, flat->caps,
+        {pick(random, 0, 1) > 0, pick(random, 0, 1) > 0}, allowed);
     if (!made)
       continue;
     ++complete;
-    Schedule schedule;
-    for (int32_t r = 0; r < ranks; ++r) {
-      RankOrder order(schedule, chunks, r, problem.microbatches);
-      for (zbvRounds::Entry entry : made->orders[r])
-        if (entry.isWeightGrad)
-          order.weightGrad(entry.value);
-        else if (zbvRounds::isForward(entry.value))
-          order.forward(zbvRounds::chunkOf[entry.value]);
-        else
-          order.inputGrad(zbvRounds::chunkOf[entry.value]);
-      schedule.endRank();
-    }
+    const Schedule schedule(made->orders);
     const Simulation simulation = simulate(problem, schedule);
     ASSERT_TRUE(simulation.complete);
     EXPECT_TRUE(keepsCaps(problem, simulation));

@@ -1,7 +1,7 @@
 //===- HashIndexTest.cpp - Numbers by hash --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/HashIndex.h"
+#include "schedule/model/HashIndex.h"
 
 #include "gtest/gtest.h"
 

@@ -8,6 +8,7 @@
 
 #include "schedule/model/CollectiveTime.h"
 #include "schedule/search/Search.h"
+#include "schedule/simulate/Network.h"
 #include "schedule/simulate/Objective.h"
 
 using namespace rondo;
@@ -45,6 +46,69 @@ TEST(Nics, MessagesShareTheOutgoingSide) {
   EXPECT_EQ(shared.startNs[6], 24);
   // Gradients are ready 10 ns apart, so the incoming side delays none.
   EXPECT_EQ(shared.makespanNs, 42);
+}
+
+TEST(Network, LinksAreNumberedByEdgesAndTurnAround) {
+  Problem problem = twoPairs();
+  problem.nics = {{1000, 500}, {0, 0, 1, 1}};
+  LinkTable links(problem);
+  // 0 to 2, 1 to 3 by F, then the same back by I.
+  ASSERT_EQ(links.count(), 4);
+  EXPECT_EQ(links.ofEdge(1), 1);
+  EXPECT_EQ(links[1].from, 1);
+  EXPECT_EQ(links[1].to, 3);
+  EXPECT_EQ(links[1].link.bytesPerUs, 500);
+  EXPECT_EQ(links[1].sides.out, 0);
+  links.reverse();
+  EXPECT_EQ(links[1].from, 3);
+  EXPECT_EQ(links[1].sides.out, 1);
+  EXPECT_EQ(links[1].sides.in, 0);
+  problem.replicas = {};
+  for (int32_t s = 0; s < 4; ++s)
+    problem.replicas.addStage(0);
+  EXPECT_EQ(LinkTable(problem).count(), 0);
+  EXPECT_EQ(LinkTable(problem).ofEdge(1), -1);
+}
+
+TEST(Network, LinksCarryOneMessageAtATime) {
+  Problem problem = twoPairs();
+  problem.nics = {{1000}, {0, 0, -1, -1}};
+  const LinkTable links(problem);
+  Network network(links, /*withNics=*/false);
+  EXPECT_FALSE(network.crossesNics(0));
+  EXPECT_EQ(network.carry(0, 5, 10), 15);
+  EXPECT_EQ(network.carry(0, 7, 10), 25);
+  EXPECT_EQ(network.carry(1, 7, 10), 17);
+  network.reset();
+  EXPECT_EQ(network.carry(0, 7, 10), 17);
+}
+
+TEST(Network, TheFirstThatIsReadyGetsItsNics) {
+  Problem problem = twoPairs();
+  problem.nics = {{1000}, {0, 0, -1, -1}};
+  Network network{LinkTable(problem)};
+  ASSERT_TRUE(network.crossesNics(1));
+  network.ask(1, 9, /*what=*/10);
+  // Not before the message in front of it.
+  network.ask(1, 3, /*what=*/11);
+  network.ask(0, 9, /*what=*/12);
+  // Behind the messages that are ready at the same time.
+  network.askForNics(/*number=*/0, 9, /*what=*/13);
+  network.askForNics(/*number=*/1, 8, /*what=*/14);
+  EXPECT_EQ(network.asked(1), 2);
+  for (const int64_t what : {14, 12, 10, 11, 13}) {
+    ASSERT_TRUE(network.hasRequests());
+    EXPECT_EQ(network.first().what, what);
+    const int64_t readyNs = network.next().readyNs;
+    EXPECT_EQ(readyNs, what == 14 ? 8 : 9);
+  }
+  EXPECT_FALSE(network.hasRequests());
+  // Both links cross the outgoing side of the NIC, the way back its other one.
+  EXPECT_EQ(network.carry(0, 9, 10), 19);
+  EXPECT_EQ(network.carry(1, 9, 10), 29);
+  EXPECT_EQ(network.carry(2, 9, 10), 19);
+  EXPECT_EQ(network.carryOverNics({0}, 9, 10), 39);
+  EXPECT_EQ(network.carryOverNics({}, 9, 10), 19);
 }
 
 TEST(Nics, TheSlowestOfLinkAndNicsCounts) {

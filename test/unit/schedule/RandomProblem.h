@@ -170,7 +170,7 @@ inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
   orders.resize(flat.ranks + flat.links);
   for (int32_t link = 0; link < flat.links; ++link) {
     std::vector<Code> &order = orders[flat.ranks + link];
-    for (Code code : orders[flat.endsOf[link].first])
+    for (Code code : orders[flat.linkTable[link].from])
       for (int32_t e : flat.edgesOf[link]) {
         const FlatProblem::Message &message = flat.messages[e];
         if (message.beginsBurst() &&

@@ -51,6 +51,31 @@ TEST(Residency, LaunchesWaitForTheEndOfEarlierOnes) {
   EXPECT_EQ(arrivals(1), std::pair(int64_t(13), int64_t(23)));
 }
 
+// The message of 1F2 waits for a launch that ends early, but it stays behind
+// that of 1F1 on their link, whose NICs both of them ask for.
+TEST(Residency, MessagesThatCrossNicsKeepTheirOrder) {
+  Problem problem = linearProblem(3, 3, {1, 1, 1});
+  problem.replicas = {};
+  for (const int32_t rank : {0, 0, 1, 2})
+    problem.replicas.addStage(rank);
+  problem.costs.assign(size_t(4) * numCostColumns, {/*ns=*/1});
+  problem.makeGraph({{}, {}, {0}, {1}}, {10, 10, 0, 0});
+  problem.link = {/*latencyNs=*/3, /*bytesPerUs=*/1000};
+  problem.links[{0, 1}] = {/*latencyNs=*/100, /*bytesPerUs=*/1000};
+  problem.nics = {{1000}, {0, 0, -1}};
+  Program program = programOf({"0F0 >0F0 1F0 >1F0 1F1 >1F1 1F2 >1F2 A0 E0",
+                               "<0F0 A0 E0", "<1F0 <1F1 <1F2 A0 E0"},
+                              problem);
+  program.resident = 2;
+  const ProgramSimulation run = simulateProgram(problem, program);
+  ASSERT_TRUE(run.complete);
+  EXPECT_EQ(run.endNs[1], 1 + 10 + 100);
+  EXPECT_EQ(run.endNs[3], 2 + 10 + 3);
+  // Behind the end of 0F0's message; the link is then free at 121.
+  EXPECT_EQ(run.endNs[5], 111 + 10 + 3);
+  EXPECT_EQ(run.endNs[7], 121 + 10 + 3);
+}
+
 // With K = 2 a collective is the third launch of rank 0, behind the first.
 TEST(Residency, CollectivesAreLaunchesAsWell) {
   Problem problem = linearProblem(2, 1, {3, 4, 2});

@@ -1,8 +1,8 @@
 //===- Infinity.h - Infinite times and sizes --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_INFINITY_H
-#define RONDO_SCHEDULE_INFINITY_H
+#ifndef RONDO_SCHEDULE_MODEL_INFINITY_H
+#define RONDO_SCHEDULE_MODEL_INFINITY_H
 
 #include <cstdint>
 #include <limits>
@@ -19,4 +19,4 @@ inline constexpr int64_t never = int64_t(1) << 62;
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_INFINITY_H
+#endif // RONDO_SCHEDULE_MODEL_INFINITY_H

@@ -1,8 +1,8 @@
 //===- HashIndex.h - Numbers by hash ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_HASHINDEX_H
-#define RONDO_SCHEDULE_HASHINDEX_H
+#ifndef RONDO_SCHEDULE_MODEL_HASHINDEX_H
+#define RONDO_SCHEDULE_MODEL_HASHINDEX_H
 
 #include <cstddef>
 #include <cstdint>
@@ -65,4 +65,4 @@ private:
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_HASHINDEX_H
+#endif // RONDO_SCHEDULE_MODEL_HASHINDEX_H
