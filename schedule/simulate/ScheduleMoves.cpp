@@ -96,10 +96,10 @@ bool Execution::isHead(int32_t replica, Action action) const {
 /// `rank`.
 void Execution::runMoves(int32_t rank, Simulation &result) {
   constexpr int lane = static_cast<int>(Lane::Collective);
-  std::vector<int32_t> toLookAt = {rank};
-  while (!toLookAt.empty()) {
-    const IssueQueue<IssuedMove> &own = moveLanes[toLookAt.back()];
-    toLookAt.pop_back();
+  std::vector<int32_t> pending = {rank};
+  while (!pending.empty()) {
+    const IssueQueue<IssuedMove> &own = moveLanes[pending.back()];
+    pending.pop_back();
     if (own.isEmpty())
       continue;
     const Action action = own.head().action;
