@@ -163,8 +163,7 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
     folders.insert(folders.end(),
                    {"schedule/model", "schedule/order", "schedule/simulate",
                     "schedule/transforms", "schedule/program"});
-    for (const char *file : {"CMakeLists.txt", "rules/Legality.h"})
-      files.push_back("schedule/" + std::string(file));
+    files.push_back("schedule/CMakeLists.txt");
   }
   for (StringRef folder : folders)
     if (llvm::Error error = addFolder(root, folder, files))

@@ -6,6 +6,7 @@
 #include "lowering/RankCollectives.h"
 #include "lowering/RankMoves.h"
 #include "schedule/model/EdgeTable.h"
+#include "schedule/rules/ProgramRules.h"
 #include "schedule/simulate/Network.h"
 #include "schedule/simulate/Simulator.h"
 

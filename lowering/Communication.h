@@ -5,6 +5,8 @@
 #define RONDO_LOWERING_COMMUNICATION_H
 
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
+#include "schedule/simulate/Simulator.h"
 
 namespace rondo {
 

@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/ReferenceOrders.h"
 #include "schedule/order/Repeating.h"
+#include "schedule/rules/ProgramRules.h"
 #include "schedule/rules/Rules.h"
 #include "schedule/transforms/Iterations.h"
 

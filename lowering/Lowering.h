@@ -12,6 +12,7 @@
 
 #include "lowering/ForEach.h"
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 #include "schedule/simulate/DelayTable.h"
 
 #include <optional>

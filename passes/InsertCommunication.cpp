@@ -19,6 +19,7 @@ using namespace mlir;
 namespace rondo::pipe {
 #define GEN_PASS_DEF_INSERTCOMMUNICATION
 #include "passes/Passes.h.inc"
+#include "schedule/rules/ProgramRules.h"
 
 namespace {
 

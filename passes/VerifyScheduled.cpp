@@ -13,6 +13,7 @@ using namespace mlir;
 namespace rondo::pipe {
 #define GEN_PASS_DEF_VERIFYSCHEDULED
 #include "passes/Passes.h.inc"
+#include "schedule/rules/ProgramRules.h"
 
 namespace {
 

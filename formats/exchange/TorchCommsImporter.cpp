@@ -9,6 +9,7 @@
 #include "formats/exchange/TorchCells.h"
 #include "formats/exchange/TorchMessages.h"
 
+#include "schedule/rules/ProgramRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 

@@ -4,6 +4,7 @@
 #include "formats/exchange/TorchMessages.h"
 
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include "llvm/ADT/Twine.h"
 

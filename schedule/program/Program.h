@@ -14,7 +14,6 @@
 #include "schedule/model/BufferNumbers.h"
 #include "schedule/model/Problem.h"
 #include "schedule/model/Schedule.h"
-#include "schedule/rules/Legality.h"
 
 #include <array>
 #include <cstdint>
@@ -23,8 +22,6 @@
 #include <vector>
 
 namespace rondo {
-
-struct DelayTable;
 
 /// Alignment of every slot in bytes; equals the runtime's bufferAlignment.
 inline constexpr int64_t bufferAlignment = 64;
@@ -159,60 +156,6 @@ ProgramSimulation simulateProgram(const Problem &, const Program &);
 /// flight.
 ProgramSimulation simulateProgram(const Problem &, const Program &,
                                   int32_t resident);
-
-/// Checks that every action has a kind that programs support and refers to an
-/// existing replica, edge or collective of its rank. A fault has rule `rule`.
-std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
-
-// Each rule is safe on any program: it looks up names first, and finds all that
-// it goes by in the program itself.
-
-/// L1.
-std::optional<Fault> checkChannels(const Problem &, const Program &);
-/// L2, with any number of launches in flight: runs the program. Needs L1.
-std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
-/// The same for a runtime whose sends end when they are received, with these
-/// queues and any number of receives posted, whatever channels the problem
-/// states.
-std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
-                                    Queues queues);
-/// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
-/// and L2. A fault says the least larger number with which it does: `found`.
-std::optional<Fault> checkResidency(const Problem &, const Program &);
-/// L3: replays every rank's order on the slots. Needs L4.
-std::optional<Fault> checkBuffers(const Problem &, const Program &);
-/// L4. Needs no problem: it looks at pools alone. L3 looks at what lies in
-/// them. `caps` are the devices' memory in bytes by rank (noMemoryCap: none);
-/// an arena that is larger is a FaultKind::ArenaOverCap.
-std::optional<Fault> checkArena(const Program &,
-                                const std::vector<int64_t> &caps);
-/// Rule L4 for staging pools. `needed[rank]` is in bytes.
-std::optional<Fault> checkStaging(const Program &,
-                                  const std::vector<int64_t> &needed);
-/// L5: the program holds the tasks of the schedule in their order.
-std::optional<Fault> checkTasks(const Problem &, const Schedule &,
-                                const Program &);
-
-/// Rule S8 of a program with places: what a task reads by `delays` is there,
-/// and no step has written over it.
-std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
-                                      const DelayTable &delays);
-
-/// Requirements of training on a program.
-struct TrainingNeeds {
-  std::vector<Collective> collectives;
-  /// Whether stages step.
-  bool hasSteps = false;
-};
-/// Rule L5: the program contains everything that training requires.
-std::optional<Fault> checkTraining(const Problem &, const TrainingNeeds &,
-                                   const Program &);
-
-/// Rule S3 for the steps of a schedule whose programs have these collectives:
-/// no step precedes a gradient of its rank that it waits for through a
-/// collective of its stage. Preconditions: S1 to S3.
-std::optional<Fault> checkSteps(const Problem &, const Schedule &,
-                                const std::vector<Collective> &collectives);
 
 } // namespace rondo
 

@@ -9,6 +9,7 @@
 
 #include "schedule/order/EqualMicrobatches.h"
 #include "schedule/rules/BufferReplay.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>
 

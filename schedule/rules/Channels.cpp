@@ -3,6 +3,7 @@
 
 #include "schedule/model/EdgeTable.h"
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <map>
 #include <vector>

@@ -3,6 +3,7 @@
 
 #include "schedule/order/Residency.h"
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/Rules.h"
+#include "schedule/rules/Legality.h"
 
 using namespace rondo;
 
@@ -84,6 +85,7 @@ constexpr ProgramRule programTable[] = {
 #define PROGRAM_RULE(id, rule, name, check, needs) {Rule::rule, check, needs},
 #define PROGRAM_PART(rule, check, needs) {Rule::rule, check, needs},
 #include "schedule/model/Rules.def"
+#include "schedule/rules/ProgramRules.h"
 };
 
 /// Whether every row comes after the rows that it needs.

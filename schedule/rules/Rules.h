@@ -1,9 +1,9 @@
 //===- Rules.h - The table of rules -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One row for each rule, from schedule/model/Rules.def. A rule is a function of the
-// problem and what it judges: no rule is handed what another one, a planner or
-// a simulation has found out, so that none of these can be believed.
+// One row for each rule, from schedule/model/Rules.def. A rule is a function of
+// the problem and what it judges: no rule is handed what another one, a planner
+// or a simulation has found out, so that none of these can be believed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 #define RONDO_SCHEDULE_RULES_RULES_H
 
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 #include "schedule/simulate/DelayTable.h"
 
 #include <optional>

@@ -3,6 +3,7 @@
 
 #include "schedule/order/LastGradients.h"
 #include "schedule/rules/Moves.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>
 #include <map>

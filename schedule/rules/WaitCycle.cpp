@@ -3,6 +3,7 @@
 
 #include "schedule/order/EqualMicrobatches.h"
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>
 

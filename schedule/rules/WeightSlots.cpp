@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 #include "schedule/simulate/DelayTable.h"
 
 using namespace rondo;

@@ -8,6 +8,7 @@
 #include "schedule/families/Family.h"
 #include "schedule/rules/Rules.h"
 
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 #include <numeric>

@@ -5,6 +5,7 @@
 #define RONDO_TEST_UNIT_LOWERING_FIXTURE_H
 
 #include "schedule/program/Program.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <cstdint>
 #include <random>

@@ -9,6 +9,7 @@
 #include "Fixture.h"
 
 #include "schedule/model/BufferNumbers.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <gtest/gtest.h>

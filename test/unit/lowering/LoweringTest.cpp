@@ -7,6 +7,8 @@
 #include "lowering/MemoryPlan.h"
 #include "lowering/ReferenceOrders.h"
 
+#include "schedule/rules/Legality.h"
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 #include <random>

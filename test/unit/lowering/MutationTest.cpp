@@ -12,12 +12,13 @@
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 #include "lowering/ReferenceOrders.h"
+#include "schedule/model/BufferNumbers.h"
 #include "schedule/order/EqualMicrobatches.h"
 #include "schedule/order/Residency.h"
-#include "schedule/model/BufferNumbers.h"
 #include "schedule/program/Slots.h"
 #include "schedule/rules/Rules.h"
 
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

@@ -6,10 +6,12 @@
 #include "lowering/Lowering.h"
 #include "schedule/families/Family.h"
 #include "schedule/order/Repeating.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/simulate/NormDelay.h"
 #include "schedule/simulate/VersionAnalysis.h"
 #include "schedule/transforms/Iterations.h"
 
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 using namespace rondo;

@@ -8,6 +8,7 @@
 #include "schedule/families/Family.h"
 #include "schedule/model/BufferNumbers.h"
 
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 #include <random>

@@ -3,6 +3,8 @@
 
 #include "test/unit/lowering/Fixture.h"
 
+#include "schedule/rules/Legality.h"
+#include "schedule/rules/ProgramRules.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "Examples.h"
 #include "LoweredExample.h"
 #include "schedule/bounds/Shortfall.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include <set>
 

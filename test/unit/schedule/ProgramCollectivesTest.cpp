@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramExamples.h"
+#include "schedule/rules/ProgramRules.h"
 
 using namespace rondo;
 using namespace rondo::test;

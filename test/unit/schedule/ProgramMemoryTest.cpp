@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoweredExample.h"
+#include "schedule/rules/ProgramRules.h"
 
 using namespace rondo;
 using namespace rondo::test;

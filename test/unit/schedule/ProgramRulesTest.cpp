@@ -1,6 +1,7 @@
 //===- ProgramRulesTest.cpp - Each rule of a program, broken alone --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/rules/ProgramRules.h"
 #include "LoweredExample.h"
 
 using namespace rondo;
