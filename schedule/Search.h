@@ -53,6 +53,10 @@ struct SearchOptions {
   std::vector<Schedule> starts;
   /// A bound of this problem that is already proven.
   Bound known = {0, "L1"};
+  /// The name of a bound or of a part of the search that is left out: see
+  /// boundArguments() and searchParts(). For tests and measurements; empty:
+  /// none.
+  std::string without;
   /// Called on the searching thread whenever the best schedule or the bound has
   /// improved; must return quickly. Does not influence the search.
   std::function<void(const SearchProgress &)> observer;

@@ -4,6 +4,7 @@
 #include "schedule/EdgeTable.h"
 #include "schedule/PlaceGathers.h"
 #include "schedule/ShardedBound.h"
+#include "schedule/bounds/Arguments.h"
 
 #include <algorithm>
 
@@ -145,7 +146,7 @@ std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
 }
 
 //===----------------------------------------------------------------------===//
-// Times.
+// The arguments.
 //===----------------------------------------------------------------------===//
 
 /// When a task has all that its stage edges bring: of the homes that
@@ -172,58 +173,120 @@ static int64_t behindInputs(const Problem &problem, const EdgeTable &edges,
   return std::max(begin, quickest);
 }
 
-Bound rondo::shardedBound(const Problem &problem) {
-  Bound best = quickBound(withWholeStateAtMost(problem));
-  auto take = [&](int64_t ns, const char *name) {
-    if (ns > best.ns)
-      best = {ns, name};
-  };
-  const bool isSpan = problem.objective == Objective::Span;
-  if (!isSpan)
-    for (const LeastMoves &moves : leastMoves(problem))
-      take(moves.ns, "G1");
+namespace {
 
+/// The path of a micro-batch with the gathers on it, by home.
+struct GatheredPath {
+  explicit GatheredPath(const Problem &problem);
+
+  /// When F starts and ends, and when I starts.
+  std::vector<int64_t> heads, ends, gradientHeads;
+};
+
+} // namespace
+
+GatheredPath::GatheredPath(const Problem &problem)
+    : heads(problem.numHomes()), ends(problem.numHomes()),
+      gradientHeads(problem.numHomes()) {
   const EdgeTable edges(problem);
-  auto nsOf = [&](int32_t home, ActionKind kind) {
-    return problem.cost(home, kind).ns;
-  };
-  auto backwardNs = [&](int32_t home) {
-    return std::min(nsOf(home, ActionKind::InputGrad) +
-                        nsOf(home, ActionKind::WeightGrad),
-                    nsOf(home, ActionKind::Backward));
-  };
-  std::vector<int64_t> heads(problem.numHomes()), ends(problem.numHomes()),
-      gradientEnds(problem.numHomes());
   for (int32_t home = 0; home < problem.numHomes(); ++home) {
     heads[home] =
         std::max(gatherNs(problem, home),
                  behindInputs(problem, edges, home, ActionKind::Forward, ends));
-    ends[home] = heads[home] + nsOf(home, ActionKind::Forward);
+    ends[home] = heads[home] + problem.cost(home, ActionKind::Forward).ns;
   }
+  std::vector<int64_t> gradientEnds(problem.numHomes());
   for (int32_t home = problem.numHomes(); home-- > 0;) {
-    const int64_t begin =
+    gradientHeads[home] =
         std::max(ends[home], behindInputs(problem, edges, home,
                                           ActionKind::InputGrad, gradientEnds));
-    gradientEnds[home] = begin + std::min(nsOf(home, ActionKind::InputGrad),
-                                          nsOf(home, ActionKind::Backward));
-    if (!isSpan)
-      take(begin + backwardNs(home) + reduceNs(problem, home), "G3");
+    gradientEnds[home] = gradientHeads[home] +
+                         std::min(problem.cost(home, ActionKind::InputGrad).ns,
+                                  problem.cost(home, ActionKind::Backward).ns);
   }
+}
 
+static int64_t backwardNs(const Problem &problem, int32_t home) {
+  return std::min(problem.cost(home, ActionKind::InputGrad).ns +
+                      problem.cost(home, ActionKind::WeightGrad).ns,
+                  problem.cost(home, ActionKind::Backward).ns);
+}
+
+static int64_t computeMoves(const Problem &problem, int64_t, int64_t) {
+  int64_t most = 0;
+  if (problem.objective != Objective::Span)
+    for (const LeastMoves &moves : leastMoves(problem))
+      most = std::max(most, moves.ns);
+  return most;
+}
+
+static int64_t computeGatheredPath(const Problem &problem, int64_t, int64_t) {
+  if (problem.objective == Objective::Span)
+    return 0;
+  const GatheredPath path(problem);
+  int64_t most = 0;
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    most = std::max(most, path.gradientHeads[home] + backwardNs(problem, home) +
+                              reduceNs(problem, home));
+  return most;
+}
+
+static int64_t computeWorkAfterGathers(const Problem &problem, int64_t,
+                                       int64_t) {
+  const GatheredPath path(problem);
+  int64_t most = 0;
   for (const std::vector<int32_t> &homes : homesOfRanks(problem)) {
     if (homes.empty())
       continue;
-    int64_t head = heads[homes.front()],
+    int64_t head = path.heads[homes.front()],
             tail = reduceNs(problem, homes.front()), work = 0;
     for (int32_t home : homes) {
-      head = std::min(head, heads[home]);
+      head = std::min(head, path.heads[home]);
       // The last task of a rank is a W or a B.
       tail = std::min(tail, reduceNs(problem, home));
-      work += (nsOf(home, ActionKind::Forward) + backwardNs(home) +
-               nsOf(home, ActionKind::Recompute)) *
+      work += (problem.cost(home, ActionKind::Forward).ns +
+               backwardNs(problem, home) +
+               problem.cost(home, ActionKind::Recompute).ns) *
               problem.homes[home].numTaken(problem.microbatches);
     }
-    take((isSpan ? 0 : head) + work + tail, "G2");
+    most = std::max(most, (problem.objective == Objective::Span ? 0 : head) +
+                              work + tail);
+  }
+  return most;
+}
+
+BoundArgument rondo::gathersOfOneRank() {
+  return {"G1",         "gathers and reductions of each rank",
+          computeMoves, BoundCost::Stages,
+          false,        true};
+}
+
+BoundArgument rondo::pathOfGathers() {
+  return {"G3",
+          "the path of one micro-batch with gathers and a reduction",
+          computeGatheredPath,
+          BoundCost::Stages,
+          false,
+          true};
+}
+
+BoundArgument rondo::workAfterGathers() {
+  return {"G2",
+          "work of each rank between its gathers and reductions",
+          computeWorkAfterGathers,
+          BoundCost::Stages,
+          false,
+          true};
+}
+
+Bound rondo::shardedBound(const Problem &problem) {
+  Bound best = quickBound(withWholeStateAtMost(problem));
+  for (const BoundArgument &argument : boundArguments()) {
+    if (!argument.isOfShards)
+      continue;
+    const int64_t ns = argument.compute(problem, never, 0);
+    if (ns > best.ns)
+      best = {ns, argument.name};
   }
   return best;
 }

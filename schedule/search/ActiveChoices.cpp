@@ -54,7 +54,7 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
           hasWeightGrad = true;
         }
         choices.push_back(
-            {r, letter, s, -1, start, start + flat.ns[letter][s]});
+            {{r}, letter, s, -1, start, start + flat.ns[letter][s]});
       }
   }
   if (!flat.hasContendedLinks)
@@ -65,8 +65,11 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
       continue;
     const int64_t start = state.earliestSend(flat, int32_t(e));
     if (start < never)
-      choices.push_back({flat.ranks + message.link, message.letter,
-                         message.from, int32_t(e), start,
+      choices.push_back({{message.link, true},
+                         message.letter,
+                         message.from,
+                         int32_t(e),
+                         start,
                          start + message.occupancyNs});
   }
 }
@@ -80,11 +83,11 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
       choices.begin(), choices.end(),
       [](const Choice &a, const Choice &b) { return a.end < b.end; });
   for (const Choice &choice : choices)
-    if (choice.string == first.string &&
+    if (choice.machine == first.machine &&
         (choice.start < first.end || choice.end == first.end))
       make(state, choice, brood);
-  if (first.string >= flat.ranks || first.letter != 0 ||
-      !mayBan[first.string] || !canWait(state, first.stage))
+  if (first.machine.isLink || first.letter != 0 ||
+      !mayBan[first.machine.number] || !canWait(state, first.stage))
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;
@@ -105,10 +108,10 @@ void ActiveChoices::make(const PartialState &state, const Choice &choice,
     brood.children.emplace_back();
   Child &child = brood.children[brood.count++];
   child.state = state;
-  if (choice.string < flat.ranks)
-    child.state.run(flat, choice.letter, choice.stage, choice.start);
-  else
+  if (choice.machine.isLink)
     child.state.send(flat, choice.edge);
+  else
+    child.state.run(flat, choice.letter, choice.stage, choice.start);
   child.choice = choice;
   child.isKept = child.isBeaten = child.isEstimated = false;
 }

@@ -5,13 +5,13 @@
 #define RONDO_SCHEDULE_SEARCH_ACTIVECHOICES_H
 
 #include "schedule/bounds/Propagation.h"
+#include "schedule/search/Orders.h"
 
 namespace rondo {
 
-/// A task or, if `string` is a link's, the burst that begins with `edge`.
+/// A task or, on a link, the burst that begins with `edge`.
 struct Choice {
-  /// Index into Orders.
-  int32_t string;
+  Machine machine;
   int letter;
   int32_t stage, edge;
   int64_t start, end;

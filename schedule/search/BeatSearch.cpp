@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/Beats.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -18,9 +20,9 @@ namespace {
 
 class BeatSearch : public Part {
 public:
-  BeatSearch(const FlatProblem &flat, uint64_t seed, Incumbent &best,
-             Budget &budget)
-      : flat(flat), best(best), budget(budget), timer(flat), random(seed) {
+  explicit BeatSearch(const PartInput &input)
+      : flat(input.flat), best(input.best), budget(input.budget), timer(flat),
+        random(input.seed) {
     for (double stretch : {1.0, 1.03, 1.065, 1.1, 1.15, 1.2, 1.25, 1.3})
       chains.push_back(std::make_unique<Chain>(flat, stretch));
   }
@@ -129,7 +131,19 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::searchBeats(const FlatProblem &flat, uint64_t seed,
-                                         Incumbent &best, Budget &budget) {
-  return std::make_unique<BeatSearch>(flat, seed, best, budget);
+/// Above this many, launches on beats find what no other part does.
+static constexpr int64_t tasksWithoutBeats = 400;
+
+SearchPart rondo::beats() {
+  return {"beats",
+          "launches on beats",
+          PartPhase::Island,
+          30,
+          [](const FlatProblem &flat) {
+            return flat.hasTightMemory && flat.tasks() > tasksWithoutBeats &&
+                   Beats::fit(flat);
+          },
+          [](PartInput input) -> std::unique_ptr<Part> {
+            return std::make_unique<BeatSearch>(input);
+          }};
 }

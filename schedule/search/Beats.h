@@ -96,10 +96,6 @@ private:
   int64_t steps = 0;
 };
 
-/// Searches launches on beats.
-std::unique_ptr<Part> searchBeats(const FlatProblem &flat, uint64_t seed,
-                                  Incumbent &best, Budget &budget);
-
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_SEARCH_BEATS_H

@@ -12,7 +12,9 @@
 #include "schedule/Bounds.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
+#include "schedule/search/Beam.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/SearchParts.h"
 
 #include <algorithm>
 #include <numeric>
@@ -45,7 +47,7 @@ int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
   int64_t peak = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     int64_t held = 0;
-    for (Code code : orders[rank]) {
+    for (Code code : orders.ranks[rank]) {
       const int32_t s = stageOf(code);
       if (kindOf(code) == 0)
         peak = std::max(peak, held += flat.takes[s]);
@@ -61,9 +63,9 @@ double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
                          const Timer &timer) {
   double sum = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    for (size_t i = 0; i < orders[rank].size(); ++i) {
-      const int letter = kindOf(orders[rank][i]);
-      const int32_t s = stageOf(orders[rank][i]);
+    for (size_t i = 0; i < orders.ranks[rank].size(); ++i) {
+      const int letter = kindOf(orders.ranks[rank][i]);
+      const int32_t s = stageOf(orders.ranks[rank][i]);
       const int64_t start = timer.starts()[rank][i];
       if (letter == 0)
         sum -= double(flat.takes[s]) * double(start);
@@ -127,8 +129,8 @@ public:
     for (bool hasMoved = true; hasMoved;) {
       hasMoved = false;
       for (int32_t rank = 0; rank < flat.ranks; ++rank)
-        for (size_t i = 0; i + 1 < orders[rank].size(); ++i) {
-          Code &code = orders[rank][i], &next = orders[rank][i + 1];
+        for (size_t i = 0; i + 1 < orders.ranks[rank].size(); ++i) {
+          Code &code = orders.ranks[rank][i], &next = orders.ranks[rank][i + 1];
           if (kindOf(code) != 0 || kindOf(next) == 0)
             continue;
           if (budget.tasksUsed() >= end || budget.isSpent(flat.tasks()))
@@ -163,7 +165,7 @@ private:
     Incumbent best;
     best.objective = objective + 1;
     best.bound = objective;
-    replay(*under, seed, orders, best, budget)->run(tasks);
+    replay().make({*under, seed, best, budget, orders})->run(tasks);
     for (int64_t width : {1, 8})
       if (best.orders.empty() && flat.tasks() <= beamedTasks &&
           !budget.isSpent(flat.tasks() * flat.tasks() * width))

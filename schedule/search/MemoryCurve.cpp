@@ -9,7 +9,7 @@
 #include "schedule/MemoryCurve.h"
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/Budget.h"
 
 #include <algorithm>
 #include <numeric>

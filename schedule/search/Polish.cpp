@@ -1,13 +1,14 @@
 //===- Polish.cpp - Moves tasks on the critical path ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threshold accepting (Dueck and Scheuer, 1990) on the strings of the ranks. A
-// move takes a task of the critical path to another position on its rank, not
+// Threshold accepting (Dueck and Scheuer, 1990) on the sequences of the ranks.
+// A move takes a task of the critical path to another position on its rank, not
 // past a task of its own stage and letter. Every order is timed as a whole.
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -17,10 +18,9 @@ namespace {
 
 class Polisher : public Part {
 public:
-  Polisher(const FlatProblem &flat, uint64_t seed, Incumbent &best,
-           Budget &budget)
-      : flat(flat), best(best), budget(budget), timer(flat), random(seed),
-        carried(flat.links) {}
+  explicit Polisher(const PartInput &input)
+      : flat(input.flat), best(input.best), budget(input.budget), timer(flat),
+        random(input.seed + 1), carried(flat.links) {}
 
   void run(int64_t tasks) override {
     if (best.objective >= never || best.orders.empty())
@@ -51,8 +51,8 @@ public:
         budget.use(1);
         continue;
       }
-      const bool wasReady = holdMessages(current, move.rank);
-      apply(current[move.rank], move.from, move.to);
+      const bool wasReady = holdMessages(current, move.machine);
+      apply(current.of(move.machine), move.from, move.to);
       int64_t changed = timer.run(current, value + allowed);
       budget.use(flat.tasks());
       if (changed < never) {
@@ -61,9 +61,9 @@ public:
         value = changed;
         findPath(current);
       } else {
-        apply(current[move.rank], move.to, move.from);
+        apply(current.of(move.machine), move.to, move.from);
         if (wasReady)
-          current[move.rank].clear();
+          current.of(move.machine).clear();
       }
       if (++stale > patience && value > best.objective) {
         current = best.orders;
@@ -78,23 +78,24 @@ public:
 
 private:
   struct Move {
-    int32_t rank;
+    Machine machine;
     int64_t from, to;
   };
 
   /// Writes down a link's order before it is changed; true if messages went as
   /// they became ready.
-  bool holdMessages(Orders &orders, int32_t string) const {
-    if (string < flat.ranks)
+  bool holdMessages(Orders &orders, Machine machine) const {
+    if (!machine.isLink)
       return false;
-    orders.resize(size_t(flat.ranks) + flat.links);
-    if (!orders[string].empty())
+    orders.links.resize(flat.links);
+    Sequence &order = orders.links[machine.number];
+    if (!order.empty())
       return false;
-    orders[string] = carried[string - flat.ranks];
+    order = carried[machine.number];
     return true;
   }
 
-  static void apply(std::vector<Code> &order, int64_t from, int64_t to) {
+  static void apply(Sequence &order, int64_t from, int64_t to) {
     auto begin = order.begin();
     if (from < to)
       std::rotate(begin + from, begin + from + 1, begin + to + 1);
@@ -107,9 +108,9 @@ private:
     if (flat.hasContendedLinks)
       for (int32_t link = 0; link < flat.links; ++link)
         carried[link] = timer.carriedBy(link);
-    int32_t rank = timer.lastRank();
-    Timer::Place place{rank, int64_t(orders[rank].size()) - 1};
-    while (place.rank >= 0 && place.position >= 0) {
+    const int32_t rank = timer.lastRank();
+    Timer::Place place{{rank}, int64_t(orders.ranks[rank].size()) - 1};
+    while (place.machine.number >= 0 && place.position >= 0) {
       path.push_back(place);
       place = timer.cause(orders, place);
     }
@@ -119,16 +120,16 @@ private:
     Timer::Place place = path[random.below(int64_t(path.size()))];
     // An idle time before a task that waits for a message is filled with a
     // later task.
-    const std::vector<Code> &order = place.rank < flat.ranks
-                                         ? orders[place.rank]
-                                         : carried[place.rank - flat.ranks];
+    const Machine machine = place.machine;
+    const Sequence &order =
+        machine.isLink ? carried[machine.number] : orders.ranks[machine.number];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
     // A message that waited for its busy link usually goes one position
     // earlier.
-    if (place.rank >= flat.ranks && from > 0 && random.below(4))
-      return order[from - 1] == order[from] ? Move{place.rank, from, from}
-                                            : Move{place.rank, from, from - 1};
+    if (machine.isLink && from > 0 && random.below(4))
+      return order[from - 1] == order[from] ? Move{machine, from, from}
+                                            : Move{machine, from, from - 1};
     if (random.below(4) == 0)
       from = std::min(size - 1, from + 1 + random.below(6));
     const int64_t reach = random.below(3) ? 4 : 24;
@@ -143,9 +144,9 @@ private:
       // moving it past the next kind of its stage only helps if that serves an
       // earlier micro-batch, which timing finds out.
       if (stageOf(other) == stage && kindOf(other) == letter)
-        return {place.rank, from, at};
+        return {machine, from, at};
     }
-    return {place.rank, from, to};
+    return {machine, from, to};
   }
 
   const FlatProblem &flat;
@@ -155,12 +156,18 @@ private:
   Random random;
   std::vector<Timer::Place> path;
   /// What contended links carried in the run that the path belongs to.
-  std::vector<std::vector<Code>> carried;
+  std::vector<Sequence> carried;
 };
 
 } // namespace
 
-std::unique_ptr<Part> rondo::polish(const FlatProblem &flat, uint64_t seed,
-                                    Incumbent &best, Budget &budget) {
-  return std::make_unique<Polisher>(flat, seed, best, budget);
+SearchPart rondo::polish() {
+  return {"polish",
+          "moves on the critical path",
+          PartPhase::Round,
+          0,
+          nullptr,
+          [](PartInput input) -> std::unique_ptr<Part> {
+            return std::make_unique<Polisher>(input);
+          }};
 }

@@ -10,7 +10,8 @@
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
-#include "schedule/search/Orders.h"
+#include "schedule/bounds/FlatProblem.h"
+#include "schedule/search/RobustSearch.h"
 
 #include <algorithm>
 

@@ -82,7 +82,7 @@ bool StretchBeam::mayRun(const PartialState &state, int32_t rank, int letter,
   for (int32_t other : flat.stagesOf[rank])
     for (int each : {0, 1, 2})
       done += state.done(each, other);
-  return (*current)[rank][done] == codeOf(letter, s);
+  return current->ranks[rank][done] == codeOf(letter, s);
 }
 
 /// Active schedules, as in Beam.cpp.

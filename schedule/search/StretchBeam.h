@@ -5,6 +5,7 @@
 #define RONDO_SCHEDULE_SEARCH_STRETCHBEAM_H
 
 #include "schedule/bounds/Propagation.h"
+#include "schedule/search/Budget.h"
 #include "schedule/search/Orders.h"
 
 #include <unordered_map>

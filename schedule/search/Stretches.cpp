@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/search/SearchParts.h"
 #include "schedule/search/StretchBeam.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -20,11 +22,11 @@ namespace {
 
 class StretchMoves : public Part {
 public:
-  StretchMoves(const FlatProblem &flat, uint64_t seed, Incumbent &best,
-               Budget &budget)
-      : flat(flat), best(best), budget(budget), timer(flat), random(seed),
-        stretch(flat), beam(flat, budget), index(size_t(flat.tasks())),
-        after(size_t(flat.tasks())), prefix(flat.ranks) {}
+  explicit StretchMoves(const PartInput &input)
+      : flat(input.flat), best(input.best), budget(input.budget), timer(flat),
+        random(input.seed), stretch(flat), beam(flat, budget),
+        index(size_t(flat.tasks())), after(size_t(flat.tasks())),
+        prefix(flat.ranks) {}
 
   void run(int64_t tasks) override {
     const int64_t end = budget.tasksUsed() + tasks;
@@ -82,8 +84,8 @@ private:
     };
     while (int64_t(tasks.size()) < flat.tasks())
       for (int32_t rank = 0; rank < flat.ranks; ++rank)
-        for (size_t &i = next[rank]; i < current[rank].size(); ++i) {
-          const Code code = current[rank][i];
+        for (size_t &i = next[rank]; i < current.ranks[rank].size(); ++i) {
+          const Code code = current.ranks[rank][i];
           const int32_t s = stageOf(code), k = done[code];
           if (!mayRun(kindOf(code), s, k))
             break;
@@ -201,7 +203,7 @@ private:
     std::vector<int64_t> next = prefix;
     bool isNew = false;
     for (const auto &[rank, code] : placed) {
-      Code &at = changed[rank][next[rank]++];
+      Code &at = changed.ranks[rank][next[rank]++];
       isNew |= at != code;
       at = code;
     }
@@ -209,9 +211,9 @@ private:
       return;
     int64_t found = timer.run(changed, own);
     budget.use(flat.tasks());
-    if (found >= never && changed.size() > size_t(flat.ranks)) {
+    if (found >= never && !changed.links.empty()) {
       // Messages in the order in which they become ready.
-      changed.resize(flat.ranks);
+      changed.links.clear();
       found = timer.run(changed, own);
       budget.use(flat.tasks());
     }
@@ -245,8 +247,13 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::moveStretches(const FlatProblem &flat,
-                                           uint64_t seed, Incumbent &best,
-                                           Budget &budget) {
-  return std::make_unique<StretchMoves>(flat, seed, best, budget);
+SearchPart rondo::stretches() {
+  return {"stretches",
+          "windows of time searched anew",
+          PartPhase::Round,
+          0,
+          nullptr,
+          [](PartInput input) -> std::unique_ptr<Part> {
+            return std::make_unique<StretchMoves>(input);
+          }};
 }

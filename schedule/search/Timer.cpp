@@ -1,7 +1,7 @@
 //===- Timer.cpp - Runs orders as early as possible -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -88,8 +88,8 @@ void Timer::arrive(int32_t edge, int32_t k, int64_t sent) {
   arrival[flat.messageAt(edge, k)] = sent + message.latencyNs;
   const int32_t receiver = flat.rankOf[message.to];
   if (receiver != flat.rankOf[message.from] &&
-      position[receiver] < int64_t((*running)[receiver].size()) &&
-      (*running)[receiver][position[receiver]] ==
+      position[receiver] < int64_t(running->ranks[receiver].size()) &&
+      running->ranks[receiver][position[receiver]] ==
           codeOf(message.letter, message.to) &&
       done[codeOf(message.letter, message.to)] == k)
     ready.push_back(receiver);
@@ -111,13 +111,12 @@ int32_t Timer::burstOf(int32_t link, Code producer) const {
 /// `edge` must begin a burst.
 void Timer::send(int32_t edge, int32_t k, int64_t end) {
   const int32_t link = flat.messages[edge].link;
-  const size_t string = size_t(flat.ranks) + size_t(std::max(link, 0));
-  if (link < 0 || string >= running->size() || (*running)[string].empty()) {
+  if (link < 0 || running->links.empty() || running->links[link].empty()) {
     carryBurst(edge, k, end);
     return;
   }
   arrival[flat.messageAt(edge, k)] = -2 - end;
-  const std::vector<Code> &order = (*running)[string];
+  const Sequence &order = running->links[link];
   for (int64_t &next = carried[link]; next < int64_t(order.size()); ++next) {
     const int32_t first = burstOf(link, order[next]);
     int32_t &index = carriedOf[first];
@@ -140,8 +139,7 @@ int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
   return last;
 }
 
-int64_t Timer::run(const Orders &orders, int64_t ceiling) {
-  running = &orders;
+void Timer::reset() {
   std::fill(carried.begin(), carried.end(), 0);
   std::fill(carriedOf.begin(), carriedOf.end(), 0);
   for (int32_t link = 0; link < flat.links; ++link) {
@@ -164,13 +162,18 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   ready.clear();
   for (int32_t rank = flat.ranks; rank-- > 0;)
     ready.push_back(rank);
+}
+
+int64_t Timer::run(const Orders &orders, int64_t ceiling) {
+  running = &orders;
+  reset();
   int64_t ran = 0;
   while (!ready.empty() || carryNext()) {
     if (ready.empty())
       continue;
     const int32_t rank = ready.back();
     ready.pop_back();
-    const std::vector<Code> &order = orders[rank];
+    const Sequence &order = orders.ranks[rank];
     for (int64_t &at = position[rank]; at < int64_t(order.size()); ++at) {
       const Code code = order[at];
       const int letter = kindOf(code);
@@ -214,7 +217,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
     return never;
   int64_t objective = -never;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    if (!orders[rank].empty() &&
+    if (!orders.ranks[rank].empty() &&
         clock[rank] + flat.endOffset[rank] > objective) {
       objective = clock[rank] + flat.endOffset[rank];
       last = rank;
@@ -222,33 +225,37 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   return objective;
 }
 
-Timer::Place Timer::cause(const Orders &orders, Place place) const {
-  if (place.rank >= flat.ranks) {
-    const int32_t link = place.rank - flat.ranks;
-    const Code code = messagesOf[link][place.position];
-    const int32_t stage = stageOf(code);
-    if (place.position > 0) {
-      int64_t end = messageStart[link][place.position - 1];
-      for (int32_t e = burstOf(link, messagesOf[link][place.position - 1]);
-           e >= 0; e = flat.messages[e].nextInBurst)
-        end += flat.messages[e].occupancyNs;
-      if (end == messageStart[link][place.position])
-        return {place.rank, place.position - 1};
-    }
-    return {flat.rankOf[stage],
-            positionOf[kindOf(code)]
-                      [flat.at(stage, messageIndex[link][place.position])]};
-  }
-  const Code code = orders[place.rank][place.position];
-  const int letter = kindOf(code);
-  const int32_t stage = stageOf(code), k = index[place.rank][place.position];
-  const int64_t begin = start[place.rank][place.position];
+Timer::Place Timer::causeOfMessage(Place place) const {
+  const int32_t link = place.machine.number;
+  const Code code = messagesOf[link][place.position];
+  const int32_t stage = stageOf(code);
   if (place.position > 0) {
-    const Code before = orders[place.rank][place.position - 1];
-    if (start[place.rank][place.position - 1] +
+    int64_t end = messageStart[link][place.position - 1];
+    for (int32_t e = burstOf(link, messagesOf[link][place.position - 1]);
+         e >= 0; e = flat.messages[e].nextInBurst)
+      end += flat.messages[e].occupancyNs;
+    if (end == messageStart[link][place.position])
+      return {place.machine, place.position - 1};
+  }
+  return {{flat.rankOf[stage]},
+          positionOf[kindOf(code)]
+                    [flat.at(stage, messageIndex[link][place.position])]};
+}
+
+Timer::Place Timer::cause(const Orders &orders, Place place) const {
+  if (place.machine.isLink)
+    return causeOfMessage(place);
+  const int32_t rank = place.machine.number;
+  const Code code = orders.ranks[rank][place.position];
+  const int letter = kindOf(code);
+  const int32_t stage = stageOf(code), k = index[rank][place.position];
+  const int64_t begin = start[rank][place.position];
+  if (place.position > 0) {
+    const Code before = orders.ranks[rank][place.position - 1];
+    if (start[rank][place.position - 1] +
             flat.ns[kindOf(before)][stageOf(before)] ==
         begin)
-      return {place.rank, place.position - 1};
+      return {place.machine, place.position - 1};
   }
   if (letter == 2)
     return {};
@@ -257,8 +264,8 @@ Timer::Place Timer::cause(const Orders &orders, Place place) const {
       continue;
     const FlatProblem::Message &message = flat.messages[e];
     if (message.isContended)
-      return {flat.ranks + message.link, messageAt[flat.messageAt(e, k)]};
-    return {flat.rankOf[message.from],
+      return {{message.link, true}, messageAt[flat.messageAt(e, k)]};
+    return {{flat.rankOf[message.from]},
             positionOf[letter][flat.at(message.from, k)]};
   }
   return {};

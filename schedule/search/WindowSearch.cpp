@@ -15,6 +15,7 @@
 #include "schedule/Iterations.h"
 #include "schedule/Legality.h"
 #include "schedule/Shortfall.h"
+#include "schedule/search/Budget.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WindowJudge.h"

@@ -6,6 +6,7 @@
 
 #include "schedule/Objective.h"
 #include "schedule/search/Beats.h"
+#include "schedule/search/Timer.h"
 
 #include <numeric>
 

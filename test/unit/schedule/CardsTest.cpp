@@ -9,6 +9,7 @@
 #include "schedule/CollectiveTime.h"
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
+#include "schedule/search/Timer.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -136,7 +137,7 @@ Schedule drawSchedule(Engine &random, const Problem &problem) {
   const auto flat = FlatProblem::of(problem, fuse ? BackwardCosts::Fused
                                                   : BackwardCosts::Split);
   Orders orders = drawOrders(random, *flat, fuse);
-  orders.resize(problem.numRanks());
+  orders.links.clear();
   return toSchedule(*flat, orders, fuse);
 }
 

@@ -6,7 +6,8 @@
 
 #include "schedule/Objective.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -22,7 +23,7 @@ Incumbent moved(const Problem &problem, const FlatProblem &flat,
   Incumbent best;
   best.orders = *toOrders(flat, oneByOne(problem));
   best.objective = Timer(flat).run(best.orders);
-  moveStretches(flat, 1, best, budget)->run(effort);
+  stretches().make({flat, 1, best, budget})->run(effort);
   return best;
 }
 

@@ -11,6 +11,7 @@
 
 #include "schedule/Objective.h"
 #include "schedule/bounds/Propagation.h"
+#include "schedule/search/Timer.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -31,19 +32,20 @@ bool countsExactly(const Problem &problem, const FlatProblem &flat) {
 void expectCauses(const FlatProblem &flat, const Orders &orders,
                   const Timer &timer) {
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    for (int64_t i = 0; i < int64_t(orders[rank].size()); ++i) {
+    for (int64_t i = 0; i < int64_t(orders.ranks[rank].size()); ++i) {
       const int64_t start = timer.starts()[rank][i];
-      const Timer::Place cause = timer.cause(orders, {rank, i});
-      if (cause.rank < 0) {
+      const Timer::Place cause = timer.cause(orders, {{rank}, i});
+      const int32_t by = cause.machine.number;
+      if (by < 0) {
         EXPECT_EQ(start, 0);
         continue;
       }
-      if (cause.rank >= flat.ranks)
+      if (cause.machine.isLink)
         continue; // a message, whose time is not known here
-      const Code by = orders[cause.rank][cause.position];
-      const int64_t end = timer.starts()[cause.rank][cause.position] +
-                          flat.ns[kindOf(by)][stageOf(by)];
-      if (cause.rank == rank) {
+      const Code before = orders.ranks[by][cause.position];
+      const int64_t end = timer.starts()[by][cause.position] +
+                          flat.ns[kindOf(before)][stageOf(before)];
+      if (by == rank) {
         EXPECT_EQ(end, start);
         continue;
       }
@@ -51,9 +53,9 @@ void expectCauses(const FlatProblem &flat, const Orders &orders,
       // burst delays it.
       const FlatProblem::Message *between = nullptr;
       int64_t transferNs = 0;
-      for (int32_t e :
-           flat.inputs(kindOf(orders[rank][i]), stageOf(orders[rank][i])))
-        if (flat.messages[e].from == stageOf(by)) {
+      for (int32_t e : flat.inputs(kindOf(orders.ranks[rank][i]),
+                                   stageOf(orders.ranks[rank][i])))
+        if (flat.messages[e].from == stageOf(before)) {
           between = &flat.messages[e];
           transferNs = between->transferNs();
           for (int32_t p = between->previousInBurst; p >= 0;
@@ -64,8 +66,8 @@ void expectCauses(const FlatProblem &flat, const Orders &orders,
       const FlatProblem::Message &message = *between;
       // A serial link may have been busy with the message before, and an order
       // may have put another message first.
-      const size_t string = size_t(flat.ranks) + size_t(message.link);
-      const bool hasOrder = string < orders.size() && !orders[string].empty();
+      const bool hasOrder =
+          !orders.links.empty() && !orders.links[message.link].empty();
       bool isSerial = false;
       for (int32_t e : flat.edgesOf[message.link])
         isSerial |= flat.messages[e].occupancyNs > 0;
@@ -114,7 +116,9 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
       FlatProblem::of(problem, BackwardCosts::Split);
   ASSERT_TRUE(flat);
   PartialState state(*flat, holdsMessages);
-  Orders orders(flat->ranks + flat->links);
+  Orders orders;
+  orders.ranks.resize(flat->ranks);
+  orders.links.resize(flat->links);
   std::vector<std::vector<int64_t>> starts(flat->ranks);
   struct Choice {
     int letter;
@@ -150,13 +154,13 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
         end += flat->messages[e].occupancyNs;
       state.send(*flat, choice.edge);
       EXPECT_EQ(state.linkFree(link), end);
-      orders[flat->ranks + link].push_back(code);
+      orders.links[link].push_back(code);
       continue;
     }
     const int32_t rank = flat->rankOf[choice.stage];
     EXPECT_EQ(state.run(*flat, choice.letter, choice.stage, choice.start),
               choice.start + flat->ns[choice.letter][choice.stage]);
-    orders[rank].push_back(code);
+    orders.ranks[rank].push_back(code);
     starts[rank].push_back(choice.start);
     ++placed;
   }
