@@ -120,8 +120,12 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
       turns.push_back({island.get(), tasks});
     for (const Steady &each : steady)
       turns.push_back({each.runner.get(), tasks});
+    const int64_t before = budget.tasksUsed();
     rounds.run(turns);
     seeker.take();
+    // Parts that have no orders to work on use nothing.
+    if (budget.tasksUsed() == before)
+      return;
     tasks += tasks / 4;
     if (!isOver() && guided.isDue() && endsWithBeam())
       return;

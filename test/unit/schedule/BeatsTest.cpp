@@ -5,6 +5,7 @@
 #include "RandomProblem.h"
 
 #include "schedule/Objective.h"
+#include "schedule/Search.h"
 #include "schedule/search/Beats.h"
 #include "schedule/search/Timer.h"
 

@@ -24,8 +24,8 @@ struct Unit {
 
 /// What an argument proves without a known schedule; 0 of one that only the
 /// search proves.
-inline int64_t boundOf(const BoundArgument &argument, const Problem &problem,
-                       int64_t effort) {
+inline int64_t provenBy(const BoundArgument &argument, const Problem &problem,
+                        int64_t effort) {
   return argument.compute
              ? argument.compute(problem, std::numeric_limits<int64_t>::max(),
                                 effort)
