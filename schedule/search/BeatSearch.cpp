@@ -134,16 +134,12 @@ private:
 /// Above this many, launches on beats find what no other part does.
 static constexpr int64_t tasksWithoutBeats = 400;
 
+static bool mayUseBeats(const FlatProblem &flat) {
+  return flat.hasTightMemory && flat.tasks() > tasksWithoutBeats &&
+         Beats::fit(flat);
+}
+
 SearchPart rondo::beats() {
-  return {"beats",
-          "launches on beats",
-          PartPhase::Island,
-          30,
-          [](const FlatProblem &flat) {
-            return flat.hasTightMemory && flat.tasks() > tasksWithoutBeats &&
-                   Beats::fit(flat);
-          },
-          [](PartInput input) -> std::unique_ptr<Part> {
-            return std::make_unique<BeatSearch>(input);
-          }};
+  return {"beats", "launches on beats", PartPhase::Island, makePart<BeatSearch>,
+          30,      mayUseBeats};
 }

@@ -157,12 +157,6 @@ private:
 } // namespace
 
 SearchPart rondo::kernel() {
-  return {"kernel",
-          "periodic patterns, with ramps by dispatching",
-          PartPhase::Round,
-          100,
-          nullptr,
-          [](PartInput input) -> std::unique_ptr<Part> {
-            return std::make_unique<Tuner>(input);
-          }};
+  return {"kernel", "periodic patterns, with ramps by dispatching",
+          PartPhase::Round, makePart<Tuner>, 100};
 }

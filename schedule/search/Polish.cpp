@@ -162,12 +162,6 @@ private:
 } // namespace
 
 SearchPart rondo::polish() {
-  return {"polish",
-          "moves on the critical path",
-          PartPhase::Round,
-          0,
-          nullptr,
-          [](PartInput input) -> std::unique_ptr<Part> {
-            return std::make_unique<Polisher>(input);
-          }};
+  return {"polish", "moves on the critical path", PartPhase::Round,
+          makePart<Polisher>};
 }

@@ -232,12 +232,6 @@ private:
 } // namespace
 
 SearchPart rondo::replay() {
-  return {"replay",
-          "known orders as priorities, under the caps",
-          PartPhase::Island,
-          30,
-          nullptr,
-          [](PartInput input) -> std::unique_ptr<Part> {
-            return std::make_unique<Replayer>(std::move(input));
-          }};
+  return {"replay", "known orders as priorities, under the caps",
+          PartPhase::Island, makePart<Replayer>, 30};
 }

@@ -52,15 +52,19 @@ struct SearchPart {
   const char *name;
   const char *summary;
   PartPhase phase;
+  /// Null in the phases that have code of their own: Start, Between and End.
+  std::unique_ptr<Part> (*make)(PartInput) = nullptr;
   /// Tasks of its turn in the first round for each task of the problem. Later
   /// rounds give all islands and parts of rounds the same share; with 0, a part
   /// begins there.
   int64_t firstTurn = 0;
   /// Null: on all problems.
   bool (*applies)(const FlatProblem &) = nullptr;
-  /// Null in the phases that have code of their own: Start, Between and End.
-  std::unique_ptr<Part> (*make)(PartInput) = nullptr;
 };
+
+template <typename Kind> std::unique_ptr<Part> makePart(PartInput input) {
+  return std::make_unique<Kind>(std::move(input));
+}
 
 /// The table, in the order of turns.
 const std::vector<SearchPart> &searchParts();

@@ -248,12 +248,6 @@ private:
 } // namespace
 
 SearchPart rondo::stretches() {
-  return {"stretches",
-          "windows of time searched anew",
-          PartPhase::Round,
-          0,
-          nullptr,
-          [](PartInput input) -> std::unique_ptr<Part> {
-            return std::make_unique<StretchMoves>(input);
-          }};
+  return {"stretches", "windows of time searched anew", PartPhase::Round,
+          makePart<StretchMoves>};
 }

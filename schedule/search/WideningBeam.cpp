@@ -53,8 +53,15 @@ bool WideningBeam::run() {
 /// Up to this many a beam is worth its quadratic time.
 static constexpr int64_t guidedTasks = 1600;
 
+static bool isWorthBeams(const FlatProblem &flat) {
+  return flat.tasks() <= guidedTasks;
+}
+
 SearchPart rondo::beamSearch() {
-  return {"beam", "layers of partial schedules with dominance",
-          PartPhase::Between, 0,
-          [](const FlatProblem &flat) { return flat.tasks() <= guidedTasks; }};
+  return {"beam",
+          "layers of partial schedules with dominance",
+          PartPhase::Between,
+          nullptr,
+          0,
+          isWorthBeams};
 }
