@@ -79,7 +79,7 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, which
-  /// may be "thinned v-half", "beam", "kernel", "replay", "polish",
+  /// may be "thinned v-half", "beam", "kernel", "replay", "stretches",
   /// "one-by-one" or, where only its memory has been improved on since,
   /// "less-memory".
   std::string origin;

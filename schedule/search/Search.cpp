@@ -1,4 +1,5 @@
-//===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
+//===- Search.cpp - Seeds, then the parts of the search in turn
+//-------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Objective.h"

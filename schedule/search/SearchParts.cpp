@@ -15,7 +15,6 @@ const std::vector<SearchPart> &rondo::searchParts() {
       replay(),
       beamSearch(),
       kernel(),
-      polish(),
       stretches(),
       {"less-memory", "the same objective with a lower peak", PartPhase::End}};
   return table;

@@ -74,7 +74,6 @@ SearchPart replay();
 SearchPart beats();
 SearchPart beamSearch();
 SearchPart kernel();
-SearchPart polish();
 SearchPart stretches();
 
 } // namespace rondo

@@ -8,17 +8,10 @@
 using namespace rondo;
 
 Timer::Timer(const FlatProblem &flat) : flat(flat) {
-  const size_t size = size_t(flat.stages) * flat.microbatches;
   arrival.resize(flat.messages.size() * flat.microbatches);
-  for (auto &column : positionOf)
-    column.resize(size);
   start.resize(flat.ranks);
-  index.resize(flat.ranks);
-  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    size_t tasks = flat.stagesOf[rank].size() * 3 * flat.microbatches;
-    start[rank].resize(tasks);
-    index[rank].resize(tasks);
-  }
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    start[rank].resize(flat.stagesOf[rank].size() * 3 * flat.microbatches);
   work.resize(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] +=
@@ -27,12 +20,7 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
   asked.resize(flat.links);
   turnNs.resize(flat.links);
   carried.resize(flat.links);
-  messagesOf.resize(flat.links);
-  messageStart.resize(flat.links);
-  messageIndex.resize(flat.links);
   carriedOf.resize(flat.messages.size());
-  if (flat.hasContendedLinks)
-    messageAt.resize(arrival.size());
   clock.resize(flat.ranks);
   held.resize(flat.ranks);
   position.resize(flat.ranks);
@@ -72,19 +60,8 @@ bool Timer::carryNext() {
 /// A message has left its link; wakes its receiver.
 void Timer::arrive(int32_t edge, int32_t k, int64_t sent) {
   const FlatProblem::Message &message = flat.messages[edge];
-  if (message.link >= 0) {
+  if (message.link >= 0)
     linkFree[message.link] = sent;
-    if (message.isContended) {
-      if (message.beginsBurst()) {
-        messagesOf[message.link].push_back(
-            codeOf(message.letter, message.from));
-        messageStart[message.link].push_back(sent - message.occupancyNs);
-        messageIndex[message.link].push_back(k);
-      }
-      messageAt[flat.messageAt(edge, k)] =
-          int32_t(messagesOf[message.link].size()) - 1;
-    }
-  }
   arrival[flat.messageAt(edge, k)] = sent + message.latencyNs;
   const int32_t receiver = flat.rankOf[message.to];
   if (receiver != flat.rankOf[message.from] &&
@@ -142,11 +119,6 @@ int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
 void Timer::reset() {
   std::fill(carried.begin(), carried.end(), 0);
   std::fill(carriedOf.begin(), carriedOf.end(), 0);
-  for (int32_t link = 0; link < flat.links; ++link) {
-    messagesOf[link].clear();
-    messageStart[link].clear();
-    messageIndex[link].clear();
-  }
   left = work;
   std::fill(arrival.begin(), arrival.end(), -1);
   std::fill(linkFree.begin(), linkFree.end(), 0);
@@ -201,8 +173,6 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
       if (end + left[rank] + flat.endOffset[rank] > ceiling)
         return never;
       start[rank][at] = begin;
-      index[rank][at] = k;
-      positionOf[letter][flat.at(stage, k)] = int32_t(at);
       clock[rank] = end;
       ++done[code];
       ++ran;
@@ -217,56 +187,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
     return never;
   int64_t objective = -never;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    if (!orders.ranks[rank].empty() &&
-        clock[rank] + flat.endOffset[rank] > objective) {
-      objective = clock[rank] + flat.endOffset[rank];
-      last = rank;
-    }
+    if (!orders.ranks[rank].empty())
+      objective = std::max(objective, clock[rank] + flat.endOffset[rank]);
   return objective;
-}
-
-Timer::Place Timer::causeOfMessage(Place place) const {
-  const int32_t link = place.machine.number;
-  const Code code = messagesOf[link][place.position];
-  const int32_t stage = stageOf(code);
-  if (place.position > 0) {
-    int64_t end = messageStart[link][place.position - 1];
-    for (int32_t e = burstOf(link, messagesOf[link][place.position - 1]);
-         e >= 0; e = flat.messages[e].nextInBurst)
-      end += flat.messages[e].occupancyNs;
-    if (end == messageStart[link][place.position])
-      return {place.machine, place.position - 1};
-  }
-  return {{flat.rankOf[stage]},
-          positionOf[kindOf(code)]
-                    [flat.at(stage, messageIndex[link][place.position])]};
-}
-
-Timer::Place Timer::cause(const Orders &orders, Place place) const {
-  if (place.machine.isLink)
-    return causeOfMessage(place);
-  const int32_t rank = place.machine.number;
-  const Code code = orders.ranks[rank][place.position];
-  const int letter = kindOf(code);
-  const int32_t stage = stageOf(code), k = index[rank][place.position];
-  const int64_t begin = start[rank][place.position];
-  if (place.position > 0) {
-    const Code before = orders.ranks[rank][place.position - 1];
-    if (start[rank][place.position - 1] +
-            flat.ns[kindOf(before)][stageOf(before)] ==
-        begin)
-      return {place.machine, place.position - 1};
-  }
-  if (letter == 2)
-    return {};
-  for (int32_t e : flat.inputs(letter, stage)) {
-    if (arrival[flat.messageAt(e, k)] != begin)
-      continue;
-    const FlatProblem::Message &message = flat.messages[e];
-    if (message.isContended)
-      return {{message.link, true}, messageAt[flat.messageAt(e, k)]};
-    return {{flat.rankOf[message.from]},
-            positionOf[letter][flat.at(message.from, k)]};
-  }
-  return {};
 }

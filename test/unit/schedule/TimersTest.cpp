@@ -28,57 +28,6 @@ bool countsExactly(const Problem &problem, const FlatProblem &flat) {
   return problem.objective == Objective::Makespan || flat.offsetsAreExact;
 }
 
-/// Whatever made a task start ended at that time, or its message arrived then.
-void expectCauses(const FlatProblem &flat, const Orders &orders,
-                  const Timer &timer) {
-  for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    for (int64_t i = 0; i < int64_t(orders.ranks[rank].size()); ++i) {
-      const int64_t start = timer.starts()[rank][i];
-      const Timer::Place cause = timer.cause(orders, {{rank}, i});
-      const int32_t by = cause.machine.number;
-      if (by < 0) {
-        EXPECT_EQ(start, 0);
-        continue;
-      }
-      if (cause.machine.isLink)
-        continue; // a message, whose time is not known here
-      const Code before = orders.ranks[by][cause.position];
-      const int64_t end = timer.starts()[by][cause.position] +
-                          flat.ns[kindOf(before)][stageOf(before)];
-      if (by == rank) {
-        EXPECT_EQ(end, start);
-        continue;
-      }
-      // The message of the edge between the two; what goes before it in its
-      // burst delays it.
-      const FlatProblem::Message *between = nullptr;
-      int64_t transferNs = 0;
-      for (int32_t e : flat.inputs(kindOf(orders.ranks[rank][i]),
-                                   stageOf(orders.ranks[rank][i])))
-        if (flat.messages[e].from == stageOf(before)) {
-          between = &flat.messages[e];
-          transferNs = between->transferNs();
-          for (int32_t p = between->previousInBurst; p >= 0;
-               p = flat.messages[p].previousInBurst)
-            transferNs += flat.messages[p].occupancyNs;
-        }
-      ASSERT_TRUE(between);
-      const FlatProblem::Message &message = *between;
-      // A serial link may have been busy with the message before, and an order
-      // may have put another message first.
-      const bool hasOrder =
-          !orders.links.empty() && !orders.links[message.link].empty();
-      bool isSerial = false;
-      for (int32_t e : flat.edgesOf[message.link])
-        isSerial |= flat.messages[e].occupancyNs > 0;
-      if (isSerial || hasOrder) {
-        EXPECT_LE(end + transferNs, start);
-      } else {
-        EXPECT_EQ(end + transferNs, start);
-      }
-    }
-}
-
 void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
                 Met &met) {
   const bool fused = costs == BackwardCosts::Fused;
@@ -101,7 +50,6 @@ void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
     std::vector<int64_t> starts = timer.starts()[r];
     EXPECT_EQ(starts, startsOfCodes(schedule, simulation, r));
   }
-  expectCauses(*flat, orders, timer);
   if (!countsExactly(problem, *flat))
     return;
   EXPECT_EQ(value, objectiveOf(problem, simulation));
