@@ -3,22 +3,26 @@
 //
 //   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
 //          [--only=PART,...] [--clock=wall|cpu] [--threads=N] [--show=N]
-//          [--match=TEXT]
+//          [--match=TEXT] [--without=NAME]
 //
 // PART is small, mixed, makespan, span, neighbours, tight, growth or, with
-// --threads, threads. FOLDER
-// holds small.problems.jsonl, small.optima.json, the same for mixed,
+// --threads, threads. presets runs only if it is named, and takes minutes: it
+// chooses a table of presets like that of schedule/search/KernelPresets.cpp.
+// FOLDER holds small.problems.jsonl, small.optima.json, the same for mixed,
 // peers.problems.jsonl and peers.best.json, by default ../shared/oracles if it
 // exists. Takes every N-th problem or case (default 9), starting at number
 // --from, whose name contains TEXT. --clock=cpu limits the processor time of
 // the search, so that figures are valid on a busy machine. --threads is how
 // many work on a problem, by wall time. --show prints the names of the N worst
-// cases.
+// cases. --without leaves out a bound or a part of the search, such as L5 or
+// steady-state pattern.
 //
 //===----------------------------------------------------------------------===//
 
 #include "bench/search/measure.h"
+#include "schedule/search/SearchParts.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdio>
@@ -26,6 +30,12 @@
 #include <unistd.h>
 
 using namespace rondo;
+
+static bool isPart(llvm::StringRef name) {
+  auto isNamed = [&](const auto &row) { return name == row.name; };
+  return llvm::any_of(boundArguments(), isNamed) ||
+         llvm::any_of(searchParts(), isNamed);
+}
 
 static Settings readArgumentsOrExit(int argc, char **argv) {
   Settings settings;
@@ -54,6 +64,9 @@ static Settings readArgumentsOrExit(int argc, char **argv) {
       settings.only = value.str();
     } else if (key == "--match") {
       settings.match = value.str();
+    } else if (key == "--without") {
+      settings.without = value.str();
+      isGood = isPart(value);
     } else if (key == "--clock") {
       settings.isProcessorClock = value == "cpu";
       isGood = value == "cpu" || value == "wall";
@@ -92,6 +105,8 @@ int main(int argc, char **argv) {
     measureTight(settings);
   if (settings.takes("growth"))
     measureGrowth(settings);
+  if (!settings.only.empty() && settings.takes("presets"))
+    measurePresets(settings);
   if (settings.threads > 1 && settings.takes("threads"))
     measureThreads(settings);
   return 0;

@@ -37,6 +37,7 @@ Run searchIfFeasible(const Problem &problem, const Settings &settings,
   SearchOptions options;
   options.timeLimitMs = limitMs;
   options.threads = settings.threads;
+  options.without = settings.without;
   if (settings.isProcessorClock)
     options.clock = processorSeconds;
   const double begin = processorSeconds();

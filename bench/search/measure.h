@@ -17,7 +17,8 @@ struct Settings {
   /// Of one search.
   int64_t threads = 1;
   size_t every = 9, from = 0, show = 0;
-  std::string only, match;
+  /// Named by SearchOptions::without.
+  std::string only, match, without;
   bool isProcessorClock = false;
 
   /// Whether to measure this part.
@@ -47,5 +48,6 @@ void measureNeighbours(const Settings &settings);
 void measureTight(const Settings &settings);
 void measureGrowth(const Settings &settings);
 void measureThreads(const Settings &settings);
+void measurePresets(const Settings &settings);
 
 #endif // RONDO_BENCH_SEARCH_MEASURE_H

@@ -16,6 +16,12 @@ BoundArgument memoryPrecedence();
 BoundArgument oneRank();
 BoundArgument timeWindows();
 BoundArgument pricedPaths();
+BoundArgument exhaustedOrders();
+
+// G1, G3 and G2, of sharded stages.
+BoundArgument gathersOfOneRank();
+BoundArgument pathOfGathers();
+BoundArgument workAfterGathers();
 
 } // namespace rondo
 

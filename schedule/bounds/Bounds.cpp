@@ -7,45 +7,54 @@ using namespace rondo;
 
 const std::vector<BoundArgument> &rondo::boundArguments() {
   static const std::vector<BoundArgument> table = {
-      rankWork(), criticalPath(), jacksonBound(), memoryPrecedence(),
-      oneRank(),  pricedPaths(),  timeWindows()};
+      rankWork(),         criticalPath(),    jacksonBound(),
+      memoryPrecedence(), oneRank(),         pricedPaths(),
+      timeWindows(),      exhaustedOrders(), gathersOfOneRank(),
+      pathOfGathers(),    workAfterGathers()};
   return table;
 }
 
-/// L1 and L2.
-static bool isRough(const BoundArgument &argument) {
-  return argument.name[1] <= '2';
-}
+namespace {
 
-Bound rondo::roughBound(const Problem &problem) {
-  Bound best;
-  for (const BoundArgument &argument : boundArguments())
-    if (isRough(argument)) {
-      const int64_t ns = argument.compute(problem, infinite, 0);
-      if (ns > best.ns)
-        best = {ns, argument.name};
-    }
-  return best;
-}
+struct Limits {
+  BoundCost maxCost;
+  int64_t ceiling, effort;
+  std::string_view without;
+};
 
-Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
-                       int64_t effort) {
+} // namespace
+
+static Bound bestWithin(const Problem &problem, const Limits &limits) {
   const int64_t tasks = problem.numTasks();
   Bound best;
   for (const BoundArgument &argument : boundArguments()) {
-    if (argument.isSlow && effort <= 0)
+    if (argument.cost > limits.maxCost || argument.isOfShards ||
+        argument.name == limits.without ||
+        (tasks > maxDetailedTasks && argument.seesAllTasks))
       continue;
-    if (tasks > maxDetailedTasks && argument.seesAllTasks)
-      continue;
-    int64_t ns = argument.compute(problem, ceiling, effort);
+    const int64_t ns = argument.compute(problem, limits.ceiling, limits.effort);
     if (ns > best.ns)
       best = {ns, argument.name};
-    if (best.ns >= ceiling)
+    if (best.ns >= limits.ceiling)
       break;
   }
   return best;
 }
 
-Bound rondo::quickBound(const Problem &problem) {
-  return bestBound(problem, infinite, 0);
+Bound rondo::roughBound(const Problem &problem, std::string_view without) {
+  return bestWithin(problem, {BoundCost::Stages, infinite, 0, without});
+}
+
+Bound rondo::quickBound(const Problem &problem, std::string_view without) {
+  return bestWithin(problem, {BoundCost::Tasks, infinite, 0, without});
+}
+
+Bound rondo::bestBound(const Problem &problem, int64_t ceiling, int64_t effort,
+                       std::string_view without) {
+  return bestWithin(problem, {effort > 0 ? BoundCost::Labels : BoundCost::Tasks,
+                              ceiling, effort, without});
+}
+
+BoundArgument rondo::exhaustedOrders() {
+  return {"L6", "all orders were searched", nullptr, BoundCost::Orders};
 }

@@ -13,6 +13,7 @@
 
 #include "schedule/model/Problem.h"
 
+#include <string_view>
 #include <vector>
 
 namespace rondo {
@@ -23,6 +24,18 @@ struct Bound {
   const char *name = "L1";
 };
 
+/// What the time of an argument grows with.
+enum class BoundCost : uint8_t {
+  /// O(stages).
+  Stages,
+  /// O(tasks).
+  Tasks,
+  /// Faster than the number of tasks, within an effort.
+  Labels,
+  /// Only the search itself proves it.
+  Orders,
+};
+
 /// One argument. It bounds the problem's own objective and returns 0 if it
 /// proves nothing. `ceiling` is the objective of a known schedule (int64_t's
 /// maximum if there is none); an argument that searches may stop there and
@@ -30,23 +43,27 @@ struct Bound {
 struct BoundArgument {
   const char *name;
   const char *summary;
+  /// Null for BoundCost::Orders.
   int64_t (*compute)(const Problem &, int64_t ceiling, int64_t effort);
-  /// Its time grows faster than the number of tasks.
-  bool isSlow;
+  BoundCost cost;
   /// Left out if there are more than `maxDetailedTasks`.
   bool seesAllTasks = false;
+  /// Counts gathers and reductions: only shardedBound() uses it.
+  bool isOfShards = false;
 };
 
-/// The table, fastest first.
+/// The table. In each of the groups L and G the first of equal bounds counts.
 const std::vector<BoundArgument> &boundArguments();
 
-/// The best of L1 and L2, with its name. O(stages).
-Bound roughBound(const Problem &problem);
-/// The best of L1 to L4, with its name; the first of equals. O(tasks); beyond
-/// `maxDetailedTasks` L3 proves nothing, and L4 only looks at the two ends.
-Bound quickBound(const Problem &problem);
+/// The best argument of BoundCost::Stages. O(stages). The argument named
+/// `without` is left out, here and below.
+Bound roughBound(const Problem &problem, std::string_view without = {});
+/// The best one up to BoundCost::Tasks. O(tasks); beyond `maxDetailedTasks` L3
+/// proves nothing, and L4 only looks at the two ends.
+Bound quickBound(const Problem &problem, std::string_view without = {});
 /// The best of all. With effort 0 the same as quickBound().
-Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort);
+Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort,
+                std::string_view without = {});
 
 inline constexpr int64_t maxDetailedTasks = 1000000;
 

@@ -49,5 +49,5 @@ static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
 
 BoundArgument rondo::criticalPath() {
   return {"L2", "the critical path of the first and the last micro-batch",
-          computeCriticalPath, false};
+          computeCriticalPath, BoundCost::Stages};
 }

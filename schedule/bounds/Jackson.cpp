@@ -23,5 +23,5 @@ static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
 
 BoundArgument rondo::jacksonBound() {
   return {"L3", "Jackson's preemptive schedule of each rank and serial link",
-          computeJackson, false, true};
+          computeJackson, BoundCost::Tasks, true};
 }

@@ -138,6 +138,6 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
 } // namespace
 
 BoundArgument rondo::oneRank() {
-  return {"L5", "one real rank, the others as delays", computeOneRank, true,
-          true};
+  return {"L5", "one real rank, the others as delays", computeOneRank,
+          BoundCost::Labels, true};
 }

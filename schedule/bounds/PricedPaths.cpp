@@ -318,5 +318,5 @@ int64_t rondo::pricedPathsBound(const RankPath &path, int64_t microbatches,
 
 BoundArgument rondo::pricedPaths() {
   return {"L8", "prices of one rank's time and memory", computePricedPaths,
-          true};
+          BoundCost::Labels};
 }

@@ -127,5 +127,6 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
 }
 
 BoundArgument rondo::rankWork() {
-  return {"L1", "head, work and tail of each rank", computeRankWork, false};
+  return {"L1", "head, work and tail of each rank", computeRankWork,
+          BoundCost::Stages};
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/ShardedBound.h"
+#include "schedule/bounds/Arguments.h"
 #include "schedule/gathers/PlaceGathers.h"
 #include "schedule/model/EdgeTable.h"
 
@@ -149,7 +150,7 @@ std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
 }
 
 //===----------------------------------------------------------------------===//
-// Times.
+// The arguments.
 //===----------------------------------------------------------------------===//
 
 /// When a task has all that its stage edges bring: of the replicas that
@@ -176,59 +177,123 @@ static int64_t behindInputs(const Problem &problem, const EdgeTable &edges,
   return std::max(begin, quickest);
 }
 
-Bound rondo::shardedBound(const Problem &problem) {
-  Bound best = quickBound(withWholeStateAtMost(problem));
-  auto take = [&](int64_t ns, const char *name) {
-    if (ns > best.ns)
-      best = {ns, name};
-  };
-  const bool isSpan = problem.objective == Objective::Span;
-  if (!isSpan)
-    for (const LeastMoves &moves : leastMoves(problem))
-      take(moves.ns, "G1");
+namespace {
 
+/// The path of a micro-batch with the gathers on it, by replica.
+struct GatheredPath {
+  explicit GatheredPath(const Problem &problem);
+
+  /// When F starts and ends, and when I starts.
+  std::vector<int64_t> heads, ends, gradientHeads;
+};
+
+} // namespace
+
+GatheredPath::GatheredPath(const Problem &problem)
+    : heads(problem.numReplicas()), ends(problem.numReplicas()),
+      gradientHeads(problem.numReplicas()) {
   const EdgeTable edges(problem);
-  auto nsOf = [&](int32_t replica, ActionKind kind) {
-    return problem.cost(replica, kind).ns;
-  };
-  auto backwardNs = [&](int32_t replica) {
-    return std::min(nsOf(replica, ActionKind::InputGrad) +
-                        nsOf(replica, ActionKind::WeightGrad),
-                    nsOf(replica, ActionKind::Backward));
-  };
-  std::vector<int64_t> heads(problem.numReplicas()),
-      ends(problem.numReplicas()), gradientEnds(problem.numReplicas());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     heads[replica] = std::max(
         gatherNs(problem, replica),
         behindInputs(problem, edges, replica, ActionKind::Forward, ends));
-    ends[replica] = heads[replica] + nsOf(replica, ActionKind::Forward);
+    ends[replica] =
+        heads[replica] + problem.cost(replica, ActionKind::Forward).ns;
   }
+  std::vector<int64_t> gradientEnds(problem.numReplicas());
   for (int32_t replica = problem.numReplicas(); replica-- > 0;) {
-    const int64_t begin = std::max(
+    gradientHeads[replica] = std::max(
         ends[replica], behindInputs(problem, edges, replica,
                                     ActionKind::InputGrad, gradientEnds));
     gradientEnds[replica] =
-        begin + std::min(nsOf(replica, ActionKind::InputGrad),
-                         nsOf(replica, ActionKind::Backward));
-    if (!isSpan)
-      take(begin + backwardNs(replica) + reduceNs(problem, replica), "G3");
+        gradientHeads[replica] +
+        std::min(problem.cost(replica, ActionKind::InputGrad).ns,
+                 problem.cost(replica, ActionKind::Backward).ns);
   }
+}
 
+static int64_t backwardNs(const Problem &problem, int32_t replica) {
+  return std::min(problem.cost(replica, ActionKind::InputGrad).ns +
+                      problem.cost(replica, ActionKind::WeightGrad).ns,
+                  problem.cost(replica, ActionKind::Backward).ns);
+}
+
+static int64_t computeMoves(const Problem &problem, int64_t, int64_t) {
+  int64_t most = 0;
+  if (problem.objective != Objective::Span)
+    for (const LeastMoves &moves : leastMoves(problem))
+      most = std::max(most, moves.ns);
+  return most;
+}
+
+static int64_t computeGatheredPath(const Problem &problem, int64_t, int64_t) {
+  if (problem.objective == Objective::Span)
+    return 0;
+  const GatheredPath path(problem);
+  int64_t most = 0;
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    most = std::max(most, path.gradientHeads[replica] +
+                              backwardNs(problem, replica) +
+                              reduceNs(problem, replica));
+  return most;
+}
+
+static int64_t computeWorkAfterGathers(const Problem &problem, int64_t,
+                                       int64_t) {
+  const GatheredPath path(problem);
+  int64_t most = 0;
   for (const std::vector<int32_t> &replicas : replicasOfRanks(problem)) {
     if (replicas.empty())
       continue;
-    int64_t head = heads[replicas.front()],
+    int64_t head = path.heads[replicas.front()],
             tail = reduceNs(problem, replicas.front()), work = 0;
     for (int32_t replica : replicas) {
-      head = std::min(head, heads[replica]);
+      head = std::min(head, path.heads[replica]);
       // The last task of a rank is a W or a B.
       tail = std::min(tail, reduceNs(problem, replica));
-      work += (nsOf(replica, ActionKind::Forward) + backwardNs(replica) +
-               nsOf(replica, ActionKind::Recompute)) *
+      work += (problem.cost(replica, ActionKind::Forward).ns +
+               backwardNs(problem, replica) +
+               problem.cost(replica, ActionKind::Recompute).ns) *
               problem.replicas[replica].numTaken(problem.microbatches);
     }
-    take((isSpan ? 0 : head) + work + tail, "G2");
+    most = std::max(most, (problem.objective == Objective::Span ? 0 : head) +
+                              work + tail);
+  }
+  return most;
+}
+
+BoundArgument rondo::gathersOfOneRank() {
+  return {"G1",         "gathers and reductions of each rank",
+          computeMoves, BoundCost::Stages,
+          false,        true};
+}
+
+BoundArgument rondo::pathOfGathers() {
+  return {"G3",
+          "the path of one micro-batch with gathers and a reduction",
+          computeGatheredPath,
+          BoundCost::Stages,
+          false,
+          true};
+}
+
+BoundArgument rondo::workAfterGathers() {
+  return {"G2",
+          "work of each rank between its gathers and reductions",
+          computeWorkAfterGathers,
+          BoundCost::Stages,
+          false,
+          true};
+}
+
+Bound rondo::shardedBound(const Problem &problem) {
+  Bound best = quickBound(withWholeStateAtMost(problem));
+  for (const BoundArgument &argument : boundArguments()) {
+    if (!argument.isOfShards)
+      continue;
+    const int64_t ns = argument.compute(problem, never, 0);
+    if (ns > best.ns)
+      best = {ns, argument.name};
   }
   return best;
 }

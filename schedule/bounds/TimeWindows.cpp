@@ -311,5 +311,5 @@ int64_t computeTimeWindows(const Problem &problem, int64_t ceiling,
 
 BoundArgument rondo::timeWindows() {
   return {"L7", "time windows that an objective leaves no room in",
-          computeTimeWindows, true, true};
+          computeTimeWindows, BoundCost::Labels, true};
 }

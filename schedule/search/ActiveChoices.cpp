@@ -60,7 +60,7 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
           hasWeightGrad = true;
         }
         choices.push_back(
-            {r, letter, s, -1, start, start + flat.ns[letter][s]});
+            {{r}, letter, s, -1, start, start + flat.ns[letter][s]});
       }
   }
   if (!flat.hasContendedLinks)
@@ -71,8 +71,11 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
       continue;
     const int64_t start = state.earliestSend(flat, int32_t(e));
     if (start < never)
-      choices.push_back({flat.ranks + message.link, message.letter,
-                         message.from, int32_t(e), start,
+      choices.push_back({{message.link, true},
+                         message.letter,
+                         message.from,
+                         int32_t(e),
+                         start,
                          start + message.occupancyNs});
   }
 }
@@ -84,8 +87,8 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
     return;
   const Choice first = forEachActive(
       choices, [&](const Choice &choice) { make(state, choice, successors); });
-  if (first.string >= flat.ranks || first.letter != 0 ||
-      !mayWait[first.string] || !canWait(state, first.stage))
+  if (first.machine.isLink || first.letter != 0 ||
+      !mayWait[first.machine.number] || !canWait(state, first.stage))
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;
@@ -106,10 +109,10 @@ void ActiveChoices::make(const PartialState &state, const Choice &choice,
     successors.children.emplace_back();
   Child &child = successors.children[successors.count++];
   child.state = state;
-  if (choice.string < flat.ranks)
-    child.state.run(flat, choice.letter, choice.stage, choice.start);
-  else
+  if (choice.machine.isLink)
     child.state.send(flat, choice.edge);
+  else
+    child.state.run(flat, choice.letter, choice.stage, choice.start);
   child.choice = choice;
   child.isKept = child.isBeaten = child.isEstimated = false;
 }

@@ -5,15 +5,15 @@
 #define RONDO_SCHEDULE_SEARCH_ACTIVECHOICES_H
 
 #include "schedule/partial/Propagation.h"
+#include "schedule/search/Orders.h"
 
 #include <algorithm>
 
 namespace rondo {
 
-/// A task or, if `string` is a link's, the burst that begins with `edge`.
+/// A task or, on a link, the burst that begins with `edge`.
 struct Choice {
-  /// Index into Orders.
-  int32_t string;
+  Machine machine;
   int letter;
   int32_t stage, edge;
   int64_t start, end;
@@ -32,7 +32,7 @@ Choice forEachActive(const std::vector<Choice> &choices, const Make &make) {
       choices.begin(), choices.end(),
       [](const Choice &a, const Choice &b) { return a.end < b.end; });
   for (const Choice &choice : choices)
-    if (choice.string == first.string &&
+    if (choice.machine == first.machine &&
         (choice.start < first.end || choice.end == first.end))
       make(choice);
   return first;

@@ -7,9 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/search/Beam.h"
 #include "schedule/model/HashIndex.h"
 #include "schedule/search/ActiveChoices.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -19,8 +20,7 @@ namespace {
 
 struct Node {
   int32_t parent;
-  /// Index into Orders.
-  int32_t string;
+  Machine machine;
   Code code;
 };
 
@@ -239,7 +239,7 @@ private:
     item.estimate = child.estimate;
     item.isBeaten = child.isBeaten;
     item.inherits = child.inherits;
-    nodes.push_back({parent, child.choice.string,
+    nodes.push_back({parent, child.choice.machine,
                      codeOf(child.choice.letter, child.choice.stage)});
     item.node = int32_t(nodes.size()) - 1;
   }
@@ -268,11 +268,15 @@ private:
   }
 
   Orders ordersOf(int32_t node) const {
-    Orders orders(flat.ranks + (flat.hasContendedLinks ? flat.links : 0));
+    Orders orders;
+    orders.ranks.resize(flat.ranks);
+    if (flat.hasContendedLinks)
+      orders.links.resize(flat.links);
     for (; node >= 0; node = nodes[node].parent)
-      orders[nodes[node].string].push_back(nodes[node].code);
-    for (auto &order : orders)
-      std::reverse(order.begin(), order.end());
+      orders.of(nodes[node].machine).push_back(nodes[node].code);
+    for (auto *sequences : {&orders.ranks, &orders.links})
+      for (Sequence &order : *sequences)
+        std::reverse(order.begin(), order.end());
     return orders;
   }
 

@@ -54,7 +54,8 @@ Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
     : direction(direction), taker(direction == Direction::Backwards ? 2 : 0),
       flat(direction == Direction::Backwards ? mirror(given) : given),
       state(flat), alarms(flat.ranks), work(flat.ranks), inFlight(flat.ranks),
-      roomy(flat.caps), made(flat.ranks), times(flat.ranks) {
+      roomy(flat.caps), times(flat.ranks) {
+  made.ranks.resize(flat.ranks);
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] +=
@@ -62,8 +63,9 @@ Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
   for (int32_t s = 0; s < flat.stages; ++s)
     roomy[flat.rankOf[s]] -= 2 * flat.takes[s];
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    made[rank].reserve(flat.stagesOf[rank].size() * 3 * flat.microbatches);
-    times[rank].reserve(made[rank].capacity());
+    made.ranks[rank].reserve(flat.stagesOf[rank].size() * 3 *
+                             flat.microbatches);
+    times[rank].reserve(made.ranks[rank].capacity());
   }
   slots.resize(flat.stages);
   for (const std::vector<int32_t> &stages : flat.stagesOf) {
@@ -115,7 +117,7 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     inFlight[rank] = state.inFlight(flat, rank, taker);
   left = work;
-  for (std::vector<Code> &order : made)
+  for (Sequence &order : made.ranks)
     order.clear();
   for (std::vector<int64_t> &column : times)
     column.clear();
@@ -148,7 +150,7 @@ const Orders &Dispatcher::orders() {
     return made;
   isTurned = true;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    std::vector<Code> &order = made[rank];
+    Sequence &order = made.ranks[rank];
     for (size_t i = 0; i < order.size(); ++i) {
       const int letter = kindOf(order[i]);
       const int32_t stage = stageOf(order[i]);
@@ -298,7 +300,7 @@ void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
     pending[rank] += isForwards ? -1 : 1;
   else if (letter == (isForwards ? 1 : 0))
     pending[rank] += isForwards ? 1 : -1;
-  made[rank].push_back(codeOf(letter, stage));
+  made.ranks[rank].push_back(codeOf(letter, stage));
   times[rank].push_back(start);
   ++count;
   left[rank] -= flat.ns[letter][stage];

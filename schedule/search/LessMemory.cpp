@@ -12,7 +12,9 @@
 #include "schedule/bounds/Bounds.h"
 #include "schedule/order/Shards.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/search/Beam.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/SearchParts.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>
@@ -43,7 +45,7 @@ int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
   int64_t peak = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     int64_t held = 0;
-    for (Code code : orders[rank]) {
+    for (Code code : orders.ranks[rank]) {
       const int32_t s = stageOf(code);
       if (kindOf(code) == 0)
         peak = std::max(peak, held += flat.takes[s]);
@@ -58,9 +60,9 @@ double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
                          const Timer &timer) {
   double sum = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    for (size_t i = 0; i < orders[rank].size(); ++i) {
-      const int letter = kindOf(orders[rank][i]);
-      const int32_t s = stageOf(orders[rank][i]);
+    for (size_t i = 0; i < orders.ranks[rank].size(); ++i) {
+      const int letter = kindOf(orders.ranks[rank][i]);
+      const int32_t s = stageOf(orders.ranks[rank][i]);
       const int64_t start = timer.starts()[rank][i];
       if (letter == 0)
         sum -= double(flat.takes[s]) * double(start);
@@ -123,8 +125,8 @@ public:
     for (bool hasMoved = true; hasMoved;) {
       hasMoved = false;
       for (int32_t rank = 0; rank < flat.ranks; ++rank)
-        for (size_t i = 0; i + 1 < orders[rank].size(); ++i) {
-          Code &code = orders[rank][i], &next = orders[rank][i + 1];
+        for (size_t i = 0; i + 1 < orders.ranks[rank].size(); ++i) {
+          Code &code = orders.ranks[rank][i], &next = orders.ranks[rank][i + 1];
           if (kindOf(code) != 0 || kindOf(next) == 0)
             continue;
           if (budget.tasksUsed() >= end || budget.isSpent(flat.tasks()))
@@ -161,7 +163,7 @@ private:
     Incumbent best;
     best.objective = objective + 1;
     best.bound = objective;
-    replay(*under, seed, orders, best, budget)->run(tasks);
+    replay().make({*under, seed, best, budget, orders})->run(tasks);
     for (int64_t width : {1, 8})
       if (best.orders.empty() && flat.tasks() <= beamedTasks &&
           !budget.isSpent(flat.tasks() * flat.tasks() * width))

@@ -4,7 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_LESSMEMORY_H
 #define RONDO_SCHEDULE_SEARCH_LESSMEMORY_H
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Budget.h"
+#include "schedule/search/Timer.h"
 
 namespace rondo {
 

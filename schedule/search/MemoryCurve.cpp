@@ -8,7 +8,7 @@
 
 #include "schedule/search/MemoryCurve.h"
 #include "schedule/bounds/Shortfall.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/Budget.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>

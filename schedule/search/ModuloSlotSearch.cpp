@@ -10,6 +10,8 @@
 
 #include "schedule/search/ModuloSlots.h"
 #include "schedule/search/Random.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -19,9 +21,9 @@ namespace {
 
 class ModuloSlotSearch : public Part {
 public:
-  ModuloSlotSearch(const FlatProblem &flat, uint64_t seed, Incumbent &best,
-                   Budget &budget)
-      : flat(flat), best(best), budget(budget), timer(flat), random(seed) {
+  explicit ModuloSlotSearch(const PartInput &input)
+      : flat(input.flat), best(input.best), budget(input.budget), timer(flat),
+        random(input.seed) {
     for (double factor : {1.0, 1.03, 1.065, 1.1, 1.15, 1.2, 1.25, 1.3})
       chains.push_back(std::make_unique<Chain>(flat, factor));
   }
@@ -130,8 +132,19 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::searchModuloSlots(const FlatProblem &flat,
-                                               uint64_t seed, Incumbent &best,
-                                               Budget &budget) {
-  return std::make_unique<ModuloSlotSearch>(flat, seed, best, budget);
+/// Above this many, launches on modulo slots find what no other part does.
+static constexpr int64_t tasksWithoutModuloSlots = 400;
+
+static bool mayUseBeats(const FlatProblem &flat) {
+  return flat.hasTightMemory && flat.tasks() > tasksWithoutModuloSlots &&
+         ModuloSlots::fit(flat);
+}
+
+SearchPart rondo::slots() {
+  return {"modulo-slots",
+          "launches on beats",
+          PartPhase::Island,
+          makePart<ModuloSlotSearch>,
+          30,
+          mayUseBeats};
 }

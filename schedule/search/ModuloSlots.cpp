@@ -198,9 +198,9 @@ int64_t ModuloSlots::launch(const std::vector<int32_t> &delays) {
 }
 
 bool ModuloSlots::toOrders(Orders &orders) {
-  orders.resize(flat.ranks);
+  orders.ranks.resize(flat.ranks);
   for (int32_t at = 0; at < flat.ranks; ++at) {
-    std::vector<Code> &order = orders[flat.rankOf[at]];
+    Sequence &order = orders.ranks[flat.rankOf[at]];
     order.clear();
     int32_t end = 0;
     for (const Pass &pass : passes[at])

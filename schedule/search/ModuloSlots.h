@@ -99,10 +99,6 @@ private:
   int64_t steps = 0;
 };
 
-/// Searches launches on modulo slots.
-std::unique_ptr<Part> searchModuloSlots(const FlatProblem &flat, uint64_t seed,
-                                        Incumbent &best, Budget &budget);
-
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_SEARCH_MODULOSLOTS_H

@@ -77,7 +77,7 @@ bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
   for (int32_t other : flat.stagesOf[rank])
     for (int each : {0, 1, 2})
       done += state.done(each, other);
-  return (*current)[rank][done] == codeOf(letter, s);
+  return current->ranks[rank][done] == codeOf(letter, s);
 }
 
 /// As ActiveChoices::expand(), within the neighbourhood and without messages.

@@ -5,7 +5,9 @@
 #define RONDO_SCHEDULE_SEARCH_NEIGHBOURHOODBEAM_H
 
 #include "schedule/model/HashIndex.h"
+#include "schedule/partial/Propagation.h"
 #include "schedule/search/ActiveChoices.h"
+#include "schedule/search/Budget.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/Random.h"
 

@@ -12,6 +12,8 @@
 
 #include "schedule/search/NeighbourhoodBeam.h"
 #include "schedule/search/Random.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -21,11 +23,11 @@ namespace {
 
 class NeighbourhoodMoves : public Part {
 public:
-  NeighbourhoodMoves(const FlatProblem &flat, uint64_t seed, Incumbent &best,
-                     Budget &budget)
-      : flat(flat), best(best), budget(budget), timer(flat), random(seed),
-        neighbourhood(flat), beam(flat, budget), index(size_t(flat.tasks())),
-        after(size_t(flat.tasks())), prefix(flat.ranks) {}
+  explicit NeighbourhoodMoves(const PartInput &input)
+      : flat(input.flat), best(input.best), budget(input.budget), timer(flat),
+        random(input.seed), neighbourhood(flat), beam(flat, budget),
+        index(size_t(flat.tasks())), after(size_t(flat.tasks())),
+        prefix(flat.ranks) {}
 
   void run(int64_t tasks) override {
     const int64_t end = budget.tasksUsed() + tasks;
@@ -83,8 +85,8 @@ private:
     };
     while (int64_t(tasks.size()) < flat.tasks())
       for (int32_t rank = 0; rank < flat.ranks; ++rank)
-        for (size_t &i = next[rank]; i < current[rank].size(); ++i) {
-          const Code code = current[rank][i];
+        for (size_t &i = next[rank]; i < current.ranks[rank].size(); ++i) {
+          const Code code = current.ranks[rank][i];
           const int32_t s = stageOf(code), k = done[code];
           if (!mayRun(kindOf(code), s, k))
             break;
@@ -206,7 +208,7 @@ private:
     std::vector<int64_t> next = prefix;
     bool isNew = false;
     for (const auto &[rank, code] : placed) {
-      Code &at = changed[rank][next[rank]++];
+      Code &at = changed.ranks[rank][next[rank]++];
       isNew |= at != code;
       at = code;
     }
@@ -214,9 +216,9 @@ private:
       return;
     int64_t found = timer.run(changed, own);
     budget.use(flat.tasks());
-    if (found >= never && changed.size() > size_t(flat.ranks)) {
+    if (found >= never && !changed.links.empty()) {
       // Messages in the order in which they become ready.
-      changed.resize(flat.ranks);
+      changed.links.clear();
       found = timer.run(changed, own);
       budget.use(flat.tasks());
     }
@@ -250,9 +252,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::searchNeighbourhoods(const FlatProblem &flat,
-                                                  uint64_t seed,
-                                                  Incumbent &best,
-                                                  Budget &budget) {
-  return std::make_unique<NeighbourhoodMoves>(flat, seed, best, budget);
+SearchPart rondo::neighbourhoods() {
+  return {"neighbourhoods", "windows of time searched anew", PartPhase::Round,
+          makePart<NeighbourhoodMoves>};
 }

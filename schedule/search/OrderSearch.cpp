@@ -2,17 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"
-#include "schedule/search/ModuloSlots.h"
-#include "schedule/search/WideningBeam.h"
 
 #include <algorithm>
 
 using namespace rondo;
-
-/// Up to this many a beam is worth its quadratic time.
-static constexpr int64_t guidedTasks = 1600;
-/// Above this many, launches on modulo slots find what no other part does.
-static constexpr int64_t tasksWithoutModuloSlots = 400;
 
 namespace {
 
@@ -34,22 +27,6 @@ private:
   Incumbent &best;
 };
 
-/// The parts that there is one of.
-struct Parts {
-  Parts(const Rounds &rounds, const FlatProblem &flat, uint64_t seed)
-      : pattern(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return tuneSteadyPattern(flat, seed, best, budget);
-        })),
-        neighbourhoods(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return searchNeighbourhoods(flat, seed, best, budget);
-        })),
-        polisher(rounds.runner([&](Incumbent &best, Budget &budget) {
-          return localSearch(flat, seed + 1, best, budget);
-        })) {}
-
-  std::unique_ptr<Runner> pattern, neighbourhoods, polisher;
-};
-
 } // namespace
 
 /// Seeks a better bound once: in a round; or beside the rounds, which are
@@ -60,7 +37,7 @@ public:
 
   /// In front of a round: adds a turn to it, or begins beside it.
   void start(const Rounds &rounds, std::vector<Rounds::Turn> &turns) {
-    const std::function<Bound()> seek = search.boundToSeek();
+    const std::function<Bound()> seek = search.owner.boundToSeek();
     if (!seek)
       return;
     isSought = true;
@@ -80,7 +57,8 @@ public:
     if (!isSought || search.workers.isBesideBusy())
       return;
     isSought = false;
-    search.best.bound = std::max(search.best.bound, search.keepBound(found));
+    search.best.bound =
+        std::max(search.best.bound, search.owner.keepBound(found));
   }
 
   /// Behind the last round.
@@ -96,11 +74,25 @@ private:
   bool isSought = false;
 };
 
-static std::unique_ptr<Runner> replayRunner(const Rounds &rounds,
-                                            const FlatProblem &flat,
-                                            uint64_t seed, Orders orders) {
-  return rounds.runner([&](Incumbent &best, Budget &budget) {
-    return replay(flat, seed, std::move(orders), best, budget);
+OrderSearch::OrderSearch(const OrderSearchInput &input,
+                         std::vector<Seed> &seeds, OrderSearchOwner &owner)
+    : flat(input.flat), options(input.options), best(input.best),
+      budget(input.budget), workers(input.workers), seeds(seeds), owner(owner),
+      rounds(flat, best, budget, workers), guided(flat, best, budget, workers) {
+  for (const SearchPart &part : searchParts())
+    if (part.phase == PartPhase::Round && uses(part))
+      steady.push_back({&part, runnerOf(part, options.seed)});
+}
+
+bool OrderSearch::uses(const SearchPart &part) const {
+  return options.without != part.name && (!part.applies || part.applies(flat));
+}
+
+std::unique_ptr<Runner> OrderSearch::runnerOf(const SearchPart &part,
+                                              uint64_t seed,
+                                              Orders start) const {
+  return rounds.runner([&](Incumbent &own, Budget &share) {
+    return part.make({flat, seed, own, share, std::move(start)});
   });
 }
 
@@ -111,85 +103,100 @@ void OrderSearch::run() {
 }
 
 void OrderSearch::runRounds(BoundSeeker &seeker) {
-  Rounds rounds(flat, best, budget, workers);
-  Parts parts(rounds, flat, seed);
-  std::vector<std::unique_ptr<Runner>> islands = islandsOf(rounds);
-  auto isOver = [&] {
-    return best.isOptimal() || budget.isSpent(4 * flat.tasks());
-  };
-  // All start; the best seed goes before the steady-state pattern, which makes
-  // many trials.
-  std::vector<Rounds::Turn> turns;
-  if (isOver()) {
-    if (best.orders.empty())
-      turns.push_back({parts.pattern.get(), 0});
-  } else {
-    for (auto &island : islands)
-      turns.push_back({island.get(), 30 * flat.tasks()});
-    turns.insert(
-        turns.begin() + (islands.empty() ? 0 : 1),
-        {parts.pattern.get(), (islands.empty() ? 150 : 100) * flat.tasks()});
-  }
-  rounds.run(turns);
-  WideningBeam guided(flat, best, budget, workers);
-  if (flat.tasks() <= guidedTasks && !isOver() && guided.run() && isProof())
+  Islands open = islands();
+  rounds.run(firstTurns(open));
+  if (uses(beamSearch()) && !isOver() && endsWithBeam())
     return;
-  keep();
+  owner.keepIncumbent();
   // Turns grow, so that a long search has long ones; after each round the
   // worse half of the islands stops.
-  int64_t turn = 60 * flat.tasks();
+  int64_t tasks = 60 * flat.tasks();
   for (uint64_t round = 1; !isOver(); ++round) {
-    std::stable_sort(islands.begin(), islands.end(),
-                     [](const auto &a, const auto &b) {
-                       return a->part->value() < b->part->value();
-                     });
-    islands.resize((islands.size() + 1) / 2);
-    if (islands.empty() || islands[0]->part->value() > best.objective)
-      islands.insert(
-          islands.begin(),
-          replayRunner(rounds, flat, seed + round * 1000003, best.orders));
-    turns.clear();
+    shrink(open, round);
+    std::vector<Rounds::Turn> turns;
     if (round == 1)
       seeker.start(rounds, turns);
-    for (auto &island : islands)
-      turns.push_back({island.get(), turn});
-    for (Runner *runner : {parts.pattern.get(), parts.polisher.get(),
-                           parts.neighbourhoods.get()})
-      turns.push_back({runner, turn});
+    for (auto &island : open)
+      turns.push_back({island.get(), tasks});
+    for (const Steady &each : steady)
+      turns.push_back({each.runner.get(), tasks});
+    const int64_t before = budget.tasksUsed();
     rounds.run(turns);
     seeker.take();
-    turn += turn / 4;
-    if (!isOver() && guided.isDue() && guided.run() && isProof())
+    // Parts that have no orders to work on use nothing.
+    if (budget.tasksUsed() == before)
+      return;
+    tasks += tasks / 4;
+    if (!isOver() && guided.isDue() && endsWithBeam())
       return;
   }
 }
 
+/// Runs the next beam.
+bool OrderSearch::endsWithBeam() {
+  return guided.run() && owner.endsWithBeam();
+}
+
+/// All start; the best seed goes before the steady-state pattern, which makes
+/// many trials. If time is up, only a part that needs no seed makes a first
+/// schedule.
+std::vector<Rounds::Turn>
+OrderSearch::firstTurns(const Islands &islands) const {
+  std::vector<Rounds::Turn> turns;
+  const bool isLate = isOver();
+  for (const auto &island : islands)
+    if (!isLate)
+      turns.push_back({island.get(), replay().firstTurn * flat.tasks()});
+  const size_t first = turns.empty() ? 0 : 1;
+  for (const Steady &each : steady) {
+    const int64_t tasks = each.part->firstTurn * flat.tasks();
+    if (tasks == 0 || (isLate && !best.orders.empty()))
+      continue;
+    turns.insert(turns.begin() + first,
+                 {each.runner.get(), isLate            ? 0
+                                     : islands.empty() ? tasks + tasks / 2
+                                                       : tasks});
+  }
+  return turns;
+}
+
+/// The worse half stops. If the incumbent is better than all of them, an island
+/// of its own order is added.
+void OrderSearch::shrink(Islands &islands, uint64_t round) const {
+  std::stable_sort(islands.begin(), islands.end(),
+                   [](const auto &a, const auto &b) {
+                     return a->part->value() < b->part->value();
+                   });
+  islands.resize((islands.size() + 1) / 2);
+  if (uses(replay()) &&
+      (islands.empty() || islands[0]->part->value() > best.objective))
+    islands.insert(
+        islands.begin(),
+        runnerOf(replay(), options.seed + round * 1000003, best.orders));
+}
+
 /// One for each seed, the best first: orders that keep the caps before those
 /// that do not. Large problems only have the incumbent's. And one of launches
-/// on modulo slots, where these fit.
-std::vector<std::unique_ptr<Runner>>
-OrderSearch::islandsOf(const Rounds &rounds) {
-  std::vector<std::unique_ptr<Runner>> islands;
-  if (flat.tasks() > replayedTasks) {
+/// on modulo slots, if these fit.
+OrderSearch::Islands OrderSearch::islands() const {
+  Islands islands;
+  if (uses(replay()) && flat.tasks() > replayedTasks) {
     if (!best.orders.empty())
-      islands.push_back(replayRunner(rounds, flat, seed, best.orders));
-  } else {
+      islands.push_back(runnerOf(replay(), options.seed, best.orders));
+  } else if (uses(replay())) {
     std::stable_sort(
         seeds.begin(), seeds.end(),
         [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
     for (size_t i = 0; i < seeds.size(); ++i)
       if (auto orders = toOrders(flat, seeds[i].schedule))
         islands.push_back(
-            replayRunner(rounds, flat, seed + i, std::move(*orders)));
+            runnerOf(replay(), options.seed + i, std::move(*orders)));
   }
   // Short of time, only the first islands run. On a linear pipeline modulo
   // slots are better than any seed, otherwise the best seed comes before them.
-  if (flat.hasTightMemory && flat.tasks() > tasksWithoutModuloSlots &&
-      ModuloSlots::fit(flat))
+  if (uses(slots()))
     islands.insert(islands.begin() +
                        (flat.stages > flat.ranks && !islands.empty()),
-                   rounds.runner([&](Incumbent &best, Budget &budget) {
-                     return searchModuloSlots(flat, seed, best, budget);
-                   }));
+                   runnerOf(slots(), options.seed));
   return islands;
 }

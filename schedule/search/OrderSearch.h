@@ -5,6 +5,7 @@
 #define RONDO_SCHEDULE_SEARCH_ORDERSEARCH_H
 
 #include "schedule/search/Rounds.h"
+#include "schedule/search/WideningBeam.h"
 
 namespace rondo {
 
@@ -18,32 +19,70 @@ struct Seed {
 /// caps.
 inline constexpr int64_t replayedTasks = 200000;
 
-/// Searches the orders of one flat problem, until they are optimal, or the
-/// budget is spent.
-struct OrderSearch {
+/// The search that an order search belongs to.
+class OrderSearchOwner {
+public:
+  virtual ~OrderSearchOwner() = default;
+  /// Judges the incumbent.
+  virtual void keepIncumbent() = 0;
+  /// Finds the best bound in a part of the remaining time, on any thread; empty
+  /// if there is no time for it.
+  virtual std::function<Bound()> boundToSeek() = 0;
+  /// Keeps a bound if it is better, and returns the best one.
+  virtual int64_t keepBound(const Bound &bound) = 0;
+  /// Whether a beam that has gone through all choices ends the search.
+  virtual bool endsWithBeam() = 0;
+};
+
+/// What an order search works on; references outlive it.
+struct OrderSearchInput {
   const FlatProblem &flat;
-  uint64_t seed;
-  /// Sorts them.
-  std::vector<Seed> &seeds;
+  const SearchOptions &options;
   Incumbent &best;
   Budget &budget;
   Workers &workers;
-  /// Looks at the incumbent.
-  std::function<void()> keep;
-  /// What finds the best bound in a part of the time that is left, on any
-  /// thread; nothing if there is no time for it.
-  std::function<std::function<Bound()>()> boundToSeek;
-  /// Takes a bound, and returns the best one.
-  std::function<int64_t(const Bound &)> keepBound;
-  /// Asked once a beam has gone through all choices.
-  std::function<bool()> isProof;
+};
 
+/// Searches the orders of one flat problem, until they are optimal, or the
+/// budget is spent.
+class OrderSearch {
+public:
+  /// Sorts `seeds`.
+  OrderSearch(const OrderSearchInput &input, std::vector<Seed> &seeds,
+              OrderSearchOwner &owner);
   void run();
 
 private:
   class BoundSeeker;
+  using Islands = std::vector<std::unique_ptr<Runner>>;
+
+  bool isOver() const {
+    return best.isOptimal() || budget.isSpent(4 * flat.tasks());
+  }
+  bool uses(const SearchPart &part) const;
+  std::unique_ptr<Runner> runnerOf(const SearchPart &part, uint64_t seed,
+                                   Orders start = {}) const;
+  Islands islands() const;
+  std::vector<Rounds::Turn> firstTurns(const Islands &islands) const;
+  void shrink(Islands &islands, uint64_t round) const;
+  bool endsWithBeam();
   void runRounds(BoundSeeker &seeker);
-  std::vector<std::unique_ptr<Runner>> islandsOf(const Rounds &rounds);
+
+  const FlatProblem &flat;
+  const SearchOptions &options;
+  Incumbent &best;
+  Budget &budget;
+  Workers &workers;
+  std::vector<Seed> &seeds;
+  OrderSearchOwner &owner;
+  Rounds rounds;
+  WideningBeam guided;
+  /// A part of all rounds.
+  struct Steady {
+    const SearchPart *part;
+    std::unique_ptr<Runner> runner;
+  };
+  std::vector<Steady> steady;
 };
 
 } // namespace rondo

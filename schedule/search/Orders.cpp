@@ -1,4 +1,4 @@
-//===- Orders.cpp - Converts strings of tasks and schedules ---------------===//
+//===- Orders.cpp - Converts sequences and schedules ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Orders.h"
@@ -8,10 +8,8 @@ using namespace rondo;
 /// The link orders that differ from the order of the producers.
 static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
                           Schedule &schedule) {
-  for (int32_t link = 0; link < flat.links; ++link) {
-    if (int32_t(orders.size()) <= flat.ranks + link)
-      break;
-    const std::vector<Code> &order = orders[flat.ranks + link];
+  for (int32_t link = 0; link < int32_t(orders.links.size()); ++link) {
+    const Sequence &order = orders.links[link];
     if (order.empty())
       continue;
     const LinkTable::Row &ends = flat.linkTable[link];
@@ -45,7 +43,7 @@ Schedule rondo::toSchedule(const FlatProblem &flat, const Orders &orders,
   Schedule schedule;
   schedule.reserve(flat.tasks());
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    const std::vector<Code> &order = orders[rank];
+    const Sequence &order = orders.ranks[rank];
     std::vector<int32_t> next(size_t(3) * flat.stages, 0);
     for (size_t i = 0; i < order.size(); ++i) {
       Code code = order[i];
@@ -72,7 +70,8 @@ Schedule rondo::toSchedule(const FlatProblem &flat, const Orders &orders,
 
 std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
                                       const Schedule &schedule) {
-  Orders orders(flat.ranks);
+  Orders orders;
+  orders.ranks.resize(flat.ranks);
   std::vector<int64_t> next(size_t(3) * flat.stages, 0);
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (Action action : schedule.rank(rank)) {
@@ -82,7 +81,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
         return std::nullopt;
       const int32_t stage = int32_t(action.subject);
       auto append = [&](int letter) {
-        orders[rank].push_back(codeOf(letter, stage));
+        orders.ranks[rank].push_back(codeOf(letter, stage));
         return next[codeOf(letter, stage)]++ == int64_t(action.index);
       };
       bool inOrder = action.kind() == ActionKind::Backward
@@ -93,7 +92,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
     }
   if (schedule.linkOrders.empty())
     return orders;
-  orders.resize(flat.ranks + flat.links);
+  orders.links.resize(flat.links);
   for (int32_t link = 0; link < flat.links; ++link) {
     auto order = schedule.linkOrders.find(
         {flat.linkTable[link].from, flat.linkTable[link].to});
@@ -105,7 +104,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
                                int32_t(action.subject));
       if (count[code]++ != int64_t(action.index))
         return std::nullopt;
-      orders[flat.ranks + link].push_back(code);
+      orders.links[link].push_back(code);
     }
   }
   return orders;

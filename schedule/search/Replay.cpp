@@ -14,6 +14,8 @@
 
 #include "schedule/search/Dispatch.h"
 #include "schedule/search/Random.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
@@ -23,10 +25,9 @@ namespace {
 
 class Replayer : public Part {
 public:
-  Replayer(const FlatProblem &flat, uint64_t seed, Orders orders,
-           Incumbent &best, Budget &budget)
-      : flat(flat), given(std::move(orders)), best(best), budget(budget),
-        timer(flat), random(seed) {
+  explicit Replayer(PartInput input)
+      : flat(input.flat), given(std::move(input.start)), best(input.best),
+        budget(input.budget), timer(flat), random(input.seed) {
     for (int letter : {0, 1, 2})
       for (int64_t ns : flat.ns[letter])
         longest = std::max(longest, ns);
@@ -124,8 +125,8 @@ private:
     count.resize(size_t(3) * flat.stages);
     for (int32_t rank = 0; rank < flat.ranks; ++rank) {
       std::fill(count.begin(), count.end(), 0);
-      for (size_t i = 0; i < orders[rank].size(); ++i) {
-        const Code code = orders[rank][i];
+      for (size_t i = 0; i < orders.ranks[rank].size(); ++i) {
+        const Code code = orders.ranks[rank][i];
         const int letter = kindOf(code);
         const int32_t stage = stageOf(code), k = count[code]++;
         const int64_t start = starts[rank][i],
@@ -231,9 +232,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::replay(const FlatProblem &flat, uint64_t seed,
-                                    Orders orders, Incumbent &best,
-                                    Budget &budget) {
-  return std::make_unique<Replayer>(flat, seed, std::move(orders), best,
-                                    budget);
+SearchPart rondo::replay() {
+  return {"replay", "known orders as priorities, under the caps",
+          PartPhase::Island, makePart<Replayer>, 30};
 }

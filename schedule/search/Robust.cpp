@@ -7,8 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/Family.h"
+#include "schedule/partial/FlatProblem.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/Budget.h"
 #include "schedule/search/Portfolio.h"
+#include "schedule/search/RobustSearch.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>

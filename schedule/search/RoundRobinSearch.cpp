@@ -6,6 +6,7 @@
 #include "schedule/families/Replicas.h"
 #include "schedule/search/Greedy.h"
 #include "schedule/search/OneByOne.h"
+#include "schedule/search/Orders.h"
 #include "schedule/search/Random.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_ROUNDROBINSEARCH_H
 #define RONDO_SCHEDULE_SEARCH_ROUNDROBINSEARCH_H
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Budget.h"
 
 namespace rondo {
 

@@ -4,7 +4,8 @@
 #ifndef RONDO_SCHEDULE_SEARCH_ROUNDS_H
 #define RONDO_SCHEDULE_SEARCH_ROUNDS_H
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Workers.h"
 
 namespace rondo {
 

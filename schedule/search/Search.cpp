@@ -7,6 +7,7 @@
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/OrderSearch.h"
+#include "schedule/search/RobustSearch.h"
 #include "schedule/search/RoundRobinSearch.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
@@ -39,9 +40,9 @@ public:
     result.fault = findShortfall(problem);
     if (result.fault)
       return std::move(result);
-    result.bound = roughBound(problem);
+    result.bound = roughBound(problem, options.without);
     if (budget.hasTimeFor(stepsOfBound * tasks)) {
-      result.bound = quickBound(problem);
+      result.bound = quickBound(problem, options.without);
       budget.use(stepsOfBound / 2 * tasks);
     }
     if (options.known.ns > result.bound.ns)
@@ -56,7 +57,8 @@ public:
       budget.use(judged.steps);
       trySeed(std::move(judged), "start");
     }
-    tryFamilies();
+    if (uses("families"))
+      tryFamilies();
     if (problem.replicas.areRoundRobin()) {
       if (!isDone() || !result.schedule)
         searchRoundRobin(problem, options, result.bound.ns, budget, offering());
@@ -76,7 +78,7 @@ public:
       tryFamilies(/*inAnyCase=*/true);
     finish();
     budget.reserve(0);
-    if (result.schedule && tasks <= replayedTasks)
+    if (result.schedule && tasks <= replayedTasks && uses("less-memory"))
       lowerMemory(problem, options, result, budget);
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();
@@ -130,6 +132,8 @@ private:
   int64_t objective() const {
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
+  /// Whether a part or a bound is not left out.
+  bool uses(std::string_view name) const { return options.without != name; }
   bool isDone() {
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
   }
@@ -156,8 +160,9 @@ private:
         [&](size_t i, Judged judged) {
           budget.use(drafts.stepsOf(i) + judged.steps);
           const std::string origin = drafts.choice(i).text();
-          std::optional<Judged> fewer =
-              drafts.takeThinned(i, judged, objective(), budget);
+          std::optional<Judged> fewer;
+          if (uses("thinned"))
+            fewer = drafts.takeThinned(i, judged, objective(), budget);
           trySeed(std::move(judged), origin);
           if (fewer)
             trySeed(std::move(*fewer), "thinned " + origin);
@@ -173,7 +178,8 @@ private:
 
   /// They heed NICs, and get a third of what is left.
   void tryGreedyOrders() {
-    if (problem.nics.empty() || (isDone() && result.schedule))
+    if (problem.nics.empty() || !uses("greedy") ||
+        (isDone() && result.schedule))
       return;
     searchGreedily(problem, options.seed, result.bound.ns,
                    std::min(budget.tasksLeft(), budget.tasksInTime()) / 3,
@@ -197,8 +203,8 @@ private:
     const int64_t labels = labelsForBounds(budget.tasksInTime());
     if (labels <= 0)
       return nullptr;
-    return [&problem = problem, ceiling = objective(), labels] {
-      return bestBound(problem, ceiling, labels);
+    return [this, ceiling = objective(), labels] {
+      return bestBound(problem, ceiling, labels, options.without);
     };
   }
 
@@ -211,7 +217,8 @@ private:
     if (std::min(budget.tasksLeft(), inTime) > tasksBeforeBounds * tasks)
       return;
     const BoundArgument argument = pricedPaths();
-    if (const int64_t labels = labelsForBounds(inTime); labels > 0)
+    if (const int64_t labels = labelsForBounds(inTime);
+        labels > 0 && uses(argument.name))
       keep({argument.compute(problem, objective(), labels), argument.name});
   }
 
@@ -249,29 +256,11 @@ private:
         if (auto orders = toOrders(*flat, *result.schedule))
           best.orders = std::move(*orders);
     }
-    auto keep = [&] {
-      if (!best.orders.empty() &&
-          (flat->isStricter || best.objective < objective()))
-        offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
-              best.origin);
-    };
+    Owner owner(*this, *flat, costs, best);
     budget.keepBack(stepsOfJudging * tasks);
-    OrderSearch{*flat,
-                options.seed,
-                seeds,
-                best,
-                budget,
-                workers,
-                keep,
-                [&] { return boundToSeek(); },
-                [&](const Bound &bound) {
-                  this->keep(bound, best.objective);
-                  return result.bound.ns;
-                },
-                [&] { return endsSearch(*flat, costs, best); }}
-        .run();
+    OrderSearch({*flat, options, best, budget, workers}, seeds, owner).run();
     budget.keepBack(0);
-    keep();
+    owner.keepIncumbent();
   }
 
   /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
@@ -284,15 +273,48 @@ private:
   }
 
   void finish() {
-    if (result.schedule && provenNs > 0)
+    const char *exhausted = exhaustedOrders().name;
+    if (result.schedule && provenNs > 0 && uses(exhausted))
       if (const int64_t ns = std::min(provenNs, objective());
           ns > result.bound.ns || ns == objective())
-        result.bound = {ns, "L6"};
+        result.bound = {ns, exhausted};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
       result.fault = makeFault<FaultKind::NothingFits>();
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
   }
+
+  /// Of the search of one flat problem.
+  class Owner : public OrderSearchOwner {
+  public:
+    Owner(Searcher &searcher, const FlatProblem &flat, BackwardCosts costs,
+          Incumbent &best)
+        : searcher(searcher), flat(flat), costs(costs), best(best) {}
+
+    void keepIncumbent() override {
+      if (!best.orders.empty() &&
+          (flat.isStricter || best.objective < searcher.objective()))
+        searcher.offer(
+            toSchedule(flat, best.orders, costs == BackwardCosts::Fused),
+            best.origin);
+    }
+    std::function<Bound()> boundToSeek() override {
+      return searcher.boundToSeek();
+    }
+    int64_t keepBound(const Bound &bound) override {
+      searcher.keep(bound, best.objective);
+      return searcher.result.bound.ns;
+    }
+    bool endsWithBeam() override {
+      return searcher.endsSearch(flat, costs, best);
+    }
+
+  private:
+    Searcher &searcher;
+    const FlatProblem &flat;
+    const BackwardCosts costs;
+    Incumbent &best;
+  };
 
   const Problem &problem;
   const SearchOptions &options;

@@ -53,6 +53,10 @@ struct SearchOptions {
   std::vector<Schedule> starts;
   /// A bound of this problem that is already proven.
   Bound known = {0, "L1"};
+  /// The name of a bound or of a part of the search that is left out: see
+  /// boundArguments() and searchParts(). For tests and measurements; empty:
+  /// none.
+  std::string without;
   /// Called on the searching thread whenever the best schedule or the bound has
   /// improved; must return quickly. Does not influence the search.
   std::function<void(const SearchProgress &)> observer;
@@ -75,9 +79,9 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, which
-  /// may be "thinned v-half", "beam", "steady-state pattern", "replay", "local
-  /// search", "one-by-one" or, where only its memory has been improved on
-  /// since, "less-memory".
+  /// may be "thinned v-half", "beam", "steady-state pattern", "replay",
+  /// "neighbourhoods", "one-by-one" or, where only its memory has been improved
+  /// on since, "less-memory".
   std::string origin;
   Bound bound;
   /// The bound is reached, or everything better has been searched.

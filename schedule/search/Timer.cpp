@@ -1,35 +1,23 @@
 //===- Timer.cpp - Runs orders as early as possible -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Timer.h"
 
 #include <algorithm>
 
 using namespace rondo;
 
 Timer::Timer(const FlatProblem &flat) : flat(flat), network(flat.linkTable) {
-  const size_t size = size_t(flat.stages) * flat.microbatches;
   arrival.resize(flat.messages.size() * flat.microbatches);
-  for (auto &column : positionOf)
-    column.resize(size);
   start.resize(flat.ranks);
-  index.resize(flat.ranks);
-  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    size_t tasks = flat.stagesOf[rank].size() * 3 * flat.microbatches;
-    start[rank].resize(tasks);
-    index[rank].resize(tasks);
-  }
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    start[rank].resize(flat.stagesOf[rank].size() * 3 * flat.microbatches);
   work.resize(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] +=
         (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
   carried.resize(flat.links);
-  messagesOf.resize(flat.links);
-  messageStart.resize(flat.links);
-  messageIndex.resize(flat.links);
   carriedOf.resize(flat.messages.size());
-  if (flat.hasContendedLinks)
-    messageAt.resize(arrival.size());
   clock.resize(flat.ranks);
   held.resize(flat.ranks);
   position.resize(flat.ranks);
@@ -61,20 +49,11 @@ void Timer::transfer(int32_t edge, int32_t k, int64_t readyNs) {
   int64_t sent = readyNs;
   if (message.link >= 0)
     sent = network.carry(message.link, readyNs, message.occupancyNs);
-  if (message.isContended) {
-    if (message.beginsBurst()) {
-      messagesOf[message.link].push_back(codeOf(message.letter, message.from));
-      messageStart[message.link].push_back(sent - message.occupancyNs);
-      messageIndex[message.link].push_back(k);
-    }
-    messageAt[flat.messageAt(edge, k)] =
-        int32_t(messagesOf[message.link].size()) - 1;
-  }
   arrival[flat.messageAt(edge, k)] = sent + message.latencyNs;
   const int32_t receiver = flat.rankOf[message.to];
   if (receiver != flat.rankOf[message.from] &&
-      position[receiver] < int64_t((*running)[receiver].size()) &&
-      (*running)[receiver][position[receiver]] ==
+      position[receiver] < int64_t(running->ranks[receiver].size()) &&
+      running->ranks[receiver][position[receiver]] ==
           codeOf(message.letter, message.to) &&
       done[codeOf(message.letter, message.to)] == k)
     ready.push_back(receiver);
@@ -96,13 +75,12 @@ int32_t Timer::burstOf(int32_t link, Code producer) const {
 /// `edge` must begin a burst.
 void Timer::send(int32_t edge, int32_t k, int64_t end) {
   const int32_t link = flat.messages[edge].link;
-  const size_t string = size_t(flat.ranks) + size_t(std::max(link, 0));
-  if (link < 0 || string >= running->size() || (*running)[string].empty()) {
+  if (link < 0 || running->links.empty() || running->links[link].empty()) {
     carryBurst(edge, k, end);
     return;
   }
   arrival[flat.messageAt(edge, k)] = -2 - end;
-  const std::vector<Code> &order = (*running)[string];
+  const Sequence &order = running->links[link];
   for (int64_t &next = carried[link]; next < int64_t(order.size()); ++next) {
     const int32_t first = burstOf(link, order[next]);
     int32_t &index = carriedOf[first];
@@ -125,15 +103,9 @@ int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
   return last;
 }
 
-int64_t Timer::run(const Orders &orders, int64_t ceiling) {
-  running = &orders;
+void Timer::reset() {
   std::fill(carried.begin(), carried.end(), 0);
   std::fill(carriedOf.begin(), carriedOf.end(), 0);
-  for (int32_t link = 0; link < flat.links; ++link) {
-    messagesOf[link].clear();
-    messageStart[link].clear();
-    messageIndex[link].clear();
-  }
   left = work;
   std::fill(arrival.begin(), arrival.end(), -1);
   std::fill(clock.begin(), clock.end(), 0);
@@ -144,13 +116,18 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   ready.clear();
   for (int32_t rank = flat.ranks; rank-- > 0;)
     ready.push_back(rank);
+}
+
+int64_t Timer::run(const Orders &orders, int64_t ceiling) {
+  running = &orders;
+  reset();
   int64_t ran = 0;
   while (!ready.empty() || carryNext()) {
     if (ready.empty())
       continue;
     const int32_t rank = ready.back();
     ready.pop_back();
-    const std::vector<Code> &order = orders[rank];
+    const Sequence &order = orders.ranks[rank];
     for (int64_t &at = position[rank]; at < int64_t(order.size()); ++at) {
       const Code code = order[at];
       const int letter = kindOf(code);
@@ -177,8 +154,6 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
       if (end + left[rank] + flat.endOffset[rank] > ceiling)
         return never;
       start[rank][at] = begin;
-      index[rank][at] = k;
-      positionOf[letter][flat.at(stage, k)] = int32_t(at);
       clock[rank] = end;
       ++done[code];
       ++ran;
@@ -193,52 +168,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
     return never;
   int64_t objective = -never;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    if (!orders[rank].empty() &&
-        clock[rank] + flat.endOffset[rank] > objective) {
-      objective = clock[rank] + flat.endOffset[rank];
-      last = rank;
-    }
+    if (!orders.ranks[rank].empty())
+      objective = std::max(objective, clock[rank] + flat.endOffset[rank]);
   return objective;
-}
-
-Timer::Place Timer::cause(const Orders &orders, Place place) const {
-  if (place.rank >= flat.ranks) {
-    const int32_t link = place.rank - flat.ranks;
-    const Code code = messagesOf[link][place.position];
-    const int32_t stage = stageOf(code);
-    if (place.position > 0) {
-      int64_t end = messageStart[link][place.position - 1];
-      for (int32_t e = burstOf(link, messagesOf[link][place.position - 1]);
-           e >= 0; e = flat.messages[e].nextInBurst)
-        end += flat.messages[e].occupancyNs;
-      if (end == messageStart[link][place.position])
-        return {place.rank, place.position - 1};
-    }
-    return {flat.rankOf[stage],
-            positionOf[kindOf(code)]
-                      [flat.at(stage, messageIndex[link][place.position])]};
-  }
-  const Code code = orders[place.rank][place.position];
-  const int letter = kindOf(code);
-  const int32_t stage = stageOf(code), k = index[place.rank][place.position];
-  const int64_t begin = start[place.rank][place.position];
-  if (place.position > 0) {
-    const Code before = orders[place.rank][place.position - 1];
-    if (start[place.rank][place.position - 1] +
-            flat.ns[kindOf(before)][stageOf(before)] ==
-        begin)
-      return {place.rank, place.position - 1};
-  }
-  if (letter == 2)
-    return {};
-  for (int32_t e : flat.inputs(letter, stage)) {
-    if (arrival[flat.messageAt(e, k)] != begin)
-      continue;
-    const FlatProblem::Message &message = flat.messages[e];
-    if (message.isContended)
-      return {flat.ranks + message.link, messageAt[flat.messageAt(e, k)]};
-    return {flat.rankOf[message.from],
-            positionOf[letter][flat.at(message.from, k)]};
-  }
-  return {};
 }

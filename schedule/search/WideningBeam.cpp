@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WideningBeam.h"
+#include "schedule/search/SearchParts.h"
 
 #include <algorithm>
 
@@ -47,4 +48,20 @@ bool WideningBeam::run() {
   cost = wentThrough ? never : int64_t(taken * growth);
   last = taken;
   return wentThrough;
+}
+
+/// Up to this many a beam is worth its quadratic time.
+static constexpr int64_t guidedTasks = 1600;
+
+static bool isWorthBeams(const FlatProblem &flat) {
+  return flat.tasks() <= guidedTasks;
+}
+
+SearchPart rondo::beamSearch() {
+  return {"beam",
+          "layers of partial schedules with dominance",
+          PartPhase::Between,
+          nullptr,
+          0,
+          isWorthBeams};
 }

@@ -4,7 +4,7 @@
 #ifndef RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
 #define RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Beam.h"
 
 namespace rondo {
 

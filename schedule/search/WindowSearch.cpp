@@ -14,6 +14,7 @@
 
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/search/Budget.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/Random.h"

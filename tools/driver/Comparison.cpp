@@ -68,7 +68,7 @@ const char *summaryOf(const Bound &bound) {
   for (const BoundArgument &argument : boundArguments())
     if (StringRef(argument.name) == bound.name)
       return argument.summary;
-  return "all orders were searched";
+  return "";
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include "Examples.h"
 #include "RandomProblem.h"
 
-#include "schedule/search/Orders.h"
+#include "schedule/search/Beam.h"
 
 namespace rondo::test {
 

@@ -129,8 +129,8 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
       const std::vector<int64_t> simulated =
           startsOfCodes(schedule, simulation, r);
       int64_t free = 0;
-      for (size_t i = 0; i < orders[r].size(); ++i) {
-        const Code code = orders[r][i];
+      for (size_t i = 0; i < orders.ranks[r].size(); ++i) {
+        const Code code = orders.ranks[r][i];
         const int letter = kindOf(code);
         const int64_t at = dispatcher.starts()[r][i];
         start[letter][flat->at(stageOf(code), count[code]++)] = at;

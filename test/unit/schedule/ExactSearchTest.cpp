@@ -144,9 +144,7 @@ Tally checkKind(const Kind &kind, int problems, bool inOrder) {
         std::to_string(found) + " by " + result.origin + ", bound " +
         std::to_string(result.bound.ns) + " " + result.bound.name;
     for (const BoundArgument &argument : boundArguments())
-      EXPECT_LE(
-          argument.compute(problem, std::numeric_limits<int64_t>::max(), 20000),
-          found)
+      EXPECT_LE(provenBy(argument, problem, 20000), found)
           << argument.name << " of " << where;
     ++tally.problems;
     const bool isMakespan = problem.objective == Objective::Makespan;
@@ -291,9 +289,8 @@ TEST(ExactSearch, OfTightCaps) {
     ASSERT_TRUE(result.schedule);
     proven += result.provenOptimal;
     for (const BoundArgument &argument : boundArguments())
-      EXPECT_LE(
-          argument.compute(problem, std::numeric_limits<int64_t>::max(), 20000),
-          objectiveOf(problem, result.simulation))
+      EXPECT_LE(provenBy(argument, problem, 20000),
+                objectiveOf(problem, result.simulation))
           << argument.name << " of " << n;
   }
   EXPECT_GT(proven, 30);

@@ -4,12 +4,14 @@
 #ifndef RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
 #define RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
 
+#include "schedule/bounds/Bounds.h"
 #include "schedule/families/Family.h"
 #include "schedule/rules/Legality.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 namespace rondo::test {
@@ -19,6 +21,16 @@ struct Unit {
   int64_t forward = 1, inputGrad = 1, weightGrad = 1;
   int64_t activation = 1, inputGradFrees = 0;
 };
+
+/// What an argument proves without a known schedule; 0 of one that only the
+/// search proves.
+inline int64_t provenBy(const BoundArgument &argument, const Problem &problem,
+                        int64_t effort) {
+  return argument.compute
+             ? argument.compute(problem, std::numeric_limits<int64_t>::max(),
+                                effort)
+             : 0;
+}
 
 /// Equal stages on the given ranks, no memory cap, a link without cost.
 inline Problem problemOn(const std::vector<int32_t> &rankOfStage, int32_t ranks,

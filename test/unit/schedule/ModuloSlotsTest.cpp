@@ -5,6 +5,8 @@
 #include "RandomProblem.h"
 
 #include "schedule/search/ModuloSlots.h"
+#include "schedule/search/Search.h"
+#include "schedule/search/Timer.h"
 #include "schedule/simulate/Objective.h"
 
 #include <numeric>

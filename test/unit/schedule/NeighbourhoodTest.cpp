@@ -5,7 +5,8 @@
 #include "RandomProblem.h"
 
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Orders.h"
+#include "schedule/search/SearchParts.h"
+#include "schedule/search/Timer.h"
 #include "schedule/simulate/Objective.h"
 
 using namespace rondo;
@@ -22,7 +23,7 @@ Incumbent moved(const Problem &problem, const FlatProblem &flat,
   Incumbent best;
   best.orders = *toOrders(flat, oneByOne(problem));
   best.objective = Timer(flat).run(best.orders);
-  searchNeighbourhoods(flat, 1, best, budget)->run(effort);
+  neighbourhoods().make({flat, 1, best, budget})->run(effort);
   return best;
 }
 

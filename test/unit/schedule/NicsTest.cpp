@@ -8,6 +8,7 @@
 
 #include "schedule/model/CollectiveTime.h"
 #include "schedule/search/Search.h"
+#include "schedule/search/Timer.h"
 #include "schedule/simulate/Network.h"
 #include "schedule/simulate/Objective.h"
 
@@ -200,7 +201,7 @@ Schedule drawSchedule(Engine &random, const Problem &problem) {
   const auto flat = FlatProblem::of(problem, fuse ? BackwardCosts::Fused
                                                   : BackwardCosts::Split);
   Orders orders = drawOrders(random, *flat, fuse);
-  orders.resize(problem.numRanks());
+  orders.links.clear();
   return toSchedule(*flat, orders, fuse);
 }
 

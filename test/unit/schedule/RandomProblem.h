@@ -130,11 +130,12 @@ inline Problem drawGraph(Engine &random, LinkCosts links = LinkCosts::Serial) {
   return problem;
 }
 
-/// Strings of tasks in an order that some run could have, whatever the caps; if
-/// `fused`, every W comes right after its I. In half of the cases, links with
-/// several producers get a random order, which may be a deadlock.
+/// Sequences of tasks in an order that some run could have, whatever the caps;
+/// if `fused`, every W comes right after its I. In half of the cases, links
+/// with several producers get a random order, which may be a deadlock.
 inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
-  Orders orders(flat.ranks);
+  Orders orders;
+  orders.ranks.resize(flat.ranks);
   std::vector<int32_t> done(size_t(3) * flat.stages);
   auto mayRun = [&](int letter, int32_t s) {
     const int32_t k = done[codeOf(letter, s)];
@@ -150,7 +151,7 @@ inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
     return true;
   };
   auto run = [&](int letter, int32_t s) {
-    orders[flat.rankOf[s]].push_back(codeOf(letter, s));
+    orders.ranks[flat.rankOf[s]].push_back(codeOf(letter, s));
     ++done[codeOf(letter, s)];
   };
   for (int64_t left = flat.tasks(); left > 0;) {
@@ -167,10 +168,10 @@ inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
   }
   if (!flat.hasContendedLinks || pick(random, 0, 1))
     return orders;
-  orders.resize(flat.ranks + flat.links);
+  orders.links.resize(flat.links);
   for (int32_t link = 0; link < flat.links; ++link) {
-    std::vector<Code> &order = orders[flat.ranks + link];
-    for (Code code : orders[flat.linkTable[link].from])
+    Sequence &order = orders.links[link];
+    for (Code code : orders.ranks[flat.linkTable[link].from])
       for (int32_t e : flat.edgesOf[link]) {
         const FlatProblem::Message &message = flat.messages[e];
         if (message.beginsBurst() &&
@@ -192,9 +193,8 @@ inline bool keepsCaps(const Problem &problem, const Simulation &simulation) {
   return true;
 }
 
-/// The simulated start of every code in a rank's string; for the W of a B, the
-/// end of its I, which is B's end in a flat problem that counts B
-/// so.
+/// The simulated start of every code in a rank's sequence; for the W of a B,
+/// the end of its I, which is B's end in a flat problem that counts B so.
 inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
                                           const Simulation &simulation,
                                           int32_t rank) {

@@ -4,6 +4,7 @@
 #include "Examples.h"
 
 #include "schedule/search/Search.h"
+#include "schedule/search/SearchParts.h"
 
 #include <algorithm>
 #include <thread>
@@ -242,6 +243,39 @@ TEST(Search, OfALargeProblemIsTheSameOnAnyThread) {
     EXPECT_EQ(result.effort, alone.effort);
     EXPECT_EQ(result.bound.ns, alone.bound.ns);
   }
+}
+
+/// Neither a wrong claim nor a trace of what is left out.
+TEST(Search, HoldsWithoutAnyOneOfItsParts) {
+  std::vector<std::string> names;
+  for (const BoundArgument &argument : boundArguments())
+    names.push_back(argument.name);
+  for (const SearchPart &part : searchParts())
+    names.push_back(part.name);
+  int worse = 0;
+  for (int32_t held : {2, 3, 5}) {
+    Problem problem =
+        problemOn({0, 1, 2, 3, 0, 1, 2, 3}, 4, 9, {5, 6, 4, 1, 0});
+    problem.memoryCaps.assign(4, 2 * held);
+    problem.link.latencyNs = 1;
+    const SearchResult whole = searchWith(problem, 3000);
+    ASSERT_TRUE(whole.provenOptimal);
+    for (const std::string &name : names) {
+      SearchOptions options;
+      options.timeLimitMs = 0;
+      options.effort = 3000;
+      options.without = name;
+      const SearchResult result = search(problem, options);
+      ASSERT_TRUE(result.schedule) << name;
+      EXPECT_EQ(verdict(problem, *result.schedule), "") << name;
+      EXPECT_GE(result.simulation.makespanNs, whole.simulation.makespanNs);
+      EXPECT_LE(result.bound.ns, whole.simulation.makespanNs) << name;
+      EXPECT_TRUE(result.bound.ns == 0 || result.bound.name != name) << name;
+      EXPECT_EQ(result.origin.find(name), std::string::npos) << name;
+      worse += result.bound.ns < whole.bound.ns;
+    }
+  }
+  EXPECT_GT(worse, 0);
 }
 
 TEST(Search, KeepsATimeLimitOfItsOwnClock) {

@@ -10,6 +10,7 @@
 #include "RandomProblem.h"
 
 #include "schedule/partial/Propagation.h"
+#include "schedule/search/Timer.h"
 #include "schedule/simulate/Objective.h"
 
 using namespace rondo;
@@ -25,56 +26,6 @@ struct Met {
 /// Whether a flat problem computes the objective's times exactly.
 bool countsExactly(const Problem &problem, const FlatProblem &flat) {
   return problem.objective == Objective::Makespan || flat.offsetsAreExact;
-}
-
-/// Whatever made a task start ended at that time, or its message arrived then.
-void expectCauses(const FlatProblem &flat, const Orders &orders,
-                  const Timer &timer) {
-  for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    for (int64_t i = 0; i < int64_t(orders[rank].size()); ++i) {
-      const int64_t start = timer.starts()[rank][i];
-      const Timer::Place cause = timer.cause(orders, {rank, i});
-      if (cause.rank < 0) {
-        EXPECT_EQ(start, 0);
-        continue;
-      }
-      if (cause.rank >= flat.ranks)
-        continue; // a message, whose time is not known here
-      const Code by = orders[cause.rank][cause.position];
-      const int64_t end = timer.starts()[cause.rank][cause.position] +
-                          flat.ns[kindOf(by)][stageOf(by)];
-      if (cause.rank == rank) {
-        EXPECT_EQ(end, start);
-        continue;
-      }
-      // The message of the edge between the two; what goes before it in its
-      // burst delays it.
-      const FlatProblem::Message *between = nullptr;
-      int64_t transferNs = 0;
-      for (int32_t e :
-           flat.inputs(kindOf(orders[rank][i]), stageOf(orders[rank][i])))
-        if (flat.messages[e].from == stageOf(by)) {
-          between = &flat.messages[e];
-          transferNs = between->transferNs();
-          for (int32_t p = between->previousInBurst; p >= 0;
-               p = flat.messages[p].previousInBurst)
-            transferNs += flat.messages[p].occupancyNs;
-        }
-      ASSERT_TRUE(between);
-      const FlatProblem::Message &message = *between;
-      // A serial link may have been busy with the message before, and an order
-      // may have put another message first.
-      const size_t string = size_t(flat.ranks) + size_t(message.link);
-      const bool hasOrder = string < orders.size() && !orders[string].empty();
-      bool isSerial = false;
-      for (int32_t e : flat.edgesOf[message.link])
-        isSerial |= flat.messages[e].occupancyNs > 0;
-      if (isSerial || hasOrder) {
-        EXPECT_LE(end + transferNs, start);
-      } else {
-        EXPECT_EQ(end + transferNs, start);
-      }
-    }
 }
 
 void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
@@ -99,7 +50,6 @@ void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
     std::vector<int64_t> starts = timer.starts()[r];
     EXPECT_EQ(starts, startsOfCodes(schedule, simulation, r));
   }
-  expectCauses(*flat, orders, timer);
   if (!countsExactly(problem, *flat))
     return;
   EXPECT_EQ(value, objectiveOf(problem, simulation));
@@ -114,7 +64,9 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
       FlatProblem::of(problem, BackwardCosts::Split);
   ASSERT_TRUE(flat);
   PartialState state(*flat, holdsMessages);
-  Orders orders(flat->ranks + flat->links);
+  Orders orders;
+  orders.ranks.resize(flat->ranks);
+  orders.links.resize(flat->links);
   std::vector<std::vector<int64_t>> starts(flat->ranks);
   struct Choice {
     int letter;
@@ -150,13 +102,13 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
         end += flat->messages[e].occupancyNs;
       state.send(*flat, choice.edge);
       EXPECT_EQ(state.linkFree(link), end);
-      orders[flat->ranks + link].push_back(code);
+      orders.links[link].push_back(code);
       continue;
     }
     const int32_t rank = flat->rankOf[choice.stage];
     EXPECT_EQ(state.run(*flat, choice.letter, choice.stage, choice.start),
               choice.start + flat->ns[choice.letter][choice.stage]);
-    orders[rank].push_back(code);
+    orders.ranks[rank].push_back(code);
     starts[rank].push_back(choice.start);
     ++placed;
   }

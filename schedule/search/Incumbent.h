@@ -1,0 +1,42 @@
+//===- Incumbent.h - The best orders so far ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SEARCH_INCUMBENT_H
+#define RONDO_SCHEDULE_SEARCH_INCUMBENT_H
+
+#include "schedule/search/Orders.h"
+
+#include <functional>
+#include <string>
+
+namespace rondo {
+
+/// The best schedule so far. Only the objective decides what is better.
+struct Incumbent {
+  Orders orders;
+  int64_t objective = never;
+  std::string origin;
+  /// No schedule has an objective below this.
+  int64_t bound = 0;
+  /// Once a beam has gone through all its choices: none of them is below this.
+  /// It is the objective, except with NICs, which the beam leaves out.
+  int64_t exhaustedNs = 0;
+  /// Called with each better objective.
+  std::function<void(int64_t)> onBetter;
+
+  bool isOptimal() const { return objective <= bound; }
+  bool offer(const Orders &candidate, int64_t value, const char *by) {
+    if (value >= objective)
+      return false;
+    orders = candidate;
+    objective = value;
+    origin = by;
+    if (onBetter)
+      onBetter(value);
+    return true;
+  }
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_INCUMBENT_H

@@ -1,0 +1,81 @@
+//===- SearchParts.h - The table of search parts ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SEARCH_SEARCHPARTS_H
+#define RONDO_SCHEDULE_SEARCH_SEARCHPARTS_H
+
+#include "schedule/search/Budget.h"
+#include "schedule/search/Incumbent.h"
+
+#include <memory>
+
+namespace rondo {
+
+/// A part of the search that keeps what it has learnt between its turns.
+class Part {
+public:
+  virtual ~Part() = default;
+  /// Works until this many more tasks are used; always makes one schedule if
+  /// the incumbent has none.
+  virtual void run(int64_t tasks) = 0;
+  /// The best objective of its own.
+  virtual int64_t value() const = 0;
+};
+
+/// What a part works on. Both references outlive the part.
+struct PartInput {
+  const FlatProblem &flat;
+  uint64_t seed;
+  Incumbent &best;
+  Budget &budget;
+  /// Orders to begin with, legal or not; only replay reads them.
+  Orders start = {};
+};
+
+/// When a part works.
+enum class PartPhase : uint8_t {
+  /// Before orders are searched.
+  Start,
+  /// In rounds, until it is in the worse half of the islands after one.
+  Island,
+  /// In all rounds.
+  Round,
+  /// Between rounds.
+  Between,
+  /// After the last round.
+  End,
+};
+
+/// A row of the table.
+struct SearchPart {
+  /// Names its schedules in SearchResult::origin.
+  const char *name;
+  const char *summary;
+  PartPhase phase;
+  /// Null in the phases that have code of their own: Start, Between and End.
+  std::unique_ptr<Part> (*make)(PartInput) = nullptr;
+  /// Tasks of its turn in the first round for each task of the problem. Later
+  /// rounds give all islands and parts of rounds the same share; with 0, a part
+  /// begins there.
+  int64_t firstTurn = 0;
+  /// Null: on all problems.
+  bool (*applies)(const FlatProblem &) = nullptr;
+};
+
+template <typename Kind> std::unique_ptr<Part> makePart(PartInput input) {
+  return std::make_unique<Kind>(std::move(input));
+}
+
+/// The table, in the order of turns.
+const std::vector<SearchPart> &searchParts();
+
+// The rows; one function per file, except those of Search.cpp.
+SearchPart replay();
+SearchPart beats();
+SearchPart beamSearch();
+SearchPart kernel();
+SearchPart stretches();
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_SEARCHPARTS_H
