@@ -7,7 +7,7 @@
 //
 // PART is small, mixed, makespan, span, neighbours, tight, growth or, with
 // --threads, threads. presets runs only if it is named, and takes minutes: it
-// chooses a table of presets like that of schedule/search/KernelPresets.cpp.
+// chooses a table of presets like that of schedule/search/PatternPresets.cpp.
 // FOLDER holds small.problems.jsonl, small.optima.json, the same for mixed,
 // peers.problems.jsonl and peers.best.json, by default ../shared/oracles if it
 // exists. Takes every N-th problem or case (default 9), starting at number

@@ -1,7 +1,7 @@
 //===- presets.cpp - Chooses where the search of patterns begins ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses a table of presets, as long as that of KernelPresets.cpp, from all
+// Chooses a table of presets, as long as that of PatternPresets.cpp, from all
 // combinations of the values below: each next one shortens the schedules of
 // random problems most, given those before it. Then compares both tables on
 // other problems, which neither has seen.
@@ -10,7 +10,7 @@
 
 #include "bench/search/measure.h"
 #include "bench/search/ranks.h"
-#include "schedule/search/KernelPatterns.h"
+#include "schedule/search/PatternGenes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -155,7 +155,7 @@ void measurePresets(const Settings &settings) {
                ? "Pattern::unlimited"
                : std::to_string(preset.backlog).c_str(),
            preset.isApart ? "true" : "false");
-  printf("| presets | chosen from %zu | KernelPresets.cpp |\n|---|---|---|\n",
+  printf("| presets | chosen from %zu | PatternPresets.cpp |\n|---|---|---|\n",
          all.size());
   const Ratios ofChosen = measureAll(chosen, 2, settings.every),
                ofKnown = measureAll(known, 2, settings.every);

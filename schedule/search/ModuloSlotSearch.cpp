@@ -140,7 +140,7 @@ static bool mayUseBeats(const FlatProblem &flat) {
          ModuloSlots::fit(flat);
 }
 
-SearchPart rondo::slots() {
+SearchPart rondo::moduloSlots() {
   return {"modulo-slots",
           "launches on beats",
           PartPhase::Island,

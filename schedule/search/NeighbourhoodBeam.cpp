@@ -92,14 +92,14 @@ void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
         const int64_t start = state.earliest(flat, letter, s);
         if (start < never && mayRun(state, rank, letter, s))
           choices.push_back(
-              {rank, letter, s, -1, start, start + flat.ns[letter][s]});
+              {{rank}, letter, s, -1, start, start + flat.ns[letter][s]});
       }
   if (choices.empty())
     return;
   const Choice first = forEachActive(
       choices, [&](const Choice &choice) { make(item, state, choice); });
-  if (first.letter != 0 || !mayWait[first.string] ||
-      !neighbourhood->isFree[first.string])
+  if (first.letter != 0 || !mayWait[first.machine.number] ||
+      !neighbourhood->isFree[first.machine.number])
     return;
   PartialState held = state;
   held.banned(first.stage) = 1;
@@ -121,7 +121,7 @@ std::vector<int32_t> &NeighbourhoodBeam::groupOf(uint64_t key) {
 
 void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
                              const Choice &choice) {
-  const auto [rank, letter, stage, edge, start, unused] = choice;
+  const auto [machine, letter, stage, edge, start, unused] = choice;
   Item item;
   item.state = state;
   const int64_t k = state.done(letter, stage);
@@ -146,7 +146,7 @@ void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
     if (item.cost <= made[other].cost &&
         item.state.dominates(flat, made[other].state))
       made[other].isBeaten = true;
-  nodes.push_back({parent.node, {rank, codeOf(letter, stage)}});
+  nodes.push_back({parent.node, {machine.number, codeOf(letter, stage)}});
   item.node = int32_t(nodes.size()) - 1;
   group.push_back(int32_t(made.size()));
   made.push_back(std::move(item));

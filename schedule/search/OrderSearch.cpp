@@ -194,9 +194,9 @@ OrderSearch::Islands OrderSearch::islands() const {
   }
   // Short of time, only the first islands run. On a linear pipeline modulo
   // slots are better than any seed, otherwise the best seed comes before them.
-  if (uses(slots()))
+  if (uses(moduloSlots()))
     islands.insert(islands.begin() +
                        (flat.stages > flat.ranks && !islands.empty()),
-                   runnerOf(slots(), options.seed));
+                   runnerOf(moduloSlots(), options.seed));
   return islands;
 }

@@ -11,11 +11,11 @@ const std::vector<SearchPart> &rondo::searchParts() {
       {"thinned", "families with fewer micro-batches in flight",
        PartPhase::Start},
       {"greedy", "orders that never wait, for NICs", PartPhase::Start},
-      beats(),
+      moduloSlots(),
       replay(),
       beamSearch(),
-      kernel(),
-      stretches(),
+      steadyPattern(),
+      neighbourhoods(),
       {"less-memory", "the same objective with a lower peak", PartPhase::End}};
   return table;
 }

@@ -71,10 +71,10 @@ const std::vector<SearchPart> &searchParts();
 
 // The rows; one function per file, except those of Search.cpp.
 SearchPart replay();
-SearchPart beats();
+SearchPart moduloSlots();
 SearchPart beamSearch();
-SearchPart kernel();
-SearchPart stretches();
+SearchPart steadyPattern();
+SearchPart neighbourhoods();
 
 } // namespace rondo
 

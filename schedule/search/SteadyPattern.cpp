@@ -8,7 +8,7 @@
 
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/search/Dispatch.h"
-#include "schedule/search/KernelPatterns.h"
+#include "schedule/search/PatternGenes.h"
 #include "schedule/search/Random.h"
 #include "schedule/search/SearchParts.h"
 #include "schedule/search/Timer.h"
@@ -105,7 +105,7 @@ private:
         change(genes.turn[random.below(int64_t(genes.turn.size()))], -96);
         break;
       case 5:
-        change(genes.neighbourhood, -8);
+        change(genes.stretch, -8);
         break;
       case 6:
         genes.patience = int32_t(random.below(9));
@@ -159,7 +159,7 @@ private:
 
 } // namespace
 
-SearchPart rondo::pattern() {
+SearchPart rondo::steadyPattern() {
   return {"steady-state", "periodic patterns, with ramps by dispatching",
           PartPhase::Round, makePart<Tuner>, 100};
 }

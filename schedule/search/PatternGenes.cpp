@@ -1,4 +1,4 @@
-//===- KernelPatterns.cpp - Makes periodic patterns -----------------------===//
+//===- PatternGenes.cpp - Makes periodic patterns -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/search/KernelPatterns.h"
+#include "schedule/search/PatternGenes.h"
 #include "schedule/bounds/HeldBytes.h"
 
 #include <algorithm>

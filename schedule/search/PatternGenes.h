@@ -1,8 +1,8 @@
-//===- KernelPatterns.h - Patterns and where their search begins -*- C++ -*-==//
+//===- PatternGenes.h - Patterns and where their search begins -*- C++ -*-==//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_SEARCH_KERNELPATTERNS_H
-#define RONDO_SCHEDULE_SEARCH_KERNELPATTERNS_H
+#ifndef RONDO_SCHEDULE_SEARCH_PATTERNGENES_H
+#define RONDO_SCHEDULE_SEARCH_PATTERNGENES_H
 
 #include "schedule/search/Dispatch.h"
 
@@ -73,4 +73,4 @@ private:
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_SEARCH_KERNELPATTERNS_H
+#endif // RONDO_SCHEDULE_SEARCH_PATTERNGENES_H

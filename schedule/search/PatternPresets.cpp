@@ -1,4 +1,5 @@
-//===- KernelPresets.cpp - Where the search of patterns begins ------------===//
+//===- PatternPresets.cpp - Where the search of patterns begins
+//------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each row adds most to those before it on random problems. This table was
@@ -8,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/search/KernelPatterns.h"
+#include "schedule/search/PatternGenes.h"
 
 using namespace rondo;
 
