@@ -908,7 +908,7 @@ TEST(Mutations, EqualMicrobatchesHaveTheFaultsOfTheFirst) {
   const Problem sequential = sequentialProblem(problem);
   std::mt19937 random(6);
   int sound = 0, stuck = 0, overlapping = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     const Program program = randomReference(sequential, problem, random);
     ASSERT_FALSE(firstOfEqualMicrobatches(program.order.rank(0), 5).empty());
     Program unequal = program;
