@@ -109,7 +109,8 @@ static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
                    stage.getSymName(),
                    replica.isRoundRobin()
                        ? " assigns micro-batches to its replicas; leave out "
-                         "`round_robin`, so that they share the samples of each "
+                         "`round_robin`, so that they share the samples of "
+                         "each "
                          "micro-batch"
                        : " shards its state; leave out sharded",
                    ", or let iterations drain, as with "

@@ -22,10 +22,10 @@ namespace rondo::runtime {
 /// of them must be there with the model's shapes, and nothing else but what the
 /// table in initial_weights.cpp lists.
 ///
-/// All processes call it, and each reads the files' tensors of its own replicas;
-/// process 0 checks names and shapes of all before. Throws Error that names the
-/// tensor, its shapes and the file; the state is then unchanged, unless the
-/// data of a tensor could not be read.
+/// All processes call it, and each reads the files' tensors of its own
+/// replicas; process 0 checks names and shapes of all before. Throws Error that
+/// names the tensor, its shapes and the file; the state is then unchanged,
+/// unless the data of a tensor could not be read.
 ///
 /// Returns lines for the user, in process 0: what was read, and what was left.
 std::vector<std::string> readInitialWeights(const std::string &path,
