@@ -69,8 +69,8 @@ public:
   void expectGathered(size_t group, int slot) const {
     std::vector<float> expected;
     for (size_t p = 0; p < written.size(); ++p)
-      expected.insert(expected.end(), written[p].begin() + shardOf(p),
-                      written[p].begin() + shardOf(p + 1));
+      expected.insert(expected.end(), written[p].begin() + beginOf(p),
+                      written[p].begin() + beginOf(p + 1));
     for (int rank : all[group])
       ASSERT_TRUE(read<float>(rank, offsetOf(group, slot), expected.size()) ==
                   expected)
@@ -83,10 +83,10 @@ public:
       for (size_t i = 0; i < sum.size(); ++i)
         sum[i] += written[p][i];
     for (size_t p = 0; p < written.size(); ++p) {
-      const std::vector<float> expected(sum.begin() + shardOf(p),
-                                        sum.begin() + shardOf(p + 1));
+      const std::vector<float> expected(sum.begin() + beginOf(p),
+                                        sum.begin() + beginOf(p + 1));
       ASSERT_TRUE(read<float>(all[group][p],
-                              offsetOf(group, slot) + 4 * shardOf(p),
+                              offsetOf(group, slot) + 4 * beginOf(p),
                               expected.size()) == expected)
           << "shard " << p << " of " << written.size() << " of " << shard
           << " elements";
@@ -102,8 +102,9 @@ public:
   }
 
 private:
-  int64_t shardOf(size_t shard) const {
-    return shard * static_cast<int64_t>(shard);
+  /// First element of the shard of that number.
+  int64_t beginOf(size_t number) const {
+    return shard * static_cast<int64_t>(number);
   }
   static int64_t arenaBytes(const std::vector<Group> &all, int64_t shard) {
     int64_t bytes = 0;
@@ -207,7 +208,7 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
       ASSERT_EQ(ranks.iterate(
                     [&](int rank) {
                       Transport &t = *ranks.transport;
-                      const int64_t shard =
+                      const int64_t own =
                           std::find(group.begin(), group.end(), rank) -
                           group.begin();
                       const int64_t from = ranks.offsetOf(1, 0),
@@ -219,8 +220,8 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                         ranks.fill(rank, to, 0xff, 4 * count);
                         t.startScatter(1, rank, ranks.whole(rank, 1, 0));
                         t.waitCollective(1, rank);
-                        ranks.copy(rank, to + 4 * shard * shard,
-                                   from + 4 * shard * shard, 4 * shard);
+                        ranks.copy(rank, to + 4 * shard * own,
+                                   from + 4 * shard * own, 4 * shard);
                       }
                       // Of all.
                       t.startGather(0, rank, ranks.whole(rank, 0, 0));
@@ -230,8 +231,8 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                 "");
       // Whole numbers: three equal parts, three times.
       std::vector<float> expected;
-      for (const std::vector<float> &shard : shards)
-        for (float value : shard)
+      for (const std::vector<float> &values : shards)
+        for (float value : values)
           expected.push_back(27 * value);
       for (int rank : group)
         ASSERT_TRUE(ranks.read<float>(rank, ranks.offsetOf(0, 0), count) ==

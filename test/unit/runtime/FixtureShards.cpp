@@ -20,8 +20,8 @@ struct TiedPlace {
   int64_t begin = 0, count = 0, shard = 0;
 
   /// The tensor's element at a border of shards.
-  int64_t border(int64_t shard) const {
-    return std::clamp<int64_t>(shard * shard - begin, 0, count);
+  int64_t border(int64_t number) const {
+    return std::clamp<int64_t>(number * shard - begin, 0, count);
   }
 };
 
