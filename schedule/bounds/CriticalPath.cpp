@@ -1,4 +1,4 @@
-//===- CriticalPath.cpp - L2: the path of one micro-batch -----------------===//
+//===- CriticalPath.cpp - LB2: the path of one micro-batch ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A micro-batch passes all stages forwards and backwards, each as soon as

@@ -1,9 +1,9 @@
-//===- MemoryPrecedence.cpp - L4: what must be given back first -----------===//
+//===- MemoryPrecedence.cpp - LB4: what must be given back first ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before the k-th F of a stage starts, enough must have been given back that it
 // fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of L3. What the cap puts after a task lengthens its tail. With
+// the heads of LB3. What the cap puts after a task lengthens its tail. With
 // these heads and tails, what a rank can run under its cap before or after a
 // time tells how long it is idle there, and the bytes that it can hold over
 // time how many activations pass (HeldBytes.h). If there are too many tasks,

@@ -1,4 +1,4 @@
-//===- OneRank.cpp - L5: one real rank, all others pure delays ------------===//
+//===- OneRank.cpp - LB5: one real rank, all others pure delays -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rank keeps its cap, its order and its exclusive use, another one its cap;

@@ -1,4 +1,4 @@
-//===- PricedPaths.cpp - L8: prices of a rank's time and memory -----------===//
+//===- PricedPaths.cpp - LB8: prices of a rank's time and memory ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rank is real, all others are delays, and an objective is assumed. The
@@ -288,10 +288,10 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
     return 0;
   const std::vector<RankPath> paths = rankPathsOf(*flat);
   const RankPath *path = tightestOf(paths);
-  // One stage alone is what bound L4 sees well.
+  // One stage alone is what bound LB4 sees well.
   if (!path || path->leaves.size() < 2)
     return 0;
-  // As many as a ramp has are enough to begin with what bound L4 knows.
+  // As many as a ramp has are enough to begin with what bound LB4 knows.
   const int64_t all = problem.microbatches;
   flat->microbatches =
       int32_t(std::min(all, int64_t(2) * std::max(8, flat->ranks)));
@@ -303,7 +303,7 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
                                   heldBytesBound(*flat, propagation, all)});
   if (known >= ceiling || path->slack(known) <= 0)
     return std::min(known, ceiling);
-  // Bound L5 takes the same effort.
+  // Bound LB5 takes the same effort.
   effort = std::min(effort / 4, maxEffort);
   return pricedPathsBound(*path, all, known, ceiling, effort);
 }

@@ -63,7 +63,7 @@ public:
           4, (given - effort) / std::max<int64_t>(1, expanded));
       const size_t inReach =
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
-      // The first layers seldom tell more than bound L4. If most others are out
+      // The first layers seldom tell more than bound LB4. If most others are out
       // of reach, other ranks get the effort.
       if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};

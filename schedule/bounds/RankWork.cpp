@@ -1,4 +1,4 @@
-//===- RankWork.cpp - L1: what a rank must do -----------------------------===//
+//===- RankWork.cpp - LB1: what a rank must do ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank cannot start before the first micro-batch has come to one of its

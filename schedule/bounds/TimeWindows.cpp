@@ -1,4 +1,4 @@
-//===- TimeWindows.cpp - L7: what an objective leaves no room for ---------===//
+//===- TimeWindows.cpp - LB7: what an objective leaves no room for --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Destructive improvement (Klein and Scholl, 1999): assumes an objective and
@@ -287,7 +287,7 @@ int64_t computeTimeWindows(const Problem &problem, int64_t ceiling,
   const int64_t known = propagation.estimate(PartialState(*flat)).bound;
   if (known >= never)
     return 0;
-  // Bound L5 takes the same effort.
+  // Bound LB5 takes the same effort.
   effort /= 4;
   TimeWindows windows(*flat, propagation, effort);
   // No objective is below `low`. Steps grow while there are contradictions,
