@@ -24,7 +24,7 @@ struct Bound {
   const char *name = "L1";
 };
 
-/// What the time of an argument grows with.
+/// The time complexity of an argument.
 enum class BoundCost : uint8_t {
   /// O(stages).
   Stages,
@@ -58,8 +58,8 @@ const std::vector<BoundArgument> &boundArguments();
 /// The best argument of BoundCost::Stages. O(stages). The argument named
 /// `without` is left out, here and below.
 Bound roughBound(const Problem &problem, std::string_view without = {});
-/// The best one up to BoundCost::Tasks. O(tasks); beyond `maxDetailedTasks` LB3
-/// proves nothing, and LB4 only looks at the two ends.
+/// The best bound up to BoundCost::Tasks. O(tasks). Beyond `maxDetailedTasks`
+/// LB3 is 0 and LB4 only uses the idle time at both ends of a rank.
 Bound quickBound(const Problem &problem, std::string_view without = {});
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort,

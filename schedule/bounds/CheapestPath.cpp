@@ -103,7 +103,7 @@ void CheapestPath::addSum(Row &row, bool isEnd, double timeFactor,
       timeFactor * timeSum.back() + memoryFactor * memorySum.back(), 0);
 }
 
-/// What starting at each point costs, of the operation alone.
+/// Sets the cost of the operation alone, for a start at each point.
 void CheapestPath::setCosts(Row &row) {
   const Operation &operation = *row.operation;
   std::fill(row.cost.begin(), row.cost.end(), 0);

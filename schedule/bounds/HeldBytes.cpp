@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Let T be the objective, C the cap and h(t) what a rank holds at t. For a
-// micro-batch of stage s, what I gives back is held at least for F, the way
-// back to the rank and I, the rest for W as well; let A be the sum of bytes
-// times these times, so that A <= integral of h. Let U(t) be the most that F
-// can have taken by t, and V(u) the most that I and W can still give back with
-// u left. What is held at t was taken by then and is given back later, so h(t)
-// is no more than C, U(t) and V(T - t), and
+// micro-batch of stage s, the bytes that I frees are held at least for F, the
+// path back to the rank and I, and those that W frees for W as well. Let A be
+// the sum of bytes times these times, so that A <= integral of h. Let U(t) be
+// the most bytes that F can have taken by t, and V(u) the most that I and W can
+// still free with time u left. Bytes held at t were taken by t and are freed
+// later, so h(t) is at most C, U(t) and V(T - t), and
 //
 //   A <= f(T) = integral of min(C, U(t), V(T - t)).
 //
@@ -28,13 +28,12 @@ using namespace rondo;
 
 namespace {
 
-/// From `time` on a task can have run that takes, or gives back, this many
-/// bytes.
+/// A task that takes (or frees) `bytes` can have run from `time` on.
 struct Gain {
   int64_t time, bytes, ns;
 };
 
-/// Until the cap can be reached.
+/// The time until the cap can be reached.
 struct Ramp {
   int64_t end = never;
   /// Bytes times ns missing to the cap.
@@ -118,7 +117,7 @@ std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   return roundTrip;
 }
 
-/// What one micro-batch needs of a rank's cap, in bytes times ns.
+/// The memory that one micro-batch needs on a rank, in bytes times ns.
 double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
   double area = 0;

@@ -24,9 +24,9 @@ namespace rondo {
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches);
 
-/// How much of a rank's cap can be held: every size is a multiple of one unit.
-/// 0 if nothing is held, or if not everything is given back, so that holding
-/// has no end.
+/// The most bytes of a rank's cap that can be held: the cap, rounded down to
+/// the unit of which every size is a multiple. 0 if nothing is held, or if a
+/// micro-batch never frees some of its bytes.
 int64_t usableCap(const FlatProblem &flat, int32_t rank);
 
 /// No steady state has less time between two micro-batches, as far as memory is

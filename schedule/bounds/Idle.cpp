@@ -9,10 +9,10 @@ using namespace rondo;
 
 namespace {
 
-/// What an activation of a stage holds while the letter of a side has yet to
-/// come; 0 if the letter is not limited by memory. At the beginning that is F.
-/// Seen from the end, an activation whose I or W is left was there before,
-/// unless its F is left as well.
+/// Bytes of one activation of stage s that limit how many tasks `letter` can
+/// run on this side; 0 if memory does not limit the letter. At the beginning
+/// only F is limited. Seen from the end, an activation whose I or W is still to
+/// run is held, unless its F is still to run as well.
 int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
   if (side == Side::Begin)
     return letter == 0 ? flat.takes[s] : 0;
@@ -59,7 +59,8 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
   return events;
 }
 
-/// How long tasks of a kind can run on this many bytes.
+/// Limits the time for which tasks of one letter can run within a number of
+/// bytes.
 class Allowance {
 public:
   Allowance(const FlatProblem &flat, int32_t rank, Side side, int letter) {
@@ -102,8 +103,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // What starts exactly then has not run before, nor has what it would allow
-    // to start.
+    // Tasks that can start at `time` at the earliest, and those that need what
+    // they free, have not run before it.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})

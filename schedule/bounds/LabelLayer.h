@@ -14,14 +14,14 @@
 
 namespace rondo {
 
-/// How often each operation has run, then W: per stage, or for all together if
-/// they are alike. All labels of one sum are made before the next.
+/// The number of tasks run so far: of each operation, then of W, per stage or
+/// for all stages together if their W are alike. All labels with one sum are
+/// made before those with the next sum.
 using LabelCounts = std::array<int32_t, 3 * RankChain::maxStages>;
 
-/// What the numbers of a label are: its clock, the least cost of any
-/// continuation, by operation when each micro-batch in flight can take it, the
-/// oldest first, and when each returned slot can be used again, none of them
-/// before the clock.
+/// The numbers of a label: its clock; the least cost of any continuation; for
+/// each operation, when each waiting micro-batch is ready for it, oldest first;
+/// and when each returned slot can be used again. No time is before the clock.
 struct LabelAt {
   enum : size_t { clock, cost, ready };
 };
@@ -29,16 +29,16 @@ struct LabelAt {
 /// The labels of the same counts, with what follows from the counts alone.
 struct LabelGroup {
   LabelCounts counts = {};
-  /// Of the counts.
+  /// Hash of `counts`.
   uint64_t hash = 0;
-  /// The work that is left and the idle time beside it.
+  /// The remaining work plus the idle time that the cap forces, in ns.
   int64_t left = 0;
   int64_t held = 0;
-  /// How many slots have been returned and not taken, and whether there are
-  /// some that nobody has taken yet.
+  /// The number of slots that were returned and not taken again, and whether
+  /// some slots have never been taken.
   size_t slots = 0;
   bool hasNewSlot = true;
-  /// How many numbers a label has.
+  /// The numbers of one label.
   size_t stride = LabelAt::ready;
   /// One label after another.
   std::vector<int64_t> labels;

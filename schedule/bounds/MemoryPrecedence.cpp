@@ -1,13 +1,13 @@
-//===- MemoryPrecedence.cpp - LB4: what must be given back first ----------===//
+//===- MemoryPrecedence.cpp - LB4: bytes that must be freed first ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before the k-th F of a stage starts, enough must have been given back that it
-// fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of LB3. What the cap puts after a task lengthens its tail. With
-// these heads and tails, what a rank can run under its cap before or after a
-// time tells how long it is idle there, and the bytes that it can hold over
-// time how many activations pass (HeldBytes.h). If there are too many tasks,
-// only these ends are considered.
+// Before the k-th F of a stage starts, enough bytes must have been freed that
+// it fits the cap. The earliest time at which that can be so delays the heads
+// of LB3. Tasks that the cap forces after a task lengthen its tail. With these
+// heads and tails, the most work that fits the cap before (or after) a time
+// gives the idle time there (Idle.h), and the most bytes held over time limit
+// the number of activations (HeldBytes.h). If there are too many tasks, only
+// the idle time and the held bytes are used.
 //
 //===----------------------------------------------------------------------===//
 

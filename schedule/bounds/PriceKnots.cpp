@@ -13,14 +13,16 @@ namespace {
 constexpr int32_t piecesOfRamp = 3, piecesBetween = 4;
 /// Times the way of the first or last micro-batch.
 constexpr double lengthOfRamp = 2;
-/// Of all that the rank has: what less change at a knot does not matter.
+/// Two pieces are joined if their change of price, times the shorter length, is
+/// less than this part of the price of all time and memory of the rank.
 constexpr double leastChange = 3e-5;
-/// Of all time: what is not cut any more.
+/// Pieces that are shorter than this part of all time are not split.
 constexpr double leastLength = 1e-5;
-/// How many pieces are halved at least.
+/// The least number of pieces that a split may halve.
 constexpr size_t fewestSplit = 8;
 
-/// Between two pieces, per ns: how much all that the rank has changes in price.
+/// The change, from piece i to piece j, of the price of all the rank's time and
+/// memory, per ns.
 double changeBetween(const RankPrices &prices, int64_t cap, size_t i,
                      size_t j) {
   return std::abs(prices.time[i] - prices.time[j]) +

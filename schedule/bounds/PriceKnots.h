@@ -15,7 +15,7 @@
 
 namespace rondo {
 
-/// By piece: per ns of the rank's time, and per byte and ns of its memory.
+/// [piece]: price per ns of the rank's time, and per byte and ns of its memory.
 struct RankPrices {
   std::vector<double> time, memory;
 };

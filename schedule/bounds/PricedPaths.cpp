@@ -41,15 +41,17 @@ constexpr int32_t maxRounds = 60;
 constexpr int64_t maxPivots = 400;
 /// New paths in a round, and how many are kept at most.
 constexpr size_t pathsOfRound = 8, maxPaths = 400;
-/// How many of them, the cheapest, are moved to the next objective.
+/// The number of cheapest paths that move on to the next objective.
 constexpr size_t pathsMoved = 200;
 constexpr double shareOfBest = 0.7;
-/// Of all starts, at each end: those of paths that stay where that end is.
+/// Of the start times of paths: the first and the last 1/5 keep their distance
+/// from the begin and from the end of the slack when the objective changes.
 constexpr double shareThatStays = 0.2;
 /// Rounds end when prices gain this share of what the game shows to be left.
 constexpr double enough = 0.6;
-/// Less than this, relative to the objective, is no gain in rounds, or in a
-/// step; and after so many steps without a gain nothing more is expected.
+/// Smaller gains, relative to the objective, do not count in a round
+/// (leastOfRounds) or in a step (leastOfStep). The search stops after
+/// stepsWithoutGain steps without a gain.
 constexpr double leastOfRounds = 2e-4, leastOfStep = 1e-3;
 constexpr int stepsWithoutGain = 3;
 /// Beyond this many pieces rounds take too long for what they gain.
@@ -84,7 +86,7 @@ public:
       idle = gains ? 0 : idle + 1;
       if (idle == stepsWithoutGain)
         break;
-      // Where nothing is gained, prices may need shorter pieces everywhere.
+      // After a step without a gain, all pieces may be halved.
       if (gains)
         knots.join(before, path.cap, best);
       const RankPrices guide = bestValue > 1 ? best : *ofGame;
@@ -110,10 +112,10 @@ private:
         price /= sum;
   }
 
-  /// What all micro-batches pay at least if all that the rank has costs 1.
-  /// Above 1, no schedule has the objective: rounding errors are taken off, of
-  /// the least cost as well as of that 1 and of this product, which are sums of
-  /// some hundred terms and so exact to 1e-13.
+  /// The least total cost of all micro-batches, if all time and memory of the
+  /// rank cost 1. Above 1, no schedule has the objective. Subtracts bounds of
+  /// the rounding errors: of the least cost, and 1e-9 for that 1 and this
+  /// product, which are sums of some hundred terms and exact to 1e-13.
   double valueOf(CheapestPath &cheapest, const RankPrices &prices) {
     spend(cheapest.size() * cheapest.numOperations() / 16);
     return microbatches * (cheapest.leastCost(prices.time, prices.memory) -
@@ -288,10 +290,10 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
     return 0;
   const std::vector<RankPath> paths = rankPathsOf(*flat);
   const RankPath *path = tightestOf(paths);
-  // One stage alone is what bound LB4 sees well.
+  // With one stage, bound LB4 is as good.
   if (!path || path->leaves.size() < 2)
     return 0;
-  // As many as a ramp has are enough to begin with what bound LB4 knows.
+  // Bound LB4 of as many micro-batches as a ramp has is enough to begin with.
   const int64_t all = problem.microbatches;
   flat->microbatches =
       int32_t(std::min(all, int64_t(2) * std::max(8, flat->ranks)));

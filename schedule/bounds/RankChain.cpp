@@ -101,7 +101,7 @@ void RankChain::considerRoomOf(int32_t other, double &most) {
     const Operation &ownBackward = operations[operations.size() - 1 - place];
     before = std::min(before,
                       forward.ns + delayBetween(*starts, forward, ownForward));
-    // What I gives back may be all; W may be what gives all back.
+    // If I does not free all, W may free all.
     after = std::min(
         after, delayBetween(*starts, ownBackward, backward) + backward.ns +
                    (flat->weightGradFrees[s] == takes ? flat->ns[2][s] : 0));
@@ -131,8 +131,9 @@ std::optional<RankChain::Meeting> RankChain::meeting(int64_t back,
   auto backwardStart = [&](int32_t s) {
     return back + (*starts)[back0 - s] - (*starts)[back0 - last];
   };
-  // The first stage at which the second is not through before the first is
-  // back. Behind it, the first one is through before the second comes.
+  // The first stage that the second micro-batch has not left by the time at
+  // which the first comes back to it. At later stages the first is done before
+  // the second arrives.
   int32_t low = last + 1, high = flat->stages;
   while (low < high) {
     const int32_t s = low + (high - low) / 2;

@@ -40,7 +40,7 @@ struct RankChain {
     int64_t count = infinite;
     /// From the end of an I here until an F here can use its slot.
     int64_t delay = 0;
-    /// By stage of this rank: whether its F takes a slot, which its I returns.
+    /// [stage of this rank]: whether its F takes a slot, which its I returns.
     std::array<bool, maxStages> isUsedBy = {};
   };
 
@@ -73,9 +73,9 @@ struct RankChain {
   /// The stages whose W are counted apart: all of them, or one if they are
   /// alike.
   std::vector<int32_t> weightGrads;
-  /// Of all tasks.
+  /// Of all tasks of the rank, in ns.
   int64_t work = 0;
-  /// Of the rank whose room lasts least.
+  /// Of the other rank whose memory limits the throughput most.
   Slots slots;
   /// For each micro-batch, the time that the rank's work takes, and that which
   /// all room, its own or that of the slots, is taken by what it holds at

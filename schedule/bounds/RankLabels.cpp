@@ -12,12 +12,12 @@ using namespace rondo;
 
 namespace {
 
-/// Once a layer has so many times the labels that the effort left allows in
-/// each, the end is not reached.
+/// Give up once a layer has more than maxOutOfReach times as many groups as
+/// labels that the remaining effort allows per layer.
 constexpr size_t maxOutOfReach = 64;
 
-/// Of the same counts at least the first number of labels are kept until a
-/// layer is complete, and so many times those in reach of all groups.
+/// Beam width per group: at least leastOfGroup, or timesInReach times the
+/// group's part of the labels that the effort allows per layer.
 constexpr size_t leastOfGroup = 16, timesInReach = 4;
 
 /// When a task can start, and what is left of the objective then.
@@ -57,14 +57,14 @@ public:
     const int64_t given = effort;
     int64_t expanded = 0;
     for (int64_t depth = 0; depth < depths && layer.size() > 0; ++depth) {
-      // What a label has cost so far, and at least what it costs with one
-      // continuation or two.
+      // Effort per expanded label so far; at least 4, the cost of a label with
+      // one or two continuations.
       const int64_t each = std::max<int64_t>(
           4, (given - effort) / std::max<int64_t>(1, expanded));
       const size_t inReach =
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
-      // The first layers seldom tell more than bound LB4. If most others are out
-      // of reach, other ranks get the effort.
+      // The first layers seldom prove more than bound LB4. If the last layer is
+      // far out of reach, the effort is better spent on other ranks.
       if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};
       merge(inReach);
@@ -97,8 +97,8 @@ private:
     return least;
   }
 
-  /// Merges labels of the same counts until about so many are left, at least
-  /// one of each.
+  /// Merges labels of the same counts until about `maxLabels` are left, and at
+  /// least one per group.
   void merge(size_t maxLabels) {
     const size_t labels = layer.numLabels();
     if (labels <= maxLabels)
@@ -140,12 +140,12 @@ private:
     group.labels.assign(merged.begin(), merged.end());
   }
 
-  /// Of the next task of an operation.
+  /// The window of the next task of an operation.
   const Window &window(const LabelCounts &counts, size_t operation) const {
     return windows[operation * size_t(all + 1) + size_t(counts[operation])];
   }
 
-  /// How many micro-batches wait for operations before this one.
+  /// The number of micro-batches that wait for operations before this one.
   static size_t before(const LabelCounts &counts, size_t operation) {
     return operation == 0 ? 0 : size_t(counts[0] - counts[operation - 1]);
   }
@@ -212,7 +212,7 @@ private:
     return std::max(floor, clock + group.left);
   }
 
-  /// How many W of an entry of `chain.weightGrads` are pending.
+  /// The number of pending W of entry i of `chain.weightGrads`.
   int32_t pending(const LabelCounts &counts, size_t i) const {
     const size_t stages = operations.size() / 2;
     int32_t done = 0;
@@ -306,8 +306,9 @@ private:
     made[LabelAt::cost] = cost;
     madeEnd = made.data() + LabelAt::ready;
   }
-  /// Times before the clock make no difference. Spacing and meeting agree:
-  /// neither delays a micro-batch behind one that can go on by now.
+  /// Times before the clock are equivalent to the clock. That is consistent
+  /// with spacing and meeting, which never delay a micro-batch that is ready by
+  /// the clock.
   void take(const int64_t *from, const int64_t *to) {
     for (; from < to; ++from)
       *madeEnd++ = std::max(*from, made[LabelAt::clock]);
@@ -368,10 +369,11 @@ private:
   const std::vector<RankChain::Operation> &operations;
   const int64_t ceiling;
   int64_t &effort;
-  /// What the cap takes away at the end of the rank.
+  /// The idle time that the cap forces at the end of the rank.
   const std::vector<IdlePoint> idle;
   const int32_t all;
-  /// Of each operation's tasks, and of one behind them that cannot start.
+  /// [operation][task], with an entry after each operation's last task that
+  /// cannot start.
   std::vector<Window> windows;
   int64_t leastInputGrad = never;
   bool isMerged = false;

@@ -9,9 +9,10 @@
 // and the largest tail so far. The idle time that the cap forces at the end of
 // the rank (Idle.h) is added to the remaining work.
 //
-// Where there are more labels than effort allows, some of the same counts are
-// merged into one that has the least of each component. No continuation of it
-// is worse than one of those merged, so the result is still a bound: a decision
+// If there are more labels than effort allows, labels of the same counts are
+// merged into one that has the minimum of each component. Its continuations
+// cost at most as much as those of the merged labels, so the result is still a
+// lower bound: a decision
 // diagram of limited width (Bergman, Cire, van Hoeve, Hooker, Decision Diagrams
 // for Optimization, 2016, chapter 4).
 //

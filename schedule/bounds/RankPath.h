@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// What a micro-batch does on one rank of a chain.
+/// The operations of one micro-batch on one rank of a chain.
 struct RankPath {
   struct Operation {
     int64_t ns = 0;
@@ -32,8 +32,8 @@ struct RankPath {
   int64_t work() const;
   /// Bytes times ns, if every operation follows the one before it at once.
   double area() const;
-  /// How long the last operation, and so each, can be put off in an objective;
-  /// negative if there is not enough time.
+  /// The longest time by which the last operation can be delayed in an
+  /// objective, and so each one; negative if the objective is too short.
   int64_t slack(int64_t objective) const;
 };
 

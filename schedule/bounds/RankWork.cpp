@@ -15,7 +15,7 @@
 
 using namespace rondo;
 
-/// What a replica's tasks of one micro-batch take.
+/// The least time of a replica's tasks for one micro-batch, in ns.
 static int64_t workOf(const Problem &problem, int32_t replica) {
   return problem.cost(replica, ActionKind::Forward).ns +
          std::min(problem.cost(replica, ActionKind::InputGrad).ns +
@@ -24,8 +24,8 @@ static int64_t workOf(const Problem &problem, int32_t replica) {
          problem.cost(replica, ActionKind::Recompute).ns;
 }
 
-/// When each replica can start: behind the quickest way to it. Of the replicas
-/// that one stage edge comes from, a micro-batch may need any one.
+/// The earliest start of each replica: the shortest path to it. A micro-batch
+/// may come from any one of the replicas at the other end of a stage edge.
 static std::vector<int64_t> quickestHeads(const Problem &problem) {
   std::vector<int64_t> heads(problem.numReplicas(), 0);
   const EdgeTable edges(problem);
@@ -85,7 +85,8 @@ static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   return heads;
 }
 
-/// What follows I of each stage elsewhere, and its W if that leads no further.
+/// [stage]: the longest path after I, through I of other stages; at the end of
+/// a path, the W of its last stage.
 static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
   std::vector<int64_t> tails(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s) {

@@ -14,7 +14,7 @@ static int64_t gatheredBytes(const Problem &problem, int32_t replica) {
   return problem.cost(replica, ActionKind::Unshard).acquireBytes;
 }
 
-/// What a move takes; nothing where a rank has all shards.
+/// The time of a gather or reduction, in ns; 0 if the rank has all shards.
 static int64_t moveNs(const Problem &problem, int32_t replica,
                       ActionKind kind) {
   return problem.replicas[replica].isSharded() && !problem.isGroupLocal(replica)
@@ -58,8 +58,8 @@ Problem rondo::withWholeStateAtMost(const Problem &problem) {
 // The least moves.
 //===----------------------------------------------------------------------===//
 
-/// Replicas that F of `last` comes behind, for the same micro-batch, and whose
-/// backward comes behind its own.
+/// Replicas whose forward runs before F of `last`, and whose backward runs
+/// after its backward, for the same micro-batch.
 static std::vector<bool> replicasAround(const Problem &problem, int32_t last) {
   auto reached = [&](ActionKind producer, bool isBackwards) {
     std::vector<bool> isThere(problem.numReplicas());
@@ -98,7 +98,7 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
   for (int32_t replica : replicas) {
     if (replica != last && !isAround[replica])
       continue;
-    // What recomputes may have freed some of what F takes.
+    // A replica that recomputes may have freed some of the bytes of its F.
     if (!problem.recomputes(replica))
       room -= problem.cost(replica, ActionKind::Forward).acquireBytes;
     if (!problem.replicas[replica].isSharded())

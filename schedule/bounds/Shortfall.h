@@ -16,8 +16,8 @@ namespace rondo {
 /// Activations of one micro-batch by rank: what running them one by one holds.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
-/// What every schedule holds of activations at once, in bytes by rank: no more
-/// than leastActivationBytes(), and that if the graph has a single end.
+/// [rank]: bytes of activations that every schedule holds at once. At most
+/// leastActivationBytes(), and equal to it if the graph has a single end.
 std::vector<int64_t> neededActivationBytes(const Problem &problem);
 
 /// The rank whose cap is the most below what every schedule needs, the first of

@@ -13,12 +13,12 @@ namespace {
 /// A column enters if it costs this much less than 1.
 constexpr double leastGain = 1e-9;
 constexpr double leastPivot = 1e-9;
-/// After so many pivots rounding errors are removed.
+/// Pivots until the inverse is computed anew, which removes rounding errors.
 constexpr int64_t pivotsUntilRefactoring = 300;
-/// After so many pivots that gain nothing, the first variable enters that can,
-/// as Bland's rule has it, so that no cycle lasts.
+/// After more than this many pivots without a gain, Bland's rule selects the
+/// entering variable, so that no cycle lasts.
 constexpr int64_t maxWithoutGain = 40;
-/// How many columns are tried after each look at all.
+/// The number of columns that are kept as candidates after all were priced.
 constexpr size_t maxCandidates = 8;
 
 } // namespace
@@ -46,7 +46,8 @@ double Simplex::priceOf(size_t number) const {
   return sum;
 }
 
-/// What enters gains 1 minus its price, a slack minus that of its row.
+/// The gain of an entering column is 1 minus its price; that of a slack is
+/// minus the price of its row.
 void Simplex::findCandidates() {
   std::vector<std::pair<double, int64_t>> gains;
   for (size_t row : priced)

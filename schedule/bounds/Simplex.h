@@ -39,7 +39,7 @@ public:
   size_t columns() const { return used.size(); }
   /// The most that any mix ensures; only after a solution.
   double value() const;
-  /// By row: at least 0, sum 1; only after a solution.
+  /// [row]: at least 0, sum 1. Valid after solve() has succeeded.
   const std::vector<double> &mix() const { return rowShares; }
 
 private:
@@ -56,13 +56,13 @@ private:
   const size_t rows;
   /// One column after another.
   std::vector<double> entries;
-  /// By column: whether it is basic.
+  /// [column]: whether it is basic.
   std::vector<bool> used;
-  /// By row of the basis: its variable, a column or, from -1 down, a slack; and
-  /// its amount.
+  /// [row of the basis]: its variable (a column, or a slack from -1 down), and
+  /// the amount of it.
   std::vector<int64_t> basis;
   std::vector<double> amounts;
-  /// By row of the matrix: where its slack is basic, or -1.
+  /// [row of the matrix]: the row of the basis that its slack has, or -1.
   std::vector<int64_t> placeOfSlack;
   /// The inverse of the basis, one column after another. Those of basic slacks
   /// are unit vectors and not kept.

@@ -1,8 +1,8 @@
-//===- TimeWindows.cpp - LB7: what an objective leaves no room for --------===//
+//===- TimeWindows.cpp - LB7: time windows that an objective leaves empty -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Destructive improvement (Klein and Scholl, 1999): assumes an objective and
-// looks for a contradiction; if there is one, the bound is higher. Every task
+// tries to derive a contradiction; if it does, the bound is higher. Every task
 // has a time window, from its earliest start to its latest end under the
 // assumption. These rules narrow windows until nothing changes:
 //
@@ -105,7 +105,7 @@ public:
         return true;
       for (int32_t rank = 0; rank < flat.ranks; ++rank) {
         const auto all = int64_t(tasksOf[rank].size());
-        // As many steps as a label takes time for, about.
+        // Charges effort in label-equivalents.
         if ((effort -= 1 + all * all / 16) < 0)
           return false;
         if (!orderPairs(rank) || !edges(rank) || !cap(rank))
