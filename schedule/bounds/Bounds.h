@@ -59,7 +59,7 @@ const std::vector<BoundArgument> &boundArguments();
 /// `without` is left out, here and below.
 Bound roughBound(const Problem &problem, std::string_view without = {});
 /// The best bound up to BoundCost::Tasks. O(tasks). Beyond `maxDetailedTasks`
-/// LB3 is 0 and LB4 only uses the idle time at both ends of a rank.
+/// LB3 is 0, and LB4 uses only idle times and held bytes.
 Bound quickBound(const Problem &problem, std::string_view without = {});
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort,

@@ -129,7 +129,7 @@ Replay::Found Replay::readInputs() {
   return nullptr;
 }
 
-/// What the task at hand reads is read once less.
+/// Reduces the remaining uses of the current task's inputs by one.
 Replay::Found Replay::releaseInputs() {
   for (auto [buffer, content] : inputsRead) {
     // It reads more than there are uses.
@@ -140,7 +140,8 @@ Replay::Found Replay::releaseInputs() {
   return nullptr;
 }
 
-/// How many tasks and sends read a buffer that the task at hand takes.
+/// The number of tasks and sends that read a buffer that the current task
+/// takes.
 int32_t Replay::usesOf(int32_t number) {
   if (areRoundRobin)
     return countUses(number);
@@ -206,8 +207,8 @@ template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
 }
 
 Replay::Found Replay::task() {
-  // What a task reads is there until its end, so nothing that it takes may lie
-  // there; what nobody reads is there as long as the task.
+  // The inputs of a task stay until its end, so its outputs need other slots.
+  // Outputs that nobody reads are held as long as the task runs.
   if (Found wrong = readInputs())
     return wrong;
   const bool isRead = action.kind() == ActionKind::Recompute;

@@ -20,7 +20,7 @@ struct Channel {
   std::vector<int32_t> sends, receives;
 };
 
-/// By the ranks of their ends.
+/// Channels, ordered by the ranks of their ends.
 std::vector<Channel> collect(const Problem &problem, const Program &program) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
   for (const Edge &edge : problem.edges)

@@ -50,7 +50,8 @@ constexpr bool isComplete(uint8_t seen, uint8_t recomputes) {
          seen == (forwardBit | recomputes | inputGradBit | weightGradBit);
 }
 
-/// How many are missing, where B counts as one if there is no backward at all.
+/// The number of missing tasks. Counts B as one task if there is no backward at
+/// all.
 constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
   const bool hasInputGrad = seen & inputGradBit,
              hasWeightGrad = seen & weightGradBit;
@@ -58,11 +59,10 @@ constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
          (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
 }
 
-/// How much is missing from a schedule.
+/// The size of the part that is missing from a schedule.
 struct Extent {
   int64_t tasks = 0;
-  /// Of the problem and of the schedule, if the schedule ends before the
-  /// problem does; else 0.
+  /// Micro-batches of the problem, and of the schedule if it has fewer; else 0.
   int64_t microbatches = 0, ordered = 0;
 };
 
@@ -89,8 +89,8 @@ Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   return extent;
 }
 
-/// What is wrong with a replica and micro-batch whose tasks are the bits
-/// `seen`, each of them there once.
+/// The fault of a replica and micro-batch whose tasks are the bits `seen`, each
+/// found once.
 Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
             int32_t replica, int64_t microbatch, const Extent &extent) {
   auto make = [&](ActionKind kind) {
@@ -156,12 +156,12 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const int64_t microbatches;
-  /// By replica and micro-batch: bits of the kinds of its tasks.
+  /// [replica * microbatches + microbatch]: bits of the kinds of its tasks.
   std::vector<uint8_t> seen;
-  /// By replica and iteration.
+  /// [replica * iterations + iteration].
   std::vector<uint8_t> seenSteps;
   std::optional<Action> firstStep;
-  /// Of the action at hand.
+  /// Rank and position of the current action.
   int32_t rank = 0;
   int64_t position = 0;
 };
@@ -173,7 +173,7 @@ Found Inventory::takeStock() {
       const Action action = order[position];
       if (Found wrong = checkExists(action))
         return wrong;
-      // S9 looks at the rest.
+      // Rule S9 checks gathers and reductions.
       if (action.traits().movesState())
         continue;
       if (Found wrong = checkCount(action))

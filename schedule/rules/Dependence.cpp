@@ -13,8 +13,8 @@
 
 using namespace rondo;
 
-/// Of a window: a stage's steps follow each other, and its gradients of an
-/// iteration are used before those of the next are added. O(order).
+/// For a window: the steps of a stage are in order, and the gradients of an
+/// iteration are used before those of the next iteration are added. O(order).
 static std::optional<Fault> checkWindow(const Problem &problem,
                                         const Schedule &schedule, int32_t r) {
   ActionRange order = schedule.rank(r);
@@ -26,7 +26,7 @@ static std::optional<Fault> checkWindow(const Problem &problem,
     const int64_t index = action.index;
     if (action.kind() == ActionKind::Step) {
       if (index != steps[replica]) {
-        // The one that is missing stands behind it.
+        // The missing step comes after this one.
         const Action expected(ActionKind::Step, replica, steps[replica]);
         const int64_t later = findTask(order, expected);
         return makeFaultAt<FaultKind::StepsOutOfOrder>(

@@ -46,7 +46,8 @@ private:
 
   int64_t microbatches;
   std::vector<uint8_t> bits;
-  /// Of B, which alone may have more than one.
+  /// The `count` of each B, the only kind that may have more than one
+  /// micro-batch.
   std::vector<uint8_t> counts;
 };
 

@@ -39,11 +39,12 @@ public:
   }
 
 private:
-  /// What waits for an unshard or reduce_grad.
+  /// The await of an unshard or reduce_grad.
   Action awaitOf(Action issued) const {
     return Action(ActionKind::Await, groups.numberOf(issued), issued.index);
   }
-  /// Of the action at one position, with the one at another.
+  /// A fault of the action at position `one`, which also cites the one at
+  /// `other`.
   template <FaultKind kind> Fault faultOf(int64_t one, int64_t other) const {
     return makeFaultAt<kind>(rule, rank, one, order[one])
         .withOther(rank, other, order[other]);
@@ -106,9 +107,10 @@ private:
   const int32_t rank;
   const ActionRange order;
   int64_t position = 0;
-  /// By collective: where it was issued last and not yet awaited; -1: nowhere.
+  /// [collective]: position of its last issue without an await; -1: none.
   std::vector<int64_t> underWay;
-  /// By replica: where a collective has read its gradients; -1: nowhere.
+  /// [replica]: position at which a collective has read its gradients; -1:
+  /// none.
   std::vector<int64_t> readAt;
 };
 

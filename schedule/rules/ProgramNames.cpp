@@ -17,14 +17,15 @@ namespace {
 
 using Found = std::optional<Fault>;
 
-/// What actions name that is not there.
+/// Checks that the replicas, edges and collectives of actions exist, and on
+/// their rank.
 class Names {
 public:
   Names(const Problem &problem, const Program &program, Rule rule)
       : problem(problem), program(program), groups(problem, program),
         rule(rule) {}
 
-  /// Of an action at a position of a rank.
+  /// Checks the action at a position of a rank.
   Found findAbsent(int32_t itsRank, int64_t itsPosition, Action its) {
     rank = itsRank;
     position = itsPosition;
@@ -154,7 +155,8 @@ public:
     return action.subject < ranks.size() && ranks[action.subject] == rank &&
            action.index < microbatches;
   }
-  /// Of round-robin stages, a micro-batch may be another replica's.
+  /// Records nothing for round-robin stages: the micro-batch may belong to
+  /// another replica.
   void add(int32_t rank, Action action) {
     if (areRoundRobin ||
         !(action.isTask() || action.traits().subject == Subject::Edge))
@@ -168,7 +170,7 @@ public:
 private:
   const uint64_t microbatches;
   const bool areRoundRobin;
-  /// By kind and subject: the last rank that has such an action.
+  /// [kind][subject]: the last rank that has such an action.
   std::array<std::vector<int32_t>, maxActionKinds> lastRank;
 };
 

@@ -23,8 +23,8 @@ struct DelayTable;
 /// existing replica, edge or collective of its rank. A fault has rule `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
-// Each rule is safe on any program: it looks up names first, and finds all that
-// it goes by in the program itself.
+// Each rule is safe on any program: it checks names first, and derives
+// everything that it needs from the program itself.
 
 /// L1.
 std::optional<Fault> checkChannels(const Problem &, const Program &);
@@ -40,9 +40,9 @@ std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
 std::optional<Fault> checkResidency(const Problem &, const Program &);
 /// L3: replays every rank's order on the slots. Needs L4.
 std::optional<Fault> checkBuffers(const Problem &, const Program &);
-/// L4. Needs no problem: it looks at pools alone. L3 looks at what lies in
-/// them. `caps` are the devices' memory in bytes by rank (noMemoryCap: none);
-/// an arena that is larger is a FaultKind::ArenaOverCap.
+/// L4. Needs no problem: it checks pools and arenas, and L3 checks their
+/// contents. `caps` are the devices' memory in bytes, indexed by rank
+/// (noMemoryCap: none). An arena that is larger is a FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
 /// Rule L4 for staging pools. `needed[rank]` is in bytes.

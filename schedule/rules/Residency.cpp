@@ -40,9 +40,9 @@ std::optional<Fault> rondo::checkResidency(const Problem &problem,
   if (simulation.cycle.empty())
     return makeRuleFault<FaultKind::NeverFinishes>(rule);
   const std::vector<Wait> &cycle = simulation.cycle;
-  // Of launches that are held back, one behind another, the last, which waits
-  // for something else. None is where sends that L2 lets leave early meet their
-  // receives.
+  // If a chain of launches wait for each other to leave, cites the last one of
+  // the chain, which waits for something else. There is no such launch if the
+  // cycle consists of sends that L2 lets end early and their receives.
   const Wait *held = nullptr;
   for (size_t w = 0; w < cycle.size() && !held; ++w)
     if (cycle[w].isBehind && !cycle[(w + 1) % cycle.size()].isBehind)

@@ -35,15 +35,15 @@ struct ScheduleRule {
 /// All rules of schedules, in the order in which checkSchedule() checks them.
 const std::vector<ScheduleRule> &scheduleRules();
 
-/// What a plan and its schedule ask of a program.
+/// The requirements of a plan and its schedule on a program.
 struct ProgramDemands {
   /// The tasks in their order.
   const Schedule *tasks = nullptr;
   TrainingNeeds training;
-  /// By rank, in bytes: the memory of devices (noMemoryCap: no limit), and what
-  /// collectives stage. Empty: no limit, nothing.
+  /// [rank], in bytes: the memory of devices (noMemoryCap: no limit), and the
+  /// staging of collectives. Empty: no limit, no staging.
   std::vector<int64_t> devices, staging;
-  /// What tasks read where iterations overlap; may be null.
+  /// The versions that tasks read if iterations overlap; may be null.
   const DelayTable *delays = nullptr;
 };
 

@@ -27,7 +27,8 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
       // Its parts are made by steps.
       if (collective.delay > 0)
         continue;
-      // Of what the rank's replicas contribute.
+      // [iteration]: position of the last gradient that this rank's replicas
+      // contribute.
       std::vector<int64_t> lasts(iterations, -1);
       for (int32_t replica : collective.replicas)
         if (problem.rankOf(replica) == r)

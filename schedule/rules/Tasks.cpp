@@ -201,7 +201,7 @@ private:
   const int32_t rank;
   const ActionRange actions;
   const LastGradients lastGradients;
-  /// Where collectives, awaits and steps stand, by kind, number and step.
+  /// Positions of collectives, awaits and steps, by kind, number and step.
   std::map<std::tuple<ActionKind, size_t, int64_t>, int64_t> places;
 };
 
