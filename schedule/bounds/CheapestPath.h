@@ -29,8 +29,8 @@
 
 namespace rondo {
 
-/// Starts: of the operations, then of the leaves, counted from the earliest
-/// start of each.
+/// Starts of the operations, then of the leaves, each counted from its earliest
+/// start.
 using PathStarts = std::vector<double>;
 
 class CheapestPath {

@@ -36,7 +36,8 @@ struct Gain {
 /// The time until the cap can be reached.
 struct Ramp {
   int64_t end = never;
-  /// Bytes times ns missing to the cap.
+  /// Integral, up to `end`, of the bytes that are missing to the cap, in bytes
+  /// times ns.
   double missing = 0;
 };
 
@@ -79,11 +80,12 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   return ramp;
 }
 
-/// From the end of F of a stage to the start of its I: the longest path. Stages
-/// up to it are on none.
+/// The longest path from the end of F of a stage to the start of its I, through
+/// later stages.
 int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
                     std::vector<int64_t> &ends) {
-  // When a task of each stage has ended, counted from the end of this F.
+  // [stage]: end of its latest task on the path, counted from the end of this
+  // F.
   ends.assign(flat.stages, -never);
   ends[stage] = 0;
   auto arrival = [&](int letter, int32_t s) {
@@ -103,8 +105,9 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
   return std::max<int64_t>(0, arrival(1, stage));
 }
 
-/// From the end of F of each stage to the start of I. O(stages) for a chain,
-/// otherwise O(edges) per stage; unknown if there are too many.
+/// [stage]: the longest path from the end of its F to the start of its I.
+/// O(stages) for a chain, otherwise O(edges) per stage; unknown if there are
+/// too many.
 std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   std::vector<int64_t> roundTrip(flat.stages, 0), ends;
   for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
@@ -137,7 +140,8 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   const int64_t cap = usableCap(flat, rank);
   if (cap == 0)
     return 0;
-  // From this time on, micro-batches that were left out could run.
+  // From this time on, micro-batches that the flat problem leaves out could
+  // run.
   int64_t lastHead = never, lastTail = never;
   std::vector<Gain> taken, given;
   for (int32_t s : stages) {
@@ -165,7 +169,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   if (begin.end >= never || end.end >= never || begin.end > lastHead ||
       end.end > lastTail)
     return 0;
-  // Minus the rounding error of the sums.
+  // Subtracts the rounding error of the sums.
   const double least = (double(microbatches) * areaOf(flat, roundTrip, rank) +
                         begin.missing + end.missing) /
                        double(cap) * (1 - 1e-9);

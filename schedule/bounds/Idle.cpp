@@ -22,8 +22,8 @@ int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
                                   flat.takes[s] - flat.inputGradFrees[s]);
 }
 
-/// From `time` on, more tasks of a kind can have run, or as many as these bytes
-/// allow.
+/// At `time`, the work that can have run grows by `work`, and the bytes that
+/// limit a letter grow by `bytes`. Both are [letter].
 struct Event {
   int64_t time;
   std::array<int64_t, 3> work, bytes;
@@ -74,7 +74,7 @@ public:
     }
   }
 
-  /// Rounded up. The second way is better for stages that differ.
+  /// Rounded up. The second formula is tighter if stages differ.
   int64_t limit(int64_t work, int64_t bytes) const {
     if (leastBytes == 0 || work == 0)
       return work;
@@ -127,7 +127,8 @@ int64_t rondo::idleBeside(const std::vector<IdlePoint> &points, int64_t work) {
   return std::prev(next)->idle;
 }
 
-/// Until then none of the micro-batches that the flat problem leaves out runs.
+/// The time until which no micro-batch can run that the flat problem leaves
+/// out.
 static int64_t latestOf(const FlatProblem &flat, const Propagation &propagation,
                         int32_t rank, Side side) {
   int64_t latest = never;
@@ -158,7 +159,8 @@ int64_t rondo::idleBound(const FlatProblem &flat,
                         : latestOf(flat, propagation, rank, side));
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
-    // If some work is in neither stretch of time, the two are separate.
+    // Some work runs after the first period and before the last one, so they do
+    // not overlap and both idle times count.
     for (const IdlePoint &point : pointsOf(Side::Begin))
       if (point.work < all)
         best = std::max(best,

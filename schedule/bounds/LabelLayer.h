@@ -26,7 +26,7 @@ struct LabelAt {
   enum : size_t { clock, cost, ready };
 };
 
-/// The labels of the same counts, with what follows from the counts alone.
+/// The labels of the same counts, and data that depends on the counts alone.
 struct LabelGroup {
   LabelCounts counts = {};
   /// Hash of `counts`.
@@ -47,7 +47,8 @@ struct LabelGroup {
 /// Groups in the order in which they are made. Their memory is used again.
 class LabelLayer {
 public:
-  /// Leaves only the group of no counts, and returns it. It has only these.
+  /// Leaves only the group whose counts are all 0, and returns it. Only its
+  /// counts and hash are set.
   LabelGroup &restart() {
     clear();
     return groups[numberOf(LabelCounts{}, 0).first];
@@ -64,8 +65,9 @@ public:
   }
   size_t size() const { return numUsed; }
   LabelGroup &operator[](size_t number) { return groups[number]; }
-  /// The number of the group that counts one more than one of another layer,
-  /// and whether it is new and has only its counts.
+  /// The number of the group whose counts are those of `group`, of another
+  /// layer, plus one of `counted`. Also whether it is new: then only its counts
+  /// and hash are set.
   std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
     LabelCounts counts = group.counts;
     ++counts[counted];
@@ -73,7 +75,7 @@ public:
   }
 
 private:
-  /// The hash of counts is the sum of each times its own number.
+  /// The hash of counts is the sum of hashOf(i) * counts[i].
   static uint64_t hashOf(size_t counted) {
     const uint64_t number = (counted + 1) * 0x9e3779b97f4a7c15u;
     return (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;

@@ -19,7 +19,7 @@
 
 using namespace rondo;
 
-/// All of them or, if these have too many tasks, as many as a ramp over all
+/// All micro-batches; if these have too many tasks, as many as a ramp over all
 /// ranks has.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
@@ -38,7 +38,7 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
     return 0;
   Propagation propagation(*flat, true);
   const int64_t bound = propagation.estimate(PartialState(*flat)).bound;
-  // A problem without a schedule has no objective.
+  // No schedule of the problem exists, so it has no objective.
   if (bound >= never)
     return 0;
   return std::max({bound, idleBound(*flat, propagation, problem.microbatches),

@@ -1,10 +1,10 @@
 //===- OneRank.cpp - LB5: one real rank, all others pure delays -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One rank keeps its cap, its order and its exclusive use, another one its cap;
-// for the rest other ranks delay micro-batches and keep them apart
-// (RankChain.h). What is left is solved by dynamic programming, exactly if
-// effort allows (RankLabels.h).
+// One rank keeps its cap, its order and its exclusive use, and another one its
+// cap. Otherwise other ranks only delay micro-batches and keep them apart
+// (RankChain.h). Dynamic programming solves this relaxation, exactly if effort
+// allows (RankLabels.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
-  // A micro-batch passes the stages of a rank one after another, and back.
+  // On a chain, a micro-batch passes the stages of a rank in order, and back.
   if (!flat || !flat->isChain || !flat->offsetsAreExact)
     return 0;
   Propagation propagation(*flat, true);

@@ -18,9 +18,9 @@ static int64_t delayBetween(const std::vector<int64_t> &starts,
   return start(to) - start(from) - from.ns;
 }
 
-/// Each stage in between takes one micro-batch at a time, and the last one F
-/// and I of a micro-batch, in some order, before I of the following one has
-/// ended.
+/// The least time between consecutive micro-batches at `to` after `from`. Each
+/// stage in between runs one micro-batch at a time. The last stage runs F and I
+/// of a micro-batch, in some order, before I of the following one ends.
 static int64_t spacingBetween(const FlatProblem &flat,
                               const RankChain::Operation &from,
                               const RankChain::Operation &to) {
@@ -79,8 +79,9 @@ RankChain::RankChain(const FlatProblem &flat,
 }
 
 /// A stage of the other rank holds its activation from before F of the next
-/// stage here until after I of that stage. If there is no other in between,
-/// each of those F takes room there and each of those I returns it.
+/// stage on this rank until after I of that stage. If the other rank has no
+/// other stage in between, each of those F takes memory there and each of those
+/// I frees it.
 void RankChain::considerRoomOf(int32_t other, double &most) {
   const auto &own = flat->stagesOf[rank];
   Slots room;

@@ -1,10 +1,10 @@
 //===- RankWork.cpp - LB1: what a rank must do ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank cannot start before the first micro-batch has come to one of its
-// stages, then does all its work, and when it ends with I of a stage the way
-// back from there is yet to come. If W can be last, the tail is 0.
-// Problems that cannot be flattened have no tails.
+// A rank cannot start before the first micro-batch has reached one of its
+// stages, then does all its work. If it ends with I of a stage, the path back
+// from there follows. If W can be last, the tail is 0. Problems that cannot be
+// flattened (FlatProblem.h) have no tails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ static std::vector<int64_t> quickestHeads(const Problem &problem) {
   return heads;
 }
 
-/// Head and work of each rank of any problem.
+/// Bound by head and work of each rank, without tails, for any problem.
 static int64_t computeAnyRankWork(const Problem &problem) {
   const std::vector<int64_t> heads = quickestHeads(problem);
   std::vector<int64_t> head(problem.numRanks(), never),
@@ -72,7 +72,7 @@ static int64_t computeAnyRankWork(const Problem &problem) {
   return best;
 }
 
-/// When F of each stage can start.
+/// [stage]: earliest start of F.
 static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   std::vector<int64_t> heads(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s)

@@ -29,14 +29,14 @@ struct LeastMoves {
 /// Indexed by rank. O(replicas^2).
 std::vector<LeastMoves> leastMoves(const Problem &problem);
 
-/// The same problem with whole state, whose orders are all that sharded state
-/// allows and more: while a task runs, its chunk is gathered, so the caps are
-/// lower by the smallest chunk of the rank where all are sharded.
+/// The same problem with whole state: a relaxation, which allows all orders
+/// that sharded state allows. While a task runs, its chunk is gathered, so if
+/// all chunks of a rank are sharded, its cap is lowered by the smallest of
+/// them.
 Problem withWholeStateAtMost(const Problem &problem);
 
 /// The best of Bounds.h for withWholeStateAtMost(), and of
-///  - G1: the gathers and reductions of a rank, one after another (not of
-///  spans);
+///  - G1: a rank's gathers and reductions, one after another (not of spans);
 ///  - G2: a rank's work after the shortest path to it with gathers, and the
 ///    reduction after its last backward;
 ///  - G3: the path of a micro-batch down and up, with gathers, its W and the

@@ -10,7 +10,7 @@ using namespace rondo;
 
 namespace {
 
-/// A column enters if it costs this much less than 1.
+/// A column enters if its price is lower than 1 by more than this.
 constexpr double leastGain = 1e-9;
 constexpr double leastPivot = 1e-9;
 /// Pivots until the inverse is computed anew, which removes rounding errors.
@@ -77,7 +77,7 @@ void Simplex::findCandidates() {
     candidates.push_back(gains[i].second);
 }
 
-/// Sets `alpha`; false if the variable no longer gains anything.
+/// Sets `alpha`. False if entering does not gain anything any more.
 bool Simplex::enter(int64_t entering) {
   std::fill(alpha.begin(), alpha.end(), 0);
   auto addInverse = [&](size_t row, double factor) {
@@ -171,7 +171,7 @@ bool Simplex::solve(int64_t &pivots) {
           most = alpha[r];
           leavingRow = r;
         }
-      // Rounding errors alone can do this: no column is without limit.
+      // Only rounding errors cause this: every column has a limit.
       if (leavingRow == rows) {
         share();
         return false;
@@ -203,7 +203,7 @@ void Simplex::refactor() {
   for (size_t c : columns)
     used[c] = false;
   for (size_t c : columns) {
-    // Prices do not matter on the way, but must allow it to enter.
+    // Any prices do here, as long as the column may enter.
     std::fill(prices.begin(), prices.end(), 0);
     enter(int64_t(c));
     size_t best = rows;
