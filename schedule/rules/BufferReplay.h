@@ -1,8 +1,8 @@
 //===- BufferReplay.h - The slots while a program runs ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only for rule L3: Buffers.cpp has messages and tasks, BuffersOfState.cpp what
-// belongs to no micro-batch.
+// Only for rule L3: Buffers.cpp has messages and tasks, BuffersOfState.cpp the
+// buffers that belong to no micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@ namespace rondo::buffer_replay {
 /// The content of a slot, and the action that took the slot.
 struct Content {
   bool isOwned = false;
-  /// Weights and the like: never taken, never released.
+  /// Weights and other state: never taken, never released.
   bool isState = false;
   /// Number of the buffer; see BufferNumbers.
   int32_t buffer = -1;
   int32_t rank = 0;
-  /// Consumers and sends that have still to read it.
+  /// Number of consumers and sends that are still to read it.
   int32_t uses = 0;
   int64_t microbatch = 0, position = 0;
 };
 
 class Replay {
 public:
-  /// A fault, which the replay keeps; null: none. Most calls find none, and
-  /// then hand nothing over in memory.
+  /// A fault that the replay owns; null: none. A pointer, since most calls find
+  /// none.
   using Found = const Fault *;
 
   Replay(const Problem &problem, const Program &program)
@@ -74,7 +74,7 @@ private:
   Found releaseInputs();
   EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
-  /// Whether an edge has a message of the micro-batch at hand.
+  /// Whether an edge has a message of the current action's micro-batch.
   bool isThere(int32_t edge) const {
     return !areRoundRobin || problem.carries(problem.edges[edge], action.index);
   }
@@ -119,15 +119,15 @@ private:
   BufferNumbers buffers;
   Slots slots;
   std::vector<Content> contents;
-  /// Slots that are owned by what is no state.
+  /// The number of owned slots, without those of state.
   int64_t numTaken = 0;
-  /// The rank whose actions use a pool's slots.
+  /// [pool]: the rank whose actions use its slots.
   std::vector<int32_t> poolRanks;
   std::vector<bool> hasBackward;
   /// [replica]: whether its R reads the inputs of its F again.
   std::vector<bool> readsInputAgain;
   const bool areRoundRobin;
-  /// Whether a task copies parts of what another one on its rank has made.
+  /// Whether any task copies parts of the output of another task on its rank.
   const bool hasCopies;
   /// [buffer]: its number of uses, if that is the same for all micro-batches;
   /// -1: not computed yet.

@@ -1,8 +1,9 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only what a rank can see in its own order: tasks and the step of one replica,
-// and edges between two replicas of one rank. What goes over other ranks is S4.
+// Checks only dependences within one rank's order: tasks and the step of one
+// replica, and edges between two replicas of one rank. S4 checks those over
+// other ranks.
 //
 //===----------------------------------------------------------------------===//
 

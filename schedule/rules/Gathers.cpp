@@ -62,7 +62,7 @@ private:
   Fault fault(Action action, const Parts &...parts) const {
     return makeFaultAt<kind>(rule, rank, position, action, parts...);
   }
-  /// With another action of this rank.
+  /// Cites another action of this rank.
   Fault beside(Fault fault, int64_t other) const {
     return std::move(fault).withOther(rank, other, order[other]);
   }
@@ -166,7 +166,7 @@ private:
           .withOther(a[u].rank, a[u].position,
                      Action(ActionKind::ReduceGrad, first, u));
     }
-    // Another number of units is another order of collectives.
+    // If the numbers of units differ, compareOrders() finds it.
     return std::nullopt;
   }
 
@@ -213,8 +213,8 @@ Action ofGroup(const Problem &problem, Action action) {
                 action.index);
 }
 
-/// Each rank of a group issues something with the others: its tasks read what
-/// they gather.
+/// Compares the collectives that the ranks of each group issue. Every rank of a
+/// group issues at least a gather, which its tasks read.
 Found compareOrders(const Problem &problem, const Schedule &schedule) {
   std::vector<IssuedWith> byRank;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)

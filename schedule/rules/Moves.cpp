@@ -1,8 +1,8 @@
 //===- Moves.cpp - L5 of gathers and reductions -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// That the order of a rank keeps S9 is the schedule's matter. A program also
-// awaits what it has issued: a gather before its weights are read or freed, a
+// S9 has checked the order of the schedule. A program also awaits the
+// collectives that it issues: a gather before its weights are read or freed, a
 // reduction before the replica's next one and before its result is read.
 //
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,8 @@ private:
     return makeFaultAt<kind>(rule, rank, one, order[one])
         .withOther(rank, other, order[other]);
   }
-  /// That what the replica's group has issued of a kind has been awaited.
+  /// Checks that the last issue of a collective has been awaited. -1: no
+  /// collective.
   Found checkEnded(int32_t collective) const {
     return collective >= 0 && underWay[collective] >= 0
                ? Found(faultOf<FaultKind::NotAwaited>(position,
@@ -94,7 +95,7 @@ private:
     case ActionKind::Step:
       return checkEnded(groups.scatterOf(subject));
     default:
-      // Tasks, and reshard.
+      // Tasks and reshards.
       return action.traits().subject == Subject::Replica
                  ? checkEnded(groups.gatherOf(subject))
                  : std::nullopt;

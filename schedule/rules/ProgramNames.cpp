@@ -63,7 +63,8 @@ private:
     return action.subject < program.collectives.size();
   }
 
-  /// Units and steps; micro-batches are checked with what has them.
+  /// Checks the index if it is a unit or a step. Micro-batches are checked with
+  /// their replica or edge.
   Found checkIndex() const {
     const ActionTraits &traits = action.traits();
     const int64_t index = action.index;
@@ -71,7 +72,7 @@ private:
         traits.movesState() ||
         (action.kind() == ActionKind::Await && namesCollective() &&
          movesState(program.collectives[action.subject].kind));
-    // Each unit has an action.
+    // There are no more units than actions.
     if (isOfUnit && index >= program.order.numActions())
       return namesNothing("unit", program.order.numActions());
     if (!isOfUnit && traits.index == IndexMeaning::Step &&
@@ -142,8 +143,8 @@ private:
   Action action;
 };
 
-/// The tasks, sends and receives of a rank that are known to name what is
-/// there: most actions differ from another one in the micro-batch alone.
+/// Tasks, sends and receives of a rank whose names have been checked. Most
+/// actions differ from a checked one in the micro-batch alone.
 class Known {
 public:
   explicit Known(const Problem &problem)
