@@ -219,8 +219,7 @@ Found compareOrders(const Problem &problem, const Schedule &schedule) {
   std::vector<IssuedWith> byRank;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     byRank.push_back(issuedBy(problem, schedule.rank(r)));
-  // By the ranks of a group: the first rank that issues a collective of the
-  // group.
+  // The first rank that issues a collective of a group, by the group's ranks.
   std::map<std::vector<int32_t>, int32_t> first;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     for (const auto &[ranks, own] : byRank[r]) {
