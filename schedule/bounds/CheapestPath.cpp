@@ -240,8 +240,7 @@ std::vector<double> CheapestPath::useOf(const PathStarts &starts) const {
     const Operation &operation = *rows[i].operation;
     const double end = begin(i) + double(operation.ns);
     add(0, begin(i), end, 1);
-    // If the I of a stage is operation i, its F is operation 2 * stages - 1 -
-    // i.
+    // The F of an I, operation i, is operation 2 * stages - 1 - i.
     if (operation.frees > 0)
       add(pieces(), begin(2 * stages - 1 - (i < size ? i : i - stages)), end,
           double(operation.frees));

@@ -44,9 +44,8 @@ constexpr size_t pathsOfRound = 8, maxPaths = 400;
 /// The number of cheapest paths that move on to the next objective.
 constexpr size_t pathsMoved = 200;
 constexpr double shareOfBest = 0.7;
-/// When the objective changes, paths that start in the first part of the slack,
-/// of this share, keep their starts; those in the last part keep their distance
-/// from its end.
+/// When the objective changes, paths that start in the first fifth of the slack
+/// keep their starts, and those in the last fifth their distance from its end.
 constexpr double shareThatStays = 0.2;
 /// Rounds end once the best prices have gained this share of the value that the
 /// game shows as possible.
