@@ -47,8 +47,8 @@ struct LabelGroup {
 /// Groups in the order in which they are made. Their memory is used again.
 class LabelLayer {
 public:
-  /// Leaves only the group whose counts are all 0, and returns it. Only its
-  /// counts and hash are set.
+  /// Leaves only the group whose counts are all 0, and returns it. It has no
+  /// labels, and only its counts and hash are set.
   LabelGroup &restart() {
     clear();
     return groups[numberOf(LabelCounts{}, 0).first];
@@ -66,8 +66,8 @@ public:
   size_t size() const { return numUsed; }
   LabelGroup &operator[](size_t number) { return groups[number]; }
   /// The number of the group whose counts are those of `group`, of another
-  /// layer, plus one of `counted`. Also whether it is new: then only its counts
-  /// and hash are set.
+  /// layer, plus one of `counted`. Also whether it is new, as in
+  /// restart().
   std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
     LabelCounts counts = group.counts;
     ++counts[counted];
