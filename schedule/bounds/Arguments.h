@@ -18,7 +18,7 @@ BoundArgument timeWindows();
 BoundArgument pricedPaths();
 BoundArgument exhaustedOrders();
 
-// G1, G3 and G2, of sharded stages.
+// G1, G3 and G2, for sharded stages.
 BoundArgument gathersOfOneRank();
 BoundArgument pathOfGathers();
 BoundArgument workAfterGathers();

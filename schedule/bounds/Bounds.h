@@ -18,48 +18,49 @@
 
 namespace rondo {
 
-/// No schedule has an objective below `ns`. `name` is the argument's: "L1".
+/// No schedule has an objective below `ns`. `name` is the name of the argument,
+/// such as "L1".
 struct Bound {
   int64_t ns = 0;
   const char *name = "L1";
 };
 
-/// What the time of an argument grows with.
+/// The time complexity of an argument.
 enum class BoundCost : uint8_t {
   /// O(stages).
   Stages,
   /// O(tasks).
   Tasks,
-  /// Faster than the number of tasks, within an effort.
+  /// Grows faster than the number of tasks; `effort` limits it.
   Labels,
-  /// Only the search itself proves it.
+  /// Proved by the search of orders alone.
   Orders,
 };
 
-/// One argument. It bounds the problem's own objective and returns 0 if it
-/// proves nothing. `ceiling` is the objective of a known schedule (int64_t's
-/// maximum if there is none); an argument that searches may stop there and
-/// return it. `effort` limits the work of such an argument, in labels.
+/// One argument for a lower bound of the problem's objective, 0 if it proves
+/// nothing. `ceiling` is the objective of a known schedule (int64_t's maximum
+/// without one); an argument that searches may stop there and return it.
+/// `effort` limits the work of such an argument, in labels.
 struct BoundArgument {
   const char *name;
   const char *summary;
   /// Null for BoundCost::Orders.
   int64_t (*compute)(const Problem &, int64_t ceiling, int64_t effort);
   BoundCost cost;
-  /// Left out if there are more than `maxDetailedTasks`.
+  /// Skipped if there are more than `maxDetailedTasks` tasks.
   bool seesAllTasks = false;
   /// Counts gathers and reductions: only shardedBound() uses it.
   bool isOfShards = false;
 };
 
-/// The table. In each of the groups L and G the first of equal bounds counts.
+/// The table. Among equal bounds of a group (L or G) the first one is reported.
 const std::vector<BoundArgument> &boundArguments();
 
-/// The best argument of BoundCost::Stages. O(stages). The argument named
-/// `without` is left out, here and below.
+/// The best argument of BoundCost::Stages. O(stages). This function and the
+/// next two skip the argument that is named `without`.
 Bound roughBound(const Problem &problem, std::string_view without = {});
-/// The best one up to BoundCost::Tasks. O(tasks); beyond `maxDetailedTasks` L3
-/// proves nothing, and L4 only looks at the two ends.
+/// The best bound up to BoundCost::Tasks. O(tasks). Beyond `maxDetailedTasks`
+/// LB3 is 0, and LB4 uses only idle times and held bytes.
 Bound quickBound(const Problem &problem, std::string_view without = {});
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort,

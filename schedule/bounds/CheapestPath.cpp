@@ -36,7 +36,7 @@ void CheapestPath::setPoints() {
     }
   }
   std::sort(points.begin(), points.end());
-  // Points that only rounding errors keep apart are one.
+  // Merges points that differ by rounding errors only.
   const double least = knots.back() * 0x1p-50;
   size_t kept = 1;
   for (double point : points)
@@ -79,7 +79,8 @@ double CheapestPath::costAt(const Operation &operation, double start) const {
          double(operation.takes) * sumAt(memorySum, memorySlope, begin);
 }
 
-/// Adds the sums of the prices up to its start or end, with factors.
+/// Adds to each point's cost the prices summed up to the operation's start or
+/// end there, times the factors.
 void CheapestPath::addSum(Row &row, bool isEnd, double timeFactor,
                           double memoryFactor) {
   const std::vector<uint32_t> &edges = isEnd ? row.ends : row.starts;
@@ -103,7 +104,7 @@ void CheapestPath::addSum(Row &row, bool isEnd, double timeFactor,
       timeFactor * timeSum.back() + memoryFactor * memorySum.back(), 0);
 }
 
-/// What starting at each point costs, of the operation alone.
+/// Sets the cost of the operation alone, for a start at each point.
 void CheapestPath::setCosts(Row &row) {
   const Operation &operation = *row.operation;
   std::fill(row.cost.begin(), row.cost.end(), 0);
@@ -117,7 +118,8 @@ void CheapestPath::setCosts(Row &row) {
     row.cost[k] = INFINITY;
 }
 
-/// W can be put off for longer than all others, and nothing follows it.
+/// Sets the cheapest start of a W after all points: W can be delayed for longer
+/// than the operations, and nothing follows it.
 void CheapestPath::setCostBehind(Row &leaf) {
   leaf.costBehind = INFINITY;
   auto visit = [&](double start) {
@@ -238,7 +240,7 @@ std::vector<double> CheapestPath::useOf(const PathStarts &starts) const {
     const Operation &operation = *rows[i].operation;
     const double end = begin(i) + double(operation.ns);
     add(0, begin(i), end, 1);
-    // The F of a stage is as far from the last F as its I is from the first.
+    // The F of an I, operation i, is operation 2 * stages - 1 - i.
     if (operation.frees > 0)
       add(pieces(), begin(2 * stages - 1 - (i < size ? i : i - stages)), end,
           double(operation.frees));
@@ -247,7 +249,7 @@ std::vector<double> CheapestPath::useOf(const PathStarts &starts) const {
 }
 
 /// Each cost is a difference of sums over the pieces, none above 1, at times
-/// that are off by a part in 2^49; a price is at most 1 over a piece's length.
+/// with a relative error of 2^-49. A price is at most 1 over a piece's length.
 double CheapestPath::roundingError() const {
   double shortest = knots.back() - knots.front();
   for (size_t i = 0; i < pieces(); ++i)

@@ -8,7 +8,7 @@
 // operation before it. The rank's time has a price per ns, and its memory one
 // per byte and ns; both change at knots.
 //
-// What operation i costs, c_i(x) for the start x, is linear between those x at
+// The cost c_i(x) of operation i for the start x is linear between those x at
 // which it starts or ends at a knot. Let p_1 < p_2 < ... be these x of all
 // operations. The cheapest path that starts all of them at such points is found
 // by dynamic programming from the last operation back: m_i(p_k), the least cost
@@ -29,8 +29,8 @@
 
 namespace rondo {
 
-/// Starts: of the operations, then of the leaves, counted from the earliest
-/// start of each.
+/// Starts of the operations, then of the leaves, each counted from its earliest
+/// start.
 using PathStarts = std::vector<double>;
 
 class CheapestPath {
@@ -40,23 +40,24 @@ public:
   CheapestPath(const RankPath &path, int64_t objective,
                std::vector<double> knots);
 
-  /// What no path costs less than: at prices between each two knots, per ns of
-  /// the rank's time and per byte and ns of its memory.
+  /// The least cost of any path. Prices are [piece between two knots]: per ns
+  /// of the rank's time, and per byte and ns of its memory.
   double leastCost(const std::vector<double> &timePrices,
                    const std::vector<double> &memoryPrices);
-  /// For each of so many parts of the time the cheapest path that starts in it,
-  /// at the prices of the last call.
+  /// Divides the time into `parts` equal parts. Returns the cheapest path that
+  /// starts in each part in which one can start, at the prices of the last
+  /// leastCost().
   std::vector<PathStarts> cheapPaths(size_t parts) const;
-  /// What a path uses between each two knots: ns of the rank, then bytes and ns
-  /// of its memory.
+  /// The resources that a path uses between each two knots: ns of the rank's
+  /// time for each piece, then bytes times ns of its memory for each.
   std::vector<double> useOf(const PathStarts &starts) const;
 
   size_t pieces() const { return knots.size() - 1; }
   double length(size_t piece) const { return knots[piece + 1] - knots[piece]; }
   size_t size() const { return points.size(); }
   size_t numOperations() const { return rows.size(); }
-  /// How far leastCost() can be off, for prices by which all time and memory of
-  /// the rank cost 1.
+  /// The largest rounding error of leastCost(), for prices at which all time
+  /// and memory of the rank cost 1 together.
   double roundingError() const;
 
 private:
@@ -64,16 +65,17 @@ private:
   /// One operation.
   struct Row {
     const Operation *operation;
-    /// How late it can start.
+    /// Its latest start.
     double latest;
-    /// By piece and one more: the first point at which it starts, or ends, in
-    /// this piece or later.
+    /// [piece], with one more entry: the first point at which the operation
+    /// starts, or ends, in this piece or later.
     std::vector<uint32_t> starts, ends;
-    /// By point: the least cost of this operation and what follows if it starts
-    /// there, or there or later; and the point of the latter.
+    /// [point]: the least cost of this operation and those after it if it
+    /// starts there (`cost`), or there or later (`leastLater`); `best` is the
+    /// start point of the latter.
     std::vector<double> cost, leastLater;
     std::vector<uint32_t> best;
-    /// For W: where it starts after all points, and what that costs.
+    /// For W: its start after all points, and the cost of that.
     double startBehind = 0, costBehind = 0;
   };
 
@@ -88,7 +90,7 @@ private:
 
   const RankPath &path;
   const std::vector<double> knots;
-  /// Of the operations, then of the leaves.
+  /// The operations, then the leaves (W).
   std::vector<Row> rows;
   std::vector<double> points;
   /// Prices, and their sums up to each knot.

@@ -1,10 +1,10 @@
-//===- CriticalPath.cpp - L2: the path of one micro-batch -----------------===//
+//===- CriticalPath.cpp - LB2: the path of one micro-batch ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A micro-batch passes all stages forwards and backwards, each as soon as
-// everything it needs has come. On the longest path there is one stage of which
-// all F are in a row before the last one goes on, or all I after the first one
-// that has come.
+// A micro-batch passes all stages forwards and backwards, each as soon as its
+// inputs have arrived. The longest path includes all tasks of one stage and
+// letter: all F before the last micro-batch goes on, or all I after the first
+// one has come back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,9 @@ static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
     return 0;
   const int64_t others = flat->microbatches - 1;
   int64_t best = 0;
-  // The end of each stage's task: on the longest path of one micro-batch, and
-  // with all tasks of some stage and letter on the path.
+  // [stage]: end of its task on the longest path of one micro-batch (`once`),
+  // and on the longest path that has all tasks of some stage and letter
+  // (`all`).
   std::vector<int64_t> once(flat->stages, 0), all(flat->stages, 0);
   auto pass = [&](int letter, int32_t s) {
     // I starts after its own F.

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Let T be the objective, C the cap and h(t) what a rank holds at t. For a
-// micro-batch of stage s, what I gives back is held at least for F, the way
-// back to the rank and I, the rest for W as well; let A be the sum of bytes
-// times these times, so that A <= integral of h. Let U(t) be the most that F
-// can have taken by t, and V(u) the most that I and W can still give back with
-// u left. What is held at t was taken by then and is given back later, so h(t)
-// is no more than C, U(t) and V(T - t), and
+// micro-batch of stage s, the bytes that I frees are held at least for F, the
+// path back to the rank and I, and those that W frees for W as well. Let A be
+// the sum of bytes times these times, so that A <= integral of h. Let U(t) be
+// the most bytes that F can have taken by t, and V(u) the most that I and W can
+// still free with time u left. Bytes held at t were taken by t and are freed
+// later, so h(t) is at most C, U(t) and V(T - t), and
 //
 //   A <= f(T) = integral of min(C, U(t), V(T - t)).
 //
@@ -28,16 +28,16 @@ using namespace rondo;
 
 namespace {
 
-/// From `time` on a task can have run that takes, or gives back, this many
-/// bytes.
+/// A task that takes (or frees) `bytes` can have run from `time` on.
 struct Gain {
   int64_t time, bytes, ns;
 };
 
-/// Until the cap can be reached.
+/// The time until the cap can be reached.
 struct Ramp {
   int64_t end = never;
-  /// Bytes times ns missing to the cap.
+  /// Integral, up to `end`, of the bytes that are missing to the cap, in bytes
+  /// times ns.
   double missing = 0;
 };
 
@@ -80,11 +80,12 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   return ramp;
 }
 
-/// From the end of F of a stage to the start of its I: the longest path. Stages
-/// up to it are on none.
+/// The longest path from the end of F of a stage to the start of its I, through
+/// later stages.
 int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
                     std::vector<int64_t> &ends) {
-  // When a task of each stage has ended, counted from the end of this F.
+  // [stage]: end of its latest task on the path, counted from the end of this
+  // F.
   ends.assign(flat.stages, -never);
   ends[stage] = 0;
   auto arrival = [&](int letter, int32_t s) {
@@ -104,8 +105,9 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
   return std::max<int64_t>(0, arrival(1, stage));
 }
 
-/// From the end of F of each stage to the start of I. O(stages) for a chain,
-/// otherwise O(edges) per stage; unknown if there are too many.
+/// [stage]: the longest path from the end of its F to the start of its I.
+/// O(stages) for a chain, otherwise O(edges) per stage; unknown if there are
+/// too many.
 std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   std::vector<int64_t> roundTrip(flat.stages, 0), ends;
   for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
@@ -118,7 +120,7 @@ std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   return roundTrip;
 }
 
-/// What one micro-batch needs of a rank's cap, in bytes times ns.
+/// The memory that one micro-batch needs on a rank, in bytes times ns.
 double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
   double area = 0;
@@ -138,7 +140,8 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   const int64_t cap = usableCap(flat, rank);
   if (cap == 0)
     return 0;
-  // From this time on, micro-batches that were left out could run.
+  // From this time on, micro-batches that the flat problem leaves out could
+  // run.
   int64_t lastHead = never, lastTail = never;
   std::vector<Gain> taken, given;
   for (int32_t s : stages) {
@@ -166,7 +169,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   if (begin.end >= never || end.end >= never || begin.end > lastHead ||
       end.end > lastTail)
     return 0;
-  // Minus the rounding error of the sums.
+  // Subtracts the rounding error of the sums.
   const double least = (double(microbatches) * areaOf(flat, roundTrip, rank) +
                         begin.missing + end.missing) /
                        double(cap) * (1 - 1e-9);

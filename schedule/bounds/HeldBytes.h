@@ -4,9 +4,9 @@
 // An activation is held from F's start through the stages after it and back to
 // the end of its I or W. Bytes times this time, over all micro-batches, must
 // fit between time and cap: Little's law (J. D. C. Little, 1961) for the memory
-// of a rank. At both ends a rank cannot hold its cap: before a time t only that
-// whose F was released by then, and after one only that whose I or W may still
-// end.
+// of a rank. At both ends a rank cannot fill its cap: by a time t it holds only
+// activations whose F can have started by t, and from a time on only those
+// whose I or W can still end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,20 @@
 
 namespace rondo {
 
-/// No objective of a problem with this many micro-batches is below what the
-/// memory of a rank requires. The flat problem may have fewer: its heads are
-/// those of the first ones, its tails those of the last ones. The propagation
-/// must have estimated the empty state. O(n log n) of a rank's tasks.
+/// Lower bound of the objective by the memory of each rank, for `microbatches`
+/// micro-batches. The flat problem may have fewer: its heads are those of the
+/// first ones, its tails those of the last ones. The propagation must have
+/// estimated the empty state. O(n log n) of a rank's tasks.
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches);
 
-/// How much of a rank's cap can be held: every size is a multiple of one unit.
-/// 0 if nothing is held, or if not everything is given back, so that holding
-/// has no end.
+/// The most bytes of a rank's cap that can be held: the cap, rounded down to
+/// the unit of which every size is a multiple. 0 if nothing is held, or if a
+/// micro-batch never frees some of its bytes.
 int64_t usableCap(const FlatProblem &flat, int32_t rank);
 
-/// No steady state has less time between two micro-batches, as far as memory is
-/// concerned. O(stages).
+/// The least time between two micro-batches in a steady state, by the memory of
+/// the ranks. O(stages).
 int64_t heldBytesPeriod(const FlatProblem &flat);
 
 } // namespace rondo

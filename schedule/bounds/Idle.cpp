@@ -9,10 +9,10 @@ using namespace rondo;
 
 namespace {
 
-/// What an activation of a stage holds while the letter of a side has yet to
-/// come; 0 if the letter is not limited by memory. At the beginning that is F.
-/// Seen from the end, an activation whose I or W is left was there before,
-/// unless its F is left as well.
+/// Bytes of one activation of stage s that limit how many tasks `letter` can
+/// run on this side; 0 if memory does not limit the letter. At the beginning
+/// only F is limited. Seen from the end, an activation whose I or W is still to
+/// run is held, unless its F is still to run as well.
 int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
   if (side == Side::Begin)
     return letter == 0 ? flat.takes[s] : 0;
@@ -22,8 +22,8 @@ int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
                                   flat.takes[s] - flat.inputGradFrees[s]);
 }
 
-/// From `time` on, more tasks of a kind can have run, or as many as these bytes
-/// allow.
+/// At `time`, the work that can have run grows by `work`, and the bytes that
+/// limit a letter grow by `bytes`. Both are [letter].
 struct Event {
   int64_t time;
   std::array<int64_t, 3> work, bytes;
@@ -59,7 +59,8 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
   return events;
 }
 
-/// How long tasks of a kind can run on this many bytes.
+/// Limits the time for which tasks of one letter can run within a number of
+/// bytes.
 class Allowance {
 public:
   Allowance(const FlatProblem &flat, int32_t rank, Side side, int letter) {
@@ -73,7 +74,7 @@ public:
     }
   }
 
-  /// Rounded up. The second way is better for stages that differ.
+  /// Rounded up. The second formula is tighter if stages differ.
   int64_t limit(int64_t work, int64_t bytes) const {
     if (leastBytes == 0 || work == 0)
       return work;
@@ -102,8 +103,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // What starts exactly then has not run before, nor has what it would allow
-    // to start.
+    // Tasks that can start at `time` at the earliest, and those that need what
+    // they free, have not run before it.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})
@@ -126,7 +127,8 @@ int64_t rondo::idleBeside(const std::vector<IdlePoint> &points, int64_t work) {
   return std::prev(next)->idle;
 }
 
-/// Until then none of the micro-batches that the flat problem leaves out runs.
+/// The time until which no micro-batch can run that the flat problem leaves
+/// out.
 static int64_t latestOf(const FlatProblem &flat, const Propagation &propagation,
                         int32_t rank, Side side) {
   int64_t latest = never;
@@ -157,7 +159,8 @@ int64_t rondo::idleBound(const FlatProblem &flat,
                         : latestOf(flat, propagation, rank, side));
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
-    // If some work is in neither stretch of time, the two are separate.
+    // Some work runs after the first period and before the last one, so they do
+    // not overlap and both idle times count.
     for (const IdlePoint &point : pointsOf(Side::Begin))
       if (point.work < all)
         best = std::max(best,

@@ -1,4 +1,4 @@
-//===- Jackson.cpp - L3: one machine, preemptive --------------------------===//
+//===- Jackson.cpp - LB3: one machine, preemptive -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every task has an earliest start and a least tail; Jackson's preemptive

@@ -14,31 +14,31 @@
 
 namespace rondo {
 
-/// How often each operation has run, then W: per stage, or for all together if
-/// they are alike. All labels of one sum are made before the next.
+/// The number of tasks run so far: of each operation, then of W, per stage or
+/// for all stages together if their W are alike. All labels with one sum are
+/// made before those with the next sum.
 using LabelCounts = std::array<int32_t, 3 * RankChain::maxStages>;
 
-/// What the numbers of a label are: its clock, the least cost of any
-/// continuation, by operation when each micro-batch in flight can take it, the
-/// oldest first, and when each returned slot can be used again, none of them
-/// before the clock.
+/// The numbers of a label: its clock; the least cost of any continuation; for
+/// each operation, when each waiting micro-batch is ready for it, oldest first;
+/// and when each returned slot can be used again. No time is before the clock.
 struct LabelAt {
   enum : size_t { clock, cost, ready };
 };
 
-/// The labels of the same counts, with what follows from the counts alone.
+/// The labels of the same counts, and data that depends on the counts alone.
 struct LabelGroup {
   LabelCounts counts = {};
-  /// Of the counts.
+  /// Hash of `counts`.
   uint64_t hash = 0;
-  /// The work that is left and the idle time beside it.
+  /// The remaining work plus the idle time that the cap forces, in ns.
   int64_t left = 0;
   int64_t held = 0;
-  /// How many slots have been returned and not taken, and whether there are
-  /// some that nobody has taken yet.
+  /// The number of slots that were returned and not taken again, and whether
+  /// some slots have never been taken.
   size_t slots = 0;
   bool hasNewSlot = true;
-  /// How many numbers a label has.
+  /// The numbers of one label.
   size_t stride = LabelAt::ready;
   /// One label after another.
   std::vector<int64_t> labels;
@@ -47,7 +47,8 @@ struct LabelGroup {
 /// Groups in the order in which they are made. Their memory is used again.
 class LabelLayer {
 public:
-  /// Leaves only the group of no counts, and returns it. It has only these.
+  /// Leaves only the group whose counts are all 0, and returns it. It has no
+  /// labels, and only its counts and hash are set.
   LabelGroup &restart() {
     clear();
     return groups[numberOf(LabelCounts{}, 0).first];
@@ -64,8 +65,9 @@ public:
   }
   size_t size() const { return numUsed; }
   LabelGroup &operator[](size_t number) { return groups[number]; }
-  /// The number of the group that counts one more than one of another layer,
-  /// and whether it is new and has only its counts.
+  /// The number of the group whose counts are those of `group`, of another
+  /// layer, plus one of `counted`. Also whether it is new, as in
+  /// restart().
   std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
     LabelCounts counts = group.counts;
     ++counts[counted];
@@ -73,7 +75,7 @@ public:
   }
 
 private:
-  /// The hash of counts is the sum of each times its own number.
+  /// The hash of counts is the sum of hashOf(i) * counts[i].
   static uint64_t hashOf(size_t counted) {
     const uint64_t number = (counted + 1) * 0x9e3779b97f4a7c15u;
     return (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;

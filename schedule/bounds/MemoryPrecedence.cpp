@@ -1,13 +1,13 @@
-//===- MemoryPrecedence.cpp - L4: what must be given back first -----------===//
+//===- MemoryPrecedence.cpp - LB4: bytes that must be freed first ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before the k-th F of a stage starts, enough must have been given back that it
-// fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of L3. What the cap puts after a task lengthens its tail. With
-// these heads and tails, what a rank can run under its cap before or after a
-// time tells how long it is idle there, and the bytes that it can hold over
-// time how many activations pass (HeldBytes.h). If there are too many tasks,
-// only these ends are considered.
+// Before the k-th F of a stage starts, enough bytes must have been freed that
+// it fits the cap. The earliest time at which that can be so delays the heads
+// of LB3. Tasks that the cap forces after a task lengthen its tail. With these
+// heads and tails, the most work that fits the cap before (or after) a time
+// gives the idle time there (Idle.h), and the most bytes held over time limit
+// the number of activations (HeldBytes.h). If there are too many tasks, only
+// the idle time and the held bytes are used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 using namespace rondo;
 
-/// All of them or, if these have too many tasks, as many as a ramp over all
+/// All micro-batches; if these have too many tasks, as many as a ramp over all
 /// ranks has.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
@@ -38,7 +38,7 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
     return 0;
   Propagation propagation(*flat, true);
   const int64_t bound = propagation.estimate(PartialState(*flat)).bound;
-  // A problem without a schedule has no objective.
+  // No schedule of the problem exists, so it has no objective.
   if (bound >= never)
     return 0;
   return std::max({bound, idleBound(*flat, propagation, problem.microbatches),

@@ -1,10 +1,10 @@
-//===- OneRank.cpp - L5: one real rank, all others pure delays ------------===//
+//===- OneRank.cpp - LB5: one real rank, all others pure delays -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One rank keeps its cap, its order and its exclusive use, another one its cap;
-// for the rest other ranks delay micro-batches and keep them apart
-// (RankChain.h). What is left is solved by dynamic programming, exactly if
-// effort allows (RankLabels.h).
+// One rank keeps its cap, its order and its exclusive use, and another one its
+// cap. Otherwise other ranks only delay micro-batches and keep them apart
+// (RankChain.h). Dynamic programming solves this relaxation, exactly if effort
+// allows (RankLabels.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,27 +20,28 @@ namespace {
 
 struct Candidate {
   RankChain chain;
-  /// What it has proved, and whether more effort may prove more.
+  /// The bound that this rank proves, and whether more effort may raise it.
   int64_t bound;
   bool isLimited;
 };
 
-/// A part of the effort is for a look at all ranks. The best of them share what
-/// is left, or so many times as much if the look has raised the bound. After so
-/// many that tell no more, no other is tried.
+/// 1/partToChoose of the effort probes all ranks. If that raises the bound, the
+/// remaining effort is multiplied by moreIfTold. The search stops after
+/// maxInVain ranks without a gain.
 constexpr int64_t partToChoose = 4, moreIfTold = 4;
 constexpr int maxInVain = 2;
-/// Bounds that differ by no more than this part are about the same.
+/// Bounds that differ by at most 1/partAsGood count as equal.
 constexpr int64_t partAsGood = 64;
 
-/// What a rank proves, by trials: the lower the objective that is tried, the
-/// fewer labels there are. The first step is a part of the way to the ceiling.
+/// Trial objectives: a lower one leaves fewer labels. The first step is
+/// 1/firstPart of the distance to the ceiling; a step grows by longerBy after a
+/// success and shrinks by shorterBy if there were too many labels.
 constexpr int64_t firstPart = 3, longerBy = 2, shorterBy = 4;
-/// No step is tried that is no longer than this part of the ceiling.
+/// Steps of at most 1/leastPart of the ceiling are not tried.
 constexpr int64_t leastPart = 2000;
 
-/// Raises the bound as far as a rank allows. Returns whether labels were too
-/// many to tell.
+/// Raises `bound` as far as this rank allows. Returns whether effort limited
+/// the result.
 bool raise(const FlatProblem &flat, const Propagation &propagation,
            const RankChain &chain, int64_t ceiling, int64_t &effort,
            int64_t &bound) {
@@ -72,7 +73,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
-  // A micro-batch passes the stages of a rank one after another, and back.
+  // On a chain, a micro-batch passes the stages of a rank in order, and back.
   if (!flat || !flat->isChain || !flat->offsetsAreExact)
     return 0;
   Propagation propagation(*flat, true);
@@ -101,8 +102,8 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     if (candidate.bound >= ceiling)
       return ceiling;
   }
-  // First the one that has most to do and least room of those that have told
-  // about as much as any, then as they have told.
+  // Sort by bound. Of the bounds within 1/partAsGood of the best, the rank with
+  // the largest period (most work and least memory) comes first.
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const Candidate &a, const Candidate &b) { return a.bound > b.bound; });
@@ -122,7 +123,8 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
   for (const Candidate &candidate : candidates) {
     if (!candidate.isLimited)
       continue;
-    // Most often the first one tells most, and many are alike.
+    // The first rank usually proves most, and ranks are often alike: each gets
+    // three quarters of what is left.
     int64_t left = effort - effort / 4;
     effort -= left;
     const int64_t before = best;

@@ -11,16 +11,19 @@ using namespace rondo;
 namespace {
 
 constexpr int32_t piecesOfRamp = 3, piecesBetween = 4;
-/// Times the way of the first or last micro-batch.
+/// Length of a ramp, as a multiple of the time until the first W can have ended
+/// (or after which the last F must have run).
 constexpr double lengthOfRamp = 2;
-/// Of all that the rank has: what less change at a knot does not matter.
+/// Two pieces are joined if their change of price, times the shorter length, is
+/// less than this part of the price of all time and memory of the rank.
 constexpr double leastChange = 3e-5;
-/// Of all time: what is not cut any more.
+/// Pieces that are shorter than this part of all time are not split.
 constexpr double leastLength = 1e-5;
-/// How many pieces are halved at least.
+/// The least number of pieces that a split may halve.
 constexpr size_t fewestSplit = 8;
 
-/// Between two pieces, per ns: how much all that the rank has changes in price.
+/// The change, from piece i to piece j, of the price of all the rank's time and
+/// memory, per ns.
 double changeBetween(const RankPrices &prices, int64_t cap, size_t i,
                      size_t j) {
   return std::abs(prices.time[i] - prices.time[j]) +
@@ -33,7 +36,8 @@ PriceKnots::PriceKnots(const RankPath &path, int64_t objective)
     : first(objective) {
   const auto begin = double(path.begin()),
              end = double(objective - path.endOffset), all = end - begin;
-  // Until the first W can have ended, and from when on the last F must have.
+  // The time until the first W can have ended, and the time from the last
+  // possible F on.
   double untilRelease = all, afterTake = all;
   for (size_t i = 0; i < path.leaves.size(); ++i) {
     untilRelease = std::min(
@@ -44,7 +48,7 @@ PriceKnots::PriceKnots(const RankPath &path, int64_t objective)
   const double ramp = std::min(lengthOfRamp * untilRelease, 0.45 * all),
                lastRamp = std::min(lengthOfRamp * afterTake, 0.45 * all);
   auto add = [&](double time, double share) {
-    // Ramps without length have no pieces.
+    // A ramp without length has no pieces.
     if (knots.empty() || time > knots.back().time + leastLength * all)
       knots.push_back({time, share});
   };

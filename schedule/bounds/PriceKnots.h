@@ -15,15 +15,15 @@
 
 namespace rondo {
 
-/// By piece: per ns of the rank's time, and per byte and ns of its memory.
+/// [piece]: price per ns of the rank's time, and per byte and ns of its memory.
 struct RankPrices {
   std::vector<double> time, memory;
 };
 
 class PriceKnots {
 public:
-  /// A few pieces: three for each ramp, the time in which a rank cannot use its
-  /// whole cap, and four between.
+  /// Starts with a few pieces: three for each ramp, in which a rank cannot use
+  /// its whole cap, and four between the ramps.
   PriceKnots(const RankPath &path, int64_t objective);
 
   size_t pieces() const { return knots.size() - 1; }
@@ -31,14 +31,15 @@ public:
 
   /// Joins pieces with almost equal prices, which become their mean.
   void join(int64_t objective, int64_t cap, RankPrices &prices);
-  /// Halves some pieces at which the guide's prices change most: this share of
-  /// all, but only a few more than `most`. Both halves keep the price.
+  /// Halves the pieces at which the guide's prices change most: `share` of all
+  /// pieces, but only a few if there are about `most` already. Both halves keep
+  /// the price.
   void split(int64_t objective, int64_t cap, const RankPrices &guide,
              double share, size_t most, RankPrices &prices);
 
 private:
-  /// When it is in the first objective, and how much of what is added to that
-  /// is added to it.
+  /// Its time in the first objective, and the share of an increase of the
+  /// objective by which it moves.
   struct Knot {
     double time, share;
   };

@@ -1,23 +1,23 @@
-//===- PricedPaths.cpp - L8: prices of a rank's time and memory -----------===//
+//===- PricedPaths.cpp - LB8: prices of a rank's time and memory ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rank is real, all others are delays, and an objective is assumed. The
-// rank's time is cut into pieces. In each, let its time have a price per ns and
-// its memory one per byte and ns. Then all micro-batches together pay at most
+// rank's time is cut into pieces. In each piece, its time has a price per ns
+// and its memory one per byte and ns. All micro-batches together pay at most
 // for the whole time and the whole cap in each piece, since the rank runs one
-// task at a time and holds no more than its cap. Each of them pays at least
-// what the cheapest path of a micro-batch costs (CheapestPath.h). If that is
-// too much for all of them, no schedule has this objective, nor a lower one,
-// which would only leave each task less time. This holds for any prices. The
-// best ones are the dual of a linear program over shares of all paths, so this
-// adds up what the work, the cap, and what both leave unused at the two ends
-// forbid.
+// task at a time and holds no more than its cap. Each of them pays at least the
+// cost of the cheapest path of a micro-batch (CheapestPath.h). If the sum of
+// these costs exceeds the price of all capacity, no schedule has this
+// objective, nor a lower one, which would only leave each task less time. This
+// holds for any prices. The best ones are the dual of a linear program over
+// shares of all paths. So the bound combines the work, the cap, and the time
+// and memory that stay unused at the two ends.
 //
 // Good prices are those of a game (Simplex.h): a mix of capacities against
-// paths. Paths are added in rounds, those that are cheap at a mean of the best
-// prices so far and those of the game (column generation, with the smoothing of
-// Wentges, 1997). Then the objective grows as far as the best prices allow,
-// and time is cut anew, finer where prices change (PriceKnots.h).
+// paths. Paths are added in rounds: those that are cheap at a mean of the best
+// prices so far and the prices of the game (column generation, with the
+// smoothing of Wentges, 1997). Then the objective grows as far as the best
+// prices allow, and time is cut anew, finer where prices change (PriceKnots.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,26 +36,29 @@ using namespace rondo;
 
 namespace {
 
-/// In one objective.
+/// Limits for one objective.
 constexpr int32_t maxRounds = 60;
 constexpr int64_t maxPivots = 400;
-/// New paths in a round, and how many are kept at most.
+/// The number of new paths per round, and the most paths that are kept.
 constexpr size_t pathsOfRound = 8, maxPaths = 400;
-/// How many of them, the cheapest, are moved to the next objective.
+/// The number of cheapest paths that move on to the next objective.
 constexpr size_t pathsMoved = 200;
 constexpr double shareOfBest = 0.7;
-/// Of all starts, at each end: those of paths that stay where that end is.
+/// When the objective changes, paths that start in the first fifth of the slack
+/// keep their starts, and those in the last fifth their distance from its end.
 constexpr double shareThatStays = 0.2;
-/// Rounds end when prices gain this share of what the game shows to be left.
+/// Rounds end once the best prices have gained this share of the value that the
+/// game shows as possible.
 constexpr double enough = 0.6;
-/// Less than this, relative to the objective, is no gain in rounds, or in a
-/// step; and after so many steps without a gain nothing more is expected.
+/// Smaller gains, relative to the objective, do not count in a round
+/// (leastOfRounds) or in a step (leastOfStep). The search stops after
+/// stepsWithoutGain steps without a gain.
 constexpr double leastOfRounds = 2e-4, leastOfStep = 1e-3;
 constexpr int stepsWithoutGain = 3;
-/// Beyond this many pieces rounds take too long for what they gain.
+/// With more pieces, rounds take too long for their gain.
 constexpr size_t maxPieces = 60;
 constexpr double shareSplit = 0.3;
-/// More labels than this seldom gain anything.
+/// More effort than this, in labels, seldom gains anything.
 constexpr int64_t maxEffort = 300000;
 
 class PricedPaths {
@@ -64,7 +67,7 @@ public:
               int64_t ceiling, int64_t &effort)
       : path(path), microbatches(double(microbatches)), ceiling(ceiling),
         effort(effort), knots(path, known), objective(known) {
-    // To begin with, only memory has a price, the same all the time.
+    // At first only memory has a price, the same at all times.
     best.time.assign(knots.pieces(), 0);
     best.memory.assign(knots.pieces(), 1);
   }
@@ -84,7 +87,7 @@ public:
       idle = gains ? 0 : idle + 1;
       if (idle == stepsWithoutGain)
         break;
-      // Where nothing is gained, prices may need shorter pieces everywhere.
+      // After a step without a gain, all pieces may be halved.
       if (gains)
         knots.join(before, path.cap, best);
       const RankPrices guide = bestValue > 1 ? best : *ofGame;
@@ -99,7 +102,7 @@ private:
     return CheapestPath(path, tried, knots.timesIn(tried));
   }
 
-  /// Makes all that the rank has cost 1.
+  /// Scales prices so that all time and memory of the rank cost 1.
   void scale(const CheapestPath &cheapest, RankPrices &prices) const {
     double sum = 0;
     for (size_t i = 0; i < cheapest.pieces(); ++i)
@@ -110,10 +113,10 @@ private:
         price /= sum;
   }
 
-  /// What all micro-batches pay at least if all that the rank has costs 1.
-  /// Above 1, no schedule has the objective: rounding errors are taken off, of
-  /// the least cost as well as of that 1 and of this product, which are sums of
-  /// some hundred terms and so exact to 1e-13.
+  /// The least total cost of all micro-batches, if all time and memory of the
+  /// rank cost 1. Above 1, no schedule has the objective. Subtracts bounds of
+  /// the rounding errors: of the least cost, and 1e-9 for that 1 and this
+  /// product, which are sums of some hundred terms and exact to 1e-13.
   double valueOf(CheapestPath &cheapest, const RankPrices &prices) {
     spend(cheapest.size() * cheapest.numOperations() / 16);
     return microbatches * (cheapest.leastCost(prices.time, prices.memory) -
@@ -122,7 +125,8 @@ private:
   }
   void spend(size_t labels) { effort -= 1 + int64_t(labels); }
 
-  /// The column of a path: what all micro-batches need of each capacity.
+  /// The column of a path: the use of each piece's time and memory, as a part
+  /// of its capacity, if all micro-batches took this path.
   std::vector<double> columnOf(const CheapestPath &cheapest,
                                const PathStarts &starts) const {
     std::vector<double> column = cheapest.useOf(starts);
@@ -148,7 +152,7 @@ private:
 
   void add(const CheapestPath &cheapest, Simplex &game, PathStarts starts) {
     const std::vector<double> column = columnOf(cheapest, starts);
-    // A path that uses nothing costs nothing, whatever the prices.
+    // A path without use is free at any prices.
     if (*std::max_element(column.begin(), column.end()) <= 0)
       return;
     game.addColumn(column);
@@ -161,8 +165,9 @@ private:
     paths = std::move(kept);
   }
 
-  /// Paths of the last objective near its begin stay, those near its end move
-  /// with that, and others by a part of it. None gets less time for its delays.
+  /// Moves the paths of the last objective: those near its begin stay, those
+  /// near its end move with it, and others move by a part of it. The delays
+  /// between a path's operations do not change.
   void movePaths(const CheapestPath &cheapest, Simplex &game) {
     std::vector<PathStarts> old;
     std::swap(old, paths);
@@ -178,8 +183,8 @@ private:
     slackOfPaths = slack;
   }
 
-  /// Seeks better prices for the objective. Returns those of the game; none if
-  /// paths are free.
+  /// Improves the prices for the objective. Returns those of the game; none if
+  /// a path is free.
   std::optional<RankPrices> improve() {
     CheapestPath cheapest = cheapestIn(objective);
     const size_t pieces = cheapest.pieces();
@@ -203,7 +208,7 @@ private:
       spend(size_t(maxPivots - pivots) * (pieces + game.columns()) * pieces /
             256);
       ofGame = pricesOf(cheapest, game.mix());
-      // Other paths can only make it less.
+      // More paths can only lower the game's value.
       const double most = game.value();
       if (most <= 1 + leastOfRounds || most - bestValue < leastOfRounds ||
           bestValue - 1 > enough * (most - 1) || effort <= 0)
@@ -222,11 +227,12 @@ private:
     return ofGame;
   }
 
-  /// Raises the objective above those that the best prices prove too low.
+  /// Raises the objective as long as the best prices prove it too low.
   void extend() {
     int64_t low = objective, high = ceiling;
     for (double value = bestValue; effort > 0 && high - low > 1;) {
-      // At the same prices the value falls no faster than time grows, about.
+      // At the same prices, the value usually falls no faster than the time
+      // grows.
       int64_t tried = low + 1 + int64_t(double(low) * (value - 1));
       if (tried >= high)
         tried = low + (high - low) / 2;
@@ -251,18 +257,19 @@ private:
   const int64_t ceiling;
   int64_t &effort;
   PriceKnots knots;
-  /// None is lower.
+  /// No schedule has a lower objective.
   int64_t objective;
   /// The best prices for the last objective, and their value.
   RankPrices best;
   double bestValue = 0;
-  /// Those of the game's columns, in the last objective.
+  /// The paths of the game's columns, in the last objective.
   std::vector<PathStarts> paths;
   double slackOfPaths = 1;
 };
 
-/// Memory must allow less throughput than the work of a rank does, or not much
-/// more. Otherwise the work is what counts, and prices gain nothing.
+/// A rank is skipped if the time per micro-batch that its memory requires is
+/// below this share of its work: the work decides there, and prices gain
+/// nothing.
 constexpr double leastShare = 0.95;
 
 /// The rank whose memory allows the least throughput.
@@ -288,10 +295,10 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
     return 0;
   const std::vector<RankPath> paths = rankPathsOf(*flat);
   const RankPath *path = tightestOf(paths);
-  // One stage alone is what bound L4 sees well.
+  // With one stage, bound LB4 is as good.
   if (!path || path->leaves.size() < 2)
     return 0;
-  // As many as a ramp has are enough to begin with what bound L4 knows.
+  // Bound LB4 of as many micro-batches as a ramp has is enough to begin with.
   const int64_t all = problem.microbatches;
   flat->microbatches =
       int32_t(std::min(all, int64_t(2) * std::max(8, flat->ranks)));
@@ -303,7 +310,7 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
                                   heldBytesBound(*flat, propagation, all)});
   if (known >= ceiling || path->slack(known) <= 0)
     return std::min(known, ceiling);
-  // Bound L5 takes the same effort.
+  // Takes a quarter of the effort, as bound LB7 does.
   effort = std::min(effort / 4, maxEffort);
   return pricedPathsBound(*path, all, known, ceiling, effort);
 }

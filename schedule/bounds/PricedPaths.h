@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// No objective of so many micro-batches is below the result, which is at least
-/// `known`, a bound that leaves the path slack, and at most the ceiling. Uses
-/// effort up; it is in labels. See PricedPaths.cpp.
+/// A lower bound of the objective of `microbatches` micro-batches, from `known`
+/// to `ceiling`. `known` is a bound at which the path has slack. Reduces
+/// `effort`, which is in labels. See PricedPaths.cpp.
 int64_t pricedPathsBound(const RankPath &path, int64_t microbatches,
                          int64_t known, int64_t ceiling, int64_t &effort);
 

@@ -18,9 +18,9 @@ static int64_t delayBetween(const std::vector<int64_t> &starts,
   return start(to) - start(from) - from.ns;
 }
 
-/// Each stage in between takes one micro-batch at a time, and the last one F
-/// and I of a micro-batch, in some order, before I of the following one has
-/// ended.
+/// The least time between consecutive micro-batches at `to` after `from`. Each
+/// stage in between runs one micro-batch at a time. The last stage runs F and I
+/// of a micro-batch, in some order, before I of the following one ends.
 static int64_t spacingBetween(const FlatProblem &flat,
                               const RankChain::Operation &from,
                               const RankChain::Operation &to) {
@@ -79,8 +79,9 @@ RankChain::RankChain(const FlatProblem &flat,
 }
 
 /// A stage of the other rank holds its activation from before F of the next
-/// stage here until after I of that stage. If there is no other in between,
-/// each of those F takes room there and each of those I returns it.
+/// stage on this rank until after I of that stage. If the other rank has no
+/// other stage in between, each of those F takes memory there and each of those
+/// I frees it.
 void RankChain::considerRoomOf(int32_t other, double &most) {
   const auto &own = flat->stagesOf[rank];
   Slots room;
@@ -101,7 +102,7 @@ void RankChain::considerRoomOf(int32_t other, double &most) {
     const Operation &ownBackward = operations[operations.size() - 1 - place];
     before = std::min(before,
                       forward.ns + delayBetween(*starts, forward, ownForward));
-    // What I gives back may be all; W may be what gives all back.
+    // If I does not free all, W may free all.
     after = std::min(
         after, delayBetween(*starts, ownBackward, backward) + backward.ns +
                    (flat->weightGradFrees[s] == takes ? flat->ns[2][s] : 0));
@@ -131,8 +132,9 @@ std::optional<RankChain::Meeting> RankChain::meeting(int64_t back,
   auto backwardStart = [&](int32_t s) {
     return back + (*starts)[back0 - s] - (*starts)[back0 - last];
   };
-  // The first stage at which the second is not through before the first is
-  // back. Behind it, the first one is through before the second comes.
+  // The first stage that the second micro-batch has not left by the time at
+  // which the first comes back to it. At later stages the first is done before
+  // the second arrives.
   int32_t low = last + 1, high = flat->stages;
   while (low < high) {
     const int32_t s = low + (high - low) / 2;

@@ -3,10 +3,9 @@
 //
 // A micro-batch passes the rank's stages by F, then back by I, with a delay
 // from the end of each of these operations to the start of the next. Other
-// ranks delay it, and keep micro-batches apart that follow each other through
-// one stage. One of them also has room for no more activations than its cap
-// allows, each held from before an F of this rank until after the I of the same
-// stage.
+// ranks delay it, and consecutive micro-batches pass one of their stages one at
+// a time. The cap of one other rank limits the number of activations there,
+// each held from before an F of this rank until after the I of the same stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,17 +29,17 @@ struct RankChain {
     int64_t ns = 0;
     /// From its end until the next operation can start.
     int64_t delay = 0;
-    /// From when the next operation can start for a micro-batch until it can
-    /// for the following one, at least. No more than the delay.
+    /// The least time from when a micro-batch can start the next operation
+    /// until the following micro-batch can. At most `delay`.
     int64_t spacing = 0;
   };
 
-  /// The cap of another rank, as slots for one activation each.
+  /// The cap of another rank, in slots of one activation each.
   struct Slots {
     int64_t count = infinite;
     /// From the end of an I here until an F here can use its slot.
     int64_t delay = 0;
-    /// By stage of this rank: whether its F takes a slot, which its I returns.
+    /// [stage of this rank]: whether its F takes a slot, which its I returns.
     std::array<bool, maxStages> isUsedBy = {};
   };
 
@@ -49,16 +48,17 @@ struct RankChain {
   RankChain(const FlatProblem &flat, const std::vector<int64_t> &starts,
             int32_t rank);
 
-  /// Two micro-batches that follow each other, one on its way back from the
-  /// last stage and one on its way there, that need the same stage at the same
-  /// time.
+  /// Two consecutive micro-batches that need the same stage after this rank at
+  /// the same time: the first on its way back, the second on its way to the
+  /// last stage.
   struct Meeting {
-    /// When I of the first can start here if it gives way, and I of the second
-    /// if that does.
+    /// The start of I of the first here if the first waits for the second, and
+    /// the start of I of the second if the second waits.
     int64_t first, second;
   };
-  /// The first can be back at `back`, the second leaves the rank's last stage
-  /// at `end`. O(log stages).
+  /// The meeting, if there is one, of a first micro-batch that can be back at
+  /// time `back` and a second one that leaves the rank's last stage at `end`.
+  /// O(log stages).
   std::optional<Meeting> meeting(int64_t back, int64_t end) const;
 
   size_t stages() const { return operations.size() / 2; }
@@ -70,16 +70,15 @@ struct RankChain {
   int32_t rank;
   /// F by ascending, then I by descending stages.
   std::vector<Operation> operations;
-  /// The stages whose W are counted apart: all of them, or one if they are
+  /// The stages whose W are counted separately: all, or the first if all W are
   /// alike.
   std::vector<int32_t> weightGrads;
-  /// Of all tasks.
+  /// Time of all tasks of the rank, in ns.
   int64_t work = 0;
-  /// Of the rank whose room lasts least.
+  /// The slots of the other rank whose memory limits the throughput most.
   Slots slots;
-  /// For each micro-batch, the time that the rank's work takes, and that which
-  /// all room, its own or that of the slots, is taken by what it holds at
-  /// least.
+  /// Time per micro-batch, in ns: the rank's work, plus the time for which its
+  /// activations fill its cap, or the slots if that is longer.
   double period = 0;
 
 private:

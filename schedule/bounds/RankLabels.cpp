@@ -12,15 +12,16 @@ using namespace rondo;
 
 namespace {
 
-/// Once a layer has so many times the labels that the effort left allows in
-/// each, the end is not reached.
+/// Give up once a layer has more than maxOutOfReach times as many groups as
+/// labels that the remaining effort allows per layer.
 constexpr size_t maxOutOfReach = 64;
 
-/// Of the same counts at least the first number of labels are kept until a
-/// layer is complete, and so many times those in reach of all groups.
+/// Beam width per group: at least leastOfGroup, or timesInReach times the
+/// group's part of the labels that the effort allows per layer.
 constexpr size_t leastOfGroup = 16, timesInReach = 4;
 
-/// When a task can start, and what is left of the objective then.
+/// The earliest start of a task, and the least time from its start to the
+/// objective.
 struct Window {
   int64_t head, rest;
 };
@@ -57,14 +58,14 @@ public:
     const int64_t given = effort;
     int64_t expanded = 0;
     for (int64_t depth = 0; depth < depths && layer.size() > 0; ++depth) {
-      // What a label has cost so far, and at least what it costs with one
-      // continuation or two.
+      // Effort per expanded label so far; at least 4, the cost of a label with
+      // one or two continuations.
       const int64_t each = std::max<int64_t>(
           4, (given - effort) / std::max<int64_t>(1, expanded));
       const size_t inReach =
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
-      // The first layers seldom tell more than bound L4. If most others are out
-      // of reach, other ranks get the effort.
+      // The first layers seldom prove more than bound LB4. If most other layers
+      // are out of reach, the effort is better spent on other ranks.
       if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};
       merge(inReach);
@@ -87,7 +88,7 @@ public:
   }
 
 private:
-  /// Every label that was left out costs at least the known objective.
+  /// Labels that were left out cost at least `ceiling`.
   int64_t leastOfLayer() {
     int64_t least = ceiling;
     for (size_t g = 0; g < layer.size(); ++g)
@@ -97,8 +98,8 @@ private:
     return least;
   }
 
-  /// Merges labels of the same counts until about so many are left, at least
-  /// one of each.
+  /// Merges labels of the same counts until about `maxLabels` are left, and at
+  /// least one per group.
   void merge(size_t maxLabels) {
     const size_t labels = layer.numLabels();
     if (labels <= maxLabels)
@@ -113,8 +114,8 @@ private:
     }
   }
 
-  /// Merges neighbours in the order of the sums of their numbers, so that those
-  /// that differ little come together.
+  /// Merges labels until `left` are left. Sorts by the sum of their numbers, so
+  /// that similar labels are merged.
   void mergeInto(size_t left, LabelGroup &group) {
     isMerged = true;
     const size_t stride = group.stride, size = group.labels.size() / stride;
@@ -140,12 +141,12 @@ private:
     group.labels.assign(merged.begin(), merged.end());
   }
 
-  /// Of the next task of an operation.
+  /// The window of the next task of an operation.
   const Window &window(const LabelCounts &counts, size_t operation) const {
     return windows[operation * size_t(all + 1) + size_t(counts[operation])];
   }
 
-  /// How many micro-batches wait for operations before this one.
+  /// The number of micro-batches that wait for operations before this one.
   static size_t before(const LabelCounts &counts, size_t operation) {
     return operation == 0 ? 0 : size_t(counts[0] - counts[operation - 1]);
   }
@@ -153,7 +154,7 @@ private:
     return operation > 0 && counts[operation - 1] > counts[operation];
   }
 
-  /// Sets what follows from its counts.
+  /// Sets the data of a group that depends on its counts.
   void describe(LabelGroup &group) const {
     const LabelCounts &counts = group.counts;
     const size_t size = operations.size();
@@ -183,15 +184,14 @@ private:
     group.stride = LabelAt::ready + before(counts, size) + group.slots;
   }
 
-  /// Whether all slots have been taken, so that F needs one that has been
-  /// returned.
+  /// Whether F can only use a returned slot, since all have been taken before.
   bool waitsForSlot(const LabelGroup &group, size_t operation) const {
     return operations[operation].letter == 0 && !group.hasNewSlot &&
            chain.usesSlot(operation);
   }
 
-  /// The least cost of any continuation of a label, which the label does not
-  /// hold yet.
+  /// The least cost of any continuation of a label, and at least `floor`. Does
+  /// not read LabelAt::cost.
   int64_t floorOf(const LabelGroup &group, const int64_t *label,
                   int64_t floor) const {
     const int64_t clock = label[LabelAt::clock],
@@ -212,7 +212,7 @@ private:
     return std::max(floor, clock + group.left);
   }
 
-  /// How many W of an entry of `chain.weightGrads` are pending.
+  /// The number of pending W of entry i of `chain.weightGrads`.
   int32_t pending(const LabelCounts &counts, size_t i) const {
     const size_t stages = operations.size() / 2;
     int32_t done = 0;
@@ -228,9 +228,9 @@ private:
     const int64_t clock = label[LabelAt::clock],
                   *ready = label + LabelAt::ready;
     const int64_t *slots = label + group.stride - group.slots;
-    // I and W give memory back and never gain from waiting, nor does F if there
-    // is one stage. What could only start when one of them has ended is not
-    // tried before it.
+    // I and W free memory and never gain from waiting; nor does F with one
+    // stage. `firstEnd` is the earliest end of such a task. Other tasks that
+    // cannot start before it and end after it are not tried.
     int64_t firstEnd = never;
     std::array<int64_t, 2 * RankChain::maxStages> starts;
     for (size_t i = 0; i < size; ++i) {
@@ -258,8 +258,8 @@ private:
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd) ||
           starts[i] + window(group.counts, i).rest >= ceiling)
         continue;
-      // The micro-batch is no longer the first that waits for this operation,
-      // and is the last of those that wait for the next one.
+      // The micro-batch, the first of those that wait for this operation,
+      // becomes the last of those that wait for the next one.
       begin(end, label[LabelAt::cost]);
       const int64_t *from = ready, *to = ready + before(counts, i);
       take(from, to);
@@ -278,7 +278,7 @@ private:
       take(slots + waitsForSlot(group, i), slots + group.slots);
       if (operations[i].letter == 1 && chain.usesSlot(i))
         *madeEnd++ = end + chain.slots.delay;
-      // One of two gives way.
+      // Adds one label for each of the two that may wait.
       if (i + 1 == chain.stages() && isWaitedFor(counts, i + 1))
         if (auto meeting = chain.meeting(onwards[-1], end)) {
           const int64_t alone = *onwards;
@@ -306,8 +306,9 @@ private:
     made[LabelAt::cost] = cost;
     madeEnd = made.data() + LabelAt::ready;
   }
-  /// Times before the clock make no difference. Spacing and meeting agree:
-  /// neither delays a micro-batch behind one that can go on by now.
+  /// Times before the clock are equivalent to the clock. That is consistent
+  /// with spacing and meeting, which never delay a micro-batch that is ready by
+  /// the clock.
   void take(const int64_t *from, const int64_t *to) {
     for (; from < to; ++from)
       *madeEnd++ = std::max(*from, made[LabelAt::clock]);
@@ -322,7 +323,8 @@ private:
     return true;
   }
 
-  /// Puts `made` into the next layer unless it is too long or beaten.
+  /// Puts `made` into the next layer, unless it reaches the ceiling or another
+  /// label beats it.
   void add(const LabelGroup &from, size_t counted) {
     if (targets[counted] == unknown) {
       const auto [number, isNew] = next.after(from, counted);
@@ -341,10 +343,10 @@ private:
     size_t kept = 0;
     for (size_t at = 0; at < labels.size(); at += stride) {
       const int64_t *other = labels.data() + at;
-      // Which of two may beat the other is known from their clocks.
+      // The clocks decide which of the two labels may beat the other.
       if (other[LabelAt::clock] <= made[LabelAt::clock] &&
           beats(other, made.data(), stride)) {
-        // It beats all that the new one does.
+        // It also beats the labels that the new one beats: removes them.
         if (kept < at)
           labels.erase(labels.begin() + kept, labels.begin() + at);
         return;
@@ -368,25 +370,27 @@ private:
   const std::vector<RankChain::Operation> &operations;
   const int64_t ceiling;
   int64_t &effort;
-  /// What the cap takes away at the end of the rank.
+  /// The idle time that the cap forces at the end of the rank.
   const std::vector<IdlePoint> idle;
   const int32_t all;
-  /// Of each operation's tasks, and of one behind them that cannot start.
+  /// [operation][task], with an entry after each operation's last task that
+  /// cannot start.
   std::vector<Window> windows;
   int64_t leastInputGrad = never;
   bool isMerged = false;
   LabelLayer layer, next;
-  /// A new label, and where its next number goes.
+  /// A new label, and the place of its next number.
   std::vector<int64_t> made;
   int64_t *madeEnd = nullptr;
-  /// The groups in the next layer of a group in this one, by what they count
-  /// more.
+  /// [count]: the group of the next layer in which this count is one more than
+  /// in the current group; `unknown` before it is needed.
   static constexpr size_t unknown = std::numeric_limits<size_t>::max();
   std::array<size_t, std::tuple_size_v<LabelCounts>> targets;
-  /// Those of a group with their sums, and what they are merged into.
+  /// Scratch of mergeInto(): the labels of a group with their sums, and the
+  /// merged labels.
   std::vector<std::pair<int64_t, const int64_t *>> order;
   std::vector<int64_t> merged;
-  /// More labels of the same counts are merged at once.
+  /// A group with more labels is merged immediately.
   size_t maxOfGroup = 0;
 };
 

@@ -3,17 +3,18 @@
 //
 // One rank keeps its cap, its order and its exclusive use, and the cap of one
 // other rank counts too (RankChain.h). This is solved by dynamic programming
-// over how many of each operation and W have run, with labels that no other
-// label of the same counts beats in every component: the clock, when each
-// micro-batch in flight can go on, when each slot elsewhere can be used again,
-// and the largest tail so far. The idle time that the cap forces at the end of
-// the rank (Idle.h) is added to the remaining work.
+// over the number of tasks of each operation and W that have run. A label has
+// the clock, when each micro-batch in flight can go on, when each slot of the
+// other rank can be used again, and the largest tail so far. It is dropped if
+// another label of the same counts is no worse in every component. The idle
+// time that the cap forces at the end of the rank (Idle.h) is added to the
+// remaining work.
 //
-// Where there are more labels than effort allows, some of the same counts are
-// merged into one that has the least of each component. No continuation of it
-// is worse than one of those merged, so the result is still a bound: a decision
-// diagram of limited width (Bergman, Cire, van Hoeve, Hooker, Decision Diagrams
-// for Optimization, 2016, chapter 4).
+// If there are more labels than effort allows, labels of the same counts are
+// merged into one that has the minimum of each component. Its continuations
+// cost no more than those of the merged labels, so the result is still a lower
+// bound: a decision diagram of limited width (Bergman, Cire, van Hoeve, Hooker,
+// Decision Diagrams for Optimization, 2016, chapter 4).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +27,14 @@
 namespace rondo {
 
 struct LeastObjective {
-  /// None below it is possible.
+  /// No lower objective is possible.
   int64_t ns = 0;
-  /// Whether more effort may show more.
+  /// Whether more effort may raise it.
   bool isLimited = false;
 };
 
-/// The ceiling if nothing below it is possible. The propagation must have
-/// estimated the empty state. Uses effort up, in labels.
+/// The least possible objective of the rank, at most `ceiling`. The propagation
+/// must have estimated the empty state. Reduces `effort`, in labels.
 LeastObjective leastObjective(const FlatProblem &flat,
                               const Propagation &propagation,
                               const RankChain &chain, int64_t ceiling,

@@ -35,7 +35,7 @@ std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
   auto transfer = [&](int letter, int32_t s) {
     return flat.messages[*flat.outputs(letter, s).begin()].transferNs();
   };
-  // Earliest starts along the chain, and what follows an I.
+  // Earliest starts of F along the chain, and the time after each I.
   const std::vector<int64_t> forwardHead = flat.startsInChain();
   const std::vector<int64_t> inputHead(forwardHead.rbegin(),
                                        forwardHead.rend());

@@ -10,13 +10,13 @@
 
 namespace rondo {
 
-/// What a micro-batch does on one rank of a chain.
+/// The operations of one micro-batch on one rank of a chain.
 struct RankPath {
   struct Operation {
     int64_t ns = 0;
     /// The earliest start, and the least time from its end to the objective.
     int64_t head = 0, tail = 0;
-    /// At its start and at its end.
+    /// Bytes: taken at its start and freed at its end.
     int64_t takes = 0, frees = 0;
   };
   /// F by ascending, then I by descending stages.
@@ -24,21 +24,22 @@ struct RankPath {
   /// W, in the order of I.
   std::vector<Operation> leaves;
   int64_t cap = 0;
-  /// The rank ends this long before the objective, at least.
+  /// The least time from the end of the rank to the objective.
   int64_t endOffset = 0;
 
   /// When its first operation can start.
   int64_t begin() const { return operations.front().head; }
   int64_t work() const;
-  /// Bytes times ns, if every operation follows the one before it at once.
+  /// Bytes times ns that a micro-batch holds if each operation starts as soon
+  /// as the one before it allows.
   double area() const;
-  /// How long the last operation, and so each, can be put off in an objective;
-  /// negative if there is not enough time.
+  /// The longest time by which the last operation can be delayed in an
+  /// objective, and so each one; negative if the objective is too short.
   int64_t slack(int64_t objective) const;
 };
 
-/// One for each rank that keeps nothing after the end and has stages; the cap
-/// is that which can be used. The problem is a chain. O(stages).
+/// One path for each rank that has stages and frees all bytes; `cap` is the
+/// usable one (HeldBytes.h). The problem must be a chain. O(stages).
 std::vector<RankPath> rankPathsOf(const FlatProblem &flat);
 
 } // namespace rondo

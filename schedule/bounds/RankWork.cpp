@@ -1,10 +1,10 @@
-//===- RankWork.cpp - L1: what a rank must do -----------------------------===//
+//===- RankWork.cpp - LB1: what a rank must do ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank cannot start before the first micro-batch has come to one of its
-// stages, then does all its work, and when it ends with I of a stage the way
-// back from there is yet to come. If W can be last, the tail is 0.
-// Problems that cannot be flattened have no tails.
+// A rank cannot start before the first micro-batch has reached one of its
+// stages, then does all its work. If it ends with I of a stage, the path back
+// from there follows. If W can be last, the tail is 0. Problems that cannot be
+// flattened (FlatProblem.h) have no tails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 using namespace rondo;
 
-/// What a replica's tasks of one micro-batch take.
+/// The least time of a replica's tasks for one micro-batch, in ns.
 static int64_t workOf(const Problem &problem, int32_t replica) {
   return problem.cost(replica, ActionKind::Forward).ns +
          std::min(problem.cost(replica, ActionKind::InputGrad).ns +
@@ -24,8 +24,8 @@ static int64_t workOf(const Problem &problem, int32_t replica) {
          problem.cost(replica, ActionKind::Recompute).ns;
 }
 
-/// When each replica can start: behind the quickest way to it. Of the replicas
-/// that one stage edge comes from, a micro-batch may need any one.
+/// The earliest start of each replica: the shortest path to it. A micro-batch
+/// may come from any one of the replicas at the other end of a stage edge.
 static std::vector<int64_t> quickestHeads(const Problem &problem) {
   std::vector<int64_t> heads(problem.numReplicas(), 0);
   const EdgeTable edges(problem);
@@ -52,7 +52,7 @@ static std::vector<int64_t> quickestHeads(const Problem &problem) {
   return heads;
 }
 
-/// Head and work of each rank of any problem.
+/// Bound by head and work of each rank, without tails, for any problem.
 static int64_t computeAnyRankWork(const Problem &problem) {
   const std::vector<int64_t> heads = quickestHeads(problem);
   std::vector<int64_t> head(problem.numRanks(), never),
@@ -72,7 +72,7 @@ static int64_t computeAnyRankWork(const Problem &problem) {
   return best;
 }
 
-/// When F of each stage can start.
+/// [stage]: earliest start of F.
 static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   std::vector<int64_t> heads(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s)
@@ -85,7 +85,8 @@ static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   return heads;
 }
 
-/// What follows I of each stage elsewhere, and its W if that leads no further.
+/// [stage]: the longest path after I, through I of other stages; at the end of
+/// a path, the W of its last stage.
 static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
   std::vector<int64_t> tails(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s) {

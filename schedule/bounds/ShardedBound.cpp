@@ -14,7 +14,7 @@ static int64_t gatheredBytes(const Problem &problem, int32_t replica) {
   return problem.cost(replica, ActionKind::Unshard).acquireBytes;
 }
 
-/// What a move takes; nothing where a rank has all shards.
+/// The time of a gather or reduction, in ns; 0 if the rank has all shards.
 static int64_t moveNs(const Problem &problem, int32_t replica,
                       ActionKind kind) {
   return problem.replicas[replica].isSharded() && !problem.isGroupLocal(replica)
@@ -43,7 +43,8 @@ Problem rondo::withWholeStateAtMost(const Problem &problem) {
     whole.memoryCaps[rank] = problem.memoryCaps[rank];
     if (problem.memoryCaps[rank] == noMemoryCap || replicas[rank].empty())
       continue;
-    // Memory is taken by tasks, which have their chunk; whole ones need none.
+    // Bytes of the cap are taken by tasks, which need their own chunk gathered;
+    // a chunk with whole state needs no gather.
     int64_t least = problem.memoryCaps[rank];
     for (int32_t replica : replicas[rank])
       least = std::min(least, problem.replicas[replica].isSharded()
@@ -58,8 +59,8 @@ Problem rondo::withWholeStateAtMost(const Problem &problem) {
 // The least moves.
 //===----------------------------------------------------------------------===//
 
-/// Replicas that F of `last` comes behind, for the same micro-batch, and whose
-/// backward comes behind its own.
+/// Replicas whose forward runs before F of `last`, and whose backward runs
+/// after its backward, for the same micro-batch.
 static std::vector<bool> replicasAround(const Problem &problem, int32_t last) {
   auto reached = [&](ActionKind producer, bool isBackwards) {
     std::vector<bool> isThere(problem.numReplicas());
@@ -87,7 +88,8 @@ static std::vector<bool> replicasAround(const Problem &problem, int32_t last) {
   return both;
 }
 
-/// Adds what a rank gathers again while its cap has room for few chunks.
+/// Adds the gathers that a rank must repeat because its cap does not hold all
+/// its chunks.
 static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
                      const std::vector<int32_t> &replicas, int32_t last,
                      LeastMoves &moves) {
@@ -98,7 +100,7 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
   for (int32_t replica : replicas) {
     if (replica != last && !isAround[replica])
       continue;
-    // What recomputes may have freed some of what F takes.
+    // A replica that recomputes may have freed some of the bytes of its F.
     if (!problem.recomputes(replica))
       room -= problem.cost(replica, ActionKind::Forward).acquireBytes;
     if (!problem.replicas[replica].isSharded())
@@ -116,7 +118,7 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
   size_t whole = 0;
   for (; whole < bytes.size() && bytes[whole] <= room; ++whole)
     room -= bytes[whole];
-  // Whichever are not whole, they take at least as long as the quickest.
+  // Any chunks that do not fit take at least as long as the quickest ones.
   for (size_t k = 0; k < bytes.size() - whole; ++k) {
     ++moves.gathers;
     moves.ns += ns[k];
@@ -153,8 +155,8 @@ std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
 // The arguments.
 //===----------------------------------------------------------------------===//
 
-/// When a task has all that its stage edges bring: of the replicas that
-/// one comes from, a micro-batch may need any one.
+/// Arrival of all inputs of a task. A micro-batch may come from any one of the
+/// replicas at the other end of a stage edge, so the quickest counts.
 static int64_t behindInputs(const Problem &problem, const EdgeTable &edges,
                             int32_t replica, ActionKind kind,
                             const std::vector<int64_t> &ends) {
@@ -179,11 +181,11 @@ static int64_t behindInputs(const Problem &problem, const EdgeTable &edges,
 
 namespace {
 
-/// The path of a micro-batch with the gathers on it, by replica.
+/// The path of one micro-batch with its gathers.
 struct GatheredPath {
   explicit GatheredPath(const Problem &problem);
 
-  /// When F starts and ends, and when I starts.
+  /// [replica]: start and end of F, and start of I.
   std::vector<int64_t> heads, ends, gradientHeads;
 };
 

@@ -33,7 +33,7 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
 
 std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   std::vector<int64_t> needed(problem.numRanks());
-  // What F has taken stays until R of the same replica has taken its own.
+  // A replica holds the bytes that F takes until its R has taken its own.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int64_t &bytes = needed[problem.rankOf(replica)];
     const Cost &again = problem.cost(replica, ActionKind::Recompute);
@@ -44,8 +44,8 @@ std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
         {bytes, taken,
          taken - again.releaseBytes + takenByBackward(problem, replica)});
   }
-  // Where micro-batches are assigned, a rank's replicas may never hold the same
-  // one.
+  // If micro-batches are assigned to replicas, a rank's replicas may never hold
+  // the same micro-batch.
   if (problem.replicas.areRoundRobin() || !isSingleEnded(problem))
     return needed;
   std::vector<int64_t> all(problem.numRanks());
@@ -59,7 +59,7 @@ std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
 
 namespace {
 
-/// What a rank needs, and what it has.
+/// The memory that a rank needs and has, in bytes.
 struct Need {
   int64_t activations = 0, state = 0, has = 0;
 
@@ -68,9 +68,10 @@ struct Need {
 
 } // namespace
 
-/// Into how many parts a micro-batch of so many samples (0: not known) would
-/// have to be cut; 0 where no size helps. Activations are taken to be
-/// proportional to the size; which sizes divide the batch is not known here.
+/// The number of parts into which a micro-batch of `samples` samples (0:
+/// unknown) would have to be divided to fit; 0 if no size fits. Assumes
+/// activations proportional to the size. Does not check that the size divides
+/// the batch.
 static int64_t partsThatFit(const Need &need, int64_t samples) {
   const int64_t room = need.has - need.state;
   if (room <= 0)

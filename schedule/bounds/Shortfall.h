@@ -13,17 +13,19 @@
 
 namespace rondo {
 
-/// Activations of one micro-batch by rank: what running them one by one holds.
+/// [rank]: bytes of activations of one micro-batch, as held if micro-batches
+/// run one by one.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
-/// What every schedule holds of activations at once, in bytes by rank: no more
-/// than leastActivationBytes(), and that if the graph has a single end.
+/// [rank]: bytes of activations that every schedule holds at once. At most
+/// leastActivationBytes(), and equal to it if the graph has a single end.
 std::vector<int64_t> neededActivationBytes(const Problem &problem);
 
-/// The rank whose cap is the most below what every schedule needs, the first of
-/// these, if there is one. With a single end (FlatProblem.h) a rank holds all
-/// of a micro-batch after its last F, in any order; running them one by one
-/// needs no more. With several ends only a single stage's bytes are considered.
+/// A fault of the rank whose cap is the furthest below the bytes that every
+/// schedule needs; the first of several. With a single end (FlatProblem.h) a
+/// rank holds all activations of a micro-batch after its last F, in any order;
+/// running micro-batches one by one needs no more. With several ends only a
+/// single stage's bytes count.
 std::optional<Fault> findShortfall(const Problem &problem);
 
 /// Whether it is a fault of findShortfall().

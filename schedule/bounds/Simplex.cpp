@@ -10,15 +10,15 @@ using namespace rondo;
 
 namespace {
 
-/// A column enters if it costs this much less than 1.
+/// A column enters if its price is lower than 1 by more than this.
 constexpr double leastGain = 1e-9;
 constexpr double leastPivot = 1e-9;
-/// After so many pivots rounding errors are removed.
+/// Pivots until the inverse is computed anew, which removes rounding errors.
 constexpr int64_t pivotsUntilRefactoring = 300;
-/// After so many pivots that gain nothing, the first variable enters that can,
-/// as Bland's rule has it, so that no cycle lasts.
+/// After more than this many pivots without a gain, Bland's rule selects the
+/// entering variable, so that no cycle lasts.
 constexpr int64_t maxWithoutGain = 40;
-/// How many columns are tried after each look at all.
+/// The number of columns that are kept as candidates after all were priced.
 constexpr size_t maxCandidates = 8;
 
 } // namespace
@@ -46,7 +46,8 @@ double Simplex::priceOf(size_t number) const {
   return sum;
 }
 
-/// What enters gains 1 minus its price, a slack minus that of its row.
+/// The gain of an entering column is 1 minus its price; that of a slack is
+/// minus the price of its row.
 void Simplex::findCandidates() {
   std::vector<std::pair<double, int64_t>> gains;
   for (size_t row : priced)
@@ -76,7 +77,7 @@ void Simplex::findCandidates() {
     candidates.push_back(gains[i].second);
 }
 
-/// Sets `alpha`; false if the variable no longer gains anything.
+/// Sets `alpha`. False if entering does not gain anything any more.
 bool Simplex::enter(int64_t entering) {
   std::fill(alpha.begin(), alpha.end(), 0);
   auto addInverse = [&](size_t row, double factor) {
@@ -170,7 +171,7 @@ bool Simplex::solve(int64_t &pivots) {
           most = alpha[r];
           leavingRow = r;
         }
-      // Rounding errors alone can do this: no column is without limit.
+      // Only rounding errors cause this: every column has a limit.
       if (leavingRow == rows) {
         share();
         return false;
@@ -202,7 +203,7 @@ void Simplex::refactor() {
   for (size_t c : columns)
     used[c] = false;
   for (size_t c : columns) {
-    // Prices do not matter on the way, but must allow it to enter.
+    // Any prices do here, as long as the column may enter.
     std::fill(prices.begin(), prices.end(), 0);
     enter(int64_t(c));
     size_t best = rows;

@@ -1,16 +1,17 @@
 //===- Simplex.h - The best mix of the rows of a matrix ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One player mixes rows, the other one picks the column that costs least: what
-// is the most that a mix of rows costs at least? With entries that are not
-// negative this is a packing program (Dantzig, 1951): for the largest sum of m
-// with A m <= 1, m >= 0, the value of the game is 1 / sum, and the dual prices,
-// scaled to the sum 1, are the mix. A revised simplex method keeps the inverse
-// of the basis; rows whose slack is basic cost nothing. Columns can be added
-// after each solution, which goes on from there.
+// A matrix game: one player chooses shares of rows (a mix), the other one picks
+// the column that costs least. Finds the mix that maximizes this least cost.
+// With entries that are not negative this is a packing program (Dantzig, 1951):
+// for the largest sum of m with A m <= 1, m >= 0, the value of the game is 1 /
+// sum, and the dual prices, scaled to the sum 1, are the mix. A revised simplex
+// method keeps the inverse of the basis; rows whose slack is basic cost
+// nothing. Columns can be added after each solution; the next one starts from
+// it.
 //
-// Everything is in floating point and deterministic. A solution may be a little
-// off, so what follows from a mix must be computed anew.
+// Everything is in floating point and deterministic. A solution has rounding
+// errors: a bound must be computed from the mix itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +28,22 @@ class Simplex {
 public:
   explicit Simplex(size_t rows);
 
-  /// One entry per row, none negative and one positive.
+  /// Adds a column with one entry per row: none negative, at least one
+  /// positive.
   void addColumn(const std::vector<double> &entries);
-  /// The best mix against the columns so far. Counts pivots down and gives up
-  /// at zero, with a mix that may be worse; true if it has the best one.
+  /// Computes the best mix against the columns so far; true if it is optimal.
+  /// Reduces `pivots` and stops at 0, with a mix that may be worse.
   bool solve(int64_t &pivots);
-  /// Drops the columns that are not in use and cost most, down to this many.
-  /// Returns the numbers that those which stay had, in their order.
+  /// Drops non-basic columns, those of the highest price first, until `most`
+  /// are left. Returns the former numbers of the columns that stay, in their
+  /// order.
   std::vector<size_t> prune(size_t most);
 
   size_t columns() const { return used.size(); }
-  /// The most that any mix ensures; only after a solution.
+  /// The least price of a column at the best mix. Valid after solve() has
+  /// succeeded.
   double value() const;
-  /// By row: at least 0, sum 1; only after a solution.
+  /// [row]: at least 0, sum 1. Valid after solve() has succeeded.
   const std::vector<double> &mix() const { return rowShares; }
 
 private:
@@ -56,13 +60,13 @@ private:
   const size_t rows;
   /// One column after another.
   std::vector<double> entries;
-  /// By column: whether it is basic.
+  /// [column]: whether it is basic.
   std::vector<bool> used;
-  /// By row of the basis: its variable, a column or, from -1 down, a slack; and
-  /// its amount.
+  /// [row of the basis]: its variable (a column, or a slack from -1 down), and
+  /// the amount of it.
   std::vector<int64_t> basis;
   std::vector<double> amounts;
-  /// By row of the matrix: where its slack is basic, or -1.
+  /// [row of the matrix]: the row of the basis that its slack has, or -1.
   std::vector<int64_t> placeOfSlack;
   /// The inverse of the basis, one column after another. Those of basic slacks
   /// are unit vectors and not kept.
@@ -71,7 +75,8 @@ private:
   std::vector<double> prices;
   std::vector<size_t> priced;
   std::vector<double> rowShares;
-  /// Scratch: the entering column in terms of the basis, and what may enter.
+  /// Scratch: the entering column in terms of the basis, and the candidates for
+  /// entering.
   std::vector<double> alpha;
   std::vector<int64_t> candidates;
   int64_t sinceRefactoring = 0, withoutGain = 0;

@@ -1,21 +1,21 @@
-//===- TimeWindows.cpp - L7: what an objective leaves no room for ---------===//
+//===- TimeWindows.cpp - LB7: time windows that an objective leaves empty -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Destructive improvement (Klein and Scholl, 1999): assumes an objective and
-// looks for a contradiction; if there is one, the bound is higher. Every task
+// tries to derive a contradiction; if it does, the bound is higher. Every task
 // has a time window, from its earliest start to its latest end under the
 // assumption. These rules narrow windows until nothing changes:
 //
-// - What a task waits for ends before it, with the time of the message, and
-//   micro-batches of a stage and letter come in order.
+// - The tasks that a task needs end before it, plus the time of the message,
+//   and micro-batches of a stage and letter run in order.
 // - Of two tasks of a rank that cannot run in one order, the other one holds.
 // - Edge finding (Carlier and Pinson, 1989): a task that cannot run before the
 //   last of some tasks of its rank runs after all of them, and the mirror of
 //   that. Here in the quadratic form of Martin and Shmoys, 1996.
 // - A cap: when an F starts, the F that must have started before it have taken
-//   bytes, and only their I and W can have given some back. The earliest of
-//   these that give enough make the F wait; one without which there is not
-//   enough ends before the F starts.
+//   bytes, and only their I and W can have freed some. The F waits until the
+//   earliest of these can have freed enough. A task without which the others
+//   do not free enough ends before the F starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,8 +91,8 @@ public:
     ranges.resize(tasks.size());
   }
 
-  /// Whether no schedule has an objective of at most this. False if the effort
-  /// ends.
+  /// Whether it proves that no schedule has an objective of at most
+  /// `objective`. False if the effort is used up.
   bool refutes(int64_t objective) {
     for (size_t t = 0; t < tasks.size(); ++t) {
       const auto [letter, s, k] = tasks[t];
@@ -105,7 +105,7 @@ public:
         return true;
       for (int32_t rank = 0; rank < flat.ranks; ++rank) {
         const auto all = int64_t(tasksOf[rank].size());
-        // As many steps as a label takes time for, about.
+        // Charges effort in label-equivalents.
         if ((effort -= 1 + all * all / 16) < 0)
           return false;
         if (!orderPairs(rank) || !edges(rank) || !cap(rank))
@@ -164,7 +164,7 @@ private:
                                flat.messages[e].transferNs());
     return fits;
   }
-  /// Forwards starts settle in one pass; ends do as passes repeat.
+  /// Starts settle in one pass; ends may need several.
   bool order() {
     for (int32_t k = 0; k < flat.microbatches; ++k) {
       for (int32_t s = 0; s < flat.stages; ++s)
@@ -200,7 +200,7 @@ private:
     return true;
   }
 
-  /// Forwards, then with time turned around.
+  /// Edge finding for starts, then for ends with time reversed.
   bool edges(int32_t rank) {
     for (bool isTurned : {false, true}) {
       slots.clear();
@@ -234,7 +234,7 @@ private:
     for (int32_t s : flat.stagesOf[rank])
       for (int32_t k = 0; k < flat.microbatches; ++k) {
         const size_t other = at(0, s, k);
-        // Only if it cannot come after this F.
+        // Skips tasks that may run after this F.
         if (other == forward || earliestEnd(forward) <= latestStart(other))
           continue;
         need += flat.takes[s];
@@ -287,7 +287,7 @@ int64_t computeTimeWindows(const Problem &problem, int64_t ceiling,
   const int64_t known = propagation.estimate(PartialState(*flat)).bound;
   if (known >= never)
     return 0;
-  // Bound L5 takes the same effort.
+  // Takes a quarter of the effort, as bound LB8 does.
   effort /= 4;
   TimeWindows windows(*flat, propagation, effort);
   // No objective is below `low`. Steps grow while there are contradictions,

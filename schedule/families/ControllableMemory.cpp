@@ -79,8 +79,8 @@ private:
   std::vector<Row> rows;
 };
 
-/// What a rank holds before each slot: chunk activations until their W, and
-/// pending W.
+/// The state of a rank before each slot: the number of chunk activations (each
+/// held until its W), and of pending W.
 class Holding {
 public:
   /// If the row has no W, each free slot counts as running a pending one.

@@ -7,7 +7,8 @@
 
 using namespace rondo;
 
-/// How long it takes if each replica's piece for each other passes `times`.
+/// Time in ns of an exchange in which each replica sends a shard to each other
+/// one, `times` times.
 static int64_t exchangeOverNs(const Problem &problem,
                               const std::vector<int32_t> &replicas,
                               int64_t bytes, int64_t times) {

@@ -11,8 +11,8 @@
 
 namespace rondo {
 
-/// How long it takes to carry `shards` of the bytes, each a `count`-th of them,
-/// in ns, rounded up, at most a half of maxSum.
+/// Time in ns to carry `shards` shards, each 1/`count` of the bytes. Rounded
+/// up, at most maxSum / 2.
 inline int64_t exchangeNs(int64_t bytes, int64_t count, int64_t shards,
                           int64_t bytesPerUs) {
   // Both products can leave 64 bits.
@@ -27,8 +27,8 @@ inline int64_t exchangeNs(int64_t bytes, int64_t count, int64_t shards,
       std::min<unsigned __int128>((sent + each - 1) / each, maxSum / 2));
 }
 
-/// How the replicas of a sum exchange their shards, which says how many
-/// latencies pass.
+/// The path on which the replicas of a sum exchange their shards. It determines
+/// the number of latencies.
 enum class SumPath : uint8_t {
   /// Each with all others at once, 2 latencies. What Rondo's programs do.
   Direct,
@@ -37,11 +37,11 @@ enum class SumPath : uint8_t {
   Ring,
 };
 
-/// How long adding `bytes` over `count` replicas takes, in ns, once all are
-/// there. Each replica gets its shard from the others, adds, and hands the sum
-/// to all: so (r - 1) / r of the bytes leave each of r replicas twice.
-/// `slowest` has the lowest rate, 0 for no limit, and the largest latency
-/// between two of them. Rounded up; 0 for one replica.
+/// Time in ns to add `bytes` over `count` replicas once all have arrived. Each
+/// replica receives its shard from the others, adds, and sends the sum to all:
+/// (r - 1) / r of the bytes leave each of r replicas twice. `slowest` has the
+/// lowest rate (0: no limit) and the largest latency between two of them.
+/// Rounded up; 0 for one replica.
 inline int64_t sumNs(int64_t bytes, int64_t count, Link slowest,
                      SumPath path = SumPath::Direct) {
   if (count < 2)

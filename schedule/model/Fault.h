@@ -36,7 +36,7 @@ enum class Rule : uint8_t {
 struct RuleText {
   const char *id, *name;
 };
-/// By Rule.
+/// Indexed by Rule.
 inline constexpr RuleText ruleTexts[] = {
     {"", ""},
 #define SCHEDULE_RULE(id, rule, name, check, needs, when) {#id, name},
@@ -117,7 +117,7 @@ struct Fault {
   /// Values of the placeholders {0}, {1}, ...
   std::vector<FaultPart> parts;
 
-  // What makeFault() and the like return is filled in further by these, as in
+  // These add details to the result of makeFault() and its variants, as in
   // `makeRuleFault<FaultKind::RankCount>(rule).withFigures(found, allowed)`.
 
   Fault withRank(int32_t its) && {
@@ -219,8 +219,8 @@ std::string describeCycle(const std::vector<Wait> &cycle);
 [[noreturn]] void readWithoutValue(const Fault &fault);
 [[noreturn]] void readWithoutFault();
 
-/// A value, or why there is none. Whoever reads one of the two has asked which
-/// is there: reading the other ends the process with a message.
+/// A value, or the fault because of which there is none. Check which one it has
+/// before reading: reading the other ends the process with a message.
 template <typename T> class [[nodiscard]] Result {
 public:
   /// The value of T().

@@ -14,9 +14,9 @@
 namespace rondo {
 
 /// One rank of a wait cycle. `rank` is blocked at action `at`, which needs the
-/// result of `needs` on `onRank`. If `isBehind`, `behind` is the message that
-/// precedes it in link_order, or the launch or collective of `onRank` that must
-/// end before it begins.
+/// result of `needs` on `onRank`. If `isBehind`, `behind` is the action that
+/// must end before `needs` begins: the message before it in link_order, or a
+/// launch or collective of `onRank`.
 struct Wait {
   int32_t rank = 0;
   Action at;

@@ -61,7 +61,7 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
       weightFrees = 0;
     }
     // If more is held after I than before, F takes the difference. While I
-    // runs, the rest of what it takes is held beside what is counted.
+    // runs, the rest of the bytes that it takes is added to the counted bytes.
     const int64_t more = std::max<int64_t>(0, -inputFrees);
     takes.back() += more;
     inputFrees += more;

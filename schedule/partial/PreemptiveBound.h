@@ -35,7 +35,7 @@ private:
   struct Lane {
     const int64_t *heads, *tails, *endOfHeads;
     int64_t ns;
-    /// Of the next task: its earliest start, its tail, and its remaining time.
+    /// Earliest start, tail and remaining time of the next task.
     int64_t release, tail, left;
   };
   std::vector<Lane> lanes;

@@ -69,7 +69,7 @@ private:
   Tails &tails;
   const FlatProblem &flat;
   const std::vector<CapOrder> &capOrders;
-  /// By stage: its place among those of its rank.
+  /// [stage]: its index in the list of its rank's stages.
   std::vector<int32_t> place;
 };
 
@@ -113,8 +113,9 @@ int64_t TailsBuilder::behindOnLink(int32_t edge, int32_t k) {
   return behind + least;
 }
 
-/// What the rank must still run after a task, by the edges and by the cap, and
-/// the path from the first F that the cap puts after it.
+/// Tail of a task through its own rank. It is the larger of the work that the
+/// rank must run after the task, because of edges or the cap, and of the
+/// longest path from an F that the cap puts after the task.
 int64_t TailsBuilder::throughRank(int letter, int32_t s, int32_t k) {
   const int32_t rank = flat.rankOf[s], last = flat.microbatches;
   const auto &stages = flat.stagesOf[rank];

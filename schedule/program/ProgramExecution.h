@@ -56,7 +56,7 @@ private:
   size_t numForgotten = 0;
 };
 
-/// What has been issued for a link.
+/// The sends and receives that ranks have issued on a link.
 struct Channel {
   int32_t number = 0, from = 0, to = 0;
   Link link;
@@ -267,16 +267,16 @@ private:
 
   std::vector<RankState> ranks;
   RankWorklist worklist;
-  /// By link.
+  /// Indexed by link.
   std::vector<Channel> channels;
-  /// By rank, where each sends and receives in one queue: positions in the
-  /// program's array. A message leaves as it arrives.
+  /// [rank], if each rank sends and receives in one queue: positions in the
+  /// program's array. A message leaves when it arrives.
   std::vector<IssueQueue<int64_t>> queues;
   /// Ranks whose heads may have met; kept for its memory.
   std::vector<int32_t> toMeet;
   /// [step or unit * number of collectives + collective].
   std::vector<CollectiveState> collectives;
-  /// By rank.
+  /// Indexed by rank.
   std::vector<CollectiveLane> lanes;
   /// [replica * microbatches + microbatch].
   std::vector<Done> done;

@@ -7,7 +7,7 @@ using namespace rondo;
 
 std::optional<Fault> rondo::checkAccumulation(const Problem &problem,
                                               const Schedule &schedule) {
-  // By replica: where its last W or B stands.
+  // [replica]: position of its last W or B.
   std::vector<int64_t> last(problem.numReplicas(), -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);

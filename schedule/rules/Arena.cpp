@@ -12,7 +12,7 @@ namespace {
 
 constexpr Rule rule = Rule::Arena;
 
-/// A fault of one pool, whose figures are the first parts.
+/// A fault of one pool. The first `parts` are its figures.
 template <FaultKind kind, typename... Parts>
 Fault poolFault(const Pool &pool, int32_t index, const Parts &...parts) {
   return makeFaultAt<kind>(rule, pool.rank, -1, Action(), index, pool.slots,
@@ -64,7 +64,7 @@ std::optional<Fault> rondo::checkStaging(const Program &program,
 
 std::optional<Fault> rondo::checkArena(const Program &program,
                                        const std::vector<int64_t> &caps) {
-  // The rank that lacks most says what a device must have.
+  // Reports the rank that exceeds its device's memory most.
   std::optional<Fault> over;
   for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size());
        ++r) {

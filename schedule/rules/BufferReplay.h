@@ -1,8 +1,8 @@
 //===- BufferReplay.h - The slots while a program runs ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only for rule L3: Buffers.cpp has messages and tasks, BuffersOfState.cpp what
-// belongs to no micro-batch.
+// Only for rule L3: Buffers.cpp has messages and tasks, BuffersOfState.cpp the
+// buffers that belong to no micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,23 +15,23 @@
 
 namespace rondo::buffer_replay {
 
-/// What lies in a slot, and who put it there.
+/// The content of a slot, and the action that took the slot.
 struct Content {
   bool isOwned = false;
-  /// Weights and the like: never taken, never released.
+  /// Weights and other state: never taken, never released.
   bool isState = false;
-  /// By its number.
+  /// Number of the buffer; see BufferNumbers.
   int32_t buffer = -1;
   int32_t rank = 0;
-  /// Consumers and sends that have still to read it.
+  /// Number of consumers and sends that are still to read it.
   int32_t uses = 0;
   int64_t microbatch = 0, position = 0;
 };
 
 class Replay {
 public:
-  /// A fault, which the replay keeps; null: none. Most calls find none, and
-  /// then hand nothing over in memory.
+  /// A fault that the replay owns; null: none. A pointer, since most calls find
+  /// none.
   using Found = const Fault *;
 
   Replay(const Problem &problem, const Program &program)
@@ -74,12 +74,12 @@ private:
   Found releaseInputs();
   EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
-  /// Whether an edge has a message of the micro-batch at hand.
+  /// Whether an edge has a message of the current action's micro-batch.
   bool isThere(int32_t edge) const {
     return !areRoundRobin || problem.carries(problem.edges[edge], action.index);
   }
   static bool copiesParts(const Problem &problem);
-  /// How many tasks read what comes along an edge.
+  /// The number of tasks that read a message of an edge.
   int32_t readersOf(int32_t edge) const {
     const Edge &desc = problem.edges[edge];
     return desc.producer == ActionKind::Forward && readsInputAgain[desc.to] ? 2
@@ -95,7 +95,7 @@ private:
     kept = std::move(fault);
     return &kept;
   }
-  /// Of the action that is being replayed.
+  /// A fault of the action that is being replayed.
   template <FaultKind kind, typename... Parts>
   Found fault(const Parts &...parts) {
     return keep(
@@ -119,20 +119,22 @@ private:
   BufferNumbers buffers;
   Slots slots;
   std::vector<Content> contents;
-  /// Slots that are owned by what is no state.
+  /// The number of owned slots, without those of state.
   int64_t numTaken = 0;
-  /// The rank whose actions use a pool's slots.
+  /// [pool]: the rank whose actions use its slots.
   std::vector<int32_t> poolRanks;
   std::vector<bool> hasBackward;
-  /// By replica: its R reads what its F has read.
+  /// [replica]: whether its R reads the inputs of its F again.
   std::vector<bool> readsInputAgain;
   const bool areRoundRobin;
-  /// Whether a task copies parts of what another one on its rank has made.
+  /// Whether any task copies parts of the output of another task on its rank.
   const bool hasCopies;
-  /// By buffer: its uses where all micro-batches have as many; -1: not known.
+  /// [buffer]: its number of uses, if that is the same for all micro-batches;
+  /// -1: not computed yet.
   std::vector<int32_t> knownUses;
-  /// By replica of a sharded stage: the gather that is there, -1: none;
-  /// reductions so far; whether there are gradients that none has taken.
+  /// [replica of a sharded stage]: the index of its gather that is in memory
+  /// (-1: none); the number of reductions so far; whether it has gradients that
+  /// no reduction has added.
   const bool isSharded;
   std::vector<int64_t> gathered, reduced;
   std::vector<bool> hasUnreduced;
@@ -141,7 +143,8 @@ private:
   int32_t rank = 0;
   int64_t position = 0;
   Action action;
-  /// What a task reads that it may be the last to use, and where that lies.
+  /// Buffers that the current task reads and may be the last to use, and their
+  /// contents.
   std::vector<std::pair<int32_t, Content *>> inputsRead;
   Fault kept;
 };

@@ -1,9 +1,9 @@
 //===- Buffers.cpp - L3: no slot has two owners -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank's order is replayed on the slots. A buffer that leaves as a message
-// is free again behind its send: whoever takes the slot then waits for the
-// send's end, which simulateProgram() models and the runtime does.
+// Each rank's order is replayed on the slots. A buffer that is sent is
+// free after its send. An action that takes the slot then waits until the send
+// ends; simulateProgram() models this wait, as the runtime does it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   return nullptr;
 }
 
-/// A message: the whole of a buffer, or a part, the first of which takes the
-/// slot.
+/// Receives a message: a whole buffer, or a part of one. The first part takes
+/// the slot.
 Replay::Found Replay::receive() {
   const int32_t buffer = buffers.received(action.subject);
   const int64_t slot = slots.of(buffer, action.index);
@@ -65,8 +65,8 @@ Replay::Found Replay::receive() {
   return take(buffer, readersOf(action.subject));
 }
 
-/// Finds what lies in a buffer that the action at hand reads; null where the
-/// program has no such buffer.
+/// Finds the slot content of a buffer that the current action reads; null if
+/// the program has no such buffer.
 Replay::Found Replay::look(int32_t buffer, int64_t number, Content *&content) {
   const int64_t slot = slots.of(buffer, number);
   if (slot == Slots::none)
@@ -90,7 +90,7 @@ Replay::Found Replay::read(int32_t buffer, int64_t number, bool isLastUse) {
   return nullptr;
 }
 
-/// Reads what releaseInputs() will release.
+/// Reads a buffer that releaseInputs() will release.
 Replay::Found Replay::readInput(int32_t buffer) {
   Content *content = nullptr;
   if (Found wrong = look(buffer, action.index, content))
@@ -100,15 +100,15 @@ Replay::Found Replay::readInput(int32_t buffer) {
   return nullptr;
 }
 
-/// Everything that the task at hand reads. What comes from other replicas lies
-/// in an own buffer that a message filled, or in the producer's where it is on
+/// Reads all inputs of the current task. The output of another replica is in a
+/// buffer that a message has filled, or in the producer's buffer if both are on
 /// the same rank.
 Replay::Found Replay::readInputs() {
   inputsRead.clear();
   const int32_t replica = action.subject;
   const ActionKind kind = action.kind();
   for (int32_t e : inputs()) {
-    // R reads the copy.
+    // R reads the copy that F has made.
     if ((kind == ActionKind::Recompute && isCopied(e)) || !isThere(e))
       continue;
     const int32_t sent = buffers.sent(e), received = buffers.received(e);
@@ -129,10 +129,10 @@ Replay::Found Replay::readInputs() {
   return nullptr;
 }
 
-/// What the task at hand reads is read once less.
+/// Reduces the remaining uses of the current task's inputs by one.
 Replay::Found Replay::releaseInputs() {
   for (auto [buffer, content] : inputsRead) {
-    // It reads more than there are uses.
+    // The task reads the buffer more often than it has uses.
     if (!content->isOwned)
       return read(buffer, /*isLastUse=*/true);
     release(*content);
@@ -140,7 +140,8 @@ Replay::Found Replay::releaseInputs() {
   return nullptr;
 }
 
-/// How many tasks and sends read a buffer that the task at hand takes.
+/// The number of tasks and sends that read a buffer that the current task
+/// takes.
 int32_t Replay::usesOf(int32_t number) {
   if (areRoundRobin)
     return countUses(number);
@@ -166,7 +167,7 @@ int32_t Replay::countUses(int32_t number) const {
   return uses;
 }
 
-/// The edges along which what the task at hand reads has come.
+/// The edges that bring the inputs of the current task.
 EdgeRange Replay::inputs() const {
   const int32_t replica = action.subject;
   if (action.kind() == ActionKind::Recompute && readsInputAgain[replica])
@@ -174,8 +175,8 @@ EdgeRange Replay::inputs() const {
   return edges.inputs(replica, action.kind());
 }
 
-/// Whether the task at hand copies an edge's part from the producer's buffer:
-/// both are on its rank, with other samples.
+/// Whether the current task copies its part from the producer's buffer: both
+/// are on its rank, with different samples.
 bool Replay::isCopied(int32_t edge) const {
   const Edge &desc = problem.edges[edge];
   return problem.rankOf(desc.from) == rank && !problem.isWhole(desc);
@@ -189,8 +190,8 @@ bool Replay::copiesParts(const Problem &problem) {
       });
 }
 
-/// The buffers that the task at hand, or the F that it repeats, fills with
-/// parts before it begins.
+/// Visits the buffers that the current task, or the F that it repeats, fills
+/// with copied parts before it begins.
 template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
   if (!hasCopies)
     return nullptr;
@@ -206,8 +207,8 @@ template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
 }
 
 Replay::Found Replay::task() {
-  // What a task reads is there until its end, so nothing that it takes may lie
-  // there; what nobody reads is there as long as the task.
+  // The inputs of a task stay until its end, so its outputs need other slots.
+  // Outputs that nobody reads are held as long as the task runs.
   if (Found wrong = readInputs())
     return wrong;
   const bool isRead = action.kind() == ActionKind::Recompute;
@@ -264,7 +265,7 @@ Replay::Found Replay::step() {
              : receive();
 }
 
-/// Whether all micro-batches take the same slots, for the same uses.
+/// Whether all micro-batches take the same slots, for the same number of uses.
 bool Replay::areSlotsEqual() const {
   if (areRoundRobin || isSharded || problem.iterations > 1)
     return false;
@@ -298,9 +299,9 @@ Replay::Found Replay::run() {
       if (Found wrong = step())
         return wrong;
       ++position;
-      // The order itself shows that the others do the same in the same slots,
-      // and the replay that the first has left nothing: they find all as it
-      // has.
+      // All micro-batches have the same actions and slots, and the first one
+      // has left no slot owned, so that the others are replayed with the same
+      // result: skips them.
       if (position == ofEach && numTaken == 0)
         position *= problem.microbatches;
     }

@@ -46,8 +46,8 @@ Replay::Found Replay::placeState() {
   return nullptr;
 }
 
-/// Gathered weights lie there from unshard to reshard, a unit's gradients from
-/// its first W or B until its reduction has been awaited.
+/// Gathered weights own their slot from unshard to reshard. The gradients of a
+/// unit own theirs from its first W or B until its reduction has been awaited.
 Replay::Found Replay::moveState() {
   const int32_t replica = action.subject;
   const int32_t weights = buffers.of(replica, BufferKind::GatheredWeights);

@@ -14,13 +14,14 @@ namespace {
 
 constexpr Rule rule = Rule::Channels;
 
-/// Positions of the two ends' actions, each within its rank.
+/// The sends and receives of a channel, as positions in the order of their
+/// rank.
 struct Channel {
   std::pair<int32_t, int32_t> ranks;
   std::vector<int32_t> sends, receives;
 };
 
-/// By the ranks of their ends.
+/// Channels, ordered by the ranks of their ends.
 std::vector<Channel> collect(const Problem &problem, const Program &program) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
   for (const Edge &edge : problem.edges)
@@ -90,7 +91,7 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
     if (auto fault = checkEnds(program, channel))
       return fault;
 
-  // Both ends agree, so the sends alone say which messages there are.
+  // Both ends agree, so the sends alone determine the messages.
   const int64_t microbatches = problem.microbatches;
   std::vector<bool> isSent(problem.edges.size() * microbatches);
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {

@@ -21,7 +21,8 @@ constexpr uint8_t forwardBit = bitOf(ActionKind::Forward),
                   backwardBit = bitOf(ActionKind::Backward),
                   recomputeBit = bitOf(ActionKind::Recompute);
 
-/// Whether an action of an order is `one`, which has count 1, or holds it.
+/// Whether `action` is the task `one`, which has count 1, or a B that includes
+/// it.
 constexpr bool serves(Action action, Action one) {
   return action.kind() == one.kind() && action.subject == one.subject &&
          one.index >= action.index && one.index < action.index + action.count;
@@ -32,7 +33,7 @@ struct Position {
   int64_t position = -1;
 };
 
-/// The first place where `action` stands; -1 if it does not.
+/// The first position of `action`; -1 if it is missing.
 Position findFirst(const Schedule &schedule, Action action) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
@@ -43,14 +44,16 @@ Position findFirst(const Schedule &schedule, Action action) {
   return {};
 }
 
-/// The tasks of one replica and micro-batch: bits by kind, each seen once.
-/// `recomputes` is the replica's bit of R, if it has that task.
+/// Whether the tasks of one replica and micro-batch are complete. `seen` has
+/// one bit per kind. `recomputes` is the replica's bit of R, if it has that
+/// task.
 constexpr bool isComplete(uint8_t seen, uint8_t recomputes) {
   return seen == (forwardBit | recomputes | backwardBit) ||
          seen == (forwardBit | recomputes | inputGradBit | weightGradBit);
 }
 
-/// How many are missing, where B counts as one if there is no backward at all.
+/// The number of missing tasks. Counts B as one task if there is no backward at
+/// all.
 constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
   const bool hasInputGrad = seen & inputGradBit,
              hasWeightGrad = seen & weightGradBit;
@@ -58,11 +61,10 @@ constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
          (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
 }
 
-/// How much is missing from a schedule.
+/// The size of the part that is missing from a schedule.
 struct Extent {
   int64_t tasks = 0;
-  /// Of the problem and of the schedule, if the schedule ends before the
-  /// problem does; else 0.
+  /// Micro-batches of the problem, and of the schedule if it has fewer; else 0.
   int64_t microbatches = 0, ordered = 0;
 };
 
@@ -70,7 +72,7 @@ uint8_t recomputeOf(const Problem &problem, int32_t replica) {
   return problem.recomputes(replica) ? recomputeBit : 0;
 }
 
-/// `seen` is by replica and micro-batch.
+/// `seen` is [replica * microbatches + microbatch].
 Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   const int64_t microbatches = problem.microbatches;
   Extent extent;
@@ -89,8 +91,8 @@ Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   return extent;
 }
 
-/// What is wrong with a replica and micro-batch whose tasks are the bits
-/// `seen`, each of them there once.
+/// The fault of a replica and micro-batch whose tasks are the bits `seen`, each
+/// found once.
 Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
             int32_t replica, int64_t microbatch, const Extent &extent) {
   auto make = [&](ActionKind kind) {
@@ -123,7 +125,7 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
 
 using Found = std::optional<Fault>;
 
-/// Notes which tasks and steps the orders hold.
+/// Records the tasks and steps of the orders.
 class Inventory {
 public:
   Inventory(const Problem &problem, const Schedule &schedule)
@@ -132,9 +134,10 @@ public:
         seen(problem.numReplicas() * microbatches),
         seenSteps(size_t(problem.numReplicas()) * problem.iterations) {}
 
-  /// Notes all actions, as long as each is one of the problem and there once.
+  /// Records all actions. A fault if the problem lacks an action or it appears
+  /// twice.
   Found takeStock();
-  /// That no task and no step is missing.
+  /// Check that no task and no step is missing.
   Found checkTasks() const;
   Found checkSteps() const;
 
@@ -147,7 +150,7 @@ private:
   Fault fault(Action action, const Parts &...parts) const {
     return makeFaultAt<kind>(rule, rank, position, action, parts...);
   }
-  /// With the first place of an action as the conflicting one.
+  /// Cites the first position of `action` as the conflicting one.
   Fault besideFirst(Fault fault, Action action) const {
     const Position first = findFirst(schedule, action);
     return std::move(fault).withOther(first.rank, first.position, action);
@@ -156,12 +159,12 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const int64_t microbatches;
-  /// By replica and micro-batch: bits of the kinds of its tasks.
+  /// [replica * microbatches + microbatch]: bits of the kinds of its tasks.
   std::vector<uint8_t> seen;
-  /// By replica and iteration.
+  /// [replica * iterations + iteration].
   std::vector<uint8_t> seenSteps;
   std::optional<Action> firstStep;
-  /// Of the action at hand.
+  /// Rank and position of the current action.
   int32_t rank = 0;
   int64_t position = 0;
 };
@@ -173,7 +176,7 @@ Found Inventory::takeStock() {
       const Action action = order[position];
       if (Found wrong = checkExists(action))
         return wrong;
-      // S9 looks at the rest.
+      // Rule S9 checks gathers and reductions.
       if (action.traits().movesState())
         continue;
       if (Found wrong = checkCount(action))
@@ -185,7 +188,7 @@ Found Inventory::takeStock() {
   return std::nullopt;
 }
 
-/// That the problem has such an action.
+/// Checks that the problem has such an action.
 Found Inventory::checkExists(Action action) const {
   if (!action.traits().hasCost())
     return fault<FaultKind::UnsupportedKind>(action);
@@ -203,8 +206,8 @@ Found Inventory::checkExists(Action action) const {
                                                 microbatches - 1);
 }
 
-/// That an action of several micro-batches may have them, and that its replica
-/// recomputes if it is R.
+/// Checks that an action of several micro-batches may have them, and that its
+/// replica recomputes if it is R.
 Found Inventory::checkCount(Action action) const {
   if (action.count > 1) {
     if (action.kind() != ActionKind::Backward)
@@ -220,8 +223,8 @@ Found Inventory::checkCount(Action action) const {
   return std::nullopt;
 }
 
-/// Notes an action, each of whose micro-batches is its replica's and there
-/// once.
+/// Records an action. Checks that each of its micro-batches belongs to the
+/// replica and is seen once.
 Found Inventory::note(Action action) {
   const bool isTask = action.isTask();
   const Replica &replica =

@@ -1,8 +1,9 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only what a rank can see in its own order: tasks and the step of one replica,
-// and edges between two replicas of one rank. What goes over other ranks is S4.
+// Checks only dependences within one rank's order: tasks and the step of one
+// replica, and edges between two replicas of one rank. S4 checks those over
+// other ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@
 
 using namespace rondo;
 
-/// Of a window: a stage's steps follow each other, and its gradients of an
-/// iteration are used before those of the next are added. O(order).
+/// For a window: the steps of a stage are in order, and the gradients of an
+/// iteration are used before those of the next iteration are added. O(order).
 static std::optional<Fault> checkWindow(const Problem &problem,
                                         const Schedule &schedule, int32_t r) {
   ActionRange order = schedule.rank(r);
@@ -26,7 +27,7 @@ static std::optional<Fault> checkWindow(const Problem &problem,
     const int64_t index = action.index;
     if (action.kind() == ActionKind::Step) {
       if (index != steps[replica]) {
-        // The one that is missing stands behind it.
+        // The missing step comes after this one.
         const Action expected(ActionKind::Step, replica, steps[replica]);
         const int64_t later = findTask(order, expected);
         return makeFaultAt<FaultKind::StepsOutOfOrder>(

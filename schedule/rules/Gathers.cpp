@@ -22,11 +22,11 @@ struct Unit {
   int64_t position = 0;
 };
 
-/// Of a replica, while its rank's order is walked.
+/// The state of a replica at the current position of its rank's order.
 struct ReplicaState {
   int64_t unshards = 0, reshards = 0;
   bool isGathered = false;
-  /// Where it was gathered last; where its last gradient and step are.
+  /// Positions of its last gather, last gradient and last step; -1: none.
   int64_t gatheredAt = -1, gradientAt = -1, stepAt = -1;
   Unit pending;
   std::vector<Unit> units;
@@ -62,7 +62,7 @@ private:
   Fault fault(Action action, const Parts &...parts) const {
     return makeFaultAt<kind>(rule, rank, position, action, parts...);
   }
-  /// With another action of this rank.
+  /// Cites another action of this rank.
   Fault beside(Fault fault, int64_t other) const {
     return std::move(fault).withOther(rank, other, order[other]);
   }
@@ -142,7 +142,7 @@ private:
     return std::nullopt;
   }
 
-  /// Of a replica, at the end of its rank's order.
+  /// Checks a replica at the end of its rank's order.
   Found finish(int32_t replica) const {
     const ReplicaState &state = replicas[replica];
     if (state.pending.count > 0)
@@ -166,7 +166,7 @@ private:
           .withOther(a[u].rank, a[u].position,
                      Action(ActionKind::ReduceGrad, first, u));
     }
-    // Another number of units is another order of collectives.
+    // If the numbers of units differ, compareOrders() finds it.
     return std::nullopt;
   }
 
@@ -178,13 +178,13 @@ private:
   int64_t position = 0;
 };
 
-/// What a rank issues together with the other ranks of a group.
+/// A collective that a rank issues together with the other ranks of a group.
 struct Issued {
   Action action;
   int64_t position;
 };
 
-/// By the ranks that a rank shares state with, what it issues with them.
+/// The collectives that a rank issues, by the ranks that share the state.
 using IssuedWith = std::map<std::vector<int32_t>, std::vector<Issued>>;
 
 std::vector<int32_t> ranksOfGroup(const Problem &problem, int32_t replica) {
@@ -205,20 +205,21 @@ IssuedWith issuedBy(const Problem &problem, ActionRange order) {
   return result;
 }
 
-/// What a replica's group does: the same for all of its replicas.
+/// The action with the first replica of its group: equal for all replicas of a
+/// group.
 Action ofGroup(const Problem &problem, Action action) {
   return Action(action.kind(),
                 problem.replicas.groupOf(static_cast<int32_t>(action.subject)),
                 action.index);
 }
 
-/// Each rank of a group issues something with the others: its tasks read what
-/// they gather.
+/// Compares the collectives that the ranks of each group issue. Every rank of a
+/// group issues at least a gather, which its tasks read.
 Found compareOrders(const Problem &problem, const Schedule &schedule) {
   std::vector<IssuedWith> byRank;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     byRank.push_back(issuedBy(problem, schedule.rank(r)));
-  // By the ranks of a group, the first that issues anything with the others.
+  // The first rank that issues a collective of a group, by the group's ranks.
   std::map<std::vector<int32_t>, int32_t> first;
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
     for (const auto &[ranks, own] : byRank[r]) {

@@ -8,8 +8,8 @@
 
 using namespace rondo;
 
-/// Checks the rows of the table up to and including `last`. S4 and S8 both run
-/// the schedule; here S8 judges by the run that S4 has made.
+/// Checks the rows of the table up to and including `last`. S8 uses the
+/// simulation that S4 has made.
 static std::optional<Fault> checkUpTo(Rule last, const Problem &problem,
                                       const Schedule &schedule, bool keepTimes,
                                       Simulation &simulation) {

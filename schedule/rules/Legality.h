@@ -1,8 +1,8 @@
 //===- Legality.h - The rules of a schedule ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rule is one function that returns the first fault it finds. It takes the
-// problem and the schedule and finds everything else out itself. The verify
+// Each rule is one function that returns the first fault it finds. It derives
+// everything that it needs from the problem and the schedule. The verify
 // pass, the search, the tools and the tests call the same functions.
 // schedule/model/Rules.def is their table.
 //
@@ -49,14 +49,14 @@ std::optional<Fault> checkGathers(const Problem &, const Schedule &);
 
 /// All rules but S7, in the order of the table; the first fault.
 std::optional<Fault> checkSchedule(const Problem &, const Schedule &);
-/// As checkSchedule(), and how the schedule runs: `simulation` is filled if the
-/// rules up to S4 hold, also if a later one is broken. It is simulated once. It
-/// has times if `keepTimes` is set or the problem has several iterations.
+/// As checkSchedule(), and simulates the schedule once: `simulation` is set if
+/// the rules up to S4 hold, even if a later one does not. It has times if
+/// `keepTimes` is set or the problem has several iterations.
 std::optional<Fault> checkAndSimulate(const Problem &, const Schedule &,
                                       Simulation &simulation,
                                       bool keepTimes = false);
-/// The same of the rules up to S4 alone, with times: whether the schedule runs,
-/// in whatever memory and with whatever versions.
+/// The same for the rules up to S4, with times: whether the schedule runs to
+/// its end, regardless of memory and versions.
 std::optional<Fault> checkRunsAndSimulate(const Problem &, const Schedule &,
                                           Simulation &simulation);
 

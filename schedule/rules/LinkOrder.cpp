@@ -10,7 +10,7 @@ namespace {
 
 constexpr Rule rule = Rule::LinkOrder;
 
-/// Which messages of the link at hand have not been named yet, by producer.
+/// The messages of the current link that have not been named yet, by producer.
 class Unnamed {
 public:
   Unnamed(const Problem &problem)
@@ -22,7 +22,7 @@ public:
     if (action.count > 1)
       counts[placeOf(action)] = static_cast<uint8_t>(action.count);
   }
-  /// False where the action is not there.
+  /// False if the action is not in the set.
   bool remove(Action action) {
     bool found = contains(action);
     if (found)
@@ -46,7 +46,8 @@ private:
 
   int64_t microbatches;
   std::vector<uint8_t> bits;
-  /// Of B, which alone may have more than one.
+  /// The `count` of each B, the only kind that may have more than one
+  /// micro-batch.
   std::vector<uint8_t> counts;
 };
 

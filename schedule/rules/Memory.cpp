@@ -1,9 +1,9 @@
 //===- Memory.cpp - S5: the cap holds at every instant ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a rank holds changes only at its own actions, which do not overlap, so
-// the running sum over its order is what it holds at every instant. A release
-// at t is seen by an action that starts at t.
+// The bytes that a rank holds change only at its own actions, which do not
+// overlap, so the running sum over its order is exact at every instant. Bytes
+// that are released at t are free for an action that starts at t.
 //
 //===----------------------------------------------------------------------===//
 

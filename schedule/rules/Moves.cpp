@@ -1,8 +1,8 @@
 //===- Moves.cpp - L5 of gathers and reductions -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// That the order of a rank keeps S9 is the schedule's matter. A program also
-// awaits what it has issued: a gather before its weights are read or freed, a
+// S9 has checked the order of the schedule. A program also awaits the
+// collectives that it issues: a gather before its weights are read or freed, a
 // reduction before the replica's next one and before its result is read.
 //
 //===----------------------------------------------------------------------===//
@@ -39,16 +39,18 @@ public:
   }
 
 private:
-  /// What waits for an unshard or reduce_grad.
+  /// The await of an unshard or reduce_grad.
   Action awaitOf(Action issued) const {
     return Action(ActionKind::Await, groups.numberOf(issued), issued.index);
   }
-  /// Of the action at one position, with the one at another.
+  /// A fault of the action at position `one`, which also cites the one at
+  /// `other`.
   template <FaultKind kind> Fault faultOf(int64_t one, int64_t other) const {
     return makeFaultAt<kind>(rule, rank, one, order[one])
         .withOther(rank, other, order[other]);
   }
-  /// That what the replica's group has issued of a kind has been awaited.
+  /// Checks that the last issue of a collective has been awaited. -1: no
+  /// collective.
   Found checkEnded(int32_t collective) const {
     return collective >= 0 && underWay[collective] >= 0
                ? Found(faultOf<FaultKind::NotAwaited>(position,
@@ -93,7 +95,7 @@ private:
     case ActionKind::Step:
       return checkEnded(groups.scatterOf(subject));
     default:
-      // Tasks, and reshard.
+      // Tasks and reshards.
       return action.traits().subject == Subject::Replica
                  ? checkEnded(groups.gatherOf(subject))
                  : std::nullopt;
@@ -106,9 +108,10 @@ private:
   const int32_t rank;
   const ActionRange order;
   int64_t position = 0;
-  /// By collective: where it was issued last and not yet awaited; -1: nowhere.
+  /// [collective]: position of its last issue without an await; -1: none.
   std::vector<int64_t> underWay;
-  /// By replica: where a collective has read its gradients; -1: nowhere.
+  /// [replica]: position at which a collective has read its gradients; -1:
+  /// none.
   std::vector<int64_t> readAt;
 };
 

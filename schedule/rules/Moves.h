@@ -8,8 +8,8 @@
 
 namespace rondo {
 
-/// L5 of the gathers and reductions of a rank whose names are there: each is
-/// awaited once, before what it gathers or adds is read.
+/// L5 for the gathers and reductions of a rank: each is awaited once, before
+/// the gathered or reduced result is read. Precondition: checkNames() passed.
 std::optional<Fault> checkMoves(const Problem &problem, const Program &program,
                                 int32_t rank);
 

@@ -17,14 +17,15 @@ namespace {
 
 using Found = std::optional<Fault>;
 
-/// What actions name that is not there.
+/// Checks that the replicas, edges and collectives of actions exist, and on
+/// their rank.
 class Names {
 public:
   Names(const Problem &problem, const Program &program, Rule rule)
       : problem(problem), program(program), groups(problem, program),
         rule(rule) {}
 
-  /// Of an action at a position of a rank.
+  /// Checks the action at a position of a rank.
   Found findAbsent(int32_t itsRank, int64_t itsPosition, Action its) {
     rank = itsRank;
     position = itsPosition;
@@ -62,7 +63,8 @@ private:
     return action.subject < program.collectives.size();
   }
 
-  /// Units and steps; micro-batches are checked with what has them.
+  /// Checks the index if it is a unit or a step. Micro-batches are checked with
+  /// their replica or edge.
   Found checkIndex() const {
     const ActionTraits &traits = action.traits();
     const int64_t index = action.index;
@@ -70,7 +72,7 @@ private:
         traits.movesState() ||
         (action.kind() == ActionKind::Await && namesCollective() &&
          movesState(program.collectives[action.subject].kind));
-    // Each unit has an action.
+    // There are no more units than actions.
     if (isOfUnit && index >= program.order.numActions())
       return namesNothing("unit", program.order.numActions());
     if (!isOfUnit && traits.index == IndexMeaning::Step &&
@@ -141,8 +143,8 @@ private:
   Action action;
 };
 
-/// The tasks, sends and receives of a rank that are known to name what is
-/// there: most actions differ from another one in the micro-batch alone.
+/// Tasks, sends and receives of a rank whose names have been checked. Most
+/// actions differ from a checked one in the micro-batch alone.
 class Known {
 public:
   explicit Known(const Problem &problem)
@@ -154,7 +156,8 @@ public:
     return action.subject < ranks.size() && ranks[action.subject] == rank &&
            action.index < microbatches;
   }
-  /// Of round-robin stages, a micro-batch may be another replica's.
+  /// Records nothing for round-robin stages: the micro-batch may belong to
+  /// another replica.
   void add(int32_t rank, Action action) {
     if (areRoundRobin ||
         !(action.isTask() || action.traits().subject == Subject::Edge))
@@ -168,7 +171,7 @@ public:
 private:
   const uint64_t microbatches;
   const bool areRoundRobin;
-  /// By kind and subject: the last rank that has such an action.
+  /// [kind][subject]: the last rank that has such an action.
   std::array<std::vector<int32_t>, maxActionKinds> lastRank;
 };
 

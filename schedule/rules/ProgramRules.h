@@ -23,26 +23,27 @@ struct DelayTable;
 /// existing replica, edge or collective of its rank. A fault has rule `rule`.
 std::optional<Fault> checkNames(const Problem &, const Program &, Rule rule);
 
-// Each rule is safe on any program: it looks up names first, and finds all that
-// it goes by in the program itself.
+// Each rule is safe on any program: it checks names first, and derives
+// everything that it needs from the program itself.
 
 /// L1.
 std::optional<Fault> checkChannels(const Problem &, const Program &);
 /// L2, with any number of launches in flight: runs the program. Needs L1.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
 /// The same for a runtime whose sends end when they are received, with these
-/// queues and any number of receives posted, whatever channels the problem
-/// states.
+/// queues and any number of posted receives. Ignores the channels of the
+/// problem.
 std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
                                     Queues queues);
-/// L6: it also runs to its end with `resident` of each rank in flight. Needs L1
-/// and L2. A fault says the least larger number with which it does: `found`.
+/// L6: the program also runs to its end with at most `resident` launches of
+/// each rank in flight. Needs L1 and L2. A fault has the least larger number
+/// with which it runs as `found`.
 std::optional<Fault> checkResidency(const Problem &, const Program &);
 /// L3: replays every rank's order on the slots. Needs L4.
 std::optional<Fault> checkBuffers(const Problem &, const Program &);
-/// L4. Needs no problem: it looks at pools alone. L3 looks at what lies in
-/// them. `caps` are the devices' memory in bytes by rank (noMemoryCap: none);
-/// an arena that is larger is a FaultKind::ArenaOverCap.
+/// L4. Needs no problem: it checks pools and arenas, and L3 checks their
+/// contents. `caps` are the devices' memory in bytes, indexed by rank
+/// (noMemoryCap: none). An arena that is larger is a FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
 /// Rule L4 for staging pools. `needed[rank]` is in bytes.
@@ -52,8 +53,8 @@ std::optional<Fault> checkStaging(const Program &,
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
                                 const Program &);
 
-/// Rule S8 of a program with places: what a task reads by `delays` is there,
-/// and no step has written over it.
+/// Rule S8 of a program with weight slots: the version that a task reads by
+/// `delays` is in its slot, and no step has overwritten it.
 std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
                                       const DelayTable &delays);
 

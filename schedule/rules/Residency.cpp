@@ -9,14 +9,15 @@
 
 using namespace rondo;
 
-/// In its rank's order.
+/// Position in the rank's order.
 static int64_t positionOf(const Program &program, int32_t rank, Action action) {
   const ActionRange actions = program.order.rank(rank);
   return std::find(actions.begin(), actions.end(), action) - actions.begin();
 }
 
-/// The least number above the program's with which it runs to its end; with as
-/// many as a rank has queues, nothing waits that would not wait anyway (L2).
+/// The least number of launches in flight, above the program's, with which it
+/// runs to its end. One exists: with as many as a rank has queues, the limit
+/// adds no waits to those of L2.
 static int32_t leastThatRuns(const Problem &problem, const Program &program) {
   int32_t resident = program.resident + 1;
   while (!limitResidency(problem, program.order, resident).empty() &&
@@ -40,9 +41,9 @@ std::optional<Fault> rondo::checkResidency(const Problem &problem,
   if (simulation.cycle.empty())
     return makeRuleFault<FaultKind::NeverFinishes>(rule);
   const std::vector<Wait> &cycle = simulation.cycle;
-  // Of launches that are held back, one behind another, the last, which waits
-  // for something else. None is where sends that L2 lets leave early meet their
-  // receives.
+  // In a chain of launches that wait for each other to leave, the last one
+  // waits for something else: report that one. None exists if the cycle
+  // consists of sends that L2 lets end early and of their receives.
   const Wait *held = nullptr;
   for (size_t w = 0; w < cycle.size() && !held; ++w)
     if (cycle[w].isBehind && !cycle[(w + 1) % cycle.size()].isBehind)

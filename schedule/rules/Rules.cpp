@@ -21,7 +21,7 @@ bool isPlanned(const Program &program) {
   return !program.arenaBytes.empty() || !program.pools.empty();
 }
 
-// The rules of programs as the table calls them.
+// The rules of programs, with the signature of the table.
 
 std::optional<Fault> checkProgramTasks(const Problem &problem,
                                        const Program &program,
@@ -37,7 +37,7 @@ std::optional<Fault> checkProgramChannels(const Problem &problem,
   return checkChannels(problem, program);
 }
 
-/// L2 and L6 follow each slot. Pools that make no sense are left to L4.
+/// L2 and L6 simulate the use of slots. If pools are invalid, L4 reports it.
 std::optional<Fault> checkProgramWaits(const Problem &problem,
                                        const Program &program,
                                        const ProgramDemands &) {
@@ -88,7 +88,7 @@ constexpr ProgramRule programTable[] = {
 #include "schedule/rules/ProgramRules.h"
 };
 
-/// Whether every row comes after the rows that it needs.
+/// Whether each row comes after the rows that it needs.
 template <typename Row, size_t size>
 constexpr bool areInOrder(const Row (&table)[size]) {
   RuleSet before = 0;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One row for each rule, from schedule/model/Rules.def. A rule is a function of
-// the problem and what it judges: no rule is handed what another one, a planner
-// or a simulation has found out, so that none of these can be believed.
+// the problem and the schedule or program that it checks. It uses no result of
+// another rule, a planner or a simulation, so errors of these cannot hide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,22 +28,22 @@ struct ScheduleRule {
   std::optional<Fault> (*check)(const Problem &, const Schedule &) = nullptr;
   /// Rules that must hold before; rows of the table before this one.
   RuleSet needs = 0;
-  /// Only schedules that promise it are held to it.
+  /// Only applies to schedules that promise it.
   bool isOptional = false;
 };
 
 /// All rules of schedules, in the order in which checkSchedule() checks them.
 const std::vector<ScheduleRule> &scheduleRules();
 
-/// What a plan and its schedule ask of a program.
+/// The requirements of a plan and its schedule on a program.
 struct ProgramDemands {
   /// The tasks in their order.
   const Schedule *tasks = nullptr;
   TrainingNeeds training;
-  /// By rank, in bytes: the memory of devices (noMemoryCap: no limit), and what
-  /// collectives stage. Empty: no limit, nothing.
+  /// [rank], in bytes: the memory of devices (noMemoryCap: no limit), and the
+  /// staging of collectives. Empty: no limit, no staging.
   std::vector<int64_t> devices, staging;
-  /// What tasks read where iterations overlap; may be null.
+  /// The versions that tasks read if iterations overlap; may be null.
   const DelayTable *delays = nullptr;
 };
 
@@ -58,9 +58,8 @@ struct ProgramRule {
 /// All rules of programs, in the order in which checkProgram() checks them.
 const std::vector<ProgramRule> &programRules();
 
-/// Rows of programRules() that follow each other, each of which needs the one
-/// before it. Chains do not need each other, so that they can be checked at the
-/// same time.
+/// Consecutive rows of programRules(), each of which needs the one before it.
+/// Chains do not depend on each other, so they can be checked in parallel.
 struct RuleChain {
   size_t begin = 0, end = 0;
 };
@@ -69,9 +68,9 @@ const std::vector<RuleChain> &programRuleChains();
 /// The first fault of a chain.
 std::optional<Fault> checkChain(const RuleChain &chain, const Problem &,
                                 const Program &, const ProgramDemands &);
-/// The first fault of all rules of programs; rules of memory are left out if
-/// the program has no pools and no arenas. `problem` is the one whose ranks run
-/// the program.
+/// The first fault of all rules of programs. Skips the rules of memory if the
+/// program has no pools and no arenas. `problem` is the one whose ranks run the
+/// program.
 std::optional<Fault> checkProgram(const Problem &problem, const Program &,
                                   const ProgramDemands &);
 

@@ -1,8 +1,8 @@
 //===- RunToEnd.h - The run by which S4 and S8 judge ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only for the rules that run a schedule, and for Legality.cpp, which hands on
-// the simulation that they have made.
+// Only for the rules that simulate a schedule, and for Legality.cpp, which
+// returns their simulation to its caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 
 namespace rondo {
 
-/// S4, and the simulation that has told. With its times if `keepTimes` is set.
+/// S4. `simulation` is the run, with its times if `keepTimes` is set.
 std::optional<Fault> runToEnd(const Problem &, const Schedule &, bool keepTimes,
                               Simulation &simulation);
-/// S8 of a window by the run of runToEnd(), with its times.
+/// S8 of a window, for the simulation of runToEnd() with times.
 std::optional<Fault> checkVersionsOfRun(const Problem &, const Schedule &,
                                         const Simulation &);
 

@@ -24,10 +24,11 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
     ActionRange order = schedule.rank(r);
     const LastGradients lastGradients(problem, order);
     for (const Collective &collective : collectives) {
-      // Its parts are made by steps.
+      // Steps produce the parts of a delayed collective.
       if (collective.delay > 0)
         continue;
-      // Of what the rank's replicas contribute.
+      // [iteration]: position of the last gradient that this rank's replicas
+      // contribute.
       std::vector<int64_t> lasts(iterations, -1);
       for (int32_t replica : collective.replicas)
         if (problem.rankOf(replica) == r)
@@ -51,7 +52,7 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
   return std::nullopt;
 }
 
-/// `stage 1` or `stages 0, 2`: the stages whose replicas these are.
+/// `stage 1` or `stages 0, 2`: the stages of these replicas.
 static std::string stagesOf(const Problem &problem,
                             const std::vector<int32_t> &replicas) {
   std::set<int32_t> stages;

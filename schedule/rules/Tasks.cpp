@@ -46,8 +46,8 @@ std::optional<Fault> checkOrder(const Schedule &schedule,
       .withOther(rank, next, Action());
 }
 
-/// The collectives and steps of one rank: each once in every iteration,
-/// wherever what they need comes before them.
+/// L5 for the collectives and steps of one rank: each appears once per
+/// iteration, after the actions that it needs.
 class StepRules {
 public:
   using Found = std::optional<Fault>;
@@ -78,18 +78,18 @@ private:
     return std::find(collective.replicas.begin(), collective.replicas.end(),
                      replica) != collective.replicas.end();
   }
-  /// -1 where it is nowhere.
+  /// Position of an action; -1 if it is missing.
   int64_t placeOf(ActionKind kind, size_t number, int64_t step) const {
     auto place = places.find({kind, number, step});
     return place == places.end() ? -1 : place->second;
   }
-  /// With the conflicting operation, of this rank; below 0: none.
+  /// Cites the conflicting action of this rank; below 0: none.
   Fault beside(Fault fault, int64_t position) const {
     return position < 0
                ? fault
                : std::move(fault).withOther(rank, position, actions[position]);
   }
-  /// Stages of this rank whose gradients an action needs.
+  /// Replicas on this rank whose gradients an action needs.
   std::vector<int32_t> replicasOf(Action action) const {
     if (action.traits().subject == Subject::Replica)
       return {static_cast<int32_t>(action.subject)};
@@ -104,7 +104,7 @@ private:
     for (int64_t i = 0; i < actions.size(); ++i) {
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
-      // Those of sharded state have a rule of their own.
+      // checkMoves() checks collectives of sharded state.
       if (traits.index != IndexMeaning::Step ||
           (action.kind() == ActionKind::Await &&
            movesState(program.collectives[action.subject].kind)))
@@ -151,7 +151,7 @@ private:
     return std::nullopt;
   }
 
-  /// That what an action needs comes before it.
+  /// Checks that a needed action comes first.
   template <FaultKind kind>
   Found checkBehind(int64_t position, int64_t needed) const {
     if (needed < position)
@@ -201,7 +201,7 @@ private:
   const int32_t rank;
   const ActionRange actions;
   const LastGradients lastGradients;
-  /// Where collectives, awaits and steps stand, by kind, number and step.
+  /// Positions of collectives, awaits and steps, by kind, number and step.
   std::map<std::tuple<ActionKind, size_t, int64_t>, int64_t> places;
 };
 
@@ -216,7 +216,7 @@ std::optional<Fault> rondo::checkTasks(const Problem &problem,
     return makeRuleFault<FaultKind::ScheduleRankCount>(rule).withFigures(
         program.order.numRanks(), schedule.numRanks());
   const bool areStepsOrdered = schedule.hasSteps();
-  // An evaluation gathers weights, and has no other collectives.
+  // An evaluation gathers weights and has no other collectives.
   const bool hasSteps =
       program.order.hasSteps() ||
       std::any_of(program.collectives.begin(), program.collectives.end(),

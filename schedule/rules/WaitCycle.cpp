@@ -9,8 +9,8 @@
 
 using namespace rondo;
 
-/// Whether a rank alone does the same for each micro-batch, and runs to its end
-/// with the first: no other needs more.
+/// Whether there is a single rank with the same actions for each micro-batch,
+/// which runs to its end with the first one; then it runs with all of them.
 static bool runsWithFirst(const Problem &problem, const Program &program) {
   if (program.order.numRanks() != 1 || problem.iterations > 1)
     return false;
@@ -31,8 +31,8 @@ static bool runsWithFirst(const Problem &problem, const Program &program) {
   return simulateProgram(ofFirst, shorter, /*resident=*/0).complete;
 }
 
-/// The least number of receive slots with which a program that stands still
-/// runs to its end; 0 where no number helps.
+/// The least number of receive slots with which a deadlocked program runs to
+/// its end; 0 if no number suffices.
 static int32_t slotsThatRun(const Problem &problem, const Program &program) {
   Problem with = problem;
   auto runs = [&](int32_t slots) {
@@ -43,7 +43,7 @@ static int32_t slotsThatRun(const Problem &problem, const Program &program) {
   constexpr int32_t maxSlots = 1 << 20;
   if (few == 0 || few > maxSlots || !runs(0))
     return 0;
-  // More slots never make a rank wait.
+  // More slots never make a rank wait longer.
   int32_t low = few, high = few;
   do {
     low = high;

@@ -222,7 +222,7 @@ private:
       keep({argument.compute(problem, objective(), labels), argument.name});
   }
 
-  /// A label takes the time of one to six tasks, and bound L5 may take some
+  /// A label takes the time of one to six tasks, and bound LB5 may take some
   /// three times as many. At least two thirds of the remaining time are for
   /// schedules.
   int64_t labelsForBounds(int64_t tasksInTime) const {

@@ -10,11 +10,12 @@
 
 namespace rondo {
 
-/// What the host of a rank has issued, to run one at a time in the order of
-/// issue: each starts with other ranks, once it heads their queues as well.
+/// Items that a rank has issued and that run one at a time in this order. An
+/// item needs other ranks too: it starts once it is at the head of all their
+/// queues.
 template <typename Item> struct IssueQueue {
   std::vector<Item> issued;
-  /// How many have left the queue, and when the last of them ended.
+  /// The number of items that have left the queue, and the end of the last one.
   size_t done = 0;
   int64_t freeNs = 0;
 

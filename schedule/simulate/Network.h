@@ -97,7 +97,7 @@ public:
     state.turnNs = std::max(state.turnNs, readyNs);
     requests.push({state.turnNs, state.number, state.asked++, what});
   }
-  /// How many messages of a link have asked.
+  /// The number of messages of a link that have requested their NICs.
   int64_t asked(int32_t link) const { return links[link].asked; }
   bool hasRequests() const { return !requests.empty(); }
   const Request &first() const { return requests.top(); }

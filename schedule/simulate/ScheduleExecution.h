@@ -75,7 +75,8 @@ struct RankState {
   }
 };
 
-/// What a rank does together with the ranks that it shares state with.
+/// A gather or reduction that a rank has issued together with the ranks that
+/// share the state.
 struct IssuedMove {
   Action action;
   int64_t position, readyNs;
@@ -191,7 +192,7 @@ private:
   /// [edge]: index into `outputs`, for messages that a link order or NICs hold
   /// back.
   std::vector<int32_t> outputOfEdge;
-  /// By link; empty if the schedule orders none.
+  /// Indexed by link; empty if the schedule orders none.
   std::vector<LinkOrder> linkOrders;
 
   std::vector<RankState> ranks;
@@ -199,8 +200,9 @@ private:
   /// if all tasks are on the compute lane, the common case.
   std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
-  /// By rank, and by replica: when its last gather or reduction ends; notMade
-  /// where it has not begun. Empty where no state is sharded.
+  /// moveLanes is [rank]. The others are [replica]: the end of its last gather
+  /// or reduction; notMade before it has begun. All are empty without sharded
+  /// state.
   std::vector<IssueQueue<IssuedMove>> moveLanes;
   std::vector<int64_t> gatheredNs, reducedNs;
   UnreducedBytes unreduced{problem};

@@ -309,7 +309,7 @@ TEST(ExactSearch, OfManyTasksUnderATightCap) {
     ASSERT_TRUE(result.schedule);
     EXPECT_TRUE(result.provenOptimal);
     EXPECT_EQ(result.simulation.makespanNs, makespanNs);
-    // Of the loop, bound L5 sees as much.
+    // Of the loop, bound LB5 sees as much.
     EXPECT_STREQ(result.bound.name, makespanNs == 1263 ? "L5" : "L6");
   }
 }

@@ -1,4 +1,4 @@
-//===- OneRankTest.cpp - Bound L5 and the labels it is made of ------------===//
+//===- OneRankTest.cpp - Bound LB5 and the labels it is made of -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"

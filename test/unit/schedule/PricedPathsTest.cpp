@@ -1,4 +1,4 @@
-//===- PricedPathsTest.cpp - Bound L8 and what it is made of --------------===//
+//===- PricedPathsTest.cpp - Bound LB8 and what it is made of -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
@@ -213,7 +213,7 @@ TEST(PricedPaths, NoScheduleIsShorter) {
   }
   EXPECT_GT(checked, 1900);
   EXPECT_GT(aboveRough, 700);
-  // Also above what L1 to L4 prove together.
+  // Also above what LB1 to LB4 prove together.
   EXPECT_GT(aboveQuick, 5);
 }
 

@@ -1,4 +1,4 @@
-//===- TimeWindowsTest.cpp - Bound L7 beside all schedules ----------------===//
+//===- TimeWindowsTest.cpp - Bound LB7 beside all schedules ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
@@ -33,7 +33,7 @@ TEST(TimeWindows, NoScheduleIsShorter) {
     checked += answer == Exhaustive::Answer::No;
   }
   EXPECT_GT(checked, 2500);
-  // It proves more than L1 to L4 together.
+  // It proves more than LB1 to LB4 together.
   EXPECT_GT(above, 50);
 }
 
