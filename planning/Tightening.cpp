@@ -77,8 +77,8 @@ void countKeptInputs(const FittingSearch &search) {
   }
 }
 
-/// Lets every F take so much that all together reach the plan's caps; the same
-/// again changes nothing.
+/// Raises the memory of every F so that all of them together reach the plan's
+/// caps. Idempotent.
 static void chargeForwards(const Problem &problem, Problem &tightened,
                            const std::vector<int64_t> &least) {
   std::vector<int64_t> forwards(problem.numRanks(), 0);

@@ -12,8 +12,8 @@
 
 namespace rondo {
 
-/// Path latencies of one micro-batch, in ns: through stages and back, and
-/// through them.
+/// Path latencies of one micro-batch, in ns: `roundTrip` through stages and
+/// back, `forward` through them only.
 struct PathNs {
   int64_t roundTrip = infinite, forward = infinite;
 };
@@ -28,7 +28,7 @@ struct BoundStage {
 /// A dynamic program over layers, devices used and devices of the last stage,
 /// which finds out whether a plan within a time may exist. For each stage and
 /// boundary it keeps the least path latencies of all plans of the layers before
-/// it. `Rules` has the conditions of a bound:
+/// it. `Rules` provides the conditions of a bound:
 ///
 ///   // The path with a stage after `before`; nothing if no plan with this
 ///   stage
@@ -56,10 +56,10 @@ public:
   template <typename Rules>
   bool mayTake(const Rules &rules, int64_t ns,
                const std::function<bool()> &isOver);
-  /// A lower bound from `leastNs`, which is one, to `knownNs`, the time of a
-  /// known plan: bisects to a 1,024th, about 12 times mayTake(). While `nearNs`
-  /// is between the limits, it is tried first. `isOver` may end the calculation
-  /// early, with a weaker bound.
+  /// A lower bound, by bisection from the lower bound `leastNs` to `knownNs`,
+  /// the time of a known plan, to 1/1,024 of the bound; about 12 calls of
+  /// mayTake(). Tries `nearNs` first while it is between the limits. `isOver`
+  /// may end the bisection early, with a weaker bound.
   template <typename Rules>
   int64_t find(const Rules &rules, int64_t leastNs, int64_t nearNs,
                int64_t knownNs, const std::function<bool()> &isOver);

@@ -18,18 +18,19 @@ using namespace rondo;
 
 namespace {
 
-/// Parts of the time limit by the end of which a step ends.
+/// End of each step, as a part of the time limit.
 constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
                  descentsEnd = 0.7;
-/// Stages that the search of all plans tries before it gives up.
+/// Maximum number of stages that the search of all plans tries.
 constexpr int64_t maxExactStages = 2'000'000;
-/// Of more devices there are too many plans to try.
+/// With more devices there are too many plans to try.
 constexpr int32_t maxExactDevices = 64;
-/// Plans from which changes begin.
+/// Maximum number of plans from which changes begin.
 constexpr size_t maxStarts = 4;
-/// Times that annealing begins anew.
+/// Number of restarts of annealing.
 constexpr int32_t numAnnealings = 5;
-/// Limits of at least this time leave programs time to look closely.
+/// Time limits of at least this many ms allow the programs their thorough
+/// settings.
 constexpr int64_t thoroughMs = 5000;
 
 class Planner {
