@@ -1,4 +1,4 @@
-//===- ChainCosts.cpp - What a stage and a boundary cost ------------------===//
+//===- ChainCosts.cpp - Costs of a stage and a boundary -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"

@@ -1,4 +1,4 @@
-//===- ChainCosts.h - What a stage and a boundary cost ----------*- C++ -*-===//
+//===- ChainCosts.h - Costs of a stage and a boundary -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules by which planners are compared, in integers, every division rounded
