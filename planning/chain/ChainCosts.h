@@ -1,29 +1,27 @@
 //===- ChainCosts.h - Costs of a stage and a boundary -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules by which planners are compared, in integers, every division rounded
-// up. For a stage with layers on r devices:
+// The cost rules that compare planners, in integers; every division rounds up.
+// For a stage with layers on r devices:
 //
 //   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), on the
 //   slowest
 //     of the devices: their shares are equal
 //   message to a stage on r' devices: the largest latency between the two sets
-//     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each
-//     pair of devices has a piece of its own; of the r r', x cross one side of
-//     a NIC in turn, at the busiest NIC, and where there are none x
-//     is 1
-//   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
-//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). That is a
-//     ring, which can enter and leave each NIC once, so that NICs do not
-//     count
-//   memory of each device: state bytes + micro-batches under way x
-//     ceil(stash bytes / r) + ceil(working bytes / r), which the smallest of
-//     them must have
+//     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each of
+//     the r r' pairs of devices exchanges one shard. The busiest NIC carries x
+//     of them one after another; x is 1 without NICs
+//   all-reduce after the last B: 0 on one device, else 2 (r - 1) latencies +
+//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). This is a
+//     ring, which can enter and leave each NIC once, so NICs do not count
+//   memory of each device: state bytes + micro-batches in flight x
+//     ceil(stash bytes / r) + ceil(working bytes / r), within the memory of the
+//     smallest of them
 //
-// Where the samples of a micro-batch are known, they are what is divided: a
+// If the samples of a micro-batch are known, costs divide into whole samples: a
 // share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
 // of max(r, r'), x / (r r') is rounded up to whole samples if that is more,
-// inputs count as stash, and an all-reduce takes 2 latencies: these are the
+// inputs count as stash, and an all-reduce takes 2 latencies. These are the
 // rules of Rondo's programs (SumPath::Direct), not those of the comparison.
 //
 //===----------------------------------------------------------------------===//
@@ -48,9 +46,9 @@ struct GroupLink {
   int64_t rate = infinite, rateBack = infinite;
   /// The largest latency.
   int64_t latencyNs = 0;
-  /// How many of a message's pieces, one for each pair of devices of the two
-  /// groups, go through the busiest NIC one after another. It is the same in
-  /// both directions; 1 where no NIC is shared.
+  /// The number of a message's shards, one for each pair of devices of the two
+  /// groups, that the busiest NIC carries one after another. Equal in both
+  /// directions; 1 if no NIC is shared.
   int64_t inTurn = 1;
 };
 

@@ -51,8 +51,8 @@ private:
   void startPlans();
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
-  /// Runs the program over an order with what an iteration may take beyond one
-  /// way, in shares of the best time.
+  /// Runs the program over an order, with each share of the best time as the
+  /// limit of the time beyond one path latency.
   void runProgram(const std::vector<int32_t> &order,
                   const std::vector<double> &shares,
                   double until = programsEnd);
@@ -70,7 +70,7 @@ private:
   PlanWalk walk;
   CostedPlan best;
   int64_t bound = 0;
-  /// The best plans of all kinds, best first.
+  /// The best plans found, of different costs, best first.
   std::vector<CostedPlan> starts;
   /// The share with which a program found the best plan.
   double bestShare = 0;
@@ -81,7 +81,7 @@ void Planner::offer(CostedPlan plan) {
     return;
   if (plan.cost < best.cost)
     best = plan;
-  // Plans of one cost are mostly one plan with equal devices exchanged.
+  // Plans of equal cost are mostly one plan with equal devices exchanged.
   if (std::none_of(starts.begin(), starts.end(), [&](const CostedPlan &known) {
         return known.cost == plan.cost;
       }))
@@ -93,8 +93,8 @@ void Planner::offer(CostedPlan plan) {
         maxStarts);
 }
 
-/// Afterwards the best plan fits memory if devices have equally much: there is
-/// one that does.
+/// Offers the plans from which the search starts. If devices have equal memory,
+/// the best plan then fits, since a plan that fits exists.
 void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
@@ -130,7 +130,7 @@ void Planner::runProgram(const std::vector<int32_t> &order,
   }
 }
 
-/// Offers all plans of SPP's program that could be better.
+/// Offers all plans of SPP's program that could improve the best plan.
 void Planner::offerWorkloads(const std::vector<int32_t> &order) {
   if (isOver(boundEnd))
     return;
@@ -152,7 +152,7 @@ void Planner::runPrograms() {
     bestShare = 0.9;
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
-  // A good known plan leaves SPP's program little to look at.
+  // A good known plan prunes most of SPP's program.
   if (problem.numDevices() > maxQuickDevices)
     return;
   std::vector<int32_t> order = orderByMinimumCuts(problem);
@@ -168,8 +168,8 @@ std::vector<double> Planner::nearBestShare() const {
   return shares;
 }
 
-/// Runs the program over the order that the best plan's own groups make, as
-/// long as that helps.
+/// Runs the program over the order of devices in the best plan, as long as that
+/// improves it.
 void Planner::reorder() {
   for (int64_t before = infinite; best.cost < before && !isOver(descentsEnd);) {
     before = best.cost;
@@ -196,8 +196,8 @@ void Planner::descend() {
   }
 }
 
-/// The part of a stretch of work that is done, by effort or by time, whichever
-/// is more.
+/// The part of an annealing's budget that is spent, by effort or by time,
+/// whichever is more.
 double Planner::spent(int64_t sinceTried, double sincePart,
                       double untilPart) const {
   if (limits.isInterrupted())
@@ -214,7 +214,7 @@ void Planner::anneal() {
   const double from = limits.deadline.passed();
   const std::vector<CostedPlan> others = starts;
   for (int32_t k = 0; k < numAnnealings && !isOver() && !isProven(); ++k) {
-    // The best one, and the others in turn.
+    // Alternates between the best plan and the other starts.
     CostedPlan plan = k % 2 == 0 ? best : others[(k / 2 + 1) % others.size()];
     const int64_t tried = walk.plansTried();
     const double begin = from + (1 - from) * k / numAnnealings,

@@ -87,7 +87,7 @@ void PlanMoves::list(const WorkingPlan &plan,
 void PlanMoves::listDeviceMoves(const WorkingPlan &plan,
                                 std::vector<PlanMove> &moves) const {
   const int32_t S = plan.numStages();
-  // Of each group: one device of each class.
+  // [group]: one device of each class.
   std::vector<std::vector<int32_t>> distinct(S + 1);
   auto classAt = [&](int32_t group, int32_t place) {
     return classes[plan.devices(group)[place]];

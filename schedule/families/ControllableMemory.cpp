@@ -79,7 +79,7 @@ private:
   std::vector<Row> rows;
 };
 
-/// What a rank holds before each slot: chunk activations until their W, and
+/// The memory of a rank before each slot: chunk activations until their W, and
 /// pending W.
 class Holding {
 public:

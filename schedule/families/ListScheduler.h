@@ -20,23 +20,25 @@ struct Arrivals {
   std::vector<int32_t> backward;
 };
 
-/// What a message costs: a link carries one at a time, which arrives
-/// `latencyNs` after it has left the link.
+/// The times of a message: it occupies its link, which carries one at a time,
+/// for `occupancyNs`, and arrives `latencyNs` after it has left the link.
 struct MessageTimes {
   int64_t occupancyNs = 0, latencyNs = 0;
 };
 
 struct ListTimes {
   std::function<int64_t(Action)> taskNs;
-  /// Of what a task sends over an edge, on one rank as well.
+  /// Times of the message that a task sends over an edge, also within a rank.
   std::function<MessageTimes(const Edge &, Action)> message;
-  /// How long a rank stays busy after a task has sent its messages; unset: 0.
+  /// Time for which a rank stays busy after a task has sent its messages;
+  /// unset: 0.
   std::function<int64_t(Action)> restNs{};
 };
 
-/// What rank r starts when it becomes free, or nothing until something arrives.
-/// Depends on the rank's own stages only, each of which must take its
-/// micro-batches in order. A backward may serve several of them.
+/// Returns the task that rank r starts when it becomes free, or nothing to wait
+/// for the next arrival. May depend on the rank's own stages only, each of
+/// which must take its micro-batches in order. A backward may serve several of
+/// them.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 

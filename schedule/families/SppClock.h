@@ -87,11 +87,11 @@ private:
   int32_t numStages = 0;
   /// Indexed by position.
   std::vector<Step> steps;
-  /// By resource: its steps, the second -1 if it has one only.
+  /// [resource]: its steps; the second is -1 if it has only one.
   std::vector<std::pair<int32_t, int32_t>> stepsOf;
   /// An event is the end of a step.
   EventClock<int32_t> clock;
-  /// By stage.
+  /// Indexed by stage.
   std::vector<int64_t> lastBackward;
 };
 

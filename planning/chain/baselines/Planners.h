@@ -31,10 +31,10 @@ struct ServerRow {
   std::vector<int32_t> devices, starts;
 };
 ServerRow devicesByServer(const ChainProblem &problem);
-/// What a planner has for a problem of which its program would take minutes, or
-/// gigabytes.
+/// The result for a problem for which a planner's program would take minutes or
+/// gigabytes: no plan, and the reason.
 BaselinePlan tooLarge(const ChainProblem &problem);
-/// Whether about (layers * devices)^2 steps are too many.
+/// Whether (layers * devices)^2 steps would take too long.
 bool hasManySteps(const ChainProblem &problem);
 
 } // namespace rondo::baseline
