@@ -292,8 +292,8 @@ private:
   /// Why programs of the last schedule do not run; why the last search found
   /// none.
   std::optional<Fault> missing, fault;
-  /// The next attempt gets the remaining budget: every program fits, or an
-  /// order has been found that does.
+  /// Whether the next attempt gets the remaining budget: every program fits, or
+  /// an order that fits has been found.
   bool isLast = false;
 };
 

@@ -170,7 +170,7 @@ private:
   WindowSearchResult best;
   /// The order with the least memory: one micro-batch at a time.
   const WindowSearchResult least;
-  /// Of the last order, in bytes by rank; nothing if unknown.
+  /// The last order's arenas, in bytes by rank; nothing if unknown.
   std::optional<std::vector<int64_t>> arenas;
 };
 

@@ -14,7 +14,7 @@ namespace rondo {
 /// Schedules with more actions take too long to lower when one of many is
 /// chosen.
 inline constexpr int64_t maxActionsToLower = 50000;
-/// Schedules with more actions than this are not lowered at all.
+/// Schedules with more actions are never lowered to choose one.
 inline constexpr int64_t maxActionsToLowerOnce = int64_t(1) << 20;
 
 /// [rank]: the bytes by which `heldBytes` exceed the limit; 0 if they do not,

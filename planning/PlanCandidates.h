@@ -35,14 +35,14 @@ struct ShapedPlan {
   /// Stage s has the layers begins[s] to begins[s + 1] of the model; one more
   /// entry than stages.
   std::vector<int32_t> begins;
-  /// Work of the busiest rank relative to that of the best cut, minus 1; 0 if
-  /// this is the best cut, or the file's own.
+  /// Upper bound of the busiest rank's extra work over the best cut, as a
+  /// fraction of the latter; 0 if this is the best cut, or the file's own.
   double cutGap = 0;
 };
 
 /// The plans of one model on one cluster.
 struct PlanSpace {
-  /// Of all plans.
+  /// The name of all plans.
   std::string name;
   int64_t ranks = 0, layers = 0;
   /// The plan of a shape, or why there is none.
@@ -79,7 +79,7 @@ struct PlanCandidate {
   std::optional<ShapedPlan> plan;
   /// The plan's problem, with lower caps if programs of schedules did not fit.
   Problem tightened;
-  /// Of the plan's problem.
+  /// A bound of the plan's problem.
   Bound bound;
   /// The best result with a schedule that fits.
   std::optional<SearchResult> found;

@@ -1,4 +1,4 @@
-//===- RunLimits.h - What ends a planner's run ------------------*- C++ -*-===//
+//===- RunLimits.h - Limits of a planner's run ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_RUNLIMITS_H

@@ -42,7 +42,7 @@ std::optional<Fault> lackOfOneByOne(const FittingSearch &search);
 void countKeptInputs(const FittingSearch &search);
 
 /// Lowers caps of the tightened problem after a schedule whose programs do not
-/// run: by `times` the excess, but at most to the middle between what the
+/// run: by `times` the excess, but not below the middle between what the
 /// schedule holds and what one micro-batch at a time holds; without an excess,
 /// to that middle. First raises the memory of every F so that caps limit the
 /// micro-batches in flight; a bound from a search of the tightened problem then

@@ -52,8 +52,7 @@ struct Candidate {
     /// The candidate `instead` has the same order of tasks and takes equally
     /// long in every state.
     Same,
-    /// In every state, a kept candidate is equally fast or less than 1 %
-    /// slower.
+    /// In every state, a kept candidate is faster or less than 1 % slower.
     NotNeeded,
     /// Useful, but the program has the maximum number of candidates.
     TooMany,
@@ -65,7 +64,7 @@ struct Candidate {
   std::string family;
   /// k of kfkb; 0: none.
   int64_t group = 0;
-  /// SizedPlan's place in CandidateTable::plans.
+  /// The place of its SizedPlan in CandidateTable::plans.
   size_t plan = 0;
   int64_t microbatches = 0, samples = 0;
   /// `found` is the search's result, if a search found the schedule.

@@ -155,7 +155,7 @@ bool Finder::add(Candidate candidate) {
       continue;
     }
     runs = true;
-    // Report a duplicate only once.
+    // Report a duplicate only for the first state.
     if (isThere(placed) && state > 0)
       continue;
     table.candidates.push_back(std::move(placed));

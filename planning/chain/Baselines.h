@@ -23,7 +23,7 @@ struct BaselinePlan {
 /// plans may use it to choose. None of them keeps to the devices' memory.
 struct Baseline {
   const char *name;
-  /// What it does and its source, in a phrase.
+  /// Its rule and its source, in a phrase.
   const char *source;
   BaselinePlan (*plan)(const ChainProblem &problem, PlanEvaluator evaluator);
   /// Takes a few ms at most for 32 layers on 32 devices.

@@ -37,10 +37,10 @@ public:
   int64_t latencyAcross(int32_t from, int32_t to) const {
     return latency(from + to);
   }
-  /// The fewest shards of a message between two groups that one NIC carries one
-  /// after another (GroupLink::inTurn). Some NIC has at least an equal part of
-  /// a group, and its server has place for a limited number of devices of the
-  /// other.
+  /// The fewest shards of a message between two groups that the busiest NIC
+  /// carries one after another (GroupLink::inTurn). Some NIC has at least an
+  /// equal part of a group, and its server holds a limited number of devices of
+  /// the other group.
   int64_t inTurn(int32_t from, int32_t to) const {
     if (nics == 0)
       return 1;
@@ -64,8 +64,8 @@ private:
   int64_t least = 0, acrossServers = 0;
   /// The number of NICs if every device has one, else 0.
   int64_t nics = 0;
-  /// [number of devices]: the highest rate at which a component of this many
-  /// devices is connected.
+  /// [number of devices]: the highest rate for which pairs of at least that
+  /// rate connect this many devices.
   std::vector<int64_t> connected;
   /// [others * devices + k]: the k-th highest rate of a device to its
   /// `others`-th best partner.

@@ -35,7 +35,7 @@ struct BoundStage {
 ///   // takes at most `ns`.
 ///   std::optional<PathNs> afterStage(const BoundStage &, const PathNs &before,
 ///                                    int64_t ns) const;
-///   // The same with the message at the boundary in front of a layer, between
+///   // The same with the message at the boundary before a layer, between
 ///   // groups of two ranges of sizes.
 ///   std::optional<PathNs> afterMessage(int32_t layer, int32_t from, int32_t
 ///   to,

@@ -153,15 +153,15 @@ public:
                          : ceilDivided(bytes * samplesInTurn(from, to, inTurn),
                                        samples * rate));
   }
-  /// The share of a micro-batch that one of `devices` devices takes, without
-  /// rounding up time.
+  /// The share of a micro-batch that each of `devices` devices takes, 0 to 1;
+  /// in whole samples if their number is known.
   double share(int64_t devices) const {
     return samples == 0 ? 1. / static_cast<double>(devices)
                         : static_cast<double>(samplesOfEach(devices)) /
                               static_cast<double>(samples);
   }
-  /// The share of a message that takes the time of a link, with `inTurn` shards
-  /// one after another.
+  /// The share of a message that determines its time, if `inTurn` shards go one
+  /// after another.
   double messageShare(int64_t from, int64_t to, int64_t inTurn) const {
     return samples == 0
                ? static_cast<double>(inTurn) / static_cast<double>(from * to)

@@ -27,7 +27,7 @@ constexpr int64_t maxExactStages = 2'000'000;
 constexpr int32_t maxExactDevices = 64;
 /// Maximum number of plans from which changes begin.
 constexpr size_t maxStarts = 4;
-/// Number of restarts of annealing.
+/// Number of annealing runs.
 constexpr int32_t numAnnealings = 5;
 /// Time limits of at least this many ms allow the programs their thorough
 /// settings.

@@ -19,7 +19,8 @@ namespace rondo {
 struct ChainLayer {
   std::string name;
   int64_t forwardNs = 0, backwardNs = 0;
-  /// Of the message to the next layer, and of its gradient on the way back.
+  /// Bytes of the message to the next layer, and of its gradient on the way
+  /// back.
   int64_t outputBytes = 0;
   /// Kept from the forward to the backward.
   int64_t stashBytes = 0;

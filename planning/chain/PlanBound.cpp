@@ -30,8 +30,8 @@ std::optional<PathNs> PlanBound::afterStage(const BoundStage &stage,
   if (before.roundTrip + F + below + M * B > ns)
     return {};
   if (evaluator == PlanEvaluator::OneFOneB) {
-    // At most this many stages, including this one, can follow, so no more
-    // forwards precede the first backward.
+    // This stage and later ones are at most `most`, so at most `most` forwards
+    // precede the first backward.
     const int64_t most =
         std::min<int64_t>({M, L - stage.first, int64_t(G) - stage.used});
     if (before.roundTrip + F + below + M * B + (M - most) * F > ns ||

@@ -197,7 +197,7 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
   }
   if (n + 1 == S)
     return false;
-  // Half of the draws are by one layer.
+  // Mostly by one layer.
   const int32_t most = kind < 2 ? 1 : 4,
                 by = (1 + below(random, most)) * (below(random, 2) ? 1 : -1);
   move = {PlanMove::Shift, n, 0, 0, 0, by};

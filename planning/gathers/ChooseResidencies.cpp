@@ -74,10 +74,10 @@ bool keepsCaps(const Trial &trial, const std::vector<int32_t> &ranks,
 
 } // namespace
 
-/// Of the numbers up to the wanted ones that fit these ranks, returns those
-/// with the least traffic there; if none fit, those with the least memory. The
-/// memory of a rank depends on its own order alone, so it is known from trials
-/// with equal numbers on all ranks.
+/// Returns a trial with numbers up to the wanted ones: of those that fit these
+/// ranks, the one with the least traffic there; if none fits, the one with the
+/// least memory. The memory of a rank depends on its own order alone, so it is
+/// known from trials with equal numbers on all ranks.
 const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
                               const Trial &wanted, const Caps &caps) const {
   const Residency most = of(wanted.residencies, ranks.front());
@@ -163,8 +163,8 @@ Trial Chooser::choose(const Caps &caps) const {
 }
 
 /// Whether programs with the trial's residencies fit. If not, sets `lack` and
-/// lowers the caps of the ranks that lack memory: by the missing bytes if
-/// `byLack`, else to one byte less than the trial holds.
+/// lowers the caps of the ranks that lack memory: to the trial's peak minus the
+/// missing bytes if `byLack`, else minus one byte.
 bool Chooser::fits(const Trial &trial, bool byLack, Caps &caps,
                    Lack &lack) const {
   lack = {trial.residencies};

@@ -55,7 +55,7 @@ struct Hiding {
 };
 Hiding hidingOf(const Problem &problem);
 
-/// What limits a schedule of units.
+/// The reason why a schedule of units is not faster.
 enum class UnitLimit : uint8_t {
   /// The busiest rank is never idle.
   Nothing,

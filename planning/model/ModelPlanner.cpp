@@ -18,7 +18,8 @@ namespace {
 
 /// End of each step, as a part of the time limit.
 constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
-/// Attempts to plan a chain, with less memory after a plan that did not fit.
+/// Maximum number of attempts to plan a chain; each after the first has less
+/// memory, since the plan before did not fit.
 constexpr int32_t maxRounds = 5;
 /// Number of best plans for which chunks and less recomputation are tried.
 constexpr size_t maxRefined = 4;

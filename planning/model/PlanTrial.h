@@ -27,7 +27,7 @@ struct PlanTrial {
   /// reason; and the reason.
   int64_t missingBytes = 0;
   std::string reason;
-  /// Some schedules have enough memory, but all of them exceed the ceiling.
+  /// Whether all schedules with enough memory exceed the ceiling.
   bool isSlow = false;
 
   bool fits() const { return schedule.has_value(); }
@@ -46,8 +46,9 @@ struct PlanTrial {
   bool improve(Schedule other, std::string family);
 };
 
-/// Tries `choices` that apply, keep the order of sums and take few steps to
-/// write, the fastest first, up to `ceilingNs`. O(families * actions).
+/// Tries the `choices` that apply, give the sequential run's bits and take at
+/// most maxFamilySteps to write, the fastest first, up to `ceilingNs`.
+/// O(families * actions).
 PlanTrial tryPlan(LaidPlan laid, const std::vector<FamilyChoice> &choices,
                   int64_t ceilingNs = std::numeric_limits<int64_t>::max());
 

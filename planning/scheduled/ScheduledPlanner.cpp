@@ -186,7 +186,7 @@ void Planner::takeTurns() {
   for (int64_t before = infinite;
        best().timeNs < before && !isOver() && !isProven();) {
     before = best().timeNs;
-    // Only the two best plans.
+    // The two best plans.
     for (size_t k = 0; k < std::min<size_t>(2, plans.size()); ++k) {
       ScheduledPlan plan = plans[k];
       searchOrder(plan);

@@ -32,8 +32,8 @@ int64_t latencyNs(const std::vector<Part> &parts, int32_t microbatches) {
   auto steady = [&](int32_t n) {
     return (microbatches - 1) * (parts[n].forward + parts[n].backward);
   };
-  // The last part whose steady time exceeds that of the later pivot plus the
-  // parts between.
+  // Moves the pivot to an earlier part if that part's steady time exceeds the
+  // pivot's plus the parts between.
   int32_t pivot = P - 1;
   int64_t between = 0;
   for (int32_t n = P - 2; n >= 0; --n) {

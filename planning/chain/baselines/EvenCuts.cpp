@@ -90,8 +90,8 @@ BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
   return {onEqualDevices(ends, devicesByServer(problem).devices), ""};
 }
 
-/// By default torchtitan counts the modules before its transformer layers, and
-/// those after them, as one layer each. Here the chain's first and last layers
+/// torchtitan counts the modules before its transformer layers, and those after
+/// them, as one layer each by default. Here the chain's first and last layers
 /// are these. The first stages take the remainder.
 BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
   const int32_t L = problem.numLayers(), S = stageLimit(problem);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the paper: the program over layers and machines that minimizes the time
-// of the slowest stage or message. A stage on r machines takes the longer of 1
-// / r of its work and the time of its sum of gradients, and all links have one
+// of the slowest stage or message. A stage on r machines takes the longer of an
+// r-th of its work and the time of its sum of gradients, and all links have one
 // bandwidth. Different here: that bandwidth is the lowest one, and stages take
 // devices by server. A flushed iteration sums once, not with every micro-batch,
 // so the program also runs with a micro-batch's share of a sum, and the faster
