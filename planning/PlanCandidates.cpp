@@ -1,4 +1,4 @@
-//===- PlanCandidates.cpp - Plans among which one is chosen ---------------===//
+//===- PlanCandidates.cpp - Candidates of a search of plans ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanCandidates.h"

@@ -1,4 +1,4 @@
-//===- PlanCandidates.h - Plans among which one is chosen -------*- C++ -*-===//
+//===- PlanCandidates.h - Candidates of a search of plans -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANCANDIDATES_H

@@ -1,4 +1,4 @@
-//===- PlanShape.cpp - Ways to place a model on a cluster -----------------===//
+//===- PlanShape.cpp - Placements of a model ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanShape.h"

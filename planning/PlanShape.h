@@ -1,4 +1,4 @@
-//===- PlanShape.h - Ways to place a model on a cluster ---------*- C++ -*-===//
+//===- PlanShape.h - Placements of a model ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANSHAPE_H

@@ -1,4 +1,4 @@
-//===- Tightening.cpp - Lower caps where programs do not fit --------------===//
+//===- Tightening.cpp - Lower caps if programs do not fit -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/Tightening.h"

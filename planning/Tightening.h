@@ -1,4 +1,4 @@
-//===- Tightening.h - Lower caps where programs do not fit ------*- C++ -*-===//
+//===- Tightening.h - Lower caps if programs do not fit ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A search limits activations by caps. The rest of what a program allocates

@@ -1,4 +1,4 @@
-//===- CostSource.h - Where the costs of a plan come from -------*- C++ -*-===//
+//===- CostSource.h - Sources of the costs of a plan ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_ADAPTIVE_COSTSOURCE_H

@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - Which groups and sizes Ada-Grouper keeps -*- C++ -*-===//
+//===- MemoryLimit.h - Groups that Ada-Grouper keeps ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Wang et al., "Ada-Grouper", arXiv 2303.01675; the rule is a reconstruction,

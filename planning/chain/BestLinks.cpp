@@ -1,4 +1,4 @@
-//===- BestLinks.cpp - The best that groups of devices can have -----------===//
+//===- BestLinks.cpp - Best links of groups of devices --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/BestLinks.h"

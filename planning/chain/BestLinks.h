@@ -1,4 +1,4 @@
-//===- BestLinks.h - The best that groups of devices can have ---*- C++ -*-===//
+//===- BestLinks.h - Best links of groups of devices ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_BESTLINKS_H

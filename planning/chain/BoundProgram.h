@@ -31,20 +31,18 @@ struct BoundStage {
 /// it. `Rules` provides the conditions of a bound:
 ///
 ///   // The path with a stage after `before`; nothing if no plan with this
-///   stage
-///   // takes at most `ns`.
+///   // stage takes at most `ns`.
 ///   std::optional<PathNs> afterStage(const BoundStage &, const PathNs &before,
 ///                                    int64_t ns) const;
 ///   // The same with the message at the boundary before a layer, between
 ///   // groups of two ranges of sizes.
-///   std::optional<PathNs> afterMessage(int32_t layer, int32_t from, int32_t
-///   to,
-///                                      const PathNs &before, int64_t ns)
-///                                      const;
-///   // No plan with this stage takes at most `ns`, nor one with a longer stage
-///   // from the same layer.
-///   bool isTooLong(const BoundStage &, const PathNs &before, int64_t ns)
-///   const;
+///   std::optional<PathNs> afterMessage(int32_t layer, int32_t from,
+///                                      int32_t to, const PathNs &before,
+///                                      int64_t ns) const;
+///   // Whether no plan with this stage, or with a longer one from the same
+///   // layer, takes at most `ns`.
+///   bool isTooLong(const BoundStage &, const PathNs &before,
+///                  int64_t ns) const;
 class BoundProgram {
 public:
   BoundProgram(int32_t layers, int32_t devices, const GroupSizes &sizes)

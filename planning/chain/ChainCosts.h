@@ -4,9 +4,8 @@
 // The cost rules that compare planners, in integers; every division rounds up.
 // For a stage with layers on r devices:
 //
-//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), on the
-//   slowest
-//     of the devices: their shares are equal
+//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), at the speed
+//     of the slowest of the devices, whose shares are equal
 //   message to a stage on r' devices: the largest latency between the two sets
 //     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each of
 //     the r r' pairs of devices exchanges one shard. The busiest NIC carries x

@@ -1,4 +1,4 @@
-//===- ChooseResidencies.cpp - How many chunks are whole at once ----------===//
+//===- ChooseResidencies.cpp - Number of chunks that are whole ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/FitLoop.h"

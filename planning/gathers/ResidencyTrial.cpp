@@ -1,4 +1,4 @@
-//===- ResidencyTrial.cpp - What a residency comes to ---------------------===//
+//===- ResidencyTrial.cpp - Simulation of a residency ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/gathers/ResidencyTrial.h"

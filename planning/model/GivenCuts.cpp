@@ -1,4 +1,4 @@
-//===- GivenCuts.cpp - Stages as people write them ------------------------===//
+//===- GivenCuts.cpp - Stages given by users ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/model/GivenCuts.h"

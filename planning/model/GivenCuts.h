@@ -1,4 +1,4 @@
-//===- GivenCuts.h - Stages as people write them ----------------*- C++ -*-===//
+//===- GivenCuts.h - Stages given by users ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_MODEL_GIVENCUTS_H

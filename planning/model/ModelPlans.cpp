@@ -1,4 +1,4 @@
-//===- ModelPlans.cpp - Plans made of chains' plans -----------------------===//
+//===- ModelPlans.cpp - Plans of a model from plans of chains -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"

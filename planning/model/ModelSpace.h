@@ -1,4 +1,4 @@
-//===- ModelSpace.h - Ways to lay a model on a cluster ----------*- C++ -*-===//
+//===- ModelSpace.h - Plans of a model on a cluster -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_MODEL_MODELSPACE_H

@@ -1,4 +1,4 @@
-//===- ScheduledBaselines.h - Other plans by their schedules ----*- C++ -*-===//
+//===- ScheduledBaselines.h - Schedules of other plans ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBASELINES_H

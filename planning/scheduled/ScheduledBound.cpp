@@ -1,4 +1,4 @@
-//===- ScheduledBound.cpp - No plan and no order takes less ---------------===//
+//===- ScheduledBound.cpp - Bound of all plans and orders -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/scheduled/ScheduledBound.h"

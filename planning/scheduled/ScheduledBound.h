@@ -1,4 +1,4 @@
-//===- ScheduledBound.h - No plan and no order takes less -------*- C++ -*-===//
+//===- ScheduledBound.h - Bound of all plans and orders ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBOUND_H
