@@ -157,7 +157,8 @@ void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
   if (r >= 0)
     addRecompute(replica, i);
   int64_t last = lastRead(of.edges.outputs(replica, ActionKind::Forward), i);
-  // Without backwards, ranks would run ahead: one output beside the next.
+  // Without backwards, limits how far a rank runs ahead: an output is freed
+  // before the forward after the next.
   const int64_t next = i + 2 * of.replicas[replica].turns;
   if (b < 0 && w < 0 && next < microbatches)
     last = std::min(last, forward.of(replica, next) - 1);
@@ -202,7 +203,8 @@ void BufferLives::collectLives(int32_t rank, ActionRange actions,
       tasks.addReplica(replica);
 }
 
-/// What is gathered, and gradients until their reduction has been awaited.
+/// Collects the lives of gathered weights, and of gradients until their
+/// reduction has been awaited.
 void BufferLives::collectMovedLives(int32_t rank, Lives &lives) const {
   if (!problem.replicas.areSharded())
     return;

@@ -62,9 +62,9 @@ private:
   const Simulation &simulation;
   const bool hasOwnSteps;
   const LinkTable links;
-  /// By link.
+  /// Indexed by link.
   std::vector<Channel> channels;
-  /// By rank: its channels.
+  /// [rank]: its channels.
   std::vector<std::vector<int32_t>> incoming, outgoing;
 };
 

@@ -22,7 +22,7 @@ public:
       : ms(ms), clock(clock ? clock : wallSeconds), begin(this->clock()) {}
 
   bool exists() const { return ms > 0; }
-  /// What is left of the first `part` (0 to 1) of the limit, in ms, at least 0;
+  /// Time left of the first `part` (0 to 1) of the limit, in ms, at least 0;
   /// int64_t's maximum if there is no limit.
   int64_t leftMs(double part = 1) const {
     if (!exists())
@@ -38,7 +38,8 @@ public:
   /// A limit on the same clock that starts now.
   Deadline after(int64_t otherMs) const { return Deadline(otherMs, clock); }
 
-  /// Part of a limit of `ms`, at least 1 ms; 0 (no limit) of 0.
+  /// `part` (0 to 1) of a limit of `ms`, at least 1 ms; 0 (no limit) if `ms` is
+  /// 0.
   static int64_t partMs(int64_t ms, double part) {
     return ms > 0 ? std::max<int64_t>(1, int64_t(double(ms) * part)) : 0;
   }

@@ -1,10 +1,10 @@
 //===- FitLoop.h - Lower caps until a result fits ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches and planners hold what they find against caps. What its programs
-// allocate beyond that is known only after lowering. So each runs under caps,
-// judges what it has found, and runs again under the caps that follow from the
-// lack.
+// Searches and planners know the caps on activations. The memory that programs
+// allocate in addition is known only after lowering. So a search runs under
+// caps, lowers its result, and runs again under lower caps that follow from the
+// excess.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@
 namespace rondo {
 
 /// Calls `attempt(number, caps)` with numbers from 0, first with the given
-/// caps. It returns the caps of the next attempt, or nothing to end: because
-/// what it has found fits, because there is nothing under these caps, or
-/// because they cannot be lowered. Ends after `maxAttempts` attempts, or before
-/// attempt 1 and later ones if `isOver(number)`.
+/// caps. It returns the caps of the next attempt, or nothing to end: if its
+/// result fits, if no result exists under these caps, or if the caps cannot be
+/// lowered. Ends after `maxAttempts` attempts, or before attempt 1 or a later
+/// one if `isOver(number)`.
 template <typename Caps, typename IsOver, typename Attempt>
 void lowerUntilFitting(Caps caps, int64_t maxAttempts, const IsOver &isOver,
                        const Attempt &attempt) {

@@ -19,7 +19,8 @@
 namespace rondo {
 
 bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
-  // Every transient buffer of every micro-batch at once, beside the state.
+  // Upper bound of each arena: every transient buffer of every micro-batch at
+  // once, plus the state.
   constexpr double alignment = bufferAlignment;
   std::vector<double> most(problem.numRanks());
   for (size_t rank = 0; rank < plan.stagingBytes.size(); ++rank)
@@ -55,9 +56,9 @@ void keepBetter(const Problem &problem, std::optional<SearchResult> &kept,
 
 namespace {
 
-/// How many attempts share a budget: an attempt with less than about this much
-/// work for each task finds little, and caps that follow from a poor schedule
-/// are too low.
+/// The number of attempts that share a budget. An attempt with less work per
+/// task than these constants finds little, and caps that follow from a poor
+/// schedule are too low.
 int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
   const int64_t tasks = problem.numTasks();
@@ -71,22 +72,22 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// Whether programs of some schedule may not run on the plan's devices.
+/// Whether the programs of some schedule may not run on the plan's devices.
 bool mayFail(const PlanFigures &plan, const Problem &problem,
              bool limitsArenas) {
   return mayBlock(plan, problem) ||
          (limitsArenas && mayOverflow(plan, problem));
 }
 
-/// The orders that a search starts from and those that follow from rules alone;
-/// their programs are tried.
+/// The orders whose programs are tried before a search: its starts, and those
+/// of families.
 class FixedOrders {
 public:
   FixedOrders(const FittingSearch &search, const SearchOptions &options,
               const Deadline &limit)
       : search(search), options(options), limit(limit) {}
 
-  /// The best that fits; nothing if none does, or if the caller gives up.
+  /// The best order that fits; nothing if none does, or if the caller gives up.
   std::optional<SearchResult> run() {
     for (const Schedule &start : options.starts)
       if (const Judged judged = judgeOrder(start); judged.isLegal())
@@ -125,7 +126,7 @@ private:
     return judge(search.problem, std::move(schedule), options.inIndexOrder);
   }
 
-  /// Quick ones first. Keeps no schedules: all together may be large.
+  /// Quick families first. Keeps no schedules: all together may be large.
   void judgeFamilies() {
     std::vector<FamilyChoice> choices = allFamilies();
     appendVariants(choices, search.problem);
@@ -171,7 +172,7 @@ public:
   SearchResult run() {
     if (std::optional<Fault> shortfall = findShortfall(search.problem))
       return none(std::move(shortfall));
-    // Lowered caps are not what the state leaves of a device.
+    // The devices' figures in the problem do not match lowered caps.
     tightened.devices.clear();
     if (search.limitsArenas)
       countKeptInputs(search);
@@ -180,13 +181,13 @@ public:
     if (!isLast && search.triesFamilies)
       fixed = FixedOrders(search, options, limit).run();
     Caps fitting = tightened.memoryCaps;
-    // Until something has fitted, each of the last attempts takes half of what
-    // is left.
+    // Until an order fits, each of the last attempts takes half of the
+    // remaining budget.
     constexpr int64_t maxAttempts = 12;
     lowerUntilFitting(
         tightened.memoryCaps, maxAttempts,
         [&](int64_t number) {
-          // Checking whether a program fits takes time too.
+          // Checking whether a program fits takes time, too.
           const bool isEnough =
               found || search.mayGiveUp() || (fixed && number >= attempts);
           return limit.isOver() && isEnough;
@@ -217,8 +218,8 @@ private:
     return share;
   }
 
-  /// Searches under caps. Sets `fitting` to them if the result fits. Returns
-  /// the caps of the next attempt, or nothing if there is none.
+  /// Searches under `caps`, and sets `fitting` to them if the result fits.
+  /// Returns the caps of the next attempt, or nothing to end.
   std::optional<Caps> attempt(int64_t number, const Caps &caps, Caps &fitting) {
     SearchResult result = search.run(tightened, shareOf(number));
     effort += result.effort;
@@ -238,14 +239,14 @@ private:
     missing = lack ? std::optional(lack->fault) : std::nullopt;
     if (lack)
       lowerCaps(search, *result.schedule, *lack, 1 + number / 2);
-    // The result has the plan's own costs.
+    // Simulate with the plan's own costs.
     checkAndSimulate(search.problem, *result.schedule, result.simulation);
     bool isOver = isLast || (lack && tightened.memoryCaps == caps);
     if (!lack) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));
       isOver |= isOptimal;
-      // The rest is searched under the caps that fit.
+      // The remaining budget goes to a search under the caps that fit.
       isLast = true;
     }
     if (isOver || (options.interrupt && *options.interrupt))
@@ -286,11 +287,13 @@ private:
   int64_t effortLeft, effort = 0, attempts = 0;
   double seconds = 0;
   SearchStop stop = SearchStop::Exhausted;
-  /// What fits, of searches and of fixed orders.
+  /// The best orders that fit: of searches, and of fixed orders.
   std::optional<SearchResult> found, fixed;
-  /// What the last schedule lacks, and why the last search found none.
+  /// Why programs of the last schedule do not run; why the last search found
+  /// none.
   std::optional<Fault> missing, fault;
-  /// The next attempt gets all that is left: every program fits, or one has.
+  /// Whether the next attempt gets the remaining budget: every program fits, or
+  /// an order that fits has been found.
   bool isLast = false;
 };
 

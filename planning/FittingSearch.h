@@ -1,9 +1,9 @@
 //===- FittingSearch.h - Schedules whose programs fit -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A search only knows activations. What a program of its schedule allocates,
-// including messages, and whether channels with few slots let it run, is known
-// once it has been lowered.
+// A search only counts activations. What a program of its schedule allocates,
+// including messages, and whether it runs on channels with few slots, is known
+// after lowering.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,33 +33,34 @@ using RunSearch =
 
 struct FittingSearch {
   const PlanFigures &plan;
-  /// The plan's problem, with a bound for it.
+  /// The plan's problem, and a lower bound of its objective.
   const Problem &problem;
   Bound bound;
-  /// The same problem with lower caps, if programs of schedules did not fit.
+  /// The same problem, with lower caps if programs did not fit.
   Problem &tightened;
   RunSearch run;
   /// Whether to stop if time runs out before anything has fitted.
   std::function<bool()> mayGiveUp;
   /// Whether to try families; an earlier call may have done so.
   bool triesFamilies = true;
-  /// Whether arenas must fit the devices. Not where a plan declares no weights:
+  /// Whether arenas must fit the devices. False if a plan declares no weights:
   /// then only activations count as memory.
   bool limitsArenas = true;
-  /// The same problem with other links, or null: where an arena is too large
-  /// with messages that are placed for the problem's links, they may be placed
-  /// for these.
+  /// The same problem with other links, or null. If an arena is too large with
+  /// messages that are placed for the problem's links, they may be placed for
+  /// these links instead.
   const Problem *alsoPlacedFor = nullptr;
 };
 
-/// The best schedule whose programs fit the devices and run to their end on the
-/// cluster's channels; a result without one says why. If a program may not,
-/// first tries the families and one micro-batch at a time, for up to a quarter
-/// of the time. Then part of the options' time or effort goes to the present
-/// caps. If the result fits, the rest is searched under them; otherwise the
-/// caps are lowered by what is missing, later by more, for an attempt as long
-/// as the first. Where messages wait for each other, caps are lowered so that
-/// fewer micro-batches are in flight.
+/// Returns the best schedule whose programs fit the devices and run to their
+/// end on the cluster's channels; without one, the result's fault is the
+/// reason. If some program may not fit or run, first tries the families and one
+/// micro-batch at a time, for up to a quarter of the time. Then searches under
+/// the present caps with a part of the time or effort. If the result fits, the
+/// remaining budget goes to a search under the same caps. Otherwise the caps
+/// are lowered by the excess, by more in later attempts, and an equal part goes
+/// to the next attempt. If messages wait for each other, caps are lowered so
+/// that fewer micro-batches are in flight.
 SearchResult searchFitting(const FittingSearch &search,
                            const SearchOptions &options);
 

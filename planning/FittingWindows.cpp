@@ -14,7 +14,7 @@ namespace rondo {
 
 namespace {
 
-/// Each takes half of what is left, so the last ones find little more.
+/// Each attempt takes half of the remaining budget, so later ones find little.
 constexpr int64_t maxAttempts = 8;
 
 class FittingWindows {
@@ -48,8 +48,8 @@ public:
 private:
   using Caps = std::vector<int64_t>;
 
-  /// Searches under caps and keeps the result if it is the best that fits.
-  /// Returns the caps of the next attempt, or nothing if there is none.
+  /// Searches under `caps` and keeps the result if it is the best that fits.
+  /// Returns the caps of the next attempt, or nothing to end.
   std::optional<Caps> attempt(bool isFirst, const Caps &caps) {
     WindowSearchResult found = search(caps);
     const bool isFound = found.schedule.has_value(),
@@ -58,7 +58,7 @@ private:
       fitting = caps;
     else
       failed = isFound && fitting.empty() ? heldUnder(caps, found) : caps;
-    // The first also says what is wrong if none fits.
+    // The first result is kept for its fault, in case no order fits.
     if (isFirst ||
         (fits && (!best.schedule ||
                   WindowJudge::isBetter(found.figures, best.figures))))
@@ -91,8 +91,8 @@ private:
     return result;
   }
 
-  /// Caps may have been lowered below what fits. Otherwise this order says best
-  /// what is missing.
+  /// Tries `least`: caps may have been lowered below what fits. If it does not
+  /// fit either, its fault is the most useful one.
   void tryLeast() {
     if (!least.schedule)
       return;
@@ -112,13 +112,14 @@ private:
     return arenas && device != noMemoryCap && (*arenas)[rank] > device;
   }
 
-  /// The rank whose device lacks the most for the order at hand; nothing if all
-  /// fit.
+  /// The fault of the rank whose device lacks the most for the last order;
+  /// nothing if all fit.
   std::optional<Fault> findLack() const {
     return arenas ? faultOfArenas(devices, *arenas) : std::nullopt;
   }
 
-  /// Caps may be far above what an order holds.
+  /// Caps of overfull ranks, reduced to the bytes that the order holds: caps
+  /// may be far above these.
   std::vector<int64_t> heldUnder(std::vector<int64_t> caps,
                                  const WindowSearchResult &found) const {
     for (size_t rank = 0; rank < caps.size(); ++rank)
@@ -127,8 +128,8 @@ private:
     return caps;
   }
 
-  /// Messages grow with what is held; what one micro-batch at a time takes
-  /// stays.
+  /// Lowers the caps of overfull ranks in proportion, since messages grow with
+  /// the activations held, but not below the bytes that `least` holds.
   std::vector<int64_t> lowered(std::vector<int64_t> held) const {
     if (!least.schedule)
       return held;
@@ -163,13 +164,13 @@ private:
   double seconds = 0;
   /// Bytes by rank.
   Caps devices;
-  /// The last caps under which an order fitted, if any, and under which one did
-  /// not.
+  /// The last caps under which an order fitted, if any, and the last under
+  /// which none did.
   Caps fitting, failed;
   WindowSearchResult best;
-  /// The order that takes least.
+  /// The order with the least memory: one micro-batch at a time.
   const WindowSearchResult least;
-  /// Of the order at hand.
+  /// The last order's arenas, in bytes by rank; nothing if unknown.
   std::optional<std::vector<int64_t>> arenas;
 };
 

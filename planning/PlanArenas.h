@@ -11,44 +11,45 @@
 
 namespace rondo {
 
-/// Schedules with more actions take too long to lower for a choice among many.
+/// Schedules with more actions take too long to lower when one of many is
+/// chosen.
 inline constexpr int64_t maxActionsToLower = 50000;
-/// And those with more than this too long for a choice at all.
+/// Schedules with more actions are never lowered to choose one.
 inline constexpr int64_t maxActionsToLowerOnce = int64_t(1) << 20;
 
-/// By rank: the bytes by which `heldBytes` exceed the limit; 0 if they do not,
+/// [rank]: the bytes by which `heldBytes` exceed the limit; 0 if they do not,
 /// or if the limit is noMemoryCap.
 std::vector<int64_t> excessOver(const std::vector<int64_t> &limits,
                                 const std::vector<int64_t> &heldBytes);
 /// The fault NoProgramFits of the rank whose arena exceeds its device most;
-/// nothing if all fit. Bytes by rank.
+/// nothing if all fit. Both arguments are in bytes by rank.
 std::optional<Fault> faultOfArenas(const std::vector<int64_t> &devices,
                                    const std::vector<int64_t> &arenas);
 
-/// What programs of a plan's schedules allocate beyond the problem's caps, and
-/// whether they run. Programs allocate messages too, and lay buffers into
-/// slots. Refers to the plan and its problem.
+/// The arenas of programs of a plan's schedules, and whether the programs run.
+/// Arenas include messages and the gaps between slots, which the problem's caps
+/// do not count. Refers to the plan and its problem.
 class PlanArenas {
 public:
-  /// No programs are known: only caps limit schedules.
+  /// Knows no programs: only caps limit schedules.
   PlanArenas() = default;
-  /// Of a plan that declares no weights, no programs are known either.
-  /// Schedules with more than `maxActions` actions are not lowered.
+  /// Knows no programs either if the plan declares no weights. Schedules with
+  /// more than `maxActions` actions are not lowered.
   PlanArenas(const PlanFigures &plan, const Problem &problem,
              int64_t maxActions = maxActionsToLower);
 
   bool areKnown() const { return plan != nullptr; }
-  /// Bytes by rank of the devices. Needs areKnown().
+  /// The devices' memory, in bytes by rank. Needs areKnown().
   const std::vector<int64_t> &devices() const { return plan->devices; }
-  /// What the programs of a legal schedule allocate, in bytes by rank; nothing
-  /// if that is not known. O(actions).
+  /// The arenas of the programs of a legal schedule, in bytes by rank; nothing
+  /// if unknown. O(actions).
   std::optional<std::vector<int64_t>> of(const Schedule &schedule) const;
-  /// Whether the programs of a legal schedule run to their end, however few
-  /// launches of a rank may be in flight (L2, L6). Schedules with more than
+  /// Whether the programs of a legal schedule run to their end, with the plan's
+  /// channels and launches in flight (rules L2, L6). Schedules with more than
   /// maxActionsToLower actions count as running. O(actions).
   bool run(const Schedule &schedule) const;
-  /// The same for schedules of up to maxActionsToLowerOnce actions; lowering
-  /// one may take seconds.
+  /// A copy for schedules of up to maxActionsToLowerOnce actions; lowering one
+  /// of these may take seconds.
   PlanArenas ofLargeSchedules() const;
 
 private:

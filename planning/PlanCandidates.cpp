@@ -1,4 +1,4 @@
-//===- PlanCandidates.cpp - Plans among which one is chosen ---------------===//
+//===- PlanCandidates.cpp - Candidates of a search of plans ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanCandidates.h"
@@ -34,12 +34,13 @@ private:
 
 } // namespace
 
-/// A quick bound if it takes little of the remaining time.
+/// quickBound() if it takes at most an eighth of the remaining time, else
+/// roughBound().
 Bound Maker::boundWithin(const Problem &problem) const {
-  // L3 and L4 take about this long for a task.
+  // Estimated time per task of the bounds LB3 and LB4.
   constexpr int64_t nsOfQuickBound = 1000;
   const int64_t tasks = problem.numTasks();
-  // Gathers and reductions only add to what whole state takes.
+  // Gathers and reductions only add time to an iteration with whole state.
   if (problem.replicas.areSharded()) {
     Problem whole = withWholeState(problem);
     whole.memoryCaps = problem.memoryCaps;
@@ -60,7 +61,7 @@ static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
 }
 
 /// The plan of a shape with its bound, or why there is none. Cutting the layers
-/// takes a part of what is left of the first `part` of the time.
+/// takes a part of the time left until `part` of the limit.
 PlanCandidate Maker::make(PlanShape shape, double part) const {
   PlanCandidate candidate;
   shape.maxLabels = labelsWithin(deadline.leftMs(part) / 2,
@@ -90,8 +91,9 @@ static void takeBetter(PlanCandidate &best, PlanCandidate other) {
     best = std::move(other);
 }
 
-/// The plan's own cut is one of those for its placement: its author may know
-/// more about memory than equal room on every rank says.
+/// Also tries the cut of the plan as written for its own placement: its author
+/// may know more about memory than the assumption of equal memory on every
+/// rank.
 void Maker::tryOwnCut(PlanCandidate &best) const {
   if (best.shape.placing == Placing::AsWritten ||
       !space.isWrittenAs(best.shape))
@@ -102,11 +104,11 @@ void Maker::tryOwnCut(PlanCandidate &best) const {
   takeBetter(best, std::move(own));
 }
 
-/// Where memory is scarce, a cut with room for more micro-batches can be faster
+/// If memory is scarce, a cut with room for more micro-batches can be faster
 /// than the cut with the least work on its busiest rank. Takes the cut with the
 /// lowest bound, within the first `part` of the time.
 void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
-  // Stages times micro-batches: for more, the bounds take too long.
+  // Maximum of stages times micro-batches: beyond it the bounds take too long.
   constexpr int64_t maxTasksOfCuts = 30000;
   PlanShape shape = best.shape;
   if (shape.placing == Placing::AsWritten || !best.plan)
@@ -126,7 +128,7 @@ void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
       return;
     shape.held = held;
     PlanCandidate other = make(shape, part);
-    // With more micro-batches there is no room either.
+    // A larger `held` has no plan either.
     if (!other.plan)
       return;
     takeBetter(best, std::move(other));
@@ -139,8 +141,7 @@ static bool hasSameStages(const ShapedPlan &a, const ShapedPlan &b) {
 }
 
 std::vector<PlanCandidate> Maker::run(const std::vector<PlanShape> &shapes) {
-  // Share of the time for a candidate of each shape and for better cuts of
-  // them.
+  // Parts of the time for a candidate of each shape, and for better cuts.
   constexpr double partOfAll = 0.5, partOfCuts = 0.3;
   std::vector<PlanCandidate> candidates;
   bool isAny = false;

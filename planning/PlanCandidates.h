@@ -1,4 +1,4 @@
-//===- PlanCandidates.h - Plans among which one is chosen -------*- C++ -*-===//
+//===- PlanCandidates.h - Candidates of a search of plans -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANCANDIDATES_H
@@ -18,37 +18,37 @@
 
 namespace rondo {
 
-/// Steps that a family may take to write a plan's schedule, beyond a few a
-/// task.
+/// Steps that a family may take to write a plan's schedule, in addition to a
+/// few per task.
 inline constexpr int64_t maxFamilySteps = 2'000'000;
 
 /// A plan of some shape.
 struct ShapedPlan {
-  /// The name that its maker knows it by.
+  /// Identifies the plan to its maker.
   size_t id = 0;
-  /// It has passed check(). Its caps are what is left of each device beside the
-  /// state of its stages.
+  /// It has passed check(). Its caps are each device's memory less the state of
+  /// its stages.
   Problem problem;
   PlanFigures figures;
-  /// By stage.
+  /// [stage]: its rank.
   std::vector<int32_t> ranks;
   /// Stage s has the layers begins[s] to begins[s + 1] of the model; one more
-  /// than stages.
+  /// entry than stages.
   std::vector<int32_t> begins;
-  /// How much more work the busiest rank may have than that of the best cut, as
-  /// a part of the latter; 0 if this is the best cut, or the file's own.
+  /// Upper bound of the busiest rank's extra work over the best cut, as a
+  /// fraction of the latter; 0 if this is the best cut, or the file's own.
   double cutGap = 0;
 };
 
 /// The plans of one model on one cluster.
 struct PlanSpace {
-  /// Of all plans.
+  /// The name of all plans.
   std::string name;
   int64_t ranks = 0, layers = 0;
   /// The plan of a shape, or why there is none.
   std::function<Result<ShapedPlan>(const PlanShape &)> make;
-  /// Whether the stages of the plan as it is written lie on the ranks as a
-  /// shape says, however its layers are cut.
+  /// Whether the plan as written places its stages on the ranks as the shape
+  /// does; its cut of the layers does not count.
   std::function<bool(const PlanShape &)> isWrittenAs;
 };
 
@@ -57,17 +57,17 @@ struct PlanCandidate {
   enum class State : uint8_t {
     /// To be searched, or searched.
     Open,
-    /// There is no plan of this shape; see `fault`.
+    /// No plan has this shape; see `fault`.
     NoPlan,
     /// A rank cannot hold one micro-batch; see `fault`.
     NoMemory,
-    /// It has the stages of the candidate `twin`, which comes before it.
+    /// Has the stages of the earlier candidate `twin`.
     SameStages,
-    /// Its bound is not below the best.
+    /// Its bound is not below the best objective.
     NotBetter,
     /// No schedule fits; see `fault`.
     NoSchedule,
-    /// Time was over before it was made or searched.
+    /// The time limit passed before it was made or searched.
     NoTime,
   };
 
@@ -75,18 +75,17 @@ struct PlanCandidate {
   State state = State::Open;
   std::optional<Fault> fault;
   size_t twin = 0;
-  /// Nothing where there is none.
+  /// Nothing if no plan has this shape.
   std::optional<ShapedPlan> plan;
-  /// The plan's problem with lower caps, where programs of schedules did not
-  /// fit.
+  /// The plan's problem, with lower caps if programs of schedules did not fit.
   Problem tightened;
-  /// Of the plan's problem.
+  /// A bound of the plan's problem.
   Bound bound;
-  /// Has a schedule.
+  /// The best result with a schedule that fits.
   std::optional<SearchResult> found;
 
   bool isOpen() const { return state == State::Open; }
-  /// infinite where no schedule was found.
+  /// `infinite` without a schedule.
   int64_t objective() const {
     return found ? objectiveOf(plan->problem, found->simulation) : infinite;
   }
@@ -95,10 +94,11 @@ struct PlanCandidate {
   }
 };
 
-/// A candidate of each shape, with a bound and the objective that is given, or
-/// the plan's own. A candidate that cannot be searched, or that equals an
-/// earlier one, says so. If one can be searched, this takes up to about half of
-/// `deadline`; later shapes have no plan and are NoTime.
+/// Makes a candidate of each shape, with a bound and the given objective, or
+/// the plan's own. The state of a candidate that cannot be searched, or that
+/// equals an earlier one, is its reason. Once a candidate can be searched,
+/// takes up to half of `deadline`; later shapes get no plan and the state
+/// NoTime.
 std::vector<PlanCandidate> makeCandidates(const PlanSpace &space,
                                           const std::vector<PlanShape> &shapes,
                                           std::optional<Objective> objective,

@@ -1,9 +1,10 @@
 //===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every candidate gets a bound before it is searched, and is dropped if that is
-// not below the best objective found. The others are searched in three rounds
-// that share time and effort: all of them, the better quarter, the best one.
+// Every candidate gets a bound before it is searched, and is dropped if the
+// bound is not below the best objective found. The others are searched in three
+// rounds that share time and effort: all of them, the better quarter, the best
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,14 +49,15 @@ static bool isInterrupted(const PlanSearchOptions &options) {
   return options.search.interrupt && *options.search.interrupt;
 }
 
-/// A search always makes a first schedule, and then its program.
+/// The time that a search takes at least: it always makes a first schedule and
+/// its program.
 static int64_t leastMsOf(const Problem &problem) {
   constexpr int64_t nsOfTask = 600;
   return problem.numTasks() * nsOfTask / 1000000;
 }
 
-/// Keeps the better of earlier results and schedules whose programs fit the
-/// devices.
+/// Searches a candidate and keeps the better of the earlier result and the new
+/// one.
 void PlanSearcher::searchOne(PlanCandidate &candidate,
                              const SearchOptions &share) {
   auto run = [&](const Problem &problem, const SearchOptions &now) {
@@ -79,7 +81,7 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
                 share);
   if (result.schedule) {
     keepBetter(problem, candidate.found, std::move(result));
-    // An earlier round did not find this.
+    // The state may be NoSchedule from an earlier round.
     candidate.state = State::Open;
   } else if (candidate.found) {
     candidate.tightened.memoryCaps = caps;
@@ -90,8 +92,8 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
 }
 
 /// Splits `share` of the effort, and `shareOfLeft` of the remaining time, among
-/// `members`. Effort that one leaves over is not passed on, so that effort
-/// alone decides what is found; time is passed on.
+/// `members`. Unused effort of a member is not passed on, so that results
+/// depend on effort alone; unused time is.
 void PlanSearcher::searchRound(const std::vector<PlanCandidate *> &members,
                                double share, double shareOfLeft) {
   const Deadline &deadline = options.deadline;
@@ -139,9 +141,9 @@ void PlanSearcher::run() {
   int64_t leastMs = 0;
   for (const PlanCandidate *candidate : open)
     leastMs += leastMsOf(candidate->plan->problem);
-  // Promising candidates first: what they find excludes others. If time is
-  // short, the first one made, which is the plan as written if that can be
-  // searched, stays first: there must be an answer.
+  // Promising candidates first: their results exclude others. If time is short,
+  // the first candidate stays first, since there must be an answer; it is the
+  // plan as written if that can be searched.
   const bool isShort =
       !open.empty() && options.deadline.exists() &&
       double(leastMs) >= shares[0] * double(options.deadline.leftMs());

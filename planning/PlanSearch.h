@@ -13,30 +13,32 @@
 namespace rondo {
 
 struct PlanSearchOptions {
-  /// Seed, effort, interrupt and so on for the whole search; the time is the
-  /// deadline's, and the observer is the one below.
+  /// Seed, effort, interrupt and other options of the whole search. `deadline`
+  /// and `observer` below replace its time limit and observer.
   SearchOptions search;
-  /// Overrides the plans' own.
+  /// Overrides the objectives of the plans.
   std::optional<Objective> objective;
   Deadline deadline;
-  /// Called on the calling thread with what the search of a candidate knows,
-  /// whenever that has improved. May be empty.
+  /// Called on the calling thread whenever the search of a candidate improves
+  /// its schedule or bound. May be empty.
   std::function<void(const PlanCandidate &, const SearchProgress &)> observer;
 };
 
 struct PlanSearchResult {
   /// One per shape, in their order.
   std::vector<PlanCandidate> candidates;
-  /// The first of the fastest; empty if no plan has a schedule that fits.
+  /// The first of the fastest candidates; empty if no plan has a schedule that
+  /// fits.
   std::optional<size_t> best;
-  /// No order of any candidate with a plan is faster.
+  /// A lower bound for all candidates with a plan.
   int64_t boundNs = 0;
-  /// The search was told to end early.
+  /// Whether the interrupt ended the search.
   bool isInterrupted = false;
 };
 
-/// Makes a plan of each shape, searches the promising ones in turn, and returns
-/// which has the fastest schedule whose programs fit their devices.
+/// Makes a plan of each shape, searches the promising ones in rounds, and
+/// returns all candidates and the one with the fastest schedule whose programs
+/// fit their devices.
 PlanSearchResult searchPlans(const PlanSpace &space,
                              const std::vector<PlanShape> &shapes,
                              const PlanSearchOptions &options);

@@ -1,4 +1,4 @@
-//===- PlanShape.cpp - Ways to place a model on a cluster -----------------===//
+//===- PlanShape.cpp - Placements of a model ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanShape.h"
@@ -16,8 +16,8 @@ std::string PlanShape::text() const {
   return text + " m=" + std::to_string(microbatches);
 }
 
-/// Whether ranks can have this many chunks. `hasV`: the V is among the
-/// placings, so that a wave of two chunks would be a duplicate.
+/// Whether a placing may have this many chunks per rank. `hasV`: V is among the
+/// placings, so a wave of two chunks would be a duplicate.
 static bool canHave(Placing placing, int32_t chunks, bool hasV) {
   switch (placing) {
   case Placing::AsWritten:

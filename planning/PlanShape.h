@@ -1,4 +1,4 @@
-//===- PlanShape.h - Ways to place a model on a cluster ---------*- C++ -*-===//
+//===- PlanShape.h - Placements of a model ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANSHAPE_H
@@ -10,20 +10,21 @@
 
 namespace rondo {
 
-/// Where the chunks of each rank are; see schedule/families/Placement.h.
+/// The placement of the chunks of each rank; see schedule/families/Placement.h.
 enum class Placing : uint8_t { AsWritten, Linear, Interleaved, V, Wave };
 
-/// How a model is placed on its cluster, and into how many micro-batches the
-/// samples of an iteration are split.
+/// The placement of a model on its cluster, and the number of micro-batches of
+/// an iteration.
 struct PlanShape {
   Placing placing = Placing::AsWritten;
   /// Stages per rank.
   int32_t chunks = 1;
   int64_t microbatches = 1;
-  /// Each rank must have room for this many, with their activations; not part
-  /// of the name.
+  /// Each rank must have memory for the activations of this many micro-batches.
+  /// Not part of the name.
   int64_t held = 1;
-  /// For partitionLayers(): how many cuts of the first layers are kept.
+  /// Beam width of partitionLayers(): the number of cuts of the first layers
+  /// that it keeps.
   int64_t maxLabels = 2000;
 
   /// `interleaved v=2 m=16`.

@@ -1,4 +1,4 @@
-//===- RunLimits.h - What ends a planner's run ------------------*- C++ -*-===//
+//===- RunLimits.h - Limits of a planner's run ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_RUNLIMITS_H
@@ -26,7 +26,7 @@ public:
   bool isOver(double part = 1) const {
     return deadline.isOver(part) || isInterrupted();
   }
-  /// Why the run ends at this point.
+  /// Why a run that ends at this time ends.
   SearchStop stop(bool isProven) const {
     return isProven            ? SearchStop::Optimal
            : isInterrupted()   ? SearchStop::Interrupted
@@ -40,8 +40,8 @@ private:
   const std::atomic<bool> *const interrupt;
 };
 
-/// Inserts a plan after all that are not worse, and drops the last of more than
-/// `most`. Returns the plan's place. O(plans).
+/// Inserts a plan after all that are not worse, and drops the last one if there
+/// are more than `most`. Returns the plan's place. O(plans).
 template <typename Plan, typename IsBetter>
 typename std::vector<Plan>::iterator
 insertByRank(std::vector<Plan> &plans, Plan plan, const IsBetter &isBetter,

@@ -39,8 +39,8 @@ bool shareRanks(const std::vector<int32_t> &ranks,
                             others.end()) != ranks.end();
 }
 
-/// The first two stages that share a rank and are wanted, given their numbers
-/// and whether their ranks are the same.
+/// The first two stages a < b that share a rank and for which `isWanted(a, b,
+/// whether their ranks are the same)`.
 template <typename Wanted>
 std::optional<std::pair<int32_t, int32_t>> findSharing(const Problem &problem,
                                                        const Wanted &isWanted) {
@@ -55,7 +55,8 @@ std::optional<std::pair<int32_t, int32_t>> findSharing(const Problem &problem,
 }
 
 /// Whether ranks that share a stage may issue collectives in different orders:
-/// some of theirs are of other ranks or in other shards.
+/// two stages share a rank but differ in ranks or shards, and one of them is
+/// sharded.
 bool mayCross(const Problem &problem) {
   return findSharing(problem,
                      [&](int32_t a, int32_t b, bool areTheSame) {
@@ -69,8 +70,9 @@ bool mayCross(const Problem &problem) {
       .has_value();
 }
 
-/// Bytes by which the arena of the order's programs is larger than a device, by
-/// rank; 0 where it fits. Nothing where there are no programs that run.
+/// [rank]: the bytes by which the arena of the order's programs exceeds the
+/// device; 0 if it fits. Nothing if the programs cannot be lowered or do not
+/// run.
 std::optional<std::vector<int64_t>> excessOf(const PlanFigures &plan,
                                              const Problem &problem,
                                              const Schedule &schedule) {
@@ -88,8 +90,9 @@ bool isZero(const std::vector<int64_t> &figures) {
                      [](int64_t figure) { return figure == 0; });
 }
 
-/// Gathers placed in an order, with given residencies, if that keeps the rules
-/// and fits the devices.
+/// Places gathers in an order with given residencies. Nothing if that breaks a
+/// rule or does not fit the devices; then sets `excess`, if given, to the
+/// missing bytes by rank, where known.
 std::optional<SearchResult> judge(const PlanFigures &plan,
                                   const Problem &problem, const Schedule &order,
                                   std::string origin,
@@ -112,7 +115,7 @@ std::optional<SearchResult> judge(const PlanFigures &plan,
   return result;
 }
 
-/// Those of chooseFitting() within the arenas of the plan's devices.
+/// The residencies of chooseFitting() within the arenas of the plan's devices.
 Residencies fittingResidencies(const PlanFigures &plan, const Problem &problem,
                                const Schedule &order) {
   return chooseFitting(problem, order,
@@ -120,8 +123,9 @@ Residencies fittingResidencies(const PlanFigures &plan, const Problem &problem,
       .residencies;
 }
 
-/// The same; where programs do not fit with the residencies that are best for
-/// the order, with those of chooseFitting(). `excess` is that of the best.
+/// As judge(), with the best residencies for the order; if programs do not fit
+/// with these, with those of chooseFitting(). `excess` is that of the best
+/// residencies.
 std::optional<SearchResult> judgeWithLess(const PlanFigures &plan,
                                           const Problem &problem,
                                           const Schedule &order,
@@ -144,7 +148,8 @@ Fault whyNone(const PlanFigures &plan, const Problem &problem) {
   if (overlapping)
     return makeFault<FaultKind::NoOrderOfGroups>(overlapping->first,
                                                  overlapping->second);
-  // Not even one micro-batch at a time runs with few launches in flight.
+  // Checks whether even one micro-batch at a time blocks with few launches in
+  // flight.
   if (plan.resident > 0 && mayBlock(plan, problem)) {
     const auto blocked =
         findBlocked(plan, problem,
@@ -156,15 +161,16 @@ Fault whyNone(const PlanFigures &plan, const Problem &problem) {
   return makeFault<FaultKind::NoShardedOrder>();
 }
 
-/// Moves the residencies of an order that fits.
+/// Improves the residencies of an order that fits.
 class ResidencyMover {
 public:
   ResidencyMover(const PlanFigures &plan, const Problem &problem,
                  const Deadline &limit)
       : plan(plan), problem(problem), limit(limit) {}
 
-  /// What is better than `best` with its order; sets what it leaves for the
-  /// activations of each rank.
+  /// The order of `best` with improved residencies, if it fits. Sets
+  /// `roomBytes` to the memory that these residencies leave for the activations
+  /// of each rank.
   std::optional<SearchResult> improve(const SearchResult &best,
                                       std::vector<int64_t> &roomBytes) {
     const Schedule order = withoutMoves(*best.schedule);
@@ -188,14 +194,14 @@ public:
   }
 
 private:
-  /// A million actions, and so about a tenth of a second.
+  /// Limits all trials together to `maxActions` actions, about 0.1 s.
   static int64_t trialsFor(const Schedule &order) {
     constexpr int64_t maxActions = int64_t(1) << 20, most = 400;
     return std::min(most,
                     maxActions / std::max<int64_t>(1, order.numActions()));
   }
-  /// By rank: what activations may hold beside the most that is gathered and
-  /// not reduced at once.
+  /// [rank]: the cap minus the peak of gathered weights and unreduced
+  /// gradients.
   std::vector<int64_t> roomBeside(const Schedule &order,
                                   const Residencies &residencies) const {
     Problem moves = problem;
@@ -236,8 +242,9 @@ public:
     Caps room;
     if (best && !isOptimal())
       take(mover.improve(*best, room));
-    // Caps leave room for one chunk; if programs need more, for that as well.
-    // Once an order fits, they leave room for what is best whole beside it.
+    // Before an order fits, the caps leave memory for one gathered chunk and
+    // for the excess of programs. Then they leave memory for the best order's
+    // gathered chunks.
     constexpr int64_t maxAttempts = 3;
     if (!isOptimal())
       lowerUntilFitting(
@@ -247,7 +254,7 @@ public:
             return attempt(number, caps, room);
           });
     if (!best) {
-      // That of a search is of whole state, and of its caps.
+      // The fault of a search is about whole state and lowered caps.
       last.fault = whyNone(plan, problem);
       return std::move(last);
     }
@@ -272,7 +279,7 @@ private:
       best = std::move(found);
   }
 
-  /// With gathers; sets `excess` as judgeWithLess() does.
+  /// Places gathers and judges; sets `excess` as judgeWithLess() does.
   std::optional<SearchResult> fit(const Schedule &order,
                                   const std::string &origin, Caps &excess) {
     excess.assign(problem.numRanks(), 0);
@@ -282,11 +289,11 @@ private:
   void tryFamilies() {
     constexpr double partOfFamilies = 0.5;
     std::vector<FamilyChoice> choices = allFamilies();
-    // With these state is moved once a unit, so which is best depends on links
-    // and memory.
+    // `blockwise` moves state once per unit; the best unit depends on links and
+    // memory.
     for (int64_t unit : unitsWorthTrying(problem))
       choices.push_back(*chooseFamily("blockwise", {{"u", unit}}));
-    // Only an order with gathers can be judged.
+    // An order can only be judged once it has gathers.
     Portfolio families(problem, std::move(choices), [](Schedule order) {
       Judged unjudged;
       unjudged.schedule = std::move(order);
@@ -302,7 +309,8 @@ private:
         });
   }
 
-  /// Half of time and effort for the first attempt, a quarter for each other.
+  /// Half of time and effort for the first attempt, a quarter for each other
+  /// one.
   SearchOptions shareOf(int64_t number) const {
     SearchOptions share = options;
     for (Schedule &start : share.starts)
@@ -317,9 +325,9 @@ private:
     return share;
   }
 
-  /// Searches with whole state under caps. `room` is what the residencies of
-  /// the best order leave for activations, if known. Returns the caps of the
-  /// next attempt, or nothing if there is none.
+  /// Searches with whole state under `caps`. `room` is the memory that the
+  /// residencies of the best order leave for activations, if known. Returns the
+  /// caps of the next attempt, or nothing to end.
   std::optional<Caps> attempt(int64_t number, const Caps &caps, Caps &room) {
     whole.memoryCaps = caps;
     SearchResult found = runSearch(whole, shareOf(number));
@@ -356,7 +364,7 @@ private:
   const Deadline limit;
   ResidencyMover mover;
   std::optional<SearchResult> best;
-  /// Of the searches, if none has found what fits.
+  /// The last search's result, returned with a fault if no order fits.
   SearchResult last;
   int64_t effort = 0;
   double seconds = 0;

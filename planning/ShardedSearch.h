@@ -8,14 +8,15 @@
 
 namespace rondo {
 
-/// The best order whose gathers and programs fit the devices: of the families,
-/// which stop at half of the time once one fits, and of searches of the problem
-/// with whole state, under caps that leave room for what is gathered. Order and
-/// residency are moved in turns: how many chunks of a rank are whole, and how
-/// far ahead they are gathered, for the best order (improveResidencies()), then
-/// the order again, with the memory that these residencies leave. The bound
-/// counts what must be gathered and reduced (ShardedBound.h). A result without
-/// a schedule says why.
+/// Searches for the best order whose gathers and programs fit the devices.
+/// Tries the families, which stop at half of the time once one fits, then
+/// searches the problem with whole state under caps that leave memory for
+/// gathered weights. Alternates between residencies and orders: improves the
+/// residencies of the best order, that is, how many chunks of a rank are whole
+/// and how far ahead they are gathered (improveResidencies()), then searches
+/// for an order within the memory that these residencies leave. The bound
+/// includes gathers and reductions (ShardedBound.h). A result without a
+/// schedule has a fault.
 SearchResult searchSharded(const PlanFigures &plan, const Problem &problem,
                            const SearchOptions &options, const RunSearch &run);
 

@@ -1,4 +1,4 @@
-//===- Tightening.cpp - Lower caps where programs do not fit --------------===//
+//===- Tightening.cpp - Lower caps if programs do not fit -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/Tightening.h"
@@ -77,8 +77,8 @@ void countKeptInputs(const FittingSearch &search) {
   }
 }
 
-/// Lets every F take so much that all together reach the plan's caps; the same
-/// again changes nothing.
+/// Raises the memory of every F so that all of them together reach the plan's
+/// caps. Idempotent.
 static void chargeForwards(const Problem &problem, Problem &tightened,
                            const std::vector<int64_t> &least) {
   std::vector<int64_t> forwards(problem.numRanks(), 0);

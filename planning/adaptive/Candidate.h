@@ -19,71 +19,71 @@ namespace rondo {
 
 /// A plan whose iteration is split into some number of micro-batches.
 struct SizedPlan {
-  /// The name that its maker knows it by.
+  /// Identifies the plan to its maker.
   size_t id = 0;
-  /// It has passed check(). Its caps are what is left of each device beside the
-  /// state of its stages.
+  /// It has passed check(). Its caps are each device's memory less the state of
+  /// its stages.
   Problem problem;
   PlanFigures figures;
-  /// Of the times in `problem`.
+  /// Sources of the times in `problem`.
   CostSources costs;
 };
 
 /// The plans of one model, stages and cluster that differ only in the number
 /// and size of micro-batches.
 struct SizedPlans {
-  /// Of an iteration.
+  /// Samples per iteration.
   int64_t samples = 0;
-  /// Those that may be asked for, in ascending order; that of the plan as
-  /// written is one of them.
+  /// The numbers of micro-batches that may be requested, in ascending order,
+  /// including that of the plan as written.
   std::vector<int64_t> microbatches;
-  /// The plan with so many micro-batches, or why there is none; 0: the plan as
-  /// written.
+  /// The plan with this number of micro-batches, or why there is none; 0: the
+  /// plan as written.
   std::function<Result<SizedPlan>(int64_t microbatches)> make;
 };
 
 /// A schedule that a running program may switch to.
 struct Candidate {
   enum class Fate : uint8_t {
-    /// The program has it.
+    /// Part of the program.
     Kept,
     /// Its programs do not fit the devices, or do not run; see `fault`.
     NoMemory,
-    /// Another candidate, `instead`, has the same order of tasks and takes as
+    /// The candidate `instead` has the same order of tasks and takes equally
     /// long in every state.
     Same,
-    /// Wherever it is fastest, kept ones are nearly as fast.
+    /// In every state, a kept candidate is faster or less than 1 % slower.
     NotNeeded,
-    /// It would be kept if the program could have more.
+    /// Useful, but the program has the maximum number of candidates.
     TooMany,
   };
 
-  /// `kfkb k=2`, `search`, or the name of the schedule that was written.
+  /// `kfkb k=2`, `search`, or the name of the schedule as written.
   std::string name;
-  /// `kfkb:k=2`; empty where no family wrote it.
+  /// `kfkb:k=2`; empty if no family wrote it.
   std::string family;
   /// k of kfkb; 0: none.
   int64_t group = 0;
-  /// Of SizedPlan.
+  /// The place of its SizedPlan in CandidateTable::plans.
   size_t plan = 0;
   int64_t microbatches = 0, samples = 0;
-  /// Where no family wrote it, what found it in a search.
+  /// `found` is the search's result, if a search found the schedule.
   Schedule schedule;
   std::optional<SearchResult> found;
-  /// The state for which its messages are placed.
+  /// The network state for which its messages are placed.
   size_t placedFor = 0;
   Fate fate = Fate::Kept;
   size_t instead = 0;
   std::optional<Fault> fault;
-  /// Its program with messages, where it runs.
+  /// Its program with messages, if it runs.
   Program program;
-  /// What the programs allocate, by rank; empty where that is unknown.
+  /// The arenas of its programs, in bytes by rank; empty if unknown.
   std::vector<int64_t> arenaBytes;
-  /// An iteration of its program, by state of the network; empty where it has
-  /// none.
+  /// [network state]: the duration of an iteration of its program; empty if it
+  /// has no program.
   std::vector<int64_t> timeNs;
-  /// Ada-Grouper would have it: its k and size of micro-batches lie on the
-  /// memory limit.
+  /// Whether Ada-Grouper would keep it: its k and size of micro-batches lie on
+  /// the memory limit.
   bool isOnMemoryLimit = false;
 
   bool runs() const { return !timeNs.empty(); }

@@ -21,7 +21,8 @@ int64_t Candidate::fullestBytes() const {
 
 namespace {
 
-/// By how much a candidate must be faster than the kept ones in some state.
+/// The fraction by which a candidate must be faster than the kept ones in some
+/// state.
 constexpr double leastGain = 0.01;
 
 bool haveSameOrder(const Schedule &a, const Schedule &b) {
@@ -34,7 +35,7 @@ bool haveSameOrder(const Schedule &a, const Schedule &b) {
   return true;
 }
 
-/// All groups of up to 8, then every doubling.
+/// All group sizes up to 8, then powers of two, and `microbatches`.
 std::vector<int64_t> groupsUpTo(int64_t microbatches) {
   std::vector<int64_t> groups;
   for (int64_t k = 1; k <= microbatches; k = k < 8 ? k + 1 : 2 * k)
@@ -52,7 +53,7 @@ public:
   Result<CandidateTable> run(const WrittenSchedule &written);
 
 private:
-  /// The plan with so many micro-batches; nothing where there is none.
+  /// The plan with this number of micro-batches; null without one.
   const SizedPlan *plan(int64_t microbatches);
   std::optional<Fault> lowerFor(size_t state, Candidate &candidate);
   bool isThere(Candidate &candidate) const;
@@ -78,10 +79,10 @@ private:
   const SizedPlans &sizes;
   const CandidateOptions &options;
   CandidateTable table;
-  /// By place in `sizes.microbatches`: the place in `table.plans`, -1 where it
-  /// has not been asked for, -2 where there is none.
+  /// [place in `sizes.microbatches`]: the place in `table.plans`; -1: not
+  /// requested yet, -2: no plan.
   std::vector<int64_t> made;
-  /// By state, of those that are kept so far.
+  /// [state]: the time of the fastest candidate kept so far.
   std::vector<int64_t> bestNs;
 };
 
@@ -101,7 +102,8 @@ const SizedPlan *Finder::plan(int64_t microbatches) {
   return number < 0 ? nullptr : &table.plans[number];
 }
 
-/// Lowers, proves and times a schedule; what is wrong, if anything.
+/// Lowers, proves and times a schedule with its messages placed for `state`.
+/// Returns what is wrong, if anything.
 std::optional<Fault> Finder::lowerFor(size_t state, Candidate &candidate) {
   const SizedPlan &plan = table.plans[candidate.plan];
   Problem then = plan.problem;
@@ -117,13 +119,13 @@ std::optional<Fault> Finder::lowerFor(size_t state, Candidate &candidate) {
     candidate.timeNs.push_back(
         simulateProgram(then, proved.pipeline).makespanNs);
   }
-  // Memory is planned again, together with the other programs'.
+  // Memory is planned later, together with that of the other programs.
   candidate.program.order = std::move(proved.pipeline.order);
   candidate.program.collectives = std::move(proved.pipeline.collectives);
   return std::nullopt;
 }
 
-/// Whether a candidate like this one is there already; says so in it.
+/// Whether the table has an equal candidate; then marks `candidate` as Same.
 bool Finder::isThere(Candidate &candidate) const {
   for (size_t c = 0; c < table.candidates.size(); ++c) {
     const Candidate &other = table.candidates[c];
@@ -153,7 +155,7 @@ bool Finder::add(Candidate candidate) {
       continue;
     }
     runs = true;
-    // Of what is the same, only the first is worth a word.
+    // Report a duplicate only for the first state.
     if (isThere(placed) && state > 0)
       continue;
     table.candidates.push_back(std::move(placed));
@@ -199,8 +201,9 @@ void Finder::addGroups() {
         });
 }
 
-/// The best schedule whose programs fit the devices. Unlike searchPlan(), also
-/// of timed layers, which declare no weights: all candidates have one arena.
+/// The best schedule whose programs fit the devices. Unlike searchPlan(),
+/// limits arenas for timed layers too, which declare no weights: all candidates
+/// share one arena.
 static SearchResult searchWithin(const PlanFigures &plan,
                                  const Problem &problem,
                                  const SearchOptions &options) {
@@ -229,8 +232,8 @@ void Finder::searchFor(const NetworkState &state, int64_t microbatches,
 }
 
 void Finder::addSearched() {
-  // By state: the number of micro-batches of its fastest candidate, and that
-  // of the plan as written.
+  // (state, number of micro-batches): those of the state's fastest candidate,
+  // and those of the plan as written.
   std::vector<std::pair<size_t, int64_t>> searches;
   for (size_t s = 0; s < table.states.size(); ++s) {
     const Candidate *best = nullptr;
@@ -261,8 +264,8 @@ void Finder::addSearched() {
   }
 }
 
-/// The sum over states of what the fastest kept one loses against a candidate,
-/// and the most that it loses in one.
+/// The sum over states of the fraction by which a candidate is faster than the
+/// fastest kept one. Sets `most` to the largest such fraction.
 double Finder::gainOf(const Candidate &candidate, double &most) const {
   double sum = 0;
   most = 0;
@@ -308,8 +311,8 @@ void Finder::keep() {
     open.erase(std::find(open.begin(), open.end(), *single));
   }
   // Costs of other sizes may be estimates, and only schedules of one size give
-  // the same bits: half of the places go to the size as written, if it has use
-  // for them.
+  // the same bits: half of the places go to candidates of the size as written,
+  // if these are useful.
   std::vector<size_t> ofOneSize;
   std::copy_if(open.begin(), open.end(), std::back_inserter(ofOneSize),
                [&](size_t c) { return all[c].plan == all.front().plan; });
@@ -326,7 +329,8 @@ void Finder::keep() {
   }
 }
 
-/// Keeps the most useful of some until there are `most` or none is of use.
+/// Keeps the most useful candidate of `among` until `most` are kept or none is
+/// useful.
 void Finder::keepBest(std::vector<size_t> among, int64_t most) {
   while (static_cast<int64_t>(table.kept.size()) < most) {
     std::optional<size_t> best;
@@ -347,7 +351,7 @@ void Finder::keepBest(std::vector<size_t> among, int64_t most) {
 
 Result<CandidateTable> Finder::run(const WrittenSchedule &written) {
   made.assign(sizes.microbatches.size(), -1);
-  // Pointers to plans stay valid.
+  // Keeps pointers to plans valid.
   table.plans.reserve(sizes.microbatches.size());
   Result<SizedPlan> first = sizes.make(/*microbatches=*/0);
   if (!first)

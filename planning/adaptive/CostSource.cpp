@@ -1,4 +1,4 @@
-//===- CostSource.cpp - Where the costs of a plan come from ---------------===//
+//===- CostSource.cpp - Sources of the costs of a plan --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/adaptive/CostSource.h"

@@ -1,4 +1,4 @@
-//===- CostSource.h - Where the costs of a plan come from -------*- C++ -*-===//
+//===- CostSource.h - Sources of the costs of a plan ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_ADAPTIVE_COSTSOURCE_H
@@ -9,26 +9,26 @@
 
 namespace rondo {
 
-/// What a time of F, I or W rests on.
+/// The source of a time of F, I or W.
 struct CostSource {
-  /// The surest first.
+  /// In descending order of certainty.
   enum class Kind : uint8_t {
     /// Measured for tasks of this size.
     Measured,
-    /// On the line between two sizes that were measured.
+    /// Interpolated between two measured sizes.
     Between,
-    /// On the line through the nearest two, within what is possible.
+    /// Extrapolated from the nearest two sizes, within what is possible.
     Beyond,
-    /// In proportion to samples, from the one size that is known.
+    /// In proportion to samples, from the only measured size.
     InProportion,
-    /// The plan says so.
+    /// Given by the plan.
     Stated,
-    /// By floating-point operations.
+    /// Estimated from floating-point operations.
     Estimated,
   };
   Kind kind = Kind::Stated;
-  /// Samples of the tasks that were measured: both, or `low` if there is one
-  /// size. 0: of no interest.
+  /// Samples of the measured tasks: both, or `low` if there is one size; 0: not
+  /// applicable.
   int64_t low = 0, high = 0;
 
   bool operator==(const CostSource &other) const {
@@ -38,11 +38,11 @@ struct CostSource {
   std::string text() const;
 };
 
-/// Of several stages.
+/// The sources of the times of several stages.
 struct CostSources {
-  /// The least sure one.
+  /// The least certain source.
   CostSource least{CostSource::Kind::Measured};
-  /// Whether others are surer.
+  /// Whether some sources are more certain.
   bool isMixed = false;
   bool isEmpty = true;
 

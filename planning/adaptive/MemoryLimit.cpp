@@ -1,4 +1,4 @@
-//===- MemoryLimit.cpp - Which groups and sizes Ada-Grouper keeps ---------===//
+//===- MemoryLimit.cpp - Groups that Ada-Grouper keeps --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/adaptive/MemoryLimit.h"

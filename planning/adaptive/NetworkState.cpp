@@ -12,7 +12,7 @@ using namespace rondo;
 namespace {
 
 struct Traffic {
-  /// Of the largest message between two ranks.
+  /// Size of the largest message between two ranks.
   int64_t bytes = 0;
   /// Pairs of ranks that exchange messages, the lower first.
   std::vector<std::pair<int32_t, int32_t>> pairs;
@@ -73,7 +73,7 @@ std::vector<NetworkState> rondo::networkStates(const Problem &problem) {
   }
   constexpr double slow = 2;
   const size_t pairs = traffic.pairs.size();
-  // With one pair, a slow one is a slow network.
+  // With one pair, a slow link is the same as a slow network.
   std::set<size_t> chosen;
   if (pairs > 1)
     chosen = {0, pairs / 2, pairs - 1};

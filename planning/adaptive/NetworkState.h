@@ -27,16 +27,17 @@ struct NetworkState {
   }
 };
 
-/// Conditions that schedules are chosen for. c is how long the largest message
-/// between ranks occupies its link, F the mean time of a stage's forward.
+/// The network conditions for which schedules are chosen. c is the time that
+/// the largest message between ranks occupies its link, F the mean time of a
+/// stage's forward.
 ///
 /// - the links as the problem states them;
 /// - all links at c/F = 0.1, 0.25, 0.5, 1 and 2, with their own latencies;
 /// - one link, either way, at c/F = 2: the first, the middle and the last pair
 ///   of ranks that exchange messages;
-/// - all links with a latency of F more than they have.
+/// - all links with their latency increased by F.
 ///
-/// Only the first, where there are no messages or forwards take no time.
+/// Only the first if there are no messages or if forwards take no time.
 std::vector<NetworkState> networkStates(const Problem &problem);
 
 } // namespace rondo

@@ -23,20 +23,20 @@ struct BaselinePlan {
 /// plans may use it to choose. None of them keeps to the devices' memory.
 struct Baseline {
   const char *name;
-  /// What it does and where it is from, in a phrase.
+  /// Its rule and its source, in a phrase.
   const char *source;
   BaselinePlan (*plan)(const ChainProblem &problem, PlanEvaluator evaluator);
-  /// Takes some ms at most for 32 layers on 32 devices.
+  /// Takes a few ms at most for 32 layers on 32 devices.
   bool isQuick = true;
 };
 
 const std::vector<Baseline> &baselines();
 
-/// Of more devices, other planners take too long to be asked first.
+/// With more devices, the other planners take too long to run first.
 inline constexpr int32_t maxQuickDevices = 32;
 
-/// Calls `offer` with the plans of all quick planners, until `isOver`; with
-/// none on more than `maxQuickDevices`.
+/// Calls `offer` with the plans of all quick planners, until `isOver`. Calls
+/// none if there are more than `maxQuickDevices` devices.
 void offerQuickPlans(const ChainProblem &problem, PlanEvaluator evaluator,
                      const std::function<bool()> &isOver,
                      const std::function<void(const ChainPlan &)> &offer);
@@ -44,8 +44,8 @@ void offerQuickPlans(const ChainProblem &problem, PlanEvaluator evaluator,
 struct TimedBaseline {
   const Baseline *baseline = nullptr;
   BaselinePlan found;
-  /// By the evaluator; `memoryBytes` is that of the fullest device under 1F1B.
-  /// Both 0 without a plan.
+  /// Timed by the evaluator; `memoryBytes` is that of the fullest device under
+  /// 1F1B. Both are 0 without a plan.
   int64_t timeNs = 0, memoryBytes = 0;
 
   bool fits(const ChainProblem &problem) const {

@@ -1,4 +1,4 @@
-//===- BestLinks.cpp - The best that groups of devices can have -----------===//
+//===- BestLinks.cpp - Best links of groups of devices --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/BestLinks.h"
@@ -12,7 +12,7 @@ using namespace rondo;
 BestLinks::BestLinks(const ChainProblem &problem)
     : devices(problem.numDevices()),
       least(std::min(problem.latencyInsideNs, problem.latencyAcrossNs)),
-      // Groups on several servers have a pair between two of them.
+      // Groups on several servers have a pair across servers.
       acrossServers(problem.latencyAcrossNs) {
   const auto G = static_cast<size_t>(devices);
   std::vector<int32_t> servers(problem.nodeOf);
@@ -30,8 +30,8 @@ BestLinks::BestLinks(const ChainProblem &problem)
   const std::set<int32_t> used(problem.nicOf.begin(), problem.nicOf.end());
   if (!used.count(-1))
     nics = static_cast<int64_t>(used.size());
-  // A group is connected by its slowest pair's rate and higher ones, so it lies
-  // in one component of the pairs that are at least so fast.
+  // All pairs of a group have at least the rate of its slowest pair, so it lies
+  // in one component of the graph of pairs that are at least as fast.
   struct Pair {
     int64_t rate;
     int32_t u, v;

@@ -1,4 +1,4 @@
-//===- BestLinks.h - The best that groups of devices can have ---*- C++ -*-===//
+//===- BestLinks.h - Best links of groups of devices ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_BESTLINKS_H
@@ -10,25 +10,25 @@
 
 namespace rondo {
 
-/// No groups of these sizes have faster links or devices than these, whichever
-/// devices they consist of. What lower bounds count with.
+/// Upper bounds of the rates of links and the speeds of devices of groups, by
+/// size, whichever devices they consist of. Used by lower bounds.
 class BestLinks {
 public:
   /// O(devices^2 log devices).
   explicit BestLinks(const ChainProblem &problem);
 
-  /// Of a group of `devices`, 2 or more: its slowest pair.
+  /// The slowest pair of a group of `devices`, 2 or more.
   GroupLink within(int32_t devices) const {
     const int64_t rate =
         std::min(connected[devices], degree(devices, devices - 1));
     return {rate, rate, latency(devices)};
   }
-  /// Of a group of `devices`, 1 or more: its slowest device
+  /// The slowest device of a group of `devices`, 1 or more
   /// (ChainProblem::speedPercent).
   int64_t speedPercent(int32_t devices) const {
     return speeds.empty() ? 100 : speeds[devices - 1];
   }
-  /// How many devices of a speed of 100 all are worth.
+  /// Total compute, in devices of speed 100.
   double allDevices() const { return allSpeeds; }
   /// From a group of `from` devices to one of `to`, in the better direction.
   int64_t rateAcross(int32_t from, int32_t to) const {
@@ -37,9 +37,10 @@ public:
   int64_t latencyAcross(int32_t from, int32_t to) const {
     return latency(from + to);
   }
-  /// The fewest pieces of a message between two groups that go in turn
-  /// (GroupLink::inTurn). Some NIC has at least an equal part of a group, and
-  /// its server room for only so many devices of the other.
+  /// The fewest shards of a message between two groups that the busiest NIC
+  /// carries one after another (GroupLink::inTurn). Some NIC has at least an
+  /// equal part of a group, and its server holds a limited number of devices of
+  /// the other group.
   int64_t inTurn(int32_t from, int32_t to) const {
     if (nics == 0)
       return 1;
@@ -61,14 +62,15 @@ private:
 
   int32_t devices, largestServer = 0;
   int64_t least = 0, acrossServers = 0;
-  /// How many there are, where every device has one; else 0.
+  /// The number of NICs if every device has one, else 0.
   int64_t nics = 0;
-  /// By number of devices: the highest rate that leaves so many connected.
+  /// [number of devices]: the highest rate for which pairs of at least that
+  /// rate connect this many devices.
   std::vector<int64_t> connected;
-  /// [others * devices + k]: of all devices' rates to their `others`-th best
-  /// partner, the k-th highest.
+  /// [others * devices + k]: the k-th highest rate of a device to its
+  /// `others`-th best partner.
   std::vector<int64_t> degrees;
-  /// ChainProblem::speedPercent, the fastest first.
+  /// ChainProblem::speedPercent, in descending order.
   std::vector<int64_t> speeds;
   double allSpeeds = 0;
 };

@@ -12,8 +12,8 @@
 
 namespace rondo {
 
-/// Path latencies of one micro-batch, in ns: through stages and back, and
-/// through them.
+/// Path latencies of one micro-batch, in ns: `roundTrip` through stages and
+/// back, `forward` through them only.
 struct PathNs {
   int64_t roundTrip = infinite, forward = infinite;
 };
@@ -28,23 +28,21 @@ struct BoundStage {
 /// A dynamic program over layers, devices used and devices of the last stage,
 /// which finds out whether a plan within a time may exist. For each stage and
 /// boundary it keeps the least path latencies of all plans of the layers before
-/// it. `Rules` has the conditions of a bound:
+/// it. `Rules` provides the conditions of a bound:
 ///
 ///   // The path with a stage after `before`; nothing if no plan with this
-///   stage
-///   // takes at most `ns`.
+///   // stage takes at most `ns`.
 ///   std::optional<PathNs> afterStage(const BoundStage &, const PathNs &before,
 ///                                    int64_t ns) const;
-///   // The same with the message at the boundary in front of a layer, between
+///   // The same with the message at the boundary before a layer, between
 ///   // groups of two ranges of sizes.
-///   std::optional<PathNs> afterMessage(int32_t layer, int32_t from, int32_t
-///   to,
-///                                      const PathNs &before, int64_t ns)
-///                                      const;
-///   // No plan with this stage takes at most `ns`, nor one with a longer stage
-///   // from the same layer.
-///   bool isTooLong(const BoundStage &, const PathNs &before, int64_t ns)
-///   const;
+///   std::optional<PathNs> afterMessage(int32_t layer, int32_t from,
+///                                      int32_t to, const PathNs &before,
+///                                      int64_t ns) const;
+///   // Whether no plan with this stage, or with a longer one from the same
+///   // layer, takes at most `ns`.
+///   bool isTooLong(const BoundStage &, const PathNs &before,
+///                  int64_t ns) const;
 class BoundProgram {
 public:
   BoundProgram(int32_t layers, int32_t devices, const GroupSizes &sizes)
@@ -56,10 +54,10 @@ public:
   template <typename Rules>
   bool mayTake(const Rules &rules, int64_t ns,
                const std::function<bool()> &isOver);
-  /// A lower bound from `leastNs`, which is one, to `knownNs`, the time of a
-  /// known plan: bisects to a 1,024th, about 12 times mayTake(). While `nearNs`
-  /// is between the limits, it is tried first. `isOver` may end the calculation
-  /// early, with a weaker bound.
+  /// A lower bound, by bisection from the lower bound `leastNs` to `knownNs`,
+  /// the time of a known plan, to 1/1,024 of the bound; about 12 calls of
+  /// mayTake(). Tries `nearNs` first while it is between the limits. `isOver`
+  /// may end the bisection early, with a weaker bound.
   template <typename Rules>
   int64_t find(const Rules &rules, int64_t leastNs, int64_t nearNs,
                int64_t knownNs, const std::function<bool()> &isOver);

@@ -1,4 +1,4 @@
-//===- ChainCosts.cpp - What a stage and a boundary cost ------------------===//
+//===- ChainCosts.cpp - Costs of a stage and a boundary -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"
@@ -93,7 +93,7 @@ std::optional<int64_t> ChainCosts::devicesFor(int32_t first, int32_t end,
   int64_t most = samples == 0 ? std::numeric_limits<int32_t>::max() : samples;
   if (!fit(most))
     return {};
-  // Without rounding it would be these.
+  // First guess: the number without rounding.
   const int64_t free = bytes - stateBytes(first, end);
   const __int128 divided =
       __int128(std::min(microbatches, behind + 1)) * stashOf(first, end) +

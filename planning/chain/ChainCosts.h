@@ -1,29 +1,26 @@
-//===- ChainCosts.h - What a stage and a boundary cost ----------*- C++ -*-===//
+//===- ChainCosts.h - Costs of a stage and a boundary -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules by which planners are compared, in integers, every division rounded
-// up. For a stage with layers on r devices:
+// The cost rules that compare planners, in integers; every division rounds up.
+// For a stage with layers on r devices:
 //
-//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), on the
-//   slowest
-//     of the devices: their shares are equal
+//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r), at the speed
+//     of the slowest of the devices, whose shares are equal
 //   message to a stage on r' devices: the largest latency between the two sets
-//     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each
-//     pair of devices has a piece of its own; of the r r', x cross one side of
-//     a NIC in turn, at the busiest NIC, and where there are none x
-//     is 1
-//   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
-//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). That is a
-//     ring, which can enter and leave each NIC once, so that NICs do not
-//     count
-//   memory of each device: state bytes + micro-batches under way x
-//     ceil(stash bytes / r) + ceil(working bytes / r), which the smallest of
-//     them must have
+//     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each of
+//     the r r' pairs of devices exchanges one shard. The busiest NIC carries x
+//     of them one after another; x is 1 without NICs
+//   all-reduce after the last B: 0 on one device, else 2 (r - 1) latencies +
+//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). This is a
+//     ring, which can enter and leave each NIC once, so NICs do not count
+//   memory of each device: state bytes + micro-batches in flight x
+//     ceil(stash bytes / r) + ceil(working bytes / r), within the memory of the
+//     smallest of them
 //
-// Where the samples of a micro-batch are known, they are what is divided: a
+// If the samples of a micro-batch are known, costs divide into whole samples: a
 // share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
 // of max(r, r'), x / (r r') is rounded up to whole samples if that is more,
-// inputs count as stash, and an all-reduce takes 2 latencies: these are the
+// inputs count as stash, and an all-reduce takes 2 latencies. These are the
 // rules of Rondo's programs (SumPath::Direct), not those of the comparison.
 //
 //===----------------------------------------------------------------------===//
@@ -40,46 +37,45 @@
 
 namespace rondo {
 
-/// What a message between two groups of devices, or a sum within one, depends
-/// on.
+/// The link properties that determine the time of a message between two groups
+/// of devices, or of a sum within one group.
 struct GroupLink {
   /// The lowest rate, in bytes per us: from the first group to the second, and
-  /// from the second to the first; within a group of several, both are the
-  /// same.
+  /// from the second to the first. Within a group, both are equal.
   int64_t rate = infinite, rateBack = infinite;
   /// The largest latency.
   int64_t latencyNs = 0;
-  /// How many of a message's pieces, one for each pair of devices of the two
-  /// groups, go through the busiest NIC one after another. It is the same in
-  /// both directions; 1 where no NIC is shared.
+  /// The number of a message's shards, one for each pair of devices of the two
+  /// groups, that the busiest NIC carries one after another. Equal in both
+  /// directions; 1 if no NIC is shared.
   int64_t inTurn = 1;
 };
 
-/// The slower of two in every respect.
+/// Element-wise worse of both.
 GroupLink slower(const GroupLink &a, const GroupLink &b);
-/// Devices of two groups.
+/// Numbers of devices of two groups.
 struct GroupCounts {
   int64_t from = 0, to = 0;
 };
-/// How many pieces go in turn (GroupLink::inTurn) through a NIC that has some
-/// of the groups' devices, in a server with some more.
+/// Shards that a NIC carries one after another (GroupLink::inTurn). `onNic`:
+/// the groups' devices on it; `inServer`: those in its server.
 inline int64_t piecesInTurn(GroupCounts onNic, GroupCounts inServer,
                             GroupCounts all) {
   return std::max(onNic.from * (all.to - inServer.to),
                   onNic.to * (all.from - inServer.from));
 }
-/// Between two sets of devices without common ones. O(product of their sizes),
+/// The link between two disjoint sets of devices. O(product of their sizes),
 /// with NICs O(square of their sum).
 GroupLink linkBetween(const ChainProblem &problem, const int32_t *from,
                       int32_t fromCount, const int32_t *to, int32_t toCount);
-/// Within a set of devices. O(count^2).
+/// The link within a set of devices. O(count^2).
 GroupLink linkWithin(const ChainProblem &problem, const int32_t *devices,
                      int32_t count);
 
-/// What a group can do with equal shares: its slowest device says when a task
-/// ends, and its smallest what fits.
+/// Speed and memory of a group with equal shares: its slowest device determines
+/// the time of a task, its smallest the memory.
 struct GroupDevice {
-  /// As ChainProblem has them.
+  /// As in ChainProblem.
   int64_t speedPercent = 100, memoryLess = 0;
 };
 inline GroupDevice weaker(const GroupDevice &a, const GroupDevice &b) {
@@ -90,18 +86,20 @@ inline GroupDevice deviceOf(const ChainProblem &problem, int32_t device) {
   return {problem.speedPercent.empty() ? 100 : problem.speedPercent[device],
           problem.memoryLess.empty() ? 0 : problem.memoryLess[device]};
 }
-/// The weakest in every respect of one device or more.
+/// Element-wise weakest of one or more devices.
 GroupDevice weakestOf(const ChainProblem &problem, const int32_t *devices,
                       int32_t count);
 
-/// Times of a stage, and of the boundary behind it, in ns.
+/// Times of a stage, and of the boundary after it, in ns.
 struct StageNs {
   int64_t forward = 0, backward = 0, allReduce = 0;
-  /// To the next stage, and of the gradient back from it; 0 for the last one.
+  /// Time of a message to the next stage, and of the gradient back; 0 for the
+  /// last stage.
   int64_t send = 0, sendBack = 0;
 };
 
-/// Figures of layers [first, end) in time that does not depend on their number.
+/// Times and bytes of layers [first, end). Constant time per query, from prefix
+/// sums.
 class ChainCosts {
 public:
   explicit ChainCosts(const ChainProblem &problem);
@@ -116,8 +114,8 @@ public:
     return timeOf(sums[end].backwardNs - sums[first].backwardNs, devices,
                   speedPercent);
   }
-  /// The part of the backward that only computes gradients of weights, and the
-  /// rest.
+  /// The part of the backward that computes weight gradients; inputGradNs() is
+  /// the rest.
   int64_t weightGradNs(int32_t first, int32_t end, int32_t devices = 1) const {
     return shareOf(sums[end].weightGradNs - sums[first].weightGradNs, devices);
   }
@@ -139,13 +137,13 @@ public:
   int64_t parameterBytes(int32_t first, int32_t end) const {
     return sums[end].parameterBytes - sums[first].parameterBytes;
   }
-  /// What the boundary in front of a layer carries each way.
+  /// Bytes that the boundary before a layer carries in each direction.
   int64_t boundaryBytes(int32_t layer) const { return sums[layer].outputBytes; }
   int64_t allReduceNs(int32_t first, int32_t end, int32_t devices,
                       const GroupLink &within) const;
-  /// A message at the boundary in front of a layer, at a link's `rate` or
-  /// `rateBack`, between groups of `from` and `to` devices; `inTurn` as a
-  /// GroupLink has it.
+  /// The time of a message at the boundary before a layer, at a link's `rate`
+  /// or `rateBack`, between groups of `from` and `to` devices; `inTurn` as in
+  /// GroupLink.
   int64_t messageNs(int32_t layer, int64_t from, int64_t to, int64_t rate,
                     int64_t latencyNs, int64_t inTurn = 1) const {
     const __int128 bytes = __int128(1000) * boundaryBytes(layer);
@@ -154,21 +152,23 @@ public:
                          : ceilDivided(bytes * samplesInTurn(from, to, inTurn),
                                        samples * rate));
   }
-  /// What one of so many devices takes of a micro-batch, without rounding.
+  /// The share of a micro-batch that each of `devices` devices takes, 0 to 1;
+  /// in whole samples if their number is known.
   double share(int64_t devices) const {
     return samples == 0 ? 1. / static_cast<double>(devices)
                         : static_cast<double>(samplesOfEach(devices)) /
                               static_cast<double>(samples);
   }
-  /// The same of a message between two groups, and of what goes in turn.
+  /// The share of a message that determines its time, if `inTurn` shards go one
+  /// after another.
   double messageShare(int64_t from, int64_t to, int64_t inTurn) const {
     return samples == 0
                ? static_cast<double>(inTurn) / static_cast<double>(from * to)
                : static_cast<double>(samplesInTurn(from, to, inTurn)) /
                      static_cast<double>(samples);
   }
-  /// Of each device of a stage; `behind`: the stages behind it. 1F1B has as
-  /// many micro-batches under way as there are stages from it on.
+  /// Bytes on each device of a stage; `behind`: the number of later stages.
+  /// 1F1B has `behind` + 1 micro-batches in flight.
   int64_t memoryBytes(int32_t first, int32_t end, int32_t devices,
                       int32_t behind) const {
     return stateBytes(first, end) +
@@ -176,8 +176,8 @@ public:
                stashBytes(first, end, devices) +
            workingBytes(first, end, devices);
   }
-  /// The fewest devices with which those of a stage need at most `bytes` each;
-  /// nothing where no number is enough.
+  /// The fewest devices with which each needs at most `bytes`; nothing if no
+  /// number is enough.
   std::optional<int64_t> devicesFor(int32_t first, int32_t end, int32_t behind,
                                     int64_t bytes) const;
 
@@ -213,13 +213,13 @@ private:
 
   int64_t samples;
   int32_t microbatches;
-  /// By layer: those before it; `outputBytes` is no sum, but that of the layer
-  /// before.
+  /// [layer]: sums over the layers before it; `outputBytes` is that of the
+  /// layer before, not a sum.
   std::vector<ChainLayer> sums;
 };
 
 inline int64_t ChainCosts::ceilDivided(__int128 dividend, int64_t divisor) {
-  // Most are small, and a division of 128 bits is slow.
+  // A division of 128 bits is slow, and most dividends are small.
   if (dividend <= std::numeric_limits<int64_t>::max() - divisor)
     return (static_cast<int64_t>(dividend) + divisor - 1) / divisor;
   return static_cast<int64_t>((dividend + divisor - 1) / divisor);

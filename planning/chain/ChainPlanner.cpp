@@ -18,18 +18,19 @@ using namespace rondo;
 
 namespace {
 
-/// Parts of the time limit by the end of which a step ends.
+/// End of each step, as a part of the time limit.
 constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
                  descentsEnd = 0.7;
-/// Stages that the search of all plans tries before it gives up.
+/// Maximum number of stages that the search of all plans tries.
 constexpr int64_t maxExactStages = 2'000'000;
-/// Of more devices there are too many plans to try.
+/// With more devices there are too many plans to try.
 constexpr int32_t maxExactDevices = 64;
-/// Plans from which changes begin.
+/// Maximum number of plans from which changes begin.
 constexpr size_t maxStarts = 4;
-/// Times that annealing begins anew.
+/// Number of annealing runs.
 constexpr int32_t numAnnealings = 5;
-/// Limits of at least this time leave programs time to look closely.
+/// Time limits of at least this many ms allow the programs their thorough
+/// settings.
 constexpr int64_t thoroughMs = 5000;
 
 class Planner {
@@ -50,8 +51,8 @@ private:
   void startPlans();
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
-  /// Runs the program over an order with what an iteration may take beyond one
-  /// way, in shares of the best time.
+  /// Runs the program over an order, with each share of the best time as the
+  /// limit of the time beyond one path latency.
   void runProgram(const std::vector<int32_t> &order,
                   const std::vector<double> &shares,
                   double until = programsEnd);
@@ -69,7 +70,7 @@ private:
   PlanWalk walk;
   CostedPlan best;
   int64_t bound = 0;
-  /// The best plans of all kinds, best first.
+  /// The best plans found, of different costs, best first.
   std::vector<CostedPlan> starts;
   /// The share with which a program found the best plan.
   double bestShare = 0;
@@ -80,7 +81,7 @@ void Planner::offer(CostedPlan plan) {
     return;
   if (plan.cost < best.cost)
     best = plan;
-  // Plans of one cost are mostly one plan with equal devices exchanged.
+  // Plans of equal cost are mostly one plan with equal devices exchanged.
   if (std::none_of(starts.begin(), starts.end(), [&](const CostedPlan &known) {
         return known.cost == plan.cost;
       }))
@@ -92,8 +93,8 @@ void Planner::offer(CostedPlan plan) {
         maxStarts);
 }
 
-/// Afterwards the best plan fits memory if devices have equally much: there is
-/// one that does.
+/// Offers the plans from which the search starts. If devices have equal memory,
+/// the best plan then fits, since a plan that fits exists.
 void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
@@ -129,7 +130,7 @@ void Planner::runProgram(const std::vector<int32_t> &order,
   }
 }
 
-/// Offers all plans of SPP's program that could be better.
+/// Offers all plans of SPP's program that could improve the best plan.
 void Planner::offerWorkloads(const std::vector<int32_t> &order) {
   if (isOver(boundEnd))
     return;
@@ -151,7 +152,7 @@ void Planner::runPrograms() {
     bestShare = 0.9;
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
-  // A good known plan leaves SPP's program little to look at.
+  // A good known plan prunes most of SPP's program.
   if (problem.numDevices() > maxQuickDevices)
     return;
   std::vector<int32_t> order = orderByMinimumCuts(problem);
@@ -167,8 +168,8 @@ std::vector<double> Planner::nearBestShare() const {
   return shares;
 }
 
-/// Runs the program over the order that the best plan's own groups make, as
-/// long as that helps.
+/// Runs the program over the order of devices in the best plan, as long as that
+/// improves it.
 void Planner::reorder() {
   for (int64_t before = infinite; best.cost < before && !isOver(descentsEnd);) {
     before = best.cost;
@@ -195,8 +196,8 @@ void Planner::descend() {
   }
 }
 
-/// The part of a stretch of work that is done, by effort or by time, whichever
-/// is more.
+/// The part of an annealing's budget that is spent, by effort or by time,
+/// whichever is more.
 double Planner::spent(int64_t sinceTried, double sincePart,
                       double untilPart) const {
   if (limits.isInterrupted())
@@ -213,7 +214,7 @@ void Planner::anneal() {
   const double from = limits.deadline.passed();
   const std::vector<CostedPlan> others = starts;
   for (int32_t k = 0; k < numAnnealings && !isOver() && !isProven(); ++k) {
-    // The best one, and the others in turn.
+    // Alternates between the best plan and the other starts.
     CostedPlan plan = k % 2 == 0 ? best : others[(k / 2 + 1) % others.size()];
     const int64_t tried = walk.plansTried();
     const double begin = from + (1 - from) * k / numAnnealings,

@@ -28,25 +28,25 @@ struct ChainPlannerOptions {
 };
 
 struct ChainPlannerResult {
-  /// Empty if no plan fits the devices' memory; `fault` says what is missing,
+  /// Empty if no plan fits the devices' memory. `fault` has the missing memory,
   /// and whether this is proven, as it is for devices of equal memory.
   std::optional<ChainPlan> plan;
   std::optional<Fault> fault;
   int64_t timeNs = 0;
-  /// Of each device's memory, the fullest; and WorkingPlan::neededBytes().
+  /// Memory of the fullest device; and WorkingPlan::neededBytes().
   int64_t memoryBytes = 0, neededBytes = 0;
-  /// No plan takes less. Equals timeNs if the plan is proven optimal.
+  /// A lower bound for all plans. Equals timeNs if the plan is proven optimal.
   int64_t lowerBoundNs = 0;
   SearchStop stop = SearchStop::Exhausted;
   int64_t plansTried = 0;
 };
 
-/// Cuts the layers into stages and gives them devices so that an iteration, by
-/// the evaluator, takes the least time. Starts from plans of equal work, from
-/// those of published planners where they take little time, and from a dynamic
-/// program over several orders of the devices (LatencyProgram),
-/// proves a bound (PlanBound), goes through all plans where they are few
-/// (ExactPlans), and improves the best plans by small changes (PlanWalk).
+/// Cuts the layers into stages and assigns devices so that an iteration takes
+/// the least time by the evaluator. Starts from plans of equal work, from quick
+/// published planners, and from a dynamic program over several orders of the
+/// devices (LatencyProgram). Proves a bound (PlanBound), enumerates all plans
+/// if they are few (ExactPlans), and improves the best plans by small changes
+/// (PlanWalk).
 ChainPlannerResult planChain(const ChainProblem &problem,
                              const ChainPlannerOptions &options);
 

@@ -9,7 +9,7 @@
 using namespace rondo;
 
 std::optional<Fault> ChainProblem::check() const {
-  // Well below what sums of a few such figures would need.
+  // Sums of a few figures below this limit fit 64 bits.
   constexpr auto most = static_cast<double>(int64_t(1) << 60);
   double slowest = std::numeric_limits<int64_t>::max();
   for (int32_t u = 0; u < numDevices(); ++u)

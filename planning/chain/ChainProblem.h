@@ -19,54 +19,55 @@ namespace rondo {
 struct ChainLayer {
   std::string name;
   int64_t forwardNs = 0, backwardNs = 0;
-  /// To the next layer; its gradient comes back with as many.
+  /// Bytes of the message to the next layer, and of its gradient on the way
+  /// back.
   int64_t outputBytes = 0;
   /// Kept from the forward to the backward.
   int64_t stashBytes = 0;
-  /// Of parameters, which is what a sum of gradients adds up; and of all state:
+  /// Bytes of parameters, which a sum of gradients adds up; and of all state:
   /// weights, gradients, optimizer.
   int64_t parameterBytes = 0, stateBytes = 0;
-  /// Needed once, however many micro-batches are under way: what recomputation
-  /// brings back.
+  /// Bytes that recomputation restores; needed once, for any number of
+  /// micro-batches in flight.
   int64_t workingBytes = 0;
-  /// What of the backward only computes gradients of weights, where that is
-  /// known: evaluators that run the backward as a whole do not look at it.
+  /// The part of the backward that computes weight gradients, if known; 0:
+  /// unknown. Evaluators that run the backward as a whole ignore it.
   int64_t weightGradNs = 0;
 };
 
-/// What a planner is given (rondo-planning/1): a chain of layers, and devices
-/// on servers, with the bandwidth of each pair.
+/// The input of a planner (rondo-planning/1): a chain of layers, and devices on
+/// servers, with the bandwidth of each pair.
 struct ChainProblem {
   std::string name;
   int32_t microbatches = 1;
-  /// Of a micro-batch, where they are known: then a device takes whole ones, a
+  /// Samples of a micro-batch, if known: then a device takes whole samples, a
   /// message carries those that its two devices have in common, and the inputs
-  /// of a stage are memory too. 0: any number of devices takes equal shares,
-  /// and a message is cut into a piece for each pair of devices (SPP).
+  /// of a stage count as memory. 0: any number of devices takes equal shares,
+  /// and a message is cut into one shard for each pair of devices (SPP).
   int64_t samples = 0;
   std::vector<ChainLayer> layers;
-  /// By device: its server.
+  /// [device]: its server.
   std::vector<int32_t> nodeOf;
-  /// By device: its NIC, a number below that of devices, or -1 for
-  /// none; a NIC is in one server. Empty: there are no NICs. What passes
-  /// between servers crosses the NICs, one piece at a time in each direction.
+  /// [device]: its NIC, less than the number of devices, or -1: none. All
+  /// devices of a NIC are in one server. Empty: no NICs. Messages between
+  /// servers pass the NICs, each of which carries one shard at a time in each
+  /// direction.
   std::vector<int32_t> nicOf;
-  /// Of the largest device; 0: no device has a limit.
+  /// Memory of the largest device; 0: no limit.
   int64_t memoryBytes = 0;
-  /// By device: how much less memory than the largest it has. Empty: all have
-  /// as much.
+  /// [device]: memory of the largest device minus its own. Empty: all equal.
   std::vector<int64_t> memoryLess;
-  /// By device: its speed, 1 or more; of 100, layers take their times. Empty:
-  /// all have this.
+  /// [device]: its speed in percent, 1 or more; layers take their stated times
+  /// at 100. Empty: all are 100.
   std::vector<int64_t> speedPercent;
   /// [from * devices + to]; at least 1 between two devices.
   std::vector<int64_t> bytesPerUs;
-  /// Within a server, and between two.
+  /// Latency within a server, and between two servers.
   int64_t latencyInsideNs = 0, latencyAcrossNs = 0;
 
-  /// What is wrong with the figures: sums over an iteration must fit 64 bits.
-  /// Each figure is at least 0, each rate between two devices at least 1, and
-  /// there are layers and devices.
+  /// Returns a fault if sums over an iteration may not fit 64 bits. Needs
+  /// figures of at least 0, rates between two devices of at least 1, and at
+  /// least one layer and one device.
   std::optional<Fault> check() const;
 
   int32_t numLayers() const { return static_cast<int32_t>(layers.size()); }

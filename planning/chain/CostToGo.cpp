@@ -1,4 +1,4 @@
-//===- CostToGo.cpp - What the layers behind a stage cost at least --------===//
+//===- CostToGo.cpp - Lower bounds for the layers after a stage -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/CostToGo.h"
@@ -50,8 +50,8 @@ void CostToGo::findLongest(const ChainCosts &costs) {
         const int32_t left = devices - groups.least(k);
         auto own = [&](int32_t end) { return workNs(costs, first, end, k); };
         auto rest = [&](int32_t end) { return longest[end * side + left]; };
-        // With more layers the stage takes no less and the rest no more: the
-        // least is where they meet.
+        // With more layers the stage's time does not fall and the rest does not
+        // rise, so the minimum of their maximum is where they cross.
         int32_t meet = first + 1, beyond = L;
         while (meet < beyond) {
           const int32_t middle = meet + (beyond - meet) / 2;

@@ -1,4 +1,4 @@
-//===- CostToGo.h - What the layers behind a stage cost at least ----------===//
+//===- CostToGo.h - Lower bounds for the layers after a stage ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_COSTTOGO_H
@@ -22,7 +22,8 @@ std::vector<int64_t> leastPaths(int32_t layers, const GroupSizes &sizes,
                                 const Work &work, const Message &message) {
   const int32_t K = sizes.count();
   std::vector<int64_t> paths(static_cast<size_t>(layers + 1) * K, infinite);
-  // Through a stage that begins at a layer, and on.
+  // The same from a stage that begins at a layer, without the messages before
+  // it.
   std::vector<int64_t> from(paths.size(), infinite);
   std::fill(paths.begin() + static_cast<std::ptrdiff_t>(layers) * K,
             paths.end(), 0);
@@ -42,8 +43,8 @@ std::vector<int64_t> leastPaths(int32_t layers, const GroupSizes &sizes,
   return paths;
 }
 
-/// Lower bounds for the layers from one on, whatever the plan: every group of
-/// devices is taken to have the best links and devices of a group of its size
+/// Lower bounds for the layers from a given one on, for all plans. Assumes for
+/// every group of devices the best links and devices of any group of its size
 /// (BestLinks).
 class CostToGo {
 public:
@@ -51,19 +52,20 @@ public:
   /// layers * ranges^2).
   CostToGo(const ChainProblem &problem, const ChainCosts &costs);
 
-  /// A message at the boundary in front of a layer, between groups of two
+  /// Time of a message at the boundary before a layer, between groups of two
   /// ranges of sizes; `infinite` if there are too few devices for both.
   int64_t messageNs(int32_t layer, int32_t from, int32_t to) const {
     return messages[(static_cast<size_t>(layer) * K + from) * K + to];
   }
-  /// A micro-batch's way, there and back, through the layers from `layer` on,
-  /// and the messages to and from the stage in front of them, whose size is in
-  /// a range. 0 behind the last layer; `infinite` if no device is left for
-  /// them.
+  /// Path latency of a micro-batch, there and back, through the layers from
+  /// `layer` on, with the messages to and from the stage before them, whose
+  /// number of devices is in `range`. 0 after the last layer; `infinite` if no
+  /// device is left for them.
   int64_t wayNs(int32_t layer, int32_t range) const {
     return ways[static_cast<size_t>(layer) * K + range];
   }
-  /// F and B of the longest stage of these layers on at most `devices` devices.
+  /// Time of F and B of the slowest stage of the layers from `layer` on, on at
+  /// most `devices` devices.
   int64_t longestNs(int32_t layer, int32_t devices) const {
     return longest[static_cast<size_t>(layer) * (G + 1) + devices];
   }
@@ -71,14 +73,14 @@ public:
   const GroupSizes &sizes() const { return groups; }
 
 private:
-  /// F and B of a stage on a group whose size is in a range.
+  /// Time of F and B of a stage on a group whose size is in a range.
   int64_t workNs(const ChainCosts &costs, int32_t first, int32_t end,
                  int32_t range) const;
   void findLongest(const ChainCosts &costs);
 
   const int32_t L, G;
   const GroupSizes groups;
-  /// Ranges of sizes.
+  /// Number of ranges.
   const int32_t K;
   const BestLinks best;
   std::vector<int64_t> messages, ways, longest;

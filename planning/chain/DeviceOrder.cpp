@@ -1,4 +1,4 @@
-//===- DeviceOrder.cpp - Devices in a row ---------------------------------===//
+//===- DeviceOrder.cpp - An order of the devices --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/DeviceOrder.h"
@@ -14,10 +14,10 @@ using namespace rondo;
 
 namespace {
 
-/// Devices that stay together: one each, or those of a server.
+/// Devices that stay together: single devices, or those of a server.
 using Groups = std::vector<std::vector<int32_t>>;
 
-/// The groups, by number, of one side of a minimum cut of some groups.
+/// One side of a minimum cut of some groups, as numbers of groups.
 class MinimumCut {
 public:
   MinimumCut(const ChainProblem &problem, const Groups &groups,
@@ -50,8 +50,9 @@ public:
   }
 
 private:
-  /// Adds nodes by how strongly they are tied to those before; the last one
-  /// alone is a cut, and is then merged with the one before it.
+  /// One phase of Stoer and Wagner: adds nodes in descending order of their
+  /// total weight to those added before. The last node alone is one side of a
+  /// cut, and is then merged with the node added before it.
   void phase() {
     std::vector<int64_t> tie(count, 0);
     std::vector<bool> isAdded(count, false);
@@ -87,7 +88,7 @@ private:
   /// [node * count + node].
   std::vector<int64_t> weight;
   std::vector<std::vector<int32_t>> merged;
-  /// Ascending.
+  /// In ascending order.
   std::vector<int32_t> left, best;
   int64_t cut = 0;
 };
@@ -113,7 +114,7 @@ void appendOrdered(const ChainProblem &problem, const Groups &groups,
 } // namespace
 
 std::vector<int32_t> rondo::orderByMinimumCuts(const ChainProblem &problem) {
-  // Cuts of more groups take seconds.
+  // Beyond this, minimum cuts take seconds.
   constexpr size_t maxGroups = 128;
   Groups groups;
   if (static_cast<size_t>(problem.numDevices()) <= maxGroups) {

@@ -1,4 +1,4 @@
-//===- ExactPlans.cpp - Every plan that could be better -------------------===//
+//===- ExactPlans.cpp - Enumeration of all plans --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ExactPlans.h"
@@ -31,7 +31,7 @@ ExactPlans::Result ExactPlans::find(int64_t known, int64_t maxStages,
   return std::move(best);
 }
 
-/// Tries all stages number `depth`, and all that may follow. Returns false if
+/// Tries all choices of the stage `depth` and of later ones. Returns false if
 /// the search was cut short.
 bool ExactPlans::place(int32_t depth, int32_t devicesLeft) {
   Stage &stage = stages[depth];
@@ -40,7 +40,7 @@ bool ExactPlans::place(int32_t depth, int32_t devicesLeft) {
   return choose(depth, 0, devicesLeft);
 }
 
-/// Tries all numbers of devices of the classes from `nextClass` on.
+/// Tries all numbers of devices of each class from `nextClass` on.
 bool ExactPlans::choose(int32_t depth, size_t nextClass, int32_t devicesLeft) {
   Stage &stage = stages[depth];
   if (nextClass == classes.size())
@@ -63,7 +63,7 @@ bool ExactPlans::choose(int32_t depth, size_t nextClass, int32_t devicesLeft) {
   return isComplete;
 }
 
-/// Tries all layers that the stage may end with.
+/// Tries all ends of the stage's layers.
 bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
   Stage &stage = stages[depth];
   const auto r = static_cast<int32_t>(stage.devices.size());
@@ -93,7 +93,7 @@ bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
     stage.ns = {costs.forwardNs(stage.first, stage.end, r, speed),
                 costs.backwardNs(stage.first, stage.end, r, speed),
                 costs.allReduceNs(stage.first, stage.end, r, within), 0, 0};
-    // More layers take no less.
+    // More layers take no less time.
     if (stage.both +
             problem.microbatches * (stage.ns.forward + stage.ns.backward) >=
         knownNs)

@@ -1,4 +1,4 @@
-//===- ExactPlans.h - Every plan that could be better -----------*- C++ -*-===//
+//===- ExactPlans.h - Enumeration of all plans ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_EXACTPLANS_H
@@ -12,9 +12,10 @@
 
 namespace rondo {
 
-/// Goes through all plans, stage by stage from the first one on, and leaves out
-/// what cannot be better than the best plan so far: by the way of a micro-batch
-/// and the work of its longest stage. Equal devices are not told apart.
+/// Enumerates all plans, stage by stage from the first one. Prunes stages that
+/// cannot lead to a better plan than the best so far, by lower bounds from the
+/// path latency of a micro-batch and from the work of the longest stage. Equal
+/// devices are interchangeable.
 class ExactPlans {
 public:
   ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
@@ -24,22 +25,23 @@ public:
     /// Better than the known time; empty if none was found.
     ChainPlan plan;
     int64_t timeNs = infinite;
-    /// No plan is better than the known one and the one found.
+    /// Whether the search is complete: no plan is better than the known one and
+    /// `plan`.
     bool isComplete = false;
     int64_t stagesTried = 0;
   };
-  /// Looks for plans that take less than `knownNs` and fit memory. Ends
-  /// incomplete after trying `maxStages` stages, or if `isOver`.
+  /// Searches plans that take less than `knownNs` and fit memory. Ends
+  /// incomplete after `maxStages` stages, or if `isOver`.
   Result find(int64_t knownNs, int64_t maxStages,
               const std::function<bool()> &isOver);
 
 private:
-  /// A stage and what is in front of it.
+  /// A stage, and the path latencies before it.
   struct Stage {
     int32_t first = 0, end = 0;
     std::vector<int32_t> devices;
     GroupDevice weakest;
-    /// The way of a micro-batch to the stage and back from it, and either.
+    /// Path latency of a micro-batch to the stage, back from it, and their sum.
     int64_t both = 0, there = 0, back = 0;
     StageNs ns;
   };
@@ -54,7 +56,8 @@ private:
   const ChainCosts costs;
   const CostToGo &rest;
   PlanTimer timer;
-  /// Equal devices, and how many of each class are in use: the first ones.
+  /// Devices by class of equal devices, and the number of each class in use:
+  /// the first ones.
   std::vector<std::vector<int32_t>> classes;
   std::vector<int32_t> inUse;
   std::vector<Stage> stages;

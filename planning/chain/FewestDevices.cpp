@@ -1,4 +1,4 @@
-//===- FewestDevices.cpp - What fits memory -------------------------------===//
+//===- FewestDevices.cpp - Plans that fit memory --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/FewestDevices.h"
@@ -9,7 +9,7 @@ std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
                                                   int64_t memoryBytes) {
   const ChainCosts costs(problem);
   const int32_t L = problem.numLayers();
-  // [stages from here on][first layer].
+  // [number of stages from the layer on][first layer].
   const size_t side = static_cast<size_t>(L) + 1;
   std::vector<int64_t> least(side * side, infinite);
   std::vector<int32_t> next(side * side, 0);
@@ -53,7 +53,7 @@ static bool fits(const ChainProblem &problem, int64_t memoryBytes) {
 
 int64_t rondo::leastMemoryBytes(const ChainProblem &problem) {
   const ChainCosts costs(problem);
-  // All layers on one device fit with this much.
+  // All layers on one device fit in this much memory.
   int64_t least = 0, most = costs.memoryBytes(0, problem.numLayers(), 1, 0);
   while (least < most) {
     const int64_t middle = least + (most - least) / 2;

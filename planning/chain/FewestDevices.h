@@ -1,4 +1,4 @@
-//===- FewestDevices.h - What fits memory -----------------------*- C++ -*-===//
+//===- FewestDevices.h - Plans that fit memory ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_FEWESTDEVICES_H
@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// Stages that fit the memory of their devices, and how many those are.
+/// Stages that fit the memory of their devices, and the number of devices.
 struct FittingStages {
   struct Stage {
     int32_t first = 0, end = 0;
@@ -21,13 +21,14 @@ struct FittingStages {
 };
 
 /// The stages that need the fewest devices of `memoryBytes` each, which may be
-/// more than the problem has; nothing if no number of devices is enough.
-/// Devices are equal in memory, so a plan fits exactly if these are no more
-/// than there are. O(layers^3).
+/// more devices than the problem has; nothing if no number is enough. If
+/// devices have equal memory, a plan fits exactly if this number is at most
+/// that of the devices. O(layers^3).
 std::optional<FittingStages> fewestDevices(const ChainProblem &problem,
                                            int64_t memoryBytes);
 
-/// The least memory with which a plan on the problem's devices fits.
+/// The least memory per device with which some plan on the problem's devices
+/// fits.
 /// O(layers^3 * log(bytes)).
 int64_t leastMemoryBytes(const ChainProblem &problem);
 
@@ -39,8 +40,8 @@ std::vector<ChainPlan>
 fittingPlans(const ChainProblem &problem, int64_t memoryBytes,
              const std::vector<std::vector<int32_t>> &orders);
 
-/// A fault if no plan fits the devices, even if all had as much memory as the
-/// largest. As leastMemoryBytes().
+/// A fault if no plan fits even if all devices had the memory of the largest.
+/// O(layers^3 * log(bytes)).
 std::optional<Fault> findMemoryFault(const ChainProblem &problem);
 
 } // namespace rondo

@@ -1,4 +1,4 @@
-//===- GroupSizes.h - Sizes of groups, many as one --------------*- C++ -*-===//
+//===- GroupSizes.h - Ranges of group sizes ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_GROUPSIZES_H
@@ -10,10 +10,10 @@
 
 namespace rondo {
 
-/// The numbers of devices that a stage may have, in ranges. Bounds take the
-/// best of a range: the work of its largest size, and the links and the use of
-/// devices of its least. Each size is a range of its own up to 64 devices; of
-/// more devices, large sizes share one.
+/// The possible numbers of devices of a stage, in ranges. Bounds use the most
+/// favourable value of a range: the work of its largest size, and the links and
+/// number of devices of its smallest. Up to 64 devices each size is its own
+/// range; beyond, large sizes share ranges.
 class GroupSizes {
 public:
   explicit GroupSizes(int32_t devices) : range(devices + 1) {

@@ -1,4 +1,4 @@
-//===- LatencyProgram.cpp - Plans of the shortest way ---------------------===//
+//===- LatencyProgram.cpp - Plans of the least path latency ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/LatencyProgram.h"
@@ -29,10 +29,10 @@ bool LatencyProgram::fits(int32_t cut, int32_t next, int32_t first, int32_t end,
          problem.memoryBytes - groups.weakest(first, end).memoryLess;
 }
 
-/// What an iteration takes beyond the way of one micro-batch, as far as one
-/// stage and the boundary behind it say; see PlanTimer::leastNs(), which has
-/// the same bounds with the way included. `below`: the way behind the stage's F
-/// until its B.
+/// A lower bound of an iteration's time beyond the path latency of one
+/// micro-batch, from one stage and the boundary after it. PlanTimer::leastNs()
+/// has the same bounds with the path latency included. `below`: the time from
+/// the end of the stage's F to the begin of its B.
 double LatencyProgram::steadyNs(const Part &part, double below,
                                 int32_t stages) const {
   const double M = problem.microbatches, own = part.forward + part.backward;
@@ -50,14 +50,13 @@ double LatencyProgram::steadyNs(const Part &part, double below,
                       : (M - 1) * std::max(there, back));
 }
 
-/// Puts stages of these layers in front of all that is known of the layers
-/// behind them.
+/// Adds stages of these layers before all known plans of the layers after them.
 void LatencyProgram::extend(const Layers &layers, const Limits &limits) {
   const double M = problem.microbatches;
   const int32_t last = layers.next == C ? U : U - 1;
   for (int32_t count = 1; count <= U; ++count) {
     const double share = costs.share(count * groups.devicesPerUnit());
-    // Too much even for the fastest device.
+    // Exceeds a limit even on the fastest device.
     if (share * fastest * (layers.forward + M * layers.backward) >
             limits.timeNs ||
         share * fastest * (M - 1) * layers.backward > limits.steadyNs)
@@ -105,7 +104,7 @@ void LatencyProgram::addLast(const Stage &stage, const Limits &limits) {
             0,      1};
 }
 
-/// Puts a stage in front of one of `other` units.
+/// Adds a stage before one of `other` units.
 void LatencyProgram::addBefore(const Stage &stage, int32_t other,
                                const Limits &limits) {
   const Layers &layers = stage.layers;

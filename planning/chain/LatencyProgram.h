@@ -1,4 +1,4 @@
-//===- LatencyProgram.h - Plans of the shortest way -------------*- C++ -*-===//
+//===- LatencyProgram.h - Plans of the least path latency -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_LATENCYPROGRAM_H
@@ -12,44 +12,46 @@
 
 namespace rondo {
 
-/// A dynamic program over an order of devices, of Alpa's kind: an iteration
-/// takes the way of one micro-batch through all stages and back, and some time
-/// more, which its slowest stage or boundary says. Of all plans where that time
-/// is at most a given one, this finds those with the shortest way. Alpa has one
-/// period for all stages; here a stage may take the longer, the longer the way
-/// behind it is, since its forwards run while it waits for the first backward.
-/// Memory is that of 1F1B; sums count as far as the backwards of the stages in
-/// front do not hide them. Stages take consecutive units of the order, from its
-/// end on; units at its front may stay idle.
+/// A dynamic program over an order of devices, similar to Alpa's. An iteration
+/// takes the path latency of one micro-batch through all stages and back, plus
+/// a steady time that its slowest stage or boundary determines. Of all plans
+/// whose steady time is at most a limit, finds those with the least path
+/// latency. Alpa has one period for all stages. Here a stage may be slower if
+/// the path after it is longer, since its forwards run while it waits for the
+/// first backward. Memory is that of 1F1B. Sums of gradients count unless
+/// backwards of earlier stages hide them. Stages take consecutive units of the
+/// order, up to its end; units at its beginning may stay idle.
 class LatencyProgram {
 public:
-  /// `cuts`: where stages may end, ascending, from 0 to the number of layers.
+  /// `cuts`: the layers at which stages may end, ascending, from 0 to the
+  /// number of layers.
   LatencyProgram(const ChainProblem &problem, const OrderedGroups &groups,
                  PlanEvaluator evaluator, std::vector<int32_t> cuts);
 
   struct Limits {
-    /// Of an iteration, beyond the way of one micro-batch.
+    /// Maximum time of an iteration beyond the path latency of one micro-batch.
     double steadyNs = 0;
-    /// Plans that take longer by the estimate do not count.
+    /// Maximum estimate of a plan's time.
     double timeNs = 0;
   };
-  /// The plans of the least estimates, at most `most` of them, by estimate; one
-  /// for each number of idle units and of units of the first stage.
-  /// O(cuts^2 * units^3) at worst; tight limits make it much less.
+  /// The `most` plans with the least estimates, in ascending order; at most one
+  /// for each number of idle units and of units of the first stage. O(cuts^2 *
+  /// units^3) at worst; much less with tight limits.
   std::vector<ChainPlan> solve(const Limits &limits, int32_t most);
 
 private:
-  /// Of the layers from a cut on.
+  /// The best plan of the layers from a cut on.
   struct Rest {
-    /// The way of a micro-batch through them and back, with what their sums are
-    /// expected to add to an iteration, and without; what an iteration takes
-    /// beyond the way; and how much later than the last backward of the first
-    /// of them their sums end.
+    /// `length`: path latency of a micro-batch through these layers and back,
+    /// plus the expected time of sums; `way`: the path latency alone; `steady`:
+    /// the iteration's time beyond the path latency; `late`: time from the end
+    /// of the first stage's last backward until all sums of these layers have
+    /// ended.
     double length = std::numeric_limits<double>::infinity(), way = length,
            steady = 0, late = 0;
     int16_t nextCut = 0, nextUnits = 0, stages = 0;
   };
-  /// StageNs, not rounded.
+  /// StageNs without rounding.
   struct Part {
     double forward, backward, send = 0, sendBack = 0;
   };
@@ -58,17 +60,17 @@ private:
     return (static_cast<size_t>(cut) * (U + 1) + first) * (U + 1) + count;
   }
   double steadyNs(const Part &part, double below, int32_t stages) const;
-  /// Whether a stage on units [first, end) has enough memory, as the foremost
-  /// of `stages`.
+  /// Whether a stage on units [first, end) has enough memory as the first of
+  /// `stages` stages.
   bool fits(int32_t cut, int32_t next, int32_t first, int32_t end,
             int32_t stages) const;
   /// The layers between two cuts, on one device.
   struct Layers {
     int32_t cut, next;
     double forward, backward;
-    /// Of the layers in front: what hides sums.
+    /// Backwards of earlier layers, which hide sums.
     double backwardsBefore;
-    /// Of the boundary behind them, in thousandths; 0 behind the last layer.
+    /// Bytes of the boundary after them, times 1,000; 0 after the last layer.
     double milliBytes;
   };
   /// Layers on units [first, end).
@@ -77,7 +79,7 @@ private:
     int32_t first, end;
     Part part;
     double allReduce;
-    /// Time of the stages in front in which a sum costs nothing.
+    /// Time of earlier stages' backwards, which hides a sum.
     double hidden;
 
     double lengthOf(double way, double late) const {
@@ -97,7 +99,7 @@ private:
   const std::vector<int32_t> cuts;
   const ChainCosts costs;
   const int32_t C, U;
-  /// The least of all devices' times, where the layers' are 1; not above 1.
+  /// Time on the fastest device of work that takes 1 at speed 100; at most 1.
   double fastest = 1;
   /// [cut][first unit][units of the first stage].
   std::vector<Rest> rest;

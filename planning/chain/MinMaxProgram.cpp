@@ -64,7 +64,7 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
         continue;
       const int64_t value =
           std::max({rest, channelWork(before, other, count, used), work});
-      // Of equals, the fewest layers before, then the fewest units.
+      // Among equals, prefers the fewest layers before, then the fewest units.
       if (value > std::min(best, maxWorkload) ||
           (value == best && before == choice.layers && choice.units <= other))
         continue;

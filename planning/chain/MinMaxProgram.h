@@ -8,22 +8,22 @@
 
 namespace rondo {
 
-/// SPP's dynamic program over an order of devices: for every number of stages
-/// and of devices of the last one, the plan whose largest workload is least.
-/// A stage's workload is M (F + B) and its all-reduce, a boundary's that of M
-/// messages each way over one channel. Stages take consecutive units of the
-/// order, all of them. O(stages * layers^2 * units^3) at worst.
+/// SPP's dynamic program over an order of devices. For every number of stages
+/// and of devices of the last stage, finds the plan whose largest workload is
+/// least. A stage's workload is M (F + B) and its all-reduce, a boundary's is M
+/// messages in each direction over one channel. Stages take consecutive units
+/// of the order, all of them. O(stages * layers^2 * units^3) at worst.
 class MinMaxProgram {
 public:
-  /// Leaves out plans with more than `maxWorkload`.
+  /// Excludes plans with a workload above `maxWorkload`.
   MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
                 int32_t maxStages, int64_t maxWorkload = infinite);
 
   int32_t maxStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has
-  /// `units` units; int64_t's maximum if there is no such plan.
+  /// `units` units; `infinite` if there is no such plan.
   int64_t workload(int32_t stages, int32_t units) const;
-  /// Its plan. There must be one.
+  /// The plan of workload(), which must be finite.
   ChainPlan plan(int32_t stages, int32_t units) const;
 
 private:

@@ -14,7 +14,7 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
       units(static_cast<int32_t>(order.size()) / unit) {
   const size_t side = static_cast<size_t>(units) + 1;
   const GroupLink none;
-  // [from * units + to], of all pairs of devices of two units.
+  // [from * units + to]: the slowest link of all pairs of devices of two units.
   std::vector<GroupLink> pairs(static_cast<size_t>(units) * units, none);
   for (int32_t i = 0; i < units * unit; ++i)
     for (int32_t j = 0; j < units * unit; ++j) {
@@ -31,7 +31,7 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
   inside.assign(side * side, none);
   between.assign(side * side * side, none);
   for (int32_t middle = 0; middle <= units; ++middle) {
-    // Of the unit before `middle` to those behind it, then of more units.
+    // [end]: the link from units [first, middle) to [middle, end).
     std::vector<GroupLink> to(side, none);
     for (int32_t first = middle; first-- > 0;) {
       GroupLink row = none;
@@ -72,8 +72,8 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
 /// Sets `inTurn` of all pairs of groups.
 void OrderedGroups::countInTurn(const ChainProblem &problem) {
   const size_t side = static_cast<size_t>(units) + 1;
-  // Of each NIC, by unit: its devices, and those of its server, in front of
-  // the unit.
+  // For each NIC, [unit]: the number of its devices, and of its server's
+  // devices, in earlier units.
   struct Passed {
     std::vector<int64_t> onNic = {0}, inServer = {0};
   };

@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// Devices in a row, in units of `unit` devices, with the links and the weakest
-/// devices of groups of consecutive units. A remainder of the devices that
-/// makes no unit is left out at the end.
+/// An order of devices, in units of `unit` devices, with the links and the
+/// weakest devices of groups of consecutive units. Leaves out the last devices
+/// if they do not fill a unit.
 class OrderedGroups {
 public:
   /// O(devices^2 * units), with NICs O(units^3 * NICs) too.
@@ -22,15 +22,15 @@ public:
   /// The devices of units [first, end).
   std::vector<int32_t> devices(int32_t first, int32_t end) const;
 
-  /// Within units [first, end); without a rate if that is a single device.
+  /// The link within units [first, end); without a rate for a single device.
   const GroupLink &within(int32_t first, int32_t end) const {
     return inside[static_cast<size_t>(first) * (units + 1) + end];
   }
-  /// The weakest of units [first, end).
+  /// The element-wise weakest device of units [first, end).
   const GroupDevice &weakest(int32_t first, int32_t end) const {
     return devicesOf[static_cast<size_t>(first) * (units + 1) + end];
   }
-  /// From units [first, middle) to [middle, end).
+  /// The link from units [first, middle) to [middle, end).
   const GroupLink &across(int32_t first, int32_t middle, int32_t end) const {
     return between[(static_cast<size_t>(first) * (units + 1) + middle) *
                        (units + 1) +

@@ -1,4 +1,4 @@
-//===- PlanBound.cpp - No plan takes less ---------------------------------===//
+//===- PlanBound.cpp - A lower bound for all plans ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/PlanBound.h"
@@ -24,14 +24,14 @@ std::optional<PathNs> PlanBound::afterStage(const BoundStage &stage,
   if (before.roundTrip + M * (F + B) > ns)
     return {};
   const int64_t below = rest.wayNs(stage.end, stage.range);
-  // No plan continues with so many devices in use.
+  // No plan continues with so few devices left.
   if (below == infinite)
     return {};
   if (before.roundTrip + F + below + M * B > ns)
     return {};
   if (evaluator == PlanEvaluator::OneFOneB) {
-    // More stages than these cannot follow, so no more forwards precede the
-    // first backward.
+    // This stage and later ones are at most `most`, so at most `most` forwards
+    // precede the first backward.
     const int64_t most =
         std::min<int64_t>({M, L - stage.first, int64_t(G) - stage.used});
     if (before.roundTrip + F + below + M * B + (M - most) * F > ns ||
@@ -81,13 +81,13 @@ bool PlanBound::isTooLong(const BoundStage &stage, const PathNs &before,
 
 int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
   int64_t least = problem.microbatches * rest.longestNs(0, G);
-  // Devices of all speeds at work throughout.
+  // The bound if devices of all speeds work throughout.
   if (!problem.speedPercent.empty())
     least = std::max(
         least, static_cast<int64_t>(
                    double(problem.microbatches) *
                    double(costs.forwardNs(0, L) + costs.backwardNs(0, L)) /
                    rest.links().allDevices() * (1 - 1e-9)));
-  // A bound is mostly near the known time.
+  // Most bounds are near the known time.
   return program.find(*this, least, knownNs - knownNs / 4, knownNs, isOver);
 }

@@ -1,4 +1,4 @@
-//===- PlanBound.h - No plan takes less -------------------------*- C++ -*-===//
+//===- PlanBound.h - A lower bound for all plans ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_PLANBOUND_H
@@ -10,9 +10,9 @@
 
 namespace rondo {
 
-/// A lower bound of the time of all plans of a problem (BoundProgram). Every
-/// group of devices is taken to have the best links that a group of its size
-/// can have (BestLinks). A plan takes at most T only if for each stage, with M
+/// A lower bound of the time of all plans of a problem (BoundProgram). Assumes
+/// for every group of devices the best links of any group of its size
+/// (BestLinks). A plan takes at most T only if for each stage, with M
 /// micro-batches,
 ///
 ///   path there and back through it, with M (F + B) in it           <= T
@@ -20,15 +20,15 @@ namespace rondo {
 ///   path to it, F, the least path after it and back, M B, and the
 ///     path back from it or its all-reduce                           <= T
 ///
-/// and the like for boundaries. Memory is not looked at.
+/// and the same for boundaries. Ignores memory.
 class PlanBound {
 public:
   PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
             const CostToGo &rest);
 
-  /// The bound, at most `knownNs`, the time of a known plan: it equals that if
-  /// no plan can be better. `isOver` may end the calculation early, with a
-  /// weaker bound. As BoundProgram::find().
+  /// The bound, at most `knownNs`, the time of a known plan; equal to it if no
+  /// plan can be better. `isOver` may end the calculation early, with a weaker
+  /// bound. See BoundProgram::find().
   int64_t find(int64_t knownNs, const std::function<bool()> &isOver);
 
 private:
@@ -47,7 +47,7 @@ private:
   const CostToGo &rest;
   const GroupSizes &sizes;
   const int32_t L, G;
-  /// Of the fastest device, in percent.
+  /// Speed of the fastest device, in percent.
   const int64_t fastest;
   BoundProgram program;
 };

@@ -5,10 +5,10 @@
 
 using namespace rondo;
 
-/// How far a boundary moves together with a device.
+/// The most layers by which a boundary moves together with a device.
 static constexpr int32_t farthestGive = 4;
 
-/// Whether no rate, server, NIC, speed or memory tells two devices apart.
+/// Whether two devices are equal in rates, server, NIC, speed and memory.
 static bool areEqual(const ChainProblem &problem, int32_t u, int32_t v) {
   if (problem.nodeOf[u] != problem.nodeOf[v] ||
       problem.rate(u, v) != problem.rate(v, u) ||
@@ -87,7 +87,7 @@ void PlanMoves::list(const WorkingPlan &plan,
 void PlanMoves::listDeviceMoves(const WorkingPlan &plan,
                                 std::vector<PlanMove> &moves) const {
   const int32_t S = plan.numStages();
-  // Of each group: one device of each class.
+  // [group]: one device of each class.
   std::vector<std::vector<int32_t>> distinct(S + 1);
   auto classAt = [&](int32_t group, int32_t place) {
     return classes[plan.devices(group)[place]];
@@ -136,7 +136,7 @@ bool PlanMoves::drawGive(const WorkingPlan &plan, std::mt19937_64 &random,
   const int32_t from = below(random, S + 1);
   if (plan.numDevices(from) < (from < S ? 2 : 1))
     return false;
-  // Mostly to a neighbour, with work.
+  // Mostly to a neighbouring stage.
   const bool isNear = from < S && S > 1 && below(random, 3) > 0;
   int32_t to =
       isNear ? from + (below(random, 2) ? 1 : -1) : below(random, S + 1);
@@ -172,7 +172,7 @@ bool PlanMoves::drawSwap(const WorkingPlan &plan, std::mt19937_64 &random,
 bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
                      PlanMove &move) const {
   const int32_t S = plan.numStages();
-  // Shares of 16, about as often as each of them helps.
+  // The parts of 16 are roughly proportional to how often each change helps.
   const int32_t kind = below(random, 16);
   if (kind >= 10)
     return kind >= 13 ? drawSwap(plan, random, move)
@@ -197,7 +197,7 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
   }
   if (n + 1 == S)
     return false;
-  // Most often by one.
+  // Mostly by one layer.
   const int32_t most = kind < 2 ? 1 : 4,
                 by = (1 + below(random, most)) * (below(random, 2) ? 1 : -1);
   move = {PlanMove::Shift, n, 0, 0, 0, by};

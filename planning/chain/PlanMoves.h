@@ -10,23 +10,24 @@
 
 namespace rondo {
 
-/// One change of a plan. The group behind the last stage is the idle devices.
+/// One change of a plan. The group after the last stage is the idle devices.
 struct PlanMove {
   enum Kind : uint8_t {
-    /// The boundary behind stage `a` moves by `layers`.
+    /// The boundary after stage `a` moves by `layers`.
     Shift,
-    /// Device number `b` of group `a` goes to group `c`. If `layers` is not 0
-    /// they are neighbours, and the boundary between them moves by it.
+    /// Device number `b` of group `a` moves to group `c`. If `layers` is not 0,
+    /// the groups are neighbours and the boundary between them moves by
+    /// `layers`.
     Give,
-    /// Device number `b` of group `a` and number `d` of group `c` change
-    /// places.
+    /// Device number `b` of group `a` and number `d` of group `c` are
+    /// exchanged.
     Swap,
     /// Stages `a` and `c` exchange all devices.
     SwapAll,
-    /// Stage `a` takes in the next one.
+    /// Stage `a` is merged with the next one.
     Merge,
-    /// Stage `a` divides: `layers` of its layers and `b` of its devices, the
-    /// last ones if `d`, become a stage in front of the others.
+    /// Stage `a` is split: its first `layers` layers become a stage before the
+    /// rest, on `b` of its devices, the last ones if `d`.
     Split,
   };
   Kind kind = Shift;
@@ -36,8 +37,8 @@ struct PlanMove {
   void apply(WorkingPlan &plan) const;
 };
 
-/// The changes of a problem's plans. Devices that nothing tells apart are taken
-/// for one another.
+/// The possible changes of a problem's plans. Equal devices are
+/// interchangeable.
 class PlanMoves {
 public:
   /// O(devices^3) at worst, to find equal devices.
@@ -45,11 +46,11 @@ public:
 
   /// Appends all changes.
   void list(const WorkingPlan &plan, std::vector<PlanMove> &moves) const;
-  /// One change by chance; nothing about their shares is promised. Returns
-  /// false if the one that was drawn is not possible in this plan.
+  /// Draws a random change, without a stated distribution. Returns false if the
+  /// drawn change is not possible in this plan.
   bool draw(const WorkingPlan &plan, std::mt19937_64 &random,
             PlanMove &move) const;
-  /// Of a device: the smallest device equal to it.
+  /// The smallest device that equals `device`.
   int32_t classOf(int32_t device) const { return classes[device]; }
   /// Whether all devices are equal.
   bool areAllEqual() const { return !differ; }

@@ -1,4 +1,4 @@
-//===- PlanTimer.cpp - How long a plan's iteration takes ------------------===//
+//===- PlanTimer.cpp - The time of a plan's iteration ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/PlanTimer.h"
@@ -21,8 +21,9 @@ int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
   int64_t way = 0;
   for (const StageNs &stage : stages)
     way += stage.forward + stage.backward + stage.send + stage.sendBack;
-  // Of one micro-batch: from the beginning to the stage, from the end of the
-  // stage's F to the begin of its B, and from the stage's B to the end.
+  // Path latencies of one micro-batch: `there` from the beginning to the stage,
+  // `below` from the end of the stage's F to the begin of its B, `back` from
+  // the end of the stage's B to the end.
   int64_t there = 0, below = way, back = 0, least = way;
   for (int32_t n = 0; n < S && least <= ceiling; ++n) {
     const StageNs &stage = stages[n];
@@ -31,7 +32,7 @@ int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
     const int64_t after = std::max(back, stage.allReduce);
     least = std::max(least, there + M * both + after);
     if (isOneFOneB) {
-      // Its forwards before the first backward, and those under way at a time.
+      // The forwards before its first backward; also the most in flight.
       const int64_t before = std::min<int64_t>(M, S - n);
       least = std::max(
           least, there +
@@ -58,8 +59,8 @@ int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
   return least;
 }
 
-/// Sets when each stage must begin its first task to end all of them in time
-/// for `ceiling`.
+/// Sets the latest begin of each stage's first task with which the iteration
+/// may still end by `ceiling`.
 void PlanTimer::setLatest(const std::vector<StageNs> &stages, int64_t ceiling) {
   int64_t back = 0;
   latest.clear();
@@ -70,7 +71,7 @@ void PlanTimer::setLatest(const std::vector<StageNs> &stages, int64_t ceiling) {
   }
 }
 
-/// The same of the channels of SPP's evaluators.
+/// Appends the same for the channels of SPP's evaluators.
 void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
                                     int64_t ceiling) {
   const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
@@ -113,7 +114,7 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
     for (int32_t n = 0; n < S; ++n) {
       const StageNs &stage = stages[n];
       for (; backwards[n] < M; --left) {
-        // It runs S - 1 - n forwards ahead.
+        // The stage runs S - 1 - n forwards ahead.
         const bool isForward =
             forwards[n] < M && forwards[n] - backwards[n] < S - n;
         int32_t &m = isForward ? forwards[n] : backwards[n];

@@ -1,7 +1,7 @@
-//===- PlanTimer.h - How long a plan's iteration takes ----------*- C++ -*-===//
+//===- PlanTimer.h - The time of a plan's iteration -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The evaluators by which planners are compared; ChainCosts.h has the costs.
+// The evaluators that compare planners; ChainCosts.h has the costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,14 @@
 namespace rondo {
 
 enum class PlanEvaluator : uint8_t {
-  /// 1F1B with a flush. A link for each direction and boundary, first in first
-  /// out; a sender never waits.
+  /// 1F1B with a flush. Each boundary has a first-in-first-out link in each
+  /// direction; a sender never waits.
   OneFOneB,
-  /// SPP's execution order, as family `spp` has it (SppClock.h): list
-  /// scheduling by cycles, where a boundary has one channel for both
-  /// directions, and F and B of the last stage are one block.
+  /// SPP's execution order, as in family `spp` (SppClock.h): list scheduling by
+  /// cycles. A boundary has one channel for both directions, and F and B of the
+  /// last stage are one block.
   Spp,
-  /// The same with a channel for each direction.
+  /// Spp with a channel for each direction.
   SppFullDuplex,
 };
 inline constexpr int numPlanEvaluators = 3;
@@ -37,16 +37,16 @@ public:
                         ? SppClock::Duplex::Full
                         : SppClock::Duplex::Half) {}
 
-  /// The time of an iteration of stages with these times; `infinite` if it is
-  /// sure to be above `ceiling`. O(stages * micro-batches * log(stages)).
+  /// The time of an iteration of stages with these times; `infinite` if it
+  /// certainly exceeds `ceiling`. O(stages * micro-batches * log(stages)).
   int64_t run(const std::vector<StageNs> &stages, int64_t ceiling = infinite);
 
 private:
-  /// A lower bound of the time; where it is above `ceiling`, perhaps not the
-  /// largest known. O(stages).
+  /// A lower bound of the time. Stops early once it exceeds `ceiling`.
+  /// O(stages).
   int64_t leastNs(const std::vector<StageNs> &stages, int64_t ceiling) const;
-  /// Stage by stage as far as messages allow: the planner's usual evaluator,
-  /// many times as fast as events in the order of time.
+  /// Times stage by stage as far as messages allow, which is many times as fast
+  /// as processing events in order of time.
   int64_t runOneFOneB(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
@@ -56,14 +56,14 @@ private:
   const int32_t M;
   const PlanEvaluator evaluator;
 
-  /// By stage, then channel: when its next task must begin.
+  /// [stage, then channel]: the latest begin of its next task.
   std::vector<int64_t> latest;
 
   // 1F1B.
   std::vector<int64_t> clock, forwardLink, backwardLink;
-  /// [stage * micro-batches + micro-batch]; below 0: not yet.
+  /// [stage * micro-batches + micro-batch]; negative: not arrived yet.
   std::vector<int64_t> forwardArrival, backwardArrival;
-  /// By stage: how many have run.
+  /// [stage]: the number that have run.
   std::vector<int32_t> forwards, backwards;
 
   SppClock sppClock;

@@ -1,4 +1,4 @@
-//===- PlanWalk.cpp - Better plans by small changes -----------------------===//
+//===- PlanWalk.cpp - Local search of plans -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/PlanWalk.h"
@@ -58,7 +58,8 @@ void PlanWalk::descend(CostedPlan &best, const std::function<bool()> &isOver) {
 
 void PlanWalk::anneal(CostedPlan &best,
                       const std::function<double()> &progress) {
-  // Shares of the cost by which a plan may be worse, at the begin and the end.
+  // The fraction of the cost by which a plan may be worse, at the beginning and
+  // the end.
   constexpr double hot = 0.03, cold = 0.0005;
   CostedPlan at = best;
   double temperature = hot;
@@ -73,7 +74,7 @@ void PlanWalk::anneal(CostedPlan &best,
     if (!changes.draw(at.plan, random, move))
       continue;
     const double chance = (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
-    // Of plans over memory, only better ones.
+    // While the plan exceeds memory, accepts only improvements.
     int64_t most = at.cost - 1;
     if (at.cost < overMemory)
       most = static_cast<int64_t>(static_cast<double>(at.cost) *

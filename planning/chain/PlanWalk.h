@@ -1,4 +1,4 @@
-//===- PlanWalk.h - Better plans by small changes ---------------*- C++ -*-===//
+//===- PlanWalk.h - Local search of plans -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_PLANWALK_H
@@ -14,30 +14,30 @@ namespace rondo {
 /// A plan and its cost.
 struct CostedPlan {
   WorkingPlan plan;
-  /// The time in ns; of a plan that does not fit memory, `overMemory` and what
-  /// is missing in KiB.
+  /// The time in ns; if the plan does not fit memory, `overMemory` plus the
+  /// missing memory in KiB.
   int64_t cost = infinite;
 };
 
-/// Walks from plan to plan by small changes. Deterministic by its seed, as long
-/// as no limit by time ends it.
+/// Local search of plans by small changes. Deterministic for a seed, unless a
+/// time limit ends it.
 class PlanWalk {
 public:
-  /// `order`: all devices; a stage is divided where it divides them.
+  /// `order`: all devices; a stage that is split divides its devices in this
+  /// order.
   PlanWalk(const ChainProblem &problem, PlanEvaluator evaluator,
            const std::vector<int32_t> &order, uint64_t seed);
 
   static constexpr int64_t overMemory = int64_t(1) << 62;
 
-  /// The cost is infinite if it is sure to be above `ceiling`.
+  /// The cost is infinite if it certainly exceeds `ceiling`.
   CostedPlan costed(const ChainPlan &plan, int64_t ceiling = infinite);
-  /// Makes changes that lower the cost until there is none, or `isOver`.
+  /// Makes changes that lower the cost until none does, or `isOver`.
   void descend(CostedPlan &plan, const std::function<bool()> &isOver);
-  /// Simulated annealing: accepts a higher cost the less often the larger
-  /// `progress()` is, which goes from 0 to 1. The plan becomes the best one on
-  /// the way.
+  /// Simulated annealing: accepts a higher cost less often as `progress()` goes
+  /// from 0 to 1. Sets the plan to the best one found.
   void anneal(CostedPlan &plan, const std::function<double()> &progress);
-  /// Plans that were costed so far.
+  /// The number of plans costed so far.
   int64_t plansTried() const { return tried; }
 
 private:

@@ -1,4 +1,4 @@
-//===- StartPlans.cpp - Where a search of plans begins --------------------===//
+//===- StartPlans.cpp - Initial plans of the search -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/StartPlans.h"
@@ -24,7 +24,7 @@ std::vector<ChainPlan> rondo::evenPlans(const ChainProblem &problem,
     ChainPlan plan;
     int32_t layer = 0, device = 0;
     for (int32_t n = 0; n < stages; ++n) {
-      // Each stage behind this one gets a layer.
+      // Leaves a layer for each later stage.
       const int32_t most = L - (stages - n - 1);
       int32_t end = n + 1 == stages ? L : layer + 1;
       while (end < most && workBefore(end) < workBefore(L) * (n + 1) / stages)
@@ -41,8 +41,8 @@ std::vector<ChainPlan> rondo::evenPlans(const ChainProblem &problem,
   return plans;
 }
 
-/// The devices by server, the servers in the order of their keys and within
-/// equal keys in that of their first device in `order`.
+/// The devices by server. Servers are in ascending order of their keys; those
+/// with equal keys, in the order of their first device in `order`.
 static std::vector<int32_t>
 byServer(const ChainProblem &problem, const std::vector<int32_t> &order,
          const std::function<int64_t(int32_t)> &keyOfServer) {
@@ -83,13 +83,13 @@ rondo::deviceOrders(const ChainProblem &problem) {
                       static_cast<int32_t>(devices.size()))
         .rate;
   };
-  // Sums of the first stages are not hidden, so that servers with fast links
-  // come last or first.
+  // Backwards do not hide the sums of the first stages, so servers with fast
+  // links come last or first.
   std::vector<std::vector<int32_t>> rows = {
       byServer(problem, byCuts, rateWithin),
       byServer(problem, byCuts, [](int32_t server) { return server; }),
       byServer(problem, byCuts, [](int32_t) { return 0; }), byCuts};
-  // Groups of devices that are equally fast, or equally large.
+  // Orders in which devices of equal speed, or of equal memory, are adjacent.
   auto sorted = [&](auto key) {
     std::vector<int32_t> row = byCuts;
     std::stable_sort(row.begin(), row.end(), [&](int32_t a, int32_t b) {

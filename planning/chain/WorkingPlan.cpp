@@ -40,7 +40,7 @@ void WorkingPlan::forget(int32_t group) {
 
 void WorkingPlan::moveDevice(int32_t from, int32_t place, int32_t to) {
   const auto at = row.begin() + devicesBegin(from) + place;
-  // The device passes the groups in between.
+  // The device moves past the groups in between.
   if (from < to) {
     std::rotate(at, at + 1, row.begin() + devicesEnd(to));
     for (int32_t n = from; n < to; ++n)
@@ -67,7 +67,8 @@ void WorkingPlan::swapGroups(int32_t stage, int32_t other) {
   const auto begin = row.begin() + devicesBegin(left),
              end = row.begin() + devicesEnd(right);
   const int32_t leftCount = numDevices(left), rightCount = numDevices(right);
-  // left, between, right: backwards as a whole, then each of them.
+  // (left, between, right) becomes (right, between, left): reverse the whole,
+  // then each part.
   std::reverse(begin, end);
   std::reverse(begin, begin + rightCount);
   std::reverse(begin + rightCount, end - leftCount);

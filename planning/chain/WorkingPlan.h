@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// A plan in flat arrays, which remembers the links of its groups: after a
-/// small change its times cost little. Assigning one to another of the same
-/// problem does not allocate.
+/// A plan in flat arrays that caches the links of its groups, so that times
+/// after a small change are cheap. Assigning one to another of the same problem
+/// does not allocate.
 class WorkingPlan {
 public:
   WorkingPlan() = default;
@@ -22,7 +22,7 @@ public:
     return stage == 0 ? 0 : stages[stage - 1].end;
   }
   int32_t end(int32_t stage) const { return stages[stage].end; }
-  /// The group behind the last stage is the idle devices.
+  /// The group after the last stage is the idle devices.
   int32_t numDevices(int32_t group) const {
     return devicesEnd(group) - devicesBegin(group);
   }
@@ -30,7 +30,7 @@ public:
     return row.data() + devicesBegin(group);
   }
 
-  /// Moves the boundary behind a stage, which must leave a layer on both sides.
+  /// Moves the boundary after a stage; a layer must be left on both sides.
   void moveBoundary(int32_t stage, int32_t layers) {
     stages[stage].end += layers;
   }
@@ -40,30 +40,31 @@ public:
                    int32_t otherPlace);
   /// Two stages exchange all devices.
   void swapGroups(int32_t stage, int32_t other);
-  /// Divides a stage: its first `layers` layers go to its first `count`
-  /// devices, or to its last ones.
+  /// Splits a stage: its first `layers` layers get its first `count` devices,
+  /// or its last ones if `toLast`.
   void split(int32_t stage, int32_t layers, int32_t count, bool toLast);
-  /// A stage takes in the next one.
+  /// Merges a stage with the next one.
   void merge(int32_t stage);
-  /// Orders the devices of each group by `place`, by device.
+  /// Sorts the devices of each group by `place[device]`.
   void sortDevices(const std::vector<int32_t> &place);
 
   /// Writes the times of all stages.
   void times(const ChainProblem &problem, const ChainCosts &costs,
              std::vector<StageNs> &result);
-  /// Of the fullest device.
+  /// Memory of the fullest device.
   int64_t memoryBytes(const ChainCosts &costs) const;
-  /// What the largest device must have so that every device has enough: each
-  /// has ChainProblem::memoryLess less. At least memoryBytes().
+  /// The memory that the largest device must have so that all devices have
+  /// enough, since each has ChainProblem::memoryLess less. At least
+  /// memoryBytes().
   int64_t neededBytes(const ChainProblem &problem,
                       const ChainCosts &costs) const;
 
-  /// Whether both have the same stages and groups; devices in the same order.
+  /// Whether both have the same stages, and the same devices in the same order.
   bool operator==(const WorkingPlan &other) const;
 
 private:
   struct Stage {
-    /// Layers and places in `row`.
+    /// Ends of its layers, and of its devices in `row`.
     int32_t end = 0, devicesEnd = 0;
     GroupLink within, toNext;
     GroupDevice weakest;
@@ -76,7 +77,7 @@ private:
     return group == numStages() ? static_cast<int32_t>(row.size())
                                 : stages[group].devicesEnd;
   }
-  /// Forgets the links of a group that has changed.
+  /// Invalidates the links of a group that has changed.
   void forget(int32_t group);
 
   std::vector<Stage> stages;

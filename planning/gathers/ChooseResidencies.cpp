@@ -1,4 +1,4 @@
-//===- ChooseResidencies.cpp - How many chunks are whole at once ----------===//
+//===- ChooseResidencies.cpp - Number of chunks that are whole ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/FitLoop.h"
@@ -35,7 +35,7 @@ private:
   void tryAll();
   Trial choose(const Caps &caps) const;
   bool fits(const Trial &trial, bool byLack, Caps &caps, Lack &lack) const;
-  /// Sets `found` to a trial that fits, or that lacks less than all before.
+  /// Sets `found` to the trial if it fits, or if it lacks less than all before.
   bool take(const Trial &trial, bool byLack, Caps &caps);
   bool takeUnderCaps(Caps caps);
   bool takeAny(Caps caps);
@@ -46,20 +46,21 @@ private:
   const Schedule &schedule;
   const PlanArenas &arenas;
   const FixResidencies &fix;
-  /// Of the rank that has most with sharded state.
+  /// The most chunks of a rank with sharded state.
   const int32_t chunks;
   const std::vector<std::vector<int32_t>> groups;
-  /// With the same numbers on all ranks, but for those that are fixed.
+  /// Trials with equal numbers on all ranks, except for numbers that `fix`
+  /// fixes.
   std::vector<Trial> same;
-  /// With unlimited memory, and what it lacks.
+  /// The best trial with unlimited memory, and what it lacks.
   Trial fastest;
   Lack lackOfFastest;
   FittingResidencies found;
-  /// Of those that do not fit.
+  /// The fewest missing bytes of trials that do not fit.
   int64_t leastLack = 0;
 };
 
-/// Of a rank.
+/// The residency of a rank.
 Residency of(const Residencies &residencies, int32_t rank) {
   return residencies[residencies.size() == 1 ? 0 : rank];
 }
@@ -73,10 +74,10 @@ bool keepsCaps(const Trial &trial, const std::vector<int32_t> &ranks,
 
 } // namespace
 
-/// Of the numbers up to the wanted ones that fit the ranks, those with the
-/// least traffic there; where none fit, those with the least memory. What a
-/// rank holds depends on its own order alone, so that trials with the same
-/// numbers on all ranks say it.
+/// Returns a trial with numbers up to the wanted ones: of those that fit these
+/// ranks, the one with the least traffic there; if none fits, the one with the
+/// least memory. The memory of a rank depends on its own order alone, so it is
+/// known from trials with equal numbers on all ranks.
 const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
                               const Trial &wanted, const Caps &caps) const {
   const Residency most = of(wanted.residencies, ranks.front());
@@ -103,14 +104,15 @@ const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
   return *chosen;
 }
 
-/// Where groups overlap in part, the tasks of their ranks follow each other in
-/// different ways, and some numbers have orders that wait for each other. With
-/// all chunks whole each is gathered once, in the order of the stages.
+/// Tries equal numbers on all ranks. If groups overlap in part, the tasks of
+/// their ranks are in different orders, and with some numbers ranks wait for
+/// each other. With all chunks whole, each is gathered once, in the order of
+/// the stages.
 void Chooser::tryAll() {
   const bool isLarge = schedule.numActions() > maxActionsToTryAll;
   for (int32_t weights = 1; weights <= chunks; ++weights)
     for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
-      // Of many, the least, and all.
+      // If there are many numbers, tries the smallest ones and the largest.
       if (isLarge && ((weights > 3 && weights < chunks) ||
                       (gradients > 1 && gradients < chunks)))
         continue;
@@ -125,7 +127,7 @@ void Chooser::tryAll() {
     }
 }
 
-/// The best under these caps.
+/// The best trial under these caps.
 Trial Chooser::choose(const Caps &caps) const {
   const Trial *best = &same.front();
   for (const Trial &trial : same)
@@ -152,7 +154,7 @@ Trial Chooser::choose(const Caps &caps) const {
     if (trial && (!mixed || trial->rate(caps) < mixed->rate(caps)))
       mixed = std::move(trial);
   }
-  // Only for time, or to fit at all.
+  // Mixed numbers are taken only if they save time or are needed to fit.
   auto gain = [&](const Trial &trial) {
     const Trial::Rating rating = trial.rate(caps);
     return std::pair(std::get<0>(rating), std::get<1>(rating));
@@ -160,9 +162,9 @@ Trial Chooser::choose(const Caps &caps) const {
   return mixed && gain(*mixed) < gain(*best) ? *mixed : *best;
 }
 
-/// Whether programs with these fit. If not, `lack` is set, and the caps of the
-/// ranks that lack memory are lowered: to a byte less than the trial holds, or
-/// by what lacks.
+/// Whether programs with the trial's residencies fit. If not, sets `lack` and
+/// lowers the caps of the ranks that lack memory: to the trial's peak minus the
+/// missing bytes if `byLack`, else minus one byte.
 bool Chooser::fits(const Trial &trial, bool byLack, Caps &caps,
                    Lack &lack) const {
   lack = {trial.residencies};
@@ -208,9 +210,11 @@ bool Chooser::take(const Trial &trial, bool byLack, Caps &caps) {
   return false;
 }
 
-/// The best under caps that are lowered while its programs do not fit.
+/// Takes the best trial under caps, which are lowered while its programs do not
+/// fit.
 bool Chooser::takeUnderCaps(Caps caps) {
-  // A byte less is the next best; after some, as much less as lacks.
+  // First lowers caps by a byte, to get the next best trial; after `smallSteps`
+  // attempts by the missing bytes.
   constexpr int64_t maxAttempts = 12, smallSteps = 6;
   bool isFound = false;
   Residencies last = fastest.residencies;
@@ -229,7 +233,8 @@ bool Chooser::takeUnderCaps(Caps caps) {
   return isFound;
 }
 
-/// Arenas may shrink if more is whole: tries all, the fastest first.
+/// Tries one chunk at a time, one micro-batch at a time, and then known trials,
+/// the fastest first: arenas may shrink if more chunks are whole.
 bool Chooser::takeAny(Caps caps) {
   for (int32_t whole : {1, 0})
     if (auto trial = tryOut({{whole, whole}});

@@ -10,7 +10,7 @@
 
 using namespace rondo;
 
-/// `2`, or `[2, 1]` by rank if the ranks differ.
+/// `2`, or `[2, 1]`, indexed by rank, if the ranks differ.
 static std::string numbersOf(const Residencies &residencies,
                              int32_t Residency::*field) {
   const int32_t first = residencies.front().*field;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each move changes one number of one group of ranks by one. More whole chunks
-// save gathers and take memory. A shorter lookahead takes less memory before
-// the gather is used, and hides less of it.
+// save gathers and need more memory. A shorter lookahead needs memory for less
+// time and hides less of the gather.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ResidencyTrial.cpp - What a residency comes to ---------------------===//
+//===- ResidencyTrial.cpp - Simulation of a residency ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/gathers/ResidencyTrial.h"
@@ -13,7 +13,7 @@
 
 using namespace rondo;
 
-/// Lets the ranks of one group have the same label.
+/// Gives the groups of two ranks the same label.
 static void join(std::vector<int32_t> &labels, int32_t a, int32_t b) {
   const int32_t from = std::max(labels[a], labels[b]),
                 to = std::min(labels[a], labels[b]);
@@ -53,9 +53,9 @@ rondo::ranksThatShare(const Problem &problem) {
   return groups;
 }
 
-/// Whether a group shares some of its ranks with another, and has others. Such
-/// ranks have different chunks, so that they may gather or reduce a shared one
-/// at different times; elsewhere all ranks of a group have the same tasks.
+/// Whether a group shares some but not all of its ranks with another. Such
+/// ranks have different chunks, so they may gather or reduce a shared chunk at
+/// different times; otherwise all ranks of a group have the same tasks.
 static bool overlapInPart(const Problem &problem) {
   std::vector<size_t> sharing(problem.numRanks(), 0);
   for (const std::vector<int32_t> &ranks : ranksThatShare(problem))

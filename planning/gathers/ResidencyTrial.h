@@ -36,11 +36,11 @@ std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
                                              const Schedule &schedule,
                                              const Residencies &residencies);
 
-/// Ranks that share state, directly or by others, and so have the same
-/// residency, by groups; without those that share none.
+/// Groups of ranks that share state, directly or through others, and so have
+/// the same residency; without ranks that share none.
 std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
 
-/// Of the rank that has most with sharded state.
+/// The most chunks of a rank with sharded state.
 int32_t maxChunks(const Problem &problem);
 
 } // namespace rondo

@@ -40,7 +40,8 @@ Hiding rondo::hidingOf(const Problem &problem) {
       auto ns = [&](int32_t of, ActionKind kind) {
         return problem.cost(of, kind).ns;
       };
-      // Stages that shard less move it once an iteration, not once a unit.
+      // Stages that do not shard weights, or gradients, move these once per
+      // iteration, not once per unit.
       if (how == ShardedState::Weights)
         keepWorse(worst.gather, {ns(replica, ActionKind::Unshard),
                                  ns(before, ActionKind::Forward)});
@@ -95,7 +96,7 @@ static Problem withFreeMoves(const Problem &problem) {
   return free;
 }
 
-/// Sets the rank that exceeds its memory most, and by how many bytes.
+/// Sets the rank that exceeds its memory most, and the bytes.
 static void findMissing(UnitCandidate &candidate, const Problem &problem,
                         const PlanArenas &arenas) {
   auto compare = [&](const std::vector<int64_t> &limits,
@@ -164,8 +165,8 @@ static UnitCandidate rateUnit(const Problem &problem, const Problem &free,
   return candidate;
 }
 
-/// Where orders are too large to plan all arenas: plans those of the best, and
-/// where it does not fit of the next one, until one fits.
+/// If orders are too large to plan all arenas: plans the arena of the best
+/// candidate, then of the next best if it does not fit, until one fits.
 static void planBestArenas(const Problem &problem, const PlanArenas &arenas,
                            std::vector<UnitCandidate> &candidates) {
   if (!arenas.areKnown())
@@ -217,7 +218,7 @@ rondo::bestUnit(const std::vector<UnitCandidate> &candidates) {
   return best;
 }
 
-/// The unit that is best on the problem. Its chunks are the plan's.
+/// The unit that is best for the problem. The number of chunks is the plan's.
 static Result<FamilyArguments> chooseUnit(const Problem &problem,
                                           FamilyArguments arguments,
                                           const PlanArenas &arenas) {

@@ -41,11 +41,11 @@ struct Beside {
   }
 };
 
-/// The gather and the reduction that are hidden worst, of all ranks. A chunk is
-/// gathered while the one before it on its rank runs U forwards, and its
-/// gradients are reduced while that one runs the longer of U Is and U Ws. So a
-/// gather is hidden if it takes at most U F, and a reduction if it takes at
-/// most U max(I, W).
+/// The worst-hidden gather and reduction of all ranks. A chunk is gathered
+/// while the one before it on its rank runs U forwards, and its gradients are
+/// reduced while that one runs the longer of U Is and U Ws. So a gather is
+/// hidden if it takes at most U F, and a reduction if it takes at most U max(I,
+/// W).
 struct Hiding {
   Beside gather, reduction;
 
@@ -55,7 +55,7 @@ struct Hiding {
 };
 Hiding hidingOf(const Problem &problem);
 
-/// What limits a schedule of units.
+/// The reason why a schedule of units is not faster.
 enum class UnitLimit : uint8_t {
   /// The busiest rank is never idle.
   Nothing,
@@ -70,23 +70,23 @@ enum class UnitLimit : uint8_t {
 /// `blockwise` with units of one size.
 struct UnitCandidate {
   int64_t unit = 0;
-  /// Why there is no order; all other fields are then 0. Lack of memory is not
-  /// a fault.
+  /// Why no order exists; all other fields are then 0. Lack of memory is not a
+  /// fault.
   std::optional<Fault> fault;
   int64_t makespanNs = 0;
-  /// Parts of the makespan: the time without work of the busiest rank if
-  /// gathers and reductions take no time, and the time that these add.
+  /// Parts of the makespan: the busiest rank's time without work if gathers and
+  /// reductions take no time, and the time that these add.
   int64_t idleNs = 0, exposedNs = 0;
   /// [rank]: peak bytes, without state.
   std::vector<int64_t> peakBytes;
   /// [rank]: bytes of the arena of its programs; empty if not planned.
   std::vector<int64_t> arenaBytes;
-  /// Bytes by which the rank `missingOn` exceeds its memory, which is the most
-  /// of any rank; 0: it fits.
+  /// The largest excess over the memory of a rank, in bytes, and that rank,
+  /// `missingOn`; 0: all fit.
   int64_t missingBytes = 0;
   int32_t missingOn = -1;
-  /// Gathers and reductions of the rank that moves most, and the bytes that it
-  /// exchanges with other ranks for them.
+  /// Gathers and reductions of the rank with the most traffic, and the bytes
+  /// that it exchanges with other ranks for them.
   int64_t gathers = 0, reductions = 0, trafficBytes = 0;
 
   bool fits() const { return !fault && missingBytes == 0; }
@@ -99,22 +99,21 @@ struct UnitCandidate {
 /// and sizes that fill the memory.
 std::vector<int64_t> unitsWorthTrying(const Problem &problem);
 
-/// An order of units of each size, with gathers placed where they are best
-/// (withGathers); it must fit the problem's caps and the plan's devices. If
-/// orders are too large for `arenas` to lower all, it lowers the best, and the
-/// next best until one fits. O(sizes) of those.
+/// Simulates an order for each unit size, with gathers that fit the problem's
+/// caps and the plan's devices (withGathers()). If orders are too large for
+/// `arenas` to lower all, lowers the best, then the next best until one fits.
+/// O(sizes) simulations and lowerings.
 std::vector<UnitCandidate> rateUnits(const Problem &problem,
                                      const std::vector<int64_t> &units,
                                      const PlanArenas &arenas = {});
 
 /// Index of the candidate with the shortest makespan that fits; ties go to the
 /// least memory, then the least traffic, then the shortest unit. If none fits,
-/// the one that lacks least; nullopt if there is no order.
+/// the one that lacks least; nullopt if no candidate has an order.
 std::optional<size_t> bestUnit(const std::vector<UnitCandidate> &candidates);
 
-/// The choice with numbers for arguments that are `auto`: those that are best
-/// on a problem that has passed check(), within its caps and the plan's
-/// devices. May simulate many orders.
+/// Replaces `auto` arguments by the best numbers for a problem that has passed
+/// check(), within its caps and the plan's devices. May simulate many orders.
 Result<FamilyChoice> withNumbers(const FamilyChoice &choice,
                                  const Problem &problem,
                                  const PlanArenas &arenas = {});

@@ -1,4 +1,4 @@
-//===- GivenCuts.cpp - Stages as people write them ------------------------===//
+//===- GivenCuts.cpp - Stages given by users ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/model/GivenCuts.h"
@@ -45,7 +45,7 @@ GivenCut rondo::cutByWeights(const std::vector<int64_t> &weights,
   size_t layer = 0;
   for (size_t s = 0; s + 1 < stages; ++s) {
     share += double(weights[s]) / sum;
-    // One layer for this stage, and one for each behind it.
+    // One layer for this stage; leaves one for each later stage.
     work += double(workNs[layer++]);
     while (layer + (stages - s - 1) < layers &&
            std::abs(work + double(workNs[layer]) - share * all) <=
@@ -58,13 +58,13 @@ GivenCut rondo::cutByWeights(const std::vector<int64_t> &weights,
 
 namespace {
 
-/// Writes a layout without repetitions.
+/// Expands the repetitions of a layout.
 class Expander {
 public:
   Expander(const std::string &layout, bool mayPredict)
       : text(layout), mayPredict(mayPredict) {}
 
-  /// False with a fault.
+  /// Returns false if `fault` is set.
   bool run() {
     while (place < text.size())
       if (!addPart(/*isNested=*/false, expanded))
@@ -76,7 +76,7 @@ public:
   bool isLoose = false;
 
 private:
-  /// Of the expanded text.
+  /// Maximum length of the expanded text.
   static constexpr size_t maxLetters = 100000;
 
   bool fail(const std::string &why) {
@@ -90,7 +90,7 @@ private:
       isLoose |= text[place++] != ',';
   }
 
-  /// A letter or a group, with how often it comes.
+  /// Appends a letter or a group, with its repetitions.
   bool addPart(bool isNested, std::string &to) {
     skip();
     if (place == text.size())

@@ -9,7 +9,8 @@
 
 using namespace rondo;
 
-/// Whether `trial` is to be shown rather than `best`.
+/// Whether `trial` is better than `best`: it fits, is faster, or lacks less
+/// memory.
 static bool isRather(const PlanTrial &trial, const PlanTrial &best) {
   if (trial.fits() != best.fits())
     return trial.fits();

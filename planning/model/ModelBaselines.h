@@ -9,19 +9,19 @@
 
 namespace rondo {
 
-/// What a published planner makes of a model, under 1F1B.
+/// The result of a published planner for a model, under 1F1B.
 struct ModelBaseline {
   const Baseline *baseline = nullptr;
-  /// The fastest of all sizes of micro-batches that fits; without a schedule
-  /// where none does, and then the one that lacks least memory, if any.
+  /// The fastest plan that fits, of all sizes of micro-batches. If none fits:
+  /// the plan that lacks the least memory, if any, without a schedule.
   std::optional<PlanTrial> best;
-  /// Time ended before every size was tried.
+  /// Whether time ended before every size was tried.
   bool isCutShort = true;
 };
 
 /// Runs all baselines, in the order of their table, for every size of
-/// micro-batches that `options` allow. What does not fit is tried again with
-/// all blocks recomputed. Takes at most what is left of the deadline.
+/// micro-batches that `options` allow. A plan that does not fit is tried again
+/// with all blocks recomputed. Takes at most the rest of the deadline.
 std::vector<ModelBaseline>
 runModelBaselines(const ModelSpace &space, const ModelPlannerOptions &options);
 

@@ -16,15 +16,16 @@ using namespace rondo;
 
 namespace {
 
-/// Parts of the time limit by the end of which a step ends.
+/// End of each step, as a part of the time limit.
 constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
-/// How often a chain is planned with less memory after its plan did not fit.
+/// Maximum number of attempts to plan a chain; each after the first has less
+/// memory, since the plan before did not fit.
 constexpr int32_t maxRounds = 5;
-/// Plans that are cut into chunks and relieved of recomputation.
+/// Number of best plans for which chunks and less recomputation are tried.
 constexpr size_t maxRefined = 4;
-/// Of the best plan's time: others that take more are dropped.
+/// Plans that take more than this multiple of the best plan's time are dropped.
 constexpr double slowest = 1.5;
-/// Effort of the chain planner where neither effort nor time is given.
+/// Effort of the chain planner if neither effort nor a time limit is given.
 constexpr int64_t defaultEffort = 50;
 
 class Planner {
@@ -42,7 +43,7 @@ private:
     double until = 0;
   };
   bool isOver(double part = 1) const { return limits.isOver(part); }
-  /// Plans beyond this are not worth the time of a proof.
+  /// The time above which a plan is not proved.
   int64_t ceilingNs() const {
     return result.plans.empty()
                ? infinite
@@ -50,7 +51,7 @@ private:
                                       slowest);
   }
   void proposeAll();
-  /// Whether a plan with this much room was found at once.
+  /// Returns whether the first plan fits with memory to spare (isRoomy()).
   bool propose(const Proposal &proposal);
   ModelPlan givenPlan(const ChainProblem &chain,
                       const Proposal &proposal) const;
@@ -58,8 +59,8 @@ private:
   bool isSeen(const ModelPlan &plan) const {
     return std::find(seen.begin(), seen.end(), plan) != seen.end();
   }
-  /// Null where the plan was tried before, cannot be made or is slow. Valid
-  /// until the next call.
+  /// Tries a plan. Returns null if it was tried before, cannot be made or is
+  /// slow. The pointer is valid until the next call.
   const PlanTrial *offer(const ModelPlan &plan);
   void refine();
   void relieve(const PlanTrial &trial);
@@ -70,9 +71,9 @@ private:
   const ModelPlannerOptions &options;
   const RunLimits limits;
   ModelPlannerResult result;
-  /// The last that did not fit.
+  /// The last plan that did not fit.
   std::optional<PlanTrial> misfit;
-  /// All that have been made.
+  /// All plans offered so far.
   std::vector<ModelPlan> seen;
 };
 
@@ -89,7 +90,7 @@ ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
   return planChain(chain, chosen);
 }
 
-/// The given stages on as many ranks each as the cluster has for them.
+/// The given stages, each on the number of ranks that the cluster has for it.
 ModelPlan Planner::givenPlan(const ChainProblem &chain,
                              const Proposal &proposal) const {
   const auto stages = static_cast<int32_t>(options.begins.size()),
@@ -140,7 +141,7 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
                         std::mem_fn(&PlanTrial::isBetterThan));
 }
 
-/// Whether memory is so far from full that it can hardly have mattered.
+/// Whether so much memory is free that it can hardly have limited the plan.
 static bool isRoomy(const PlanTrial &trial) {
   constexpr double maxUsed = 0.6;
   for (size_t rank = 0; rank < trial.arenaBytes.size(); ++rank)
@@ -150,7 +151,8 @@ static bool isRoomy(const PlanTrial &trial) {
   return true;
 }
 
-/// Stages and replicas for one size; less memory where they do not fit.
+/// Plans stages and replicas for one size of micro-batches; again with less
+/// memory if the plan does not fit.
 bool Planner::propose(const Proposal &proposal) {
   Result<ChainProblem> made =
       space.chain(proposal.samples, proposal.recomputes);
@@ -187,8 +189,8 @@ bool Planner::propose(const Proposal &proposal) {
             memoryBytes > 0 && (trial ? trial->missingBytes > 0 : wasSeen);
         if (!lacksMemory || isOver())
           return std::nullopt;
-        // What the chain's costs leave out, messages, workspace and staging, is
-        // about the same in the next plan.
+        // Memory that the chain's costs do not count, for messages, workspace
+        // and staging, is about the same in the next plan.
         const int64_t lower = found.neededBytes - found.memoryBytes / 100 -
                               (trial ? trial->missingBytes : 0);
         return lower > 0 ? std::optional(lower) : std::nullopt;
@@ -217,9 +219,9 @@ void Planner::proposeAll() {
   }
 }
 
-/// Lets the last stages keep their activations, as many as memory allows: fewer
-/// micro-batches are under way there. Then plans again with the layers that
-/// are left to recompute.
+/// Lets as many of the last stages as memory allows keep their activations,
+/// since they have fewer micro-batches in flight. Then plans again with the
+/// layers that still recompute.
 void Planner::relieve(const PlanTrial &trial) {
   ModelPlan plan = trial.laid.plan;
   int32_t kept = 0, tooMany = static_cast<int32_t>(plan.stages.size()) + 1;
@@ -307,7 +309,7 @@ void Planner::searchBest() {
                    std::mem_fn(&PlanTrial::isBetterThan));
 }
 
-/// Where devices differ, the fastest alone may be better than all together.
+/// If devices differ, the fastest alone may be better than all together.
 void Planner::offerFastest() {
   if (!options.begins.empty() || space.slowestDevices <= space.ranks ||
       options.recompute == RecomputeChoice::All)
@@ -337,8 +339,8 @@ ModelPlannerResult Planner::run() {
 
 } // namespace
 
-/// Few and many samples in turn have the same chance when time is short, so
-/// sizes near the number of ranks come first.
+/// Sorts sizes by their ratio to half of the number of ranks, so that small and
+/// large sizes alternate and both are tried if time is short.
 std::vector<int64_t>
 rondo::microbatchSizes(const ModelSpace &space,
                        const ModelPlannerOptions &options) {

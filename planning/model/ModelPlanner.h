@@ -13,10 +13,10 @@ namespace rondo {
 
 /// Which layers may be recomputed.
 enum class RecomputeChoice : uint8_t {
-  /// As few as memory asks for.
+  /// As few as memory allows.
   Auto,
   None,
-  /// All that are worth a thought.
+  /// All for which recomputation is worthwhile (ModelSpace::mayRecompute).
   All,
 };
 
@@ -24,48 +24,49 @@ struct ModelPlannerOptions {
   /// Samples of a micro-batch to try, divisors of the iteration's; empty: all.
   std::vector<int64_t> microbatchSamples;
   RecomputeChoice recompute = RecomputeChoice::Auto;
-  /// Stages of a group of ranks to try beside one, 2 or more; two also in a V.
+  /// Numbers of stages per group of ranks to try in addition to one, 2 or more;
+  /// two also as a V.
   std::vector<int32_t> chunks = {2, 4};
-  /// Where stages begin, if that is given (GivenCuts.h), and how many each
-  /// group of ranks has, in a loop. Groups are then of equal size.
+  /// The first layer of each stage, if given (GivenCuts.h), and the number of
+  /// stages per group of ranks, in a loop. Groups are then of equal size.
   std::vector<int32_t> begins;
   int32_t givenChunks = 1;
   uint64_t seed = 0;
-  /// Work for each problem of the chain planner, in its unit; 0: as much as the
-  /// deadline allows, or the default without one.
+  /// Effort for each problem of the chain planner, in its unit; 0: no limit but
+  /// the deadline, or the default without a deadline.
   int64_t effort = 0;
   Deadline deadline;
-  /// How many of the best plans are searched for better schedules.
+  /// Number of the best plans for which better schedules are searched.
   int32_t searched = 2;
   const std::atomic<bool> *interrupt = nullptr;
 };
 
 struct ModelPlannerResult {
-  /// Those that fit, best first, each with its schedule.
+  /// Plans that fit, best first, each with its schedule.
   std::vector<PlanTrial> plans;
-  /// If none does: the one that lacks least memory, and otherwise any.
+  /// If no plan fits: the one that lacks the least memory, or any if memory is
+  /// not the reason.
   std::optional<PlanTrial> nearest;
-  /// Why there is no plan of some size of micro-batches, by size.
+  /// (size of micro-batches in samples, why it has no plan).
   std::vector<std::pair<int64_t, std::string>> refused;
-  /// No plan of any of the sizes takes less: all ranks would work without a
-  /// pause.
+  /// A lower bound for plans of all sizes: all ranks work without a pause.
   int64_t lowerBoundNs = 0;
   int64_t tried = 0;
 };
 
-/// Finds plans whose compiled programs take the least time, by their own
-/// simulation, and fit every device. For each size of micro-batches, with and
-/// without recomputation, a chain planner proposes stages and replicas (see
-/// planChain()). Families of schedules and the memory plan of the programs
-/// judge what is proposed. Where a plan does not fit, the chain planner is
-/// asked again with less memory. Then the best are cut into chunks, relieved of
-/// recomputation where memory allows it and planned again with what is left,
-/// and searched for better schedules.
+/// Finds plans whose compiled programs fit every device and take the least
+/// simulated time. For each size of micro-batches, with and without
+/// recomputation, a chain planner proposes stages and replicas (planChain()).
+/// Families of schedules and the memory plan of the programs evaluate the
+/// proposals. If a plan does not fit, the chain planner runs again with less
+/// memory. Then cuts the best plans into chunks, removes recomputation where
+/// memory allows it and plans again with the rest, and searches better
+/// schedules.
 ModelPlannerResult planModel(const ModelSpace &space,
                              const ModelPlannerOptions &options);
 
-/// The sizes of micro-batches that options ask for, in samples, the most
-/// promising first: all divisors of the iteration's where they name none.
+/// The sizes of micro-batches to try, in samples, the most promising first:
+/// those of `options`, or all divisors of the iteration's samples.
 std::vector<int64_t> microbatchSizes(const ModelSpace &space,
                                      const ModelPlannerOptions &options);
 

@@ -1,4 +1,4 @@
-//===- ModelPlans.cpp - Plans made of chains' plans -----------------------===//
+//===- ModelPlans.cpp - Plans of a model from plans of chains -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"
@@ -49,7 +49,7 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
   for (int32_t chunk = 0; chunk < chunks; ++chunk)
     for (int32_t group = 0; group < groups; ++group)
       input.rankOfStage[placing.stage(chunk, group)] = group;
-  // Activations differ by group; the largest share is on the safe side.
+  // Activations differ by group; the largest share is an upper bound.
   int32_t fewest = std::numeric_limits<int32_t>::max();
   for (int32_t group = 0; group < groups; ++group) {
     const auto ranks = static_cast<int32_t>(plan.stages[group].devices.size());

@@ -1,4 +1,4 @@
-//===- ModelSpace.h - Ways to lay a model on a cluster ----------*- C++ -*-===//
+//===- ModelSpace.h - Plans of a model on a cluster -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_MODEL_MODELSPACE_H
@@ -13,17 +13,17 @@
 
 namespace rondo {
 
-/// One way to lay a model on a cluster. A group of ranks may have several
-/// stages, its chunks; no rank is in two groups.
+/// A plan of a model on a cluster. A group of ranks may have several stages,
+/// its chunks; no rank is in two groups.
 struct ModelPlan {
-  /// Of a micro-batch.
+  /// Samples of a micro-batch.
   int64_t samples = 1;
-  /// In pipeline order. A stage has no more devices, which are ranks, than a
+  /// In pipeline order. Devices are ranks; a stage has at most as many as a
   /// micro-batch has samples.
   std::vector<ChainStage> stages;
-  /// By layer: whether its forward runs again in front of its backward.
+  /// [layer]: whether its forward runs again before its backward.
   std::vector<bool> recomputes;
-  /// Stages of each group; with two, in a loop or in a V.
+  /// Stages of each group; two are in a loop or, if `isV`, in a V.
   int32_t chunks = 1;
   bool isV = false;
 
@@ -38,13 +38,14 @@ inline bool operator==(const ModelPlan &a, const ModelPlan &b) {
          a.recomputes == b.recomputes;
 }
 
-/// A plan with its costs and buffers, as the simulator and lowering know it.
+/// A plan with its costs and buffers, in the form of the simulator and of
+/// lowering.
 struct LaidPlan {
-  /// The name that its maker knows it by.
+  /// Identifies the plan to its maker.
   size_t id = 0;
   ModelPlan plan;
-  /// It has passed check(). Its caps are what is left of each device beside the
-  /// state of its stages.
+  /// It has passed check(). Its caps are each device's memory less the state of
+  /// its stages.
   Problem problem;
   PlanFigures figures;
 };
@@ -53,21 +54,21 @@ struct LaidPlan {
 struct ModelSpace {
   std::string name;
   int32_t ranks = 0, layers = 0;
-  /// How many of the slowest rank's device all ranks are worth.
+  /// Total compute of all ranks, in units of the slowest device.
   double slowestDevices = 1;
   int32_t fastestRank = 0;
-  /// Of an iteration.
+  /// Samples of an iteration.
   int64_t samples = 0;
-  /// By layer: whether recomputation is worth a thought.
+  /// [layer]: whether recomputation is worthwhile.
   std::vector<bool> mayRecompute;
-  /// What the chain planner is given for micro-batches of so many samples.
-  /// `microbatchSamples` divides `samples`. ChainProblem::samples is the
-  /// maximum number of replicas of a stage.
+  /// The chain planner's problem for micro-batches of `microbatchSamples`
+  /// samples, a divisor of `samples`. ChainProblem::samples is the maximum
+  /// number of replicas of a stage.
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
                                      const std::vector<bool> &recomputes)>
       chain;
-  /// What the layers of such a micro-batch take on the slowest device at least,
-  /// in whatever shares its samples are run.
+  /// A lower bound of the time, in ns, that the layers take for such a
+  /// micro-batch on the slowest device, however its samples are shared.
   std::function<double(int64_t microbatchSamples)> leastWorkNs;
   std::function<Result<LaidPlan>(const ModelPlan &)> make;
 };

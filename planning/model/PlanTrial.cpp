@@ -13,7 +13,8 @@
 
 using namespace rondo;
 
-/// How many fitting schedules are compared as programs; one if they are long.
+/// The number of fitting schedules that are compared as programs; one if they
+/// have more than maxActionsOfSeveral actions.
 static constexpr int32_t maxProved = 3;
 static constexpr int64_t maxActionsOfSeveral = 50000;
 
@@ -22,7 +23,7 @@ namespace {
 struct Written {
   std::string family;
   Judged judged;
-  /// What the rank with least room lacks; at most 0 where all have enough.
+  /// The largest excess of a rank over its memory; at most 0 if all fit.
   int64_t missingBytes = 0;
   /// Activations of the rank that holds most.
   int64_t heldBytes = 0;
@@ -30,7 +31,7 @@ struct Written {
 
 } // namespace
 
-/// By group: by how many bytes state alone is above a device.
+/// [group]: the largest excess of state alone over a device, in bytes.
 static std::vector<int64_t> excessOfState(const Problem &problem,
                                           const Problem &groups) {
   std::vector<int64_t> excess(groups.numRanks());
@@ -54,15 +55,15 @@ static void findMissing(const Problem &groups,
                                     groups.memoryCaps[group] + excess[group]);
 }
 
-/// What all families write for groups of ranks, the fastest first, and of
-/// equals the one that holds least.
+/// The schedules of all families for groups of ranks, the fastest first; of
+/// equals, the one with the least memory.
 static std::vector<Written> writeAll(const Problem &problem,
                                      const Problem &groups,
                                      const std::vector<FamilyChoice> &choices,
                                      std::string &reason) {
   const std::vector<int64_t> excess = excessOfState(problem, groups);
   std::vector<Written> all;
-  // Orders that lack memory count too: they say how much.
+  // Keeps orders that exceed caps, to find the missing memory.
   auto judge = [&](Schedule schedule) {
     Judged judged;
     std::optional<Fault> fault = checkAccumulation(groups, schedule);
@@ -98,7 +99,7 @@ static std::vector<Written> writeAll(const Problem &problem,
   return all;
 }
 
-/// What the fullest arena is above its device.
+/// The largest excess of an arena over its device.
 static int64_t missingOf(const ProvedPrograms &proved,
                          const PlanFigures &figures) {
   const std::vector<int64_t> excess =
@@ -157,7 +158,8 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
       break;
     }
     trial.improve(groups.spread(written.judged.schedule), written.family);
-    // Sums behind the last backward may change which is the fastest, by little.
+    // Sums after the last backward may change the order of the fastest
+    // schedules slightly.
     if (trial.fits() && (++proved >= maxProved ||
                          trial.schedule->numActions() > maxActionsOfSeveral))
       break;

@@ -12,22 +12,22 @@
 
 namespace rondo {
 
-/// A plan with the fastest schedule that fits, of those that were tried.
+/// A plan with the fastest of the tried schedules that fit.
 struct PlanTrial {
   LaidPlan laid;
   std::optional<Schedule> schedule;
-  /// `zb-h1`; empty for a schedule that a search has found.
+  /// `zb-h1`; empty if a search found the schedule.
   std::string family;
-  /// An iteration of the compiled program, with its messages and sums.
+  /// Time of an iteration of the compiled program, with its messages and sums.
   int64_t timeNs = 0;
-  /// What the programs allocate, by rank.
+  /// [rank]: bytes of its arena.
   std::vector<int64_t> arenaBytes;
-  /// Where no schedule fits: what the rank with least room lacks of the
-  /// schedule that lacks least, or 0 where memory is not the reason; and why.
+  /// If no schedule fits: the missing bytes of the schedule that lacks the
+  /// least memory, on the rank that lacks most, or 0 if memory is not the
+  /// reason; and the reason.
   int64_t missingBytes = 0;
   std::string reason;
-  /// There are schedules with enough memory, but they take more than the
-  /// ceiling.
+  /// Whether all schedules with enough memory exceed the ceiling.
   bool isSlow = false;
 
   bool fits() const { return schedule.has_value(); }
@@ -36,19 +36,19 @@ struct PlanTrial {
                ? 0
                : *std::max_element(arenaBytes.begin(), arenaBytes.end());
   }
-  /// Less time, or as much with less memory.
+  /// Less time, or equal time with less memory.
   bool isBetterThan(const PlanTrial &other) const {
     return std::pair(timeNs, fullestBytes()) <
            std::pair(other.timeNs, other.fullestBytes());
   }
-  /// Replaces the schedule by a faster one whose programs fit; false if this is
-  /// none. O(actions).
+  /// Replaces the schedule if `other` is faster and its programs fit; returns
+  /// whether it did. O(actions).
   bool improve(Schedule other, std::string family);
 };
 
-/// Tries the families that apply, promise the sequential run's bits and take
-/// little time to write, the fastest first, and none that takes more than
-/// `ceilingNs`. O(families * actions).
+/// Tries the `choices` that apply, give the sequential run's bits and take at
+/// most maxFamilySteps to write, the fastest first, up to `ceilingNs`.
+/// O(families * actions).
 PlanTrial tryPlan(LaidPlan laid, const std::vector<FamilyChoice> &choices,
                   int64_t ceilingNs = std::numeric_limits<int64_t>::max());
 

@@ -11,8 +11,8 @@
 
 using namespace rondo;
 
-/// Orders that are simulated on all devices of a plan, the best of those of one
-/// device a stage.
+/// Number of the best orders of one device per stage that are simulated on all
+/// devices of a plan, with few and with all families.
 static constexpr size_t maxSpreadOfFew = 1, maxSpreadOfAll = 3;
 
 StageOrders ScheduledPlan::orders() const {
@@ -34,7 +34,7 @@ static FamilyChoice familyNamed(const char *name) {
 PlanJudge::PlanJudge(const ChainProblem &problem)
     : chain(problem), costs(problem),
       few({familyNamed("1f1b"), familyNamed("eager-1f1b")}) {
-  // The same as 1f1b where no backward is given in parts.
+  // zb-h1 equals 1f1b if no backward is split.
   if (costs.weightGradNs(0, problem.numLayers()) > 0)
     few.push_back(familyNamed("zb-h1"));
 }
@@ -44,7 +44,8 @@ int64_t PlanJudge::leastNs(const ChainPlan &plan) const {
   int64_t least = 0, there = 0, both = 0;
   for (const ChainStage &stage : plan) {
     const auto r = static_cast<int32_t>(stage.devices.size());
-    // The slowest device is busy throughout; a way may go through the fastest.
+    // The slowest device is busy throughout; a micro-batch's path may use the
+    // fastest.
     const int64_t slow = weakestOf(chain, stage.devices.data(), r).speedPercent;
     int64_t fast = slow;
     for (int32_t device : stage.devices)
@@ -60,8 +61,9 @@ int64_t PlanJudge::leastNs(const ChainPlan &plan) const {
   return least;
 }
 
-/// Eager 1F1B where a stage has no more micro-batches under way than fit, nor
-/// than the stage in front of it, for which it would otherwise wait forever.
+/// Eager 1F1B with limited depth: a stage has no more micro-batches in flight
+/// than fit, nor than the stage before it, for which it would otherwise wait
+/// forever.
 static Schedule ordersWithin(const Problem &groups) {
   Schedule schedule;
   int64_t depth = groups.microbatches;
@@ -89,12 +91,12 @@ static bool keepsCaps(const Problem &problem, const Simulation &simulation) {
   return true;
 }
 
-/// Appends what fits, the fastest first.
+/// Appends the orders that fit, the fastest first.
 void PlanJudge::write(const Problem &groups, FamilyEffort effort,
                       const StageOrders *known,
                       std::vector<Written> &all) const {
   bool isOverCap = false;
-  // Rules are checked only of what is spread to all devices.
+  // Rules are checked only for orders that are spread to all devices.
   auto judge = [&](Schedule schedule) {
     Judged judged;
     judged.simulation = simulate(groups, withSteps(groups, schedule));
@@ -137,7 +139,7 @@ void PlanJudge::write(const Problem &groups, FamilyEffort effort,
 bool PlanJudge::improve(ScheduledPlan &plan, const Schedule &tasks,
                         const std::string &family) const {
   Schedule schedule = withSteps(plan.problem, tasks);
-  // Rules are checked only of what is faster.
+  // Rules are checked only for orders that are faster.
   const Simulation simulation = simulate(plan.problem, schedule);
   if (!simulation.complete || simulation.makespanNs >= plan.timeNs ||
       checkSchedule(plan.problem, schedule) ||
@@ -170,15 +172,15 @@ std::optional<ScheduledPlan> PlanJudge::judge(const ChainPlan &plan,
   result.plan = plan;
   result.problem = std::move(*made);
   result.timeNs = ceilingNs;
-  // A device has one stage, so that there is a group for each stage.
+  // A device has one stage, so each stage has its own group.
   const Result<RankGroups> groups = RankGroups::of(result.problem);
   std::vector<Written> all;
   write(groups->groupProblem(), effort, known, all);
   const size_t most =
       effort == FamilyEffort::Few ? maxSpreadOfFew : maxSpreadOfAll;
   bool isFound = false;
-  // The slowest link of a boundary counts for all of one device a stage, so
-  // that this is mostly above the plan's time, but hardly far above it.
+  // With one device per stage, a boundary has the rate of its slowest link, so
+  // times are mostly above the plan's time, but rarely far above it.
   const double enough = 1.1 * static_cast<double>(ceilingNs);
   for (size_t i = 0; i < std::min(most, all.size()) &&
                      static_cast<double>(all[i].timeNs) < enough;

@@ -12,16 +12,17 @@
 
 namespace rondo {
 
-/// By stage: the tasks of each of its devices, in order, without the step.
+/// [stage]: the tasks of each of its devices, in order, without the step.
 using StageOrders = std::vector<std::vector<Action>>;
 
-/// A plan with the fastest order of those tried that keep all rules, S7 too.
+/// A plan with the fastest of the tried orders that keep all rules, including
+/// S7.
 struct ScheduledPlan {
   ChainPlan plan;
   Problem problem;
-  /// With the step of every replica.
+  /// Includes the step of every replica.
   Schedule schedule;
-  /// `zb-h1`; empty for an order that no family wrote.
+  /// `zb-h1`; empty if no family wrote the order.
   std::string family;
   int64_t timeNs = std::numeric_limits<int64_t>::max();
   /// State and activations of the fullest device.
@@ -31,9 +32,10 @@ struct ScheduledPlan {
   StageOrders orders() const;
 };
 
-/// Which families are asked for an order.
+/// The families that are tried.
 enum class FamilyEffort : uint8_t {
-  /// Those that are most often the best, in about the time of simulating each.
+  /// Those that are most often the best; each takes about as long to write as
+  /// to simulate.
   Few,
   All,
 };
@@ -43,23 +45,23 @@ class PlanJudge {
 public:
   explicit PlanJudge(const ChainProblem &problem);
 
-  /// No order of a plan's tasks takes less. Says little, quickly. O(stages).
+  /// A weak but quick lower bound for all orders of a plan's tasks. O(stages).
   int64_t leastNs(const ChainPlan &plan) const;
-  /// The best of what families write, of the orders `known` of another plan
-  /// with as many stages (may be null), and, where a cap of memory is in their
-  /// way, of eager 1F1B with as many micro-batches under way as fit. Nothing
-  /// where none is below `ceilingNs`, or the plan does not fit or makes no
-  /// problem.
+  /// The best order of the families, of `known`, the orders of another plan
+  /// with the same number of stages (may be null), and, if some order exceeds a
+  /// memory cap, of eager 1F1B with as many micro-batches in flight as fit.
+  /// Nothing if none is below `ceilingNs`, or if the plan does not fit or
+  /// cannot be a problem.
   std::optional<ScheduledPlan>
   judge(const ChainPlan &plan, FamilyEffort effort,
         int64_t ceilingNs = std::numeric_limits<int64_t>::max(),
         const StageOrders *known = nullptr);
-  /// Searches a better order; half of the time and effort for all devices of a
-  /// stage alike, where some stage has several. Returns whether one was found.
-  /// Searches have one objective, which is without sums of gradients; these
-  /// count in what is compared.
+  /// Searches a better order. If some stage has several devices, half of the
+  /// time and effort goes to orders in which all devices of a stage do the
+  /// same. Returns whether a better one was found. The search's objective
+  /// excludes sums of gradients; the comparison includes them.
   bool search(ScheduledPlan &plan, SearchOptions options) const;
-  /// Plans that were judged so far.
+  /// The number of plans judged so far.
   int64_t plansJudged() const { return judged; }
 
 private:

@@ -19,8 +19,8 @@ static int64_t commonMultiple(const ChainPlan &plan) {
   return samples;
 }
 
-/// A NIC is as fast as the fastest pair that crosses it, so that it slows no
-/// link: it only lets messages take turns.
+/// A NIC has the rate of the fastest pair that crosses it, so it slows no link;
+/// it only serializes messages.
 static Nics nicsOf(const ChainProblem &problem) {
   Nics nics;
   if (problem.nicOf.empty())
@@ -45,7 +45,7 @@ static Nics nicsOf(const ChainProblem &problem) {
   return nics;
 }
 
-/// What a device has.
+/// Memory of a device, in bytes.
 static int64_t memoryOf(const ChainProblem &chain, int32_t device) {
   return chain.memoryBytes - deviceOf(chain, device).memoryLess;
 }
@@ -59,8 +59,8 @@ static int64_t sumNsOf(const ChainProblem &chain, const ChainStage &stage,
                        const std::vector<int32_t> &replicas, int64_t bytes,
                        Problem &problem) {
   const auto count = static_cast<int32_t>(stage.devices.size());
-  // Links within a stage carry no messages: the problem needs them for NICs
-  // alone.
+  // Links within a stage carry no messages; the problem needs them only for
+  // NICs.
   if (chain.nicOf.empty()) {
     const GroupLink within = linkWithin(chain, stage.devices.data(), count);
     return sumNs(bytes, count, {within.latencyNs, within.rate});
@@ -129,7 +129,7 @@ Result<Problem> rondo::planProblem(const ChainProblem &chain,
   for (const Edge &edge : problem.edges)
     addLink(chain, problem.rankOf(edge.from), problem.rankOf(edge.to), problem);
   for (size_t s = 0; s < plan.size(); ++s) {
-    // State alone may be too much for a device; then nothing can be held.
+    // State alone may exceed a device; then no activations fit.
     addStage(chain, costs, plan[s], static_cast<int32_t>(s), problem);
     const int64_t smallest =
         chain.memoryBytes -

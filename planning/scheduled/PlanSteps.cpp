@@ -15,7 +15,7 @@ PlanSteps::PlanSteps(const ChainProblem &problem, uint64_t seed)
     place[order[i]] = static_cast<int32_t>(i);
 }
 
-/// Makes one change that helps.
+/// Makes the first change, in random order, that lowers the time.
 bool PlanSteps::improve(ScheduledPlan &plan, const Judge &judge,
                         const std::function<bool()> &isOver) {
   const WorkingPlan from(problem, plan.plan);
@@ -38,7 +38,7 @@ bool PlanSteps::improve(ScheduledPlan &plan, const Judge &judge,
   return false;
 }
 
-/// Exchanges two devices of a stage if that helps.
+/// Exchanges two devices of a stage if that lowers the time.
 bool PlanSteps::exchange(ScheduledPlan &plan, const Judge &judge,
                          const std::function<bool()> &isOver) {
   if (changes.areAllEqual())
@@ -69,7 +69,7 @@ bool PlanSteps::descend(ScheduledPlan &plan, const Judge &judge,
 }
 
 ChainPlan PlanSteps::shaken(const ChainPlan &plan) {
-  // Most draws are possible; of very small plans, hardly any.
+  // Most draws are possible, but hardly any for very small plans.
   constexpr int draws = 50;
   WorkingPlan changed(problem, plan);
   int64_t left = 2 + static_cast<int64_t>(random() % 3);

@@ -11,27 +11,27 @@
 
 namespace rondo {
 
-/// Less time, or as much with less memory.
+/// Less time, or equal time with less memory.
 inline bool isFaster(const ScheduledPlan &a, const ScheduledPlan &b) {
   return std::pair(a.timeNs, a.memoryBytes) <
          std::pair(b.timeNs, b.memoryBytes);
 }
 
-/// Changes plans step by step. Deterministic by its seed.
+/// Local search of scheduled plans. Deterministic for a seed.
 class PlanSteps {
 public:
   PlanSteps(const ChainProblem &problem, uint64_t seed);
 
-  /// Gives a plan with its order if that takes less than a time.
+  /// Returns a plan with its order if that takes less than `ceilingNs`.
   using Judge = std::function<std::optional<ScheduledPlan>(
       const ChainPlan &plan, int64_t ceilingNs)>;
 
-  /// Makes changes that lower the time until there is none, or `isOver`; last
-  /// of all, exchanges shares of samples between devices of a stage. Returns
-  /// whether any helped.
+  /// Makes changes that lower the time until none does, or `isOver`; then
+  /// exchanges shares of samples between devices of a stage. Returns whether
+  /// the time was lowered.
   bool descend(ScheduledPlan &plan, const Judge &judge,
                const std::function<bool()> &isOver);
-  /// The plan after a few changes by chance.
+  /// The plan after a few random changes.
   ChainPlan shaken(const ChainPlan &plan);
 
 private:
@@ -42,7 +42,7 @@ private:
 
   const ChainProblem &problem;
   const PlanMoves changes;
-  /// By device: its place in an order in which neighbours are well connected.
+  /// [device]: its place in an order in which neighbours are well connected.
   std::vector<int32_t> place;
   std::mt19937_64 random;
   std::vector<PlanMove> moves;

@@ -1,4 +1,4 @@
-//===- ScheduledBaselines.cpp - Other plans by their schedules ------------===//
+//===- ScheduledBaselines.cpp - Schedules of other plans ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/scheduled/ScheduledBaselines.h"

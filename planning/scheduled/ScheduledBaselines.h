@@ -1,4 +1,4 @@
-//===- ScheduledBaselines.h - Other plans by their schedules ----*- C++ -*-===//
+//===- ScheduledBaselines.h - Schedules of other plans ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBASELINES_H
@@ -9,11 +9,11 @@
 
 namespace rondo {
 
-/// The plans that Rondo finds under evaluators `1f1b` and `spp-full-duplex`
-/// with the same options (`rondo-1f1b` and `rondo-spp`), and those of all
-/// baselines, which choose by 1F1B; timed as planScheduled() times its own: by
-/// the best order of all families and of a search. A plan that no order fits is
-/// timed without the limit on memory.
+/// Plans of baselines, timed as planScheduled() times its own: by the best
+/// order of all families and of a search. The baselines are Rondo's plans under
+/// evaluators `1f1b` and `spp-full-duplex` with the same options (`rondo-1f1b`
+/// and `rondo-spp`), and all published planners, which choose by 1F1B. If no
+/// order of a plan fits, it is timed without the memory limit.
 std::vector<TimedBaseline>
 scheduleBaselines(const ChainProblem &problem,
                   const ChainPlannerOptions &options);

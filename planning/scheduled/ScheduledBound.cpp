@@ -1,4 +1,4 @@
-//===- ScheduledBound.cpp - No plan and no order takes less ---------------===//
+//===- ScheduledBound.cpp - Bound of all plans and orders -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/scheduled/ScheduledBound.h"
@@ -31,7 +31,7 @@ ScheduledBound::ScheduledBound(const ChainProblem &problem)
 
 int64_t ScheduledBound::occupancyNs(int32_t layer, int32_t from,
                                     int32_t to) const {
-  // Bytes are cut at whole ones, so that a share may be one byte less.
+  // Shares are whole bytes, so a share may be one byte less.
   const int64_t bytes =
       costs.boundaryBytes(layer) / std::max(sizes.most(from), sizes.most(to));
   return static_cast<int64_t>((__int128(1000) * bytes + rate - 1) / rate);
@@ -55,7 +55,7 @@ std::optional<PathNs> ScheduledBound::afterStage(const BoundStage &stage,
     sum = sumNs(costs.parameterBytes(stage.first, stage.end), devices,
                 {within.latencyNs, within.rate});
   }
-  // The first B comes after the other F, or after the path below.
+  // The first B comes after the other Fs, or after the path below.
   const int64_t own = F + std::max((M - 1) * F, below);
   if (before.forward + own + M * B + sum > ns ||
       before.roundTrip + own + M * I > ns)

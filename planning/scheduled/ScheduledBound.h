@@ -1,4 +1,4 @@
-//===- ScheduledBound.h - No plan and no order takes less -------*- C++ -*-===//
+//===- ScheduledBound.h - Bound of all plans and orders ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_SCHEDULED_SCHEDULEDBOUND_H
@@ -24,22 +24,22 @@ namespace rondo {
 ///
 /// The path to a stage is that of one micro-batch; the path back is that of its
 /// gradient, which ends with W and the sum of the first stage. W may run after
-/// a stage's last I, so only F and I precede all of the path back. Of a
-/// message, the first replicas of two stages exchange as much as any two: one
-/// share of the stage with more replicas. It is taken to have the best link
-/// that there is, and a sum the best that a group of its size can have. Memory
-/// and NICs are not looked at.
+/// a stage's last I, so only F and I precede all of the path back. The first
+/// replicas of two stages exchange one share of the stage with more replicas,
+/// as much as any two replicas do. A message is assumed to have the best link
+/// of all, and a sum the best link of any group of its size. Ignores memory and
+/// NICs.
 class ScheduledBound {
 public:
   explicit ScheduledBound(const ChainProblem &problem);
 
   /// The bound, at most `knownNs`, the time of a known plan. `isOver` may end
-  /// the calculation early, with a weaker bound. As BoundProgram::find().
+  /// the calculation early, with a weaker bound. See BoundProgram::find().
   int64_t find(int64_t knownNs, const std::function<bool()> &isOver) {
     return program.find(*this, problem.microbatches * rest.longestNs(0, G), 0,
                         knownNs, isOver);
   }
-  /// BoundProgram::mayTake().
+  /// See BoundProgram::mayTake().
   bool mayTake(int64_t ns, const std::function<bool()> &isOver) {
     return program.mayTake(*this, ns, isOver);
   }
@@ -53,7 +53,8 @@ private:
                                      const PathNs &before, int64_t ns) const;
   bool isTooLong(const BoundStage &stage, const PathNs &before,
                  int64_t ns) const;
-  /// Time for which a message occupies its link, and until it arrives.
+  /// Time for which a message occupies its link; messageNs(): time until it
+  /// arrives.
   int64_t occupancyNs(int32_t layer, int32_t from, int32_t to) const;
   int64_t messageNs(int32_t layer, int32_t from, int32_t to) const {
     return latencyNs + occupancyNs(layer, from, to);
@@ -67,12 +68,12 @@ private:
   const CostToGo rest;
   const GroupSizes &sizes;
   const int32_t L, G;
-  /// The speed of the fastest device: a sample's path may miss the slower ones
-  /// of a stage.
+  /// The speed of the fastest device: a sample's path may avoid the slower
+  /// devices of a stage.
   const int64_t fastest;
-  /// The best link of two devices.
+  /// The best link of any two devices.
   int64_t latencyNs = 0, rate = 1;
-  /// leastPaths(), without the gradients of weights.
+  /// leastPaths() with F and I, without W.
   std::vector<int64_t> after;
   BoundProgram program;
 };

@@ -16,21 +16,22 @@ using namespace rondo;
 
 namespace {
 
-/// Parts of the time limit: of each call of planChain(), by the end of which a
-/// step ends, and of each search of an order.
+/// Parts of the time limit: for each call of planChain(), for the end of each
+/// step, and for each search of an order.
 constexpr double chainPart = 0.12, startsEnd = 0.4, boundEnd = 0.55,
                  descentsEnd = 0.75, searchPart = 0.06;
-/// Plans from which changes begin.
+/// Maximum number of plans from which changes begin.
 constexpr size_t maxStarts = 4;
 /// Plans judged per unit of effort.
 constexpr int64_t judgedPerEffort = 20;
-/// Up to so many micro-batches times devices, all families judge each change.
+/// Up to this many micro-batches times devices, all families judge each change.
 constexpr int64_t maxTried = 64;
-/// Into how many samples a micro-batch is cut where planChain() is to take
-/// messages as replicas exchange them: many numbers of devices divide it.
+/// Samples per micro-batch in a problem for which planChain() models messages
+/// as replicas exchange them; many numbers of devices divide it.
 constexpr int64_t manySamples = 5040;
 
-/// What makes every plan fit that fits in any order.
+/// The problem with one micro-batch: every plan that fits with some order of
+/// the full problem fits it.
 ChainProblem oneUnderWay(const ChainProblem &problem) {
   ChainProblem one = problem;
   one.microbatches = 1;
@@ -73,15 +74,15 @@ private:
   const ChainPlannerOptions &options;
   const RunLimits limits;
   const int64_t effort;
-  /// Of all families, where they take little time.
+  /// All families if these take little time.
   const FamilyEffort usual;
   PlanJudge judge;
   PlanSteps steps;
   ScheduledBound lower;
   int64_t bound = 0;
-  /// The best of all kinds, best first.
+  /// The best plans found, best first.
   std::vector<ScheduledPlan> plans;
-  /// What planChain() has found, whose orders are searched in any case.
+  /// Plans of planChain(), whose orders are searched in any case.
   std::vector<ChainPlan> proposals;
 };
 
@@ -114,7 +115,7 @@ void Planner::offerChain(const ChainProblem &chain, PlanEvaluator evaluator) {
   proposals.push_back(*found.plan);
 }
 
-/// Afterwards there is a plan, unless no plan can be simulated.
+/// Finds the first plans; at least one, unless no plan can be simulated.
 void Planner::startPlans() {
   offerChain(problem, PlanEvaluator::OneFOneB);
   offerChain(problem, PlanEvaluator::SppFullDuplex);
@@ -160,8 +161,9 @@ bool Planner::searchOrder(ScheduledPlan &plan) {
   return judge.search(plan, chosen) || isBetter;
 }
 
-/// The first time whatever is known of it; then whether the best meets it, as
-/// `find` ends a little below.
+/// The first call finds a bound below the best time. Later calls only check
+/// whether the best plan is optimal, since find() ends slightly below the true
+/// bound.
 void Planner::findBound() {
   if (bound == 0)
     bound = lower.find(best().timeNs, [&] { return isOver(boundEnd); });
@@ -170,8 +172,8 @@ void Planner::findBound() {
     bound = best().timeNs;
 }
 
-/// Searches the orders of the best plans, and improves the best under its
-/// order, until that no longer helps.
+/// Searches orders of the best plans, then improves the best plan under its
+/// order, in turns until neither lowers the time.
 void Planner::takeTurns() {
   for (const ChainPlan &proposal : proposals) {
     if (isOver() || isProven())
@@ -184,8 +186,7 @@ void Planner::takeTurns() {
   for (int64_t before = infinite;
        best().timeNs < before && !isOver() && !isProven();) {
     before = best().timeNs;
-    // Those with another time: equal ones are mostly the same plan with
-    // devices exchanged.
+    // The two best plans.
     for (size_t k = 0; k < std::min<size_t>(2, plans.size()); ++k) {
       ScheduledPlan plan = plans[k];
       searchOrder(plan);
@@ -198,7 +199,8 @@ void Planner::takeTurns() {
   }
 }
 
-/// Changes the best plan by chance and improves that, as long as there is time.
+/// Changes the best plan at random and improves the result, until the budget is
+/// spent.
 void Planner::shake() {
   for (int64_t tries = 0; !isSpent() && tries < judgedPerEffort * effort;
        ++tries) {
@@ -221,7 +223,7 @@ ScheduledPlannerResult Planner::run() {
   ScheduledPlannerResult result;
   startPlans();
   if (plans.empty()) {
-    // The simplest plan's reason is everybody's.
+    // Report the failure of the one-stage plan.
     const ChainPlan one = {{0, problem.numLayers(), {0}}};
     Result<Problem> made = planProblem(problem, one);
     if (!made)
@@ -261,7 +263,7 @@ SearchOptions rondo::orderSearchOptions(const ChainPlannerOptions &options) {
   return chosen;
 }
 
-/// Why the problem has no plan at all, or none that can be simulated.
+/// Why the problem has no plan, or none that can be simulated.
 static std::optional<Fault> findFault(const ChainProblem &problem) {
   if (int64_t(problem.microbatches) * problem.numDevices() > maxScheduledTasks)
     return makeFault<FaultKind::ManyTasksToSchedule>(

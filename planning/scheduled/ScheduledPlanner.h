@@ -10,26 +10,26 @@
 namespace rondo {
 
 struct ScheduledPlannerResult {
-  /// With figures under evaluator `rondo`. A `fault` other than one of memory
-  /// says why plans of the problem cannot be simulated.
+  /// Figures are under evaluator `rondo`. A `fault` that is not about memory is
+  /// the reason why plans of the problem cannot be simulated.
   ChainPlannerResult found;
   /// The plan's problem and schedule; empty without a plan.
   std::optional<ScheduledPlan> scheduled;
 };
 
-/// As planChain(), where a plan's time is that of its best known schedule
-/// (PlanProblem.h); `options.evaluator` is not looked at. Starts from the plans
-/// that planChain() finds under other evaluators and with other shares of
-/// messages, and from those of quick published planners; improves the best by
-/// small changes, each judged by a few families; and searches better orders,
-/// under which the plan is improved again, in turns. A unit of effort is as
-/// much for each call of planChain(), 20 plans judged, and 1,000 tasks placed
-/// or timed in each search of an order. The same seed and effort give the same
-/// plan and schedule unless time runs out first.
+/// As planChain(), with the time of a plan's best known schedule
+/// (PlanProblem.h); ignores `options.evaluator`. Starts from the plans of
+/// planChain() under other evaluators and message shares, and from those of
+/// quick published planners. Improves the best plans by small changes, each
+/// judged by families; and alternates between searching better orders and
+/// improving the plan under these. A unit of effort is one unit for each call
+/// of planChain(), 20 plans judged, and 1,000 tasks placed or timed in each
+/// search of an order. The same seed and effort give the same plan and schedule
+/// unless time runs out first.
 ScheduledPlannerResult planScheduled(const ChainProblem &problem,
                                      const ChainPlannerOptions &options);
 
-/// How long the planner searches each order.
+/// The options of each search of an order.
 SearchOptions orderSearchOptions(const ChainPlannerOptions &options);
 
 } // namespace rondo

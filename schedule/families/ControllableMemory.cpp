@@ -79,8 +79,8 @@ private:
   std::vector<Row> rows;
 };
 
-/// The state of a rank before each slot: the number of chunk activations (each
-/// held until its W), and of pending W.
+/// The memory of a rank before each slot: chunk activations until their W, and
+/// pending W.
 class Holding {
 public:
   /// If the row has no W, each free slot counts as running a pending one.

@@ -20,25 +20,25 @@ struct Arrivals {
   std::vector<int32_t> backward;
 };
 
-/// The time of a message in ns. A link carries one message at a time, which
-/// arrives `latencyNs` after it has left the link.
+/// The times of a message: it occupies its link, which carries one at a time,
+/// for `occupancyNs`, and arrives `latencyNs` after it has left the link.
 struct MessageTimes {
   int64_t occupancyNs = 0, latencyNs = 0;
 };
 
 struct ListTimes {
   std::function<int64_t(Action)> taskNs;
-  /// Time of the message of a task over an edge, also if both ends are on one
-  /// rank.
+  /// Times of the message that a task sends over an edge, also within a rank.
   std::function<MessageTimes(const Edge &, Action)> message;
-  /// Time in ns for which a rank stays busy after a task has sent its messages;
+  /// Time for which a rank stays busy after a task has sent its messages;
   /// unset: 0.
   std::function<int64_t(Action)> restNs{};
 };
 
-/// The task that rank r starts when it becomes free; none: wait for an arrival.
-/// Depends on the rank's own stages only, each of which must take its
-/// micro-batches in order. A backward may cover several micro-batches.
+/// Returns the task that rank r starts when it becomes free, or nothing to wait
+/// for the next arrival. May depend on the rank's own stages only, each of
+/// which must take its micro-batches in order. A backward may serve several of
+/// them.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 

@@ -87,7 +87,7 @@ private:
   int32_t numStages = 0;
   /// Indexed by position.
   std::vector<Step> steps;
-  /// [resource]: its steps; the second is -1 if there is only one.
+  /// [resource]: its steps; the second is -1 if it has only one.
   std::vector<std::pair<int32_t, int32_t>> stepsOf;
   /// An event is the end of a step.
   EventClock<int32_t> clock;

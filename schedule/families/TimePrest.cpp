@@ -24,7 +24,7 @@ using namespace rondo;
 
 namespace {
 
-/// The number of tasks that a stage has started.
+/// The numbers of tasks that a stage has started.
 struct StageProgress {
   int64_t forwards = 0;
   /// Iterations.
@@ -55,7 +55,7 @@ ListTimes timesOf(const Problem &problem) {
   return times;
 }
 
-/// The order of the tasks; for a window, with a step after each backward.
+/// The order of the tasks; in a window, a step follows each backward.
 Schedule withSteps(const Problem &problem, const Schedule &tasks) {
   Schedule schedule;
   for (int32_t s = 0; s < tasks.numRanks(); ++s) {

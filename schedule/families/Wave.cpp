@@ -4,7 +4,7 @@
 // Liu et al., "Hanayo: Harnessing Wave-like Pipeline Parallelism for Enhanced
 // Large Model Training Efficiency", arXiv 2308.15762. With W waves a rank holds
 // v = 2W chunks; two neighbouring chunks meet on the first or the last rank,
-// and send no message there. Fused B.
+// which needs no message between them. Fused B.
 //
 //   P = 2, v = 2
 //   rank 0   0F0 0F1     3F0 3B0 --- 3F1 3B1 ---     0B0 ---         0B1 ---

@@ -73,7 +73,7 @@ Schedule placeGathers(const Problem &problem, const Schedule &schedule,
 Schedule placeGathersByUnit(const Problem &problem, const Schedule &schedule,
                             int64_t unit);
 
-/// What an order gathers and reduces.
+/// The gathers and reductions of an order.
 struct GatherCounts {
   int64_t gathers = 0, reductions = 0;
   /// Bytes sent between ranks, in total: each of g replicas sends (g - 1) / g

@@ -1,14 +1,14 @@
 //===- Alpa.cpp - Alpa's inter-operator program ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The paper's: of all plans whose slowest stage takes at most a given time, the
-// one with the least sum of stage latencies, and of all such times the one
-// where that sum and (micro-batches - 1) times the slowest stage are least;
-// stages are on sub-meshes of 1, 2, 4, ... devices of a server or on whole
-// servers. Ours: a stage is data parallel within its sub-mesh, where Alpa has
-// its intra-operator program, and its latency contains its share of the sum and
-// the messages in front of it; sub-meshes lie side by side in the row of
-// devices by server.
+// From the paper: of all plans whose slowest stage takes at most a given time,
+// take the one with the least sum of stage latencies; of all such times, take
+// the one that minimizes this sum plus (micro-batches - 1) times the slowest
+// stage. Stages are on sub-meshes of 1, 2, 4, ... devices of a server or on
+// whole servers. Different here: a stage is data parallel within its sub-mesh,
+// where Alpa runs its intra-operator program. A stage's latency includes its
+// share of the sum of gradients and the messages before it. Sub-meshes are
+// consecutive in the order of devices by server.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@ using namespace rondo;
 
 namespace {
 
-/// Two times of the slowest stage are as good as one if they differ by less.
+/// Times of the slowest stage that differ by a smaller factor count as equal.
 constexpr double step = 1.005;
 constexpr double never = std::numeric_limits<double>::infinity();
 
 class AlpaProgram {
 public:
   explicit AlpaProgram(const ChainProblem &problem);
-  /// Whether a run takes seconds at most.
+  /// Whether a run takes a few seconds at most.
   bool isSmall() const {
     return static_cast<double>(latencyAt(L, L, meshes.size())) <= 2e7;
   }
@@ -53,16 +53,16 @@ private:
   const int32_t L, G, M;
   const baseline::ServerRow row;
   const ChainProblem &problem;
-  /// Sub-meshes, by place; those of a place begin at `meshesFrom`.
+  /// Sub-meshes by first device; those of a place begin at `meshesFrom[place]`.
   struct Mesh {
     int32_t place, count;
     GroupLink within;
-    /// From the device in front of it, to its first one.
+    /// From the device before its first one to all of its devices.
     GroupLink before;
   };
   std::vector<Mesh> meshes;
   std::vector<size_t> meshesFrom;
-  /// [first layer][place]: the layers from one on, on the devices from one on.
+  /// [first layer][place]: the layers and devices from there on.
   std::vector<State> states;
   std::vector<double> latencies;
 };
@@ -169,7 +169,7 @@ ChainPlan AlpaProgram::run() {
     if (slowest <= last * step)
       continue;
     last = slowest;
-    // At most `step` above the time in the table, so that none is left out.
+    // `step` above the time in the table, so that skipped times are included.
     const double limit = slowest * step, sum = solve(limit);
     if (sum == never || sum + (M - 1) * limit >= least)
       continue;

@@ -1,15 +1,15 @@
 //===- Dapple.cpp - DAPPLE's planner --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The paper's: an iteration takes the forwards up to a pivot stage, then
+// From the paper: an iteration takes the forwards up to a pivot stage, then
 // (micro-batches - 1) of its forwards and backwards, then the last backwards
-// and sums that nothing hides; messages are stages of their own. The planner
-// extends a plan of the first layers by a stage on devices of fresh servers, of
-// servers in use, or spread over all servers, and keeps for each number of
-// layers and devices the plan that, with all other layers as one stage on all
-// other devices, takes the least time. Ours: the tables are by numbers of
-// devices alone, not by those of each server, and free devices are taken by
-// number.
+// and the sums that they do not hide; messages are stages of their own. The
+// planner extends a plan of the first layers by a stage on devices of fresh
+// servers, of servers in use, or spread over all servers. For each number of
+// layers and devices it keeps the plan that takes the least time if all other
+// layers are one stage on all other devices. Different here: the tables are
+// indexed by numbers of devices alone, not by those of each server, and free
+// devices are taken in order of their numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ int64_t latencyNs(const std::vector<Part> &parts, int32_t microbatches) {
   auto steady = [&](int32_t n) {
     return (microbatches - 1) * (parts[n].forward + parts[n].backward);
   };
-  // The last part that no later one outweighs, with what lies between.
+  // Moves the pivot to an earlier part if that part's steady time exceeds the
+  // pivot's plus the parts between.
   int32_t pivot = P - 1;
   int64_t between = 0;
   for (int32_t n = P - 2; n >= 0; --n) {
@@ -46,7 +47,8 @@ int64_t latencyNs(const std::vector<Part> &parts, int32_t microbatches) {
   int64_t warmUp = 0;
   for (int32_t n = 0; n <= pivot; ++n)
     warmUp += parts[n].forward;
-  // From the pivot's last backward on: its own, and that of each stage.
+  // Time from the start of the pivot's last backward: the backwards and sums of
+  // the pivot and of earlier parts, then the sums of later parts.
   int64_t end = 0, backwards = 0;
   for (int32_t n = pivot; n >= 0; --n) {
     backwards += parts[n].backward;
@@ -55,7 +57,7 @@ int64_t latencyNs(const std::vector<Part> &parts, int32_t microbatches) {
   backwards = 0;
   for (int32_t n = pivot + 1; n < P; ++n) {
     backwards += parts[n].backward;
-    // Its last backward ends before the pivot's begins.
+    // Its last backward ends before the pivot's last one begins.
     end = std::max(end, parts[n].sum - (backwards - parts[n].backward));
   }
   return warmUp + steady(pivot) + end;
@@ -96,13 +98,14 @@ private:
   const ChainCosts costs;
   const int32_t L, G;
   const baseline::ServerRow row;
-  /// [layers][devices]: of the first layers on that many devices.
+  /// [layers][devices]: the first layers on that many devices.
   std::vector<State> states;
   /// The best plan of all layers.
   State best;
 };
 
-/// Free devices in the orders in which the three policies take them.
+/// Free devices, in the order of each of the three policies, without
+/// duplicates.
 std::vector<std::vector<int32_t>>
 Planner::placements(const std::vector<bool> &isUsed) const {
   struct Server {

@@ -1,9 +1,9 @@
 //===- EvenCuts.cpp - Baselines that cut evenly ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules are those of the systems. That stages take devices by server, and
-// that each has several if there are more devices than layers, is this
-// reconstruction's.
+// The rules are those of the systems. This reconstruction adds that stages take
+// devices by server, and that each takes several if there are more devices than
+// layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 using namespace rondo;
 
-/// Stages that end at these layers, on equally many devices each.
+/// Stages that end at these layers, with equal numbers of devices.
 static ChainPlan onEqualDevices(const std::vector<int32_t> &ends,
                                 const std::vector<int32_t> &order) {
   const size_t each = order.size() / ends.size();
@@ -26,8 +26,8 @@ static ChainPlan onEqualDevices(const std::vector<int32_t> &ends,
   return plan;
 }
 
-/// One for each device, or with fewer layers than devices as many as give each
-/// stage equally many devices.
+/// The number of stages: one per device; with fewer layers than devices, the
+/// largest number that gives each stage equally many devices.
 static int32_t stageLimit(const ChainProblem &problem) {
   int32_t stages = std::min(problem.numLayers(), problem.numDevices());
   while (problem.numDevices() % stages != 0)
@@ -35,16 +35,16 @@ static int32_t stageLimit(const ChainProblem &problem) {
   return stages;
 }
 
-/// The ends of `stages` stages whose greatest value of `costOf(stage, first,
-/// end)` is least; of equals, the first stages are short. O(layers^2 * stages).
+/// The ends of `stages` stages with the least maximum of `costOf(stage, first,
+/// end)`; of equals, the first stages are short. O(layers^2 * stages).
 template <typename CostOf>
 static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
                                           const CostOf &costOf) {
   auto at = [&](int32_t n, int32_t end) {
     return static_cast<size_t>(n) * (layers + 1) + end;
   };
-  // Of the first stages up to a layer: the greatest cost, and where the last of
-  // them begins.
+  // For the first n stages up to a layer: the maximum cost, and the begin of
+  // the last stage.
   std::vector<int64_t> least(at(stages, layers) + 1, infinite);
   std::vector<int32_t> begin(least.size());
   least[at(0, 0)] = 0;
@@ -68,7 +68,7 @@ static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
   return ends;
 }
 
-/// By number.
+/// All devices in order of their numbers.
 static std::vector<int32_t> allDevices(const ChainProblem &problem) {
   std::vector<int32_t> all(problem.numDevices());
   std::iota(all.begin(), all.end(), 0);
@@ -80,8 +80,8 @@ BaselinePlan baseline::dataParallel(const ChainProblem &problem,
   return {ChainPlan{{0, problem.numLayers(), allDevices(problem)}}, ""};
 }
 
-/// Megatron-LM wants a number of layers that its stages divide; a remainder is
-/// spread over the stages here.
+/// Megatron-LM requires that the stages divide the number of layers; here a
+/// remainder is spread over the stages.
 BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
   const int32_t S = stageLimit(problem);
   std::vector<int32_t> ends;
@@ -90,9 +90,9 @@ BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
   return {onEqualDevices(ends, devicesByServer(problem).devices), ""};
 }
 
-/// torchtitan counts what is in front of its transformer layers, and what is
-/// behind them, as a layer each by default. Here the chain's first and last
-/// layer are these. The first stages take the remainder.
+/// torchtitan counts the modules before its transformer layers, and those after
+/// them, as one layer each by default. Here the chain's first and last layers
+/// are these. The first stages take the remainder.
 BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
   const int32_t L = problem.numLayers(), S = stageLimit(problem);
   std::vector<int32_t> ends;
@@ -102,8 +102,8 @@ BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
 }
 
 /// GPipe's own partition minimizes the variance of estimated costs; here the
-/// greatest cost, forward and backward, is least. Devices are in the order of
-/// their numbers, wherever they are.
+/// maximum cost, forward and backward, is minimized. Devices are in the order
+/// of their numbers, wherever they are.
 BaselinePlan baseline::gpipe(const ChainProblem &problem, PlanEvaluator) {
   const ChainCosts costs(problem);
   const std::vector<int32_t> ends = leastGreatest(
@@ -115,9 +115,9 @@ BaselinePlan baseline::gpipe(const ChainProblem &problem, PlanEvaluator) {
 }
 
 /// HetPipe's virtual workers run asynchronously against parameter servers and
-/// may mix kinds of devices. Here there is one for each server, devices are
-/// equal, and they sum gradients with a flush. As in the paper, the slowest
-/// stage of a virtual worker, with its messages, is as fast as can be.
+/// may mix kinds of devices. Here each server is a virtual worker, devices are
+/// equal, and gradients are summed with a flush. As in the paper, the slowest
+/// stage of a virtual worker, with its messages, is as fast as possible.
 BaselinePlan baseline::hetpipe(const ChainProblem &problem, PlanEvaluator) {
   const ServerRow row = devicesByServer(problem);
   const auto servers = static_cast<int32_t>(row.starts.size()) - 1;
@@ -137,7 +137,7 @@ BaselinePlan baseline::hetpipe(const ChainProblem &problem, PlanEvaluator) {
                    costs.backwardNs(first, end, servers);
     if (n == 0)
       return cost;
-    // Within each server: pairs of devices with a message of their own share.
+    // Within each server, a pair of devices exchanges the message of its share.
     int64_t message = 0;
     for (int32_t k = 0; k < servers; ++k) {
       const GroupLink link = linkBetween(problem, &plan[n - 1].devices[k], 1,

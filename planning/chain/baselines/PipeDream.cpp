@@ -1,14 +1,13 @@
 //===- PipeDream.cpp - PipeDream's program --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The paper's: the program over layers and machines, where the slowest stage or
-// message is as fast as can be, a stage on r machines takes an r-th of its work
-// or the time of its sum, whichever is longer, and all links have one
-// bandwidth. Ours: that bandwidth is the lowest one; stages take devices by
-// server; and since a flushed iteration sums once and not with every
-// micro-batch, the program also runs with a sum's share of a micro-batch, and
-// the faster of the two plans counts.
-//
+// From the paper: the program over layers and machines that minimizes the time
+// of the slowest stage or message. A stage on r machines takes the longer of an
+// r-th of its work and the time of its sum of gradients, and all links have one
+// bandwidth. Different here: that bandwidth is the lowest one, and stages take
+// devices by server. A flushed iteration sums once, not with every micro-batch,
+// so the program also runs with a micro-batch's share of a sum, and the faster
+// of the two plans counts.
 //===----------------------------------------------------------------------===//
 
 #include "planning/chain/baselines/Planners.h"
@@ -28,7 +27,7 @@ private:
     int32_t layers = 0, devices = 0;
   };
   double stageNs(int32_t first, int32_t end, int32_t devices) const;
-  /// Both ways.
+  /// The time of the messages in both directions.
   double messagesNs(int32_t layer) const {
     return 2000. * static_cast<double>(costs.boundaryBytes(layer)) / rate;
   }

@@ -1,7 +1,7 @@
 //===- Planners.h - The planners in the table of baselines ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each file says what is the paper's and what is this reconstruction's.
+// Each file states what follows the paper and what this reconstruction adds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@ BaselinePlan spp(const ChainProblem &problem, PlanEvaluator evaluator);
 /// The time of a plan by the evaluator.
 int64_t timeOf(const ChainProblem &problem, PlanEvaluator evaluator,
                const ChainPlan &plan);
-/// The devices by server and number; the first one of each server is in
-/// `starts`, which ends with the number of devices.
+/// The devices by server and number; `starts` has the place of each server's
+/// first device, and ends with the number of devices.
 struct ServerRow {
   std::vector<int32_t> devices, starts;
 };
 ServerRow devicesByServer(const ChainProblem &problem);
-/// What a planner has for a problem of which its program would take minutes, or
-/// gigabytes.
+/// The result for a problem for which a planner's program would take minutes or
+/// gigabytes: no plan, and the reason.
 BaselinePlan tooLarge(const ChainProblem &problem);
-/// Whether about (layers * devices)^2 steps are too many.
+/// Whether (layers * devices)^2 steps would take too long.
 bool hasManySteps(const ChainProblem &problem);
 
 } // namespace rondo::baseline

@@ -1,11 +1,11 @@
 //===- Spp.cpp - SPP's planner --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The paper's: devices in an order by recursive minimum cuts, the program of
+// From the paper: an order of devices by recursive minimum cuts, the program of
 // least workloads over it, and its execution order. The details of all three
-// are reconstructed (DeviceOrder.h, MinMaxProgram.h, PlanTimer.h). Of the plans
-// for all numbers of stages and of devices of the last one, the evaluator
-// chooses the fastest.
+// are reconstructed (DeviceOrder.h, MinMaxProgram.h, PlanTimer.h). The
+// evaluator chooses the fastest of the plans for all numbers of stages and of
+// devices of the last one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,14 @@ using namespace rondo;
 
 BaselinePlan baseline::spp(const ChainProblem &problem,
                            PlanEvaluator evaluator) {
-  // Its states grow with the square of the devices, its steps with the cube.
+  // The program's states grow with the square of the devices, its steps with
+  // the cube.
   constexpr int32_t maxDevices = 64;
   constexpr double maxStates = 2e7;
   const int32_t L = problem.numLayers(), G = problem.numDevices();
   if (G > maxDevices || double(L) * std::min(L, G) * G * G > maxStates)
     return tooLarge(problem);
-  // The paper's workloads leave NICs out.
+  // The paper's workloads ignore NICs.
   ChainProblem apart = problem;
   apart.nicOf.clear();
   const OrderedGroups groups(apart, orderByMinimumCuts(apart));
