@@ -1,4 +1,4 @@
-//===- ActiveChoices.cpp - What may come next in a schedule ---------------===//
+//===- ActiveChoices.cpp - Candidate next tasks of a schedule -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Active schedules (Giffler and Thompson, 1960) of ranks and contended links:

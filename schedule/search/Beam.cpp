@@ -164,9 +164,9 @@ private:
     for (size_t i = 0; i < count; ++i)
       for (size_t n = 0; n < successors[i].count; ++n) {
         Child &child = successors[i].children[n];
-        // The only successor of a state inherits its estimate, once in a row:
-        // that bound holds for it and is hardly worse than its own. In the last
-        // layer, each state needs its own objective.
+        // The only successor of a state inherits its estimate, which is a bound
+        // for it too and hardly worse than its own; but not twice in a row. In
+        // the last layer, each state needs its own objective.
         child.inherits =
             successors[i].count == 1 && !items[i].inherits && !isLast;
         if (child.inherits)

@@ -81,7 +81,7 @@ bool Budget::isSpent(int64_t next) {
     spent = true;
     return true;
   }
-  // Reading the clock costs as much as a few tasks.
+  // Reading the clock takes as long as a few tasks.
   if (used < nextLook && next < lookEvery)
     return false;
   nextLook = used + lookEvery;

@@ -1,4 +1,4 @@
-//===- DepthOrder.cpp - Orders by how far each stage runs ahead -----------===//
+//===- DepthOrder.cpp - Orders by the depth of each stage -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/DepthOrder.h"

@@ -25,8 +25,8 @@ struct Pattern {
   enum class Discipline : uint8_t {
     /// The task with the earliest target among those that can start now.
     Ready,
-    /// Of the F, only the one with the earliest target that fits; I as they
-    /// become ready.
+    /// Only the F with the earliest target that fits, and every I that is
+    /// ready.
     ForwardInOrder,
     /// Only the task with the earliest target that fits, even if the rank has
     /// to wait for its input.
@@ -71,8 +71,7 @@ public:
   int32_t first() const { return nodes[1].rank; }
 
 private:
-  /// The earlier child. The root is 1, and the children of n are 2 n and 2 n +
-  /// 1.
+  /// The earlier child. The root is 1; node n has children 2 n and 2 n + 1.
   struct Node {
     int64_t time = never;
     int32_t rank = 0;

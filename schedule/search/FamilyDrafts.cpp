@@ -1,4 +1,4 @@
-//===- FamilyDrafts.cpp - What families write, on all threads -------------===//
+//===- FamilyDrafts.cpp - Schedules of families, on all threads -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/FamilyDrafts.h"

@@ -1,4 +1,4 @@
-//===- MemoryCurve.cpp - Searches under one cap after another -------------===//
+//===- MemoryCurve.cpp - Searches under decreasing caps -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The epsilon-constraint method of optimization with two objectives (Haimes et

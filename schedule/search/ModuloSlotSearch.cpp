@@ -1,4 +1,4 @@
-//===- ModuloSlotSearch.cpp - When to launch micro-batches ----------------===//
+//===- ModuloSlotSearch.cpp - Search of launches on modulo slots ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the delays of launches, for

@@ -1,4 +1,4 @@
-//===- ModuloSlots.cpp - Waves that never meet ----------------------------===//
+//===- ModuloSlots.cpp - Launches on a grid of modulo slots ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/ModuloSlots.h"

@@ -1,4 +1,4 @@
-//===- Neighbourhoods.cpp - Searches a time interval anew -----------------===//
+//===- Neighbourhoods.cpp - Large neighbourhood search --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Large neighbourhood search (Shaw, 1998). A neighbourhood is a time interval

@@ -1,4 +1,4 @@
-//===- OrderSearch.cpp - All parts of the search for orders in turn -------===//
+//===- OrderSearch.cpp - All parts of the order search --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"

@@ -1,4 +1,4 @@
-//===- PatternGenes.cpp - Makes periodic patterns -----------------------===//
+//===- PatternGenes.cpp - Makes periodic patterns -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the

@@ -12,8 +12,10 @@ namespace rondo {
 /// the period.
 struct Genes {
   /// [2 * row + letter]: slack of an edge within a row, and from a row to
-  /// another. Row n has the n-th stages of all ranks.
+  /// another. Row n has the n-th stages of all ranks. `turn` also applies
+  /// between F and I of a stage whose I has no inputs.
   std::vector<int32_t> hop, turn;
+  /// Added to the period.
   int32_t stretch = 0;
   int32_t group = 1, step = 0;
   Pattern::Discipline discipline = Pattern::Discipline::Ready;
@@ -68,7 +70,7 @@ private:
   /// [stage]: its place among those of its rank.
   std::vector<int32_t> row;
   int32_t rows = 1;
-  /// The work of the busiest rank for one micro-batch, in ns.
+  /// Work of the busiest rank for one micro-batch, in ns.
   int64_t period = 0;
   /// Number of micro-batches that fit on all ranks.
   int32_t fit;

@@ -1,5 +1,4 @@
-//===- PatternPresets.cpp - Where the search of patterns begins
-//------------===//
+//===- PatternPresets.cpp - Start of the search of patterns ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each row is the one that adds most to those before it, on random problems.

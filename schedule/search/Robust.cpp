@@ -119,8 +119,8 @@ private:
     }
   }
 
-  /// Number of candidates that there is time to run over all samples; at least
-  /// two if there are two, which may then see fewer samples.
+  /// Number of candidates that can be run over all samples in time; at least
+  /// two, if there are two, which may then see fewer samples.
   size_t numRanked() const {
     const int64_t fit =
         budget.tasksInTime() / tasks / int64_t(scenarios.size());

@@ -1,4 +1,4 @@
-//===- RoundRobinSearch.cpp - Where stages assign micro-batches -----------===//
+//===- RoundRobinSearch.cpp - Search with round-robin stages --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/RoundRobinSearch.h"

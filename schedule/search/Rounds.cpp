@@ -1,4 +1,4 @@
-//===- Rounds.cpp - Parts of the search beside each other -----------------===//
+//===- Rounds.cpp - Concurrent parts of the search ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Rounds.h"

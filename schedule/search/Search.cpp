@@ -104,7 +104,7 @@ private:
     return keep(std::move(judged), origin);
   }
 
-  /// As offer(), for a judged schedule.
+  /// Like offer(), for a judged schedule.
   int64_t keep(Judged judged, const std::string &origin) {
     const int64_t value = judged.objective;
     if (value >= never || value > objective() ||

@@ -44,7 +44,7 @@ public:
   int32_t kept() const { return numKept; }
   /// Number of micro-batches that have been considered.
   int32_t seen() const { return end; }
-  /// Cost in steps of a search, each of which takes as long as ten looks.
+  /// Cost in steps of a search; ten of `numLooks` take as long as a step.
   int64_t steps() const { return numLooks / 10; }
 
   /// The order of the kept micro-batches, renumbered.

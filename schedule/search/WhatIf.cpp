@@ -1,4 +1,4 @@
-//===- WhatIf.cpp - What would make a schedule faster ---------------------===//
+//===- WhatIf.cpp - Makespans after changes of a problem ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WhatIf.h"

@@ -1,4 +1,4 @@
-//===- WindowJudge.cpp - What an order costs in a long run ----------------===//
+//===- WindowJudge.cpp - Costs of an order in a long run ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WindowJudge.h"

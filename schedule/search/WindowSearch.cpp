@@ -1,4 +1,4 @@
-//===- WindowSearch.cpp - Depths, from the bound down ---------------------===//
+//===- WindowSearch.cpp - Search of depths from the bound on --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For each policy and style of backward, bisects the iteration time, from the
@@ -250,7 +250,7 @@ private:
     std::optional<WindowFigures> &figures = at->second;
     auto write = [&](const Problem &over) { return scheduleOf(over, order); };
     if (isNew) {
-      // At least one order is measured, so that there is a result.
+      // Measures one order even if the budget is spent, to have a result.
       if (result.schedule && budget.isSpent())
         return false;
       int64_t cost = 0;
