@@ -33,8 +33,9 @@ inline size_t editDistance(const std::string &a, const std::string &b) {
 }
 
 /// The known word nearest to a written one, or empty if none is near: up to a
-/// third of the letters, rounded up, may be wrong. Ignores case. Of equally
-/// near words the first in alphabetical order. O(letters squared) per word.
+/// third of the letters, rounded up and without leading dashes, may be wrong.
+/// Ignores case. Of equally near words the first in alphabetical order.
+/// O(letters squared) per word.
 inline std::string nearestWord(const std::string &written,
                                const std::vector<std::string> &known) {
   auto lowered = [](std::string word) {
@@ -44,7 +45,8 @@ inline std::string nearestWord(const std::string &written,
   };
   const std::string word = lowered(written);
   std::string nearest;
-  size_t least = (word.size() + 2) / 3;
+  const size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  size_t least = (word.size() - dashes + 2) / 3;
   for (const std::string &candidate : known) {
     // The lengths give a bound, so that a long line takes little time.
     const size_t longer = std::max(word.size(), candidate.size());

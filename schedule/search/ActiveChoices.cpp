@@ -1,15 +1,18 @@
-//===- ActiveChoices.cpp - What may come next in a schedule ---------------===//
+//===- ActiveChoices.cpp - Candidate next tasks of a schedule -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Active schedules (Giffler and Thompson, 1960) of ranks and contended links:
 // of all tasks and messages that could be next, the one that would end first
-// determines a rank or link, which takes any of its own that could start before
-// that end. Consider a schedule that continues differently. The one that would
-// end first fits before what comes next there, and nothing gets later: I and W
-// only give memory back, and F only moves before tasks of these letters, unless
-// another stage's F of its rank comes first. For that case F is also banned
-// until one has run there. So these choices reach the best schedule if the
-// objective never gains from a later end.
+// determines a rank or link. The successors are those of its tasks or messages
+// that could start before that end.
+//
+// These choices are dominant. Consider a schedule that continues differently.
+// The task or message that would end first fits before what comes next there,
+// and nothing gets later: I and W only release memory, and F only moves before
+// I and W, unless another stage's F of its rank comes first. For that case,
+// further successors ban this F until another stage's F has run on the rank. So
+// the choices reach an optimal schedule if the objective never gains from a
+// later end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +98,7 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
   expand(held, choices, successors);
 }
 
-/// Another stage of this rank still has an F that is not banned.
+/// Whether another stage of the rank still has an F that is not banned.
 bool ActiveChoices::canWait(const PartialState &state, int32_t stage) const {
   for (int32_t s : flat.stagesOf[flat.rankOf[stage]])
     if (s != stage && !state.banned(s) && state.done(0, s) < flat.microbatches)

@@ -1,4 +1,4 @@
-//===- ActiveChoices.h - What may come next in a schedule -------*- C++ -*-===//
+//===- ActiveChoices.h - Candidate next tasks of a schedule -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ACTIVECHOICES_H
@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// A task or, on a link, the burst that begins with `edge`.
+/// A task, with `edge` -1, or the burst on a link that begins with `edge`.
 struct Choice {
   Machine machine;
   int letter;
@@ -19,13 +19,13 @@ struct Choice {
   int64_t start, end;
 };
 
-/// By rank: whether an F may gain from waiting for that of another stage. It
-/// may on a rank of several stages that cannot hold all activations.
+/// [rank]: whether an F may gain from waiting until another stage's F has run.
+/// True for a rank of several stages that cannot hold all activations.
 std::vector<bool> ranksThatMayWait(const FlatProblem &flat);
 
-/// The rank or link of the choice that would end first takes one of its own
-/// that could start before that end, or end with it: calls `make` with each of
-/// them. Returns the first; there is one.
+/// Finds the choice that would end first, and calls `make` with each choice of
+/// the same rank or link that could start before that end, or end with it.
+/// Returns the choice that would end first. `choices` must not be empty.
 template <typename Make>
 Choice forEachActive(const std::vector<Choice> &choices, const Make &make) {
   const Choice first = *std::min_element(
@@ -38,7 +38,8 @@ Choice forEachActive(const std::vector<Choice> &choices, const Make &make) {
   return first;
 }
 
-/// A state with one more task or burst, and what a search notes of it.
+/// A successor of a state, after one more task or burst, with the marks of a
+/// search.
 struct Child {
   PartialState state;
   Choice choice;
@@ -47,22 +48,22 @@ struct Child {
   bool isKept, isBeaten, inherits, isEstimated;
 };
 
-/// The children of a state; only the first `count` are used, so that their
-/// memory is kept.
+/// The successors of a state. Only the first `count` are valid; the others keep
+/// their memory for reuse.
 struct Successors {
   std::vector<Child> children;
   size_t count = 0;
 };
 
-/// The choices among which there is always a best one: see the source.
-/// Threads may share it.
+/// A dominant set of choices: it contains an optimal continuation (see
+/// ActiveChoices.cpp). Threads may share it.
 class ActiveChoices {
 public:
   explicit ActiveChoices(const FlatProblem &flat);
 
   using Scratch = std::vector<Choice>;
-  /// Adds the children of a state that holds messages. O(tasks that could be
-  /// next * size of a state).
+  /// Appends the successors of `state`, which must be one that `holdsMessages`.
+  /// O(tasks that could be next * size of a state).
   void expand(const PartialState &state, Scratch &scratch,
               Successors &successors) const;
 
@@ -74,7 +75,7 @@ private:
 
   const FlatProblem &flat;
   const std::vector<bool> mayWait;
-  /// By rank: whether all W are alike.
+  /// [rank]: whether the W of all its stages have equal times and bytes.
   std::vector<bool> hasEqualWeightGrads;
 };
 

@@ -1,9 +1,10 @@
 //===- Beam.cpp - Partial schedules, layer by layer -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer is expanded a few states at a time. Then the made states of equal
-// counts are judged in the order in which they were made; those of other counts
-// do not matter to them, so that threads share the work without a difference.
+// A layer is expanded a few states at a time. Then the successors with equal
+// task counts are judged in the order in which they were made. States with
+// different counts do not affect each other, so threads share the work without
+// changing the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +30,11 @@ struct Item {
   Estimate estimate;
   int32_t node = -1;
   bool isBeaten = false;
-  /// Its estimate is that of the state before it.
+  /// Whether its estimate is that of its parent.
   bool inherits = false;
 };
 
-/// What one thread needs of its own.
+/// The memory of one thread.
 struct WorkerState {
   explicit WorkerState(const FlatProblem &flat) : propagation(flat, true) {}
 
@@ -41,8 +42,8 @@ struct WorkerState {
   ActiveChoices::Scratch scratch;
 };
 
-/// States of the next layer with equal counts: those that are kept, by number,
-/// and those to be judged.
+/// States of the next layer with equal task counts: the kept ones, by index in
+/// `made`, and those to be judged.
 struct Group {
   uint64_t key = 0;
   std::vector<int32_t> kept;
@@ -55,10 +56,10 @@ public:
        Workers *workers)
       : flat(flat), width(width), best(best), budget(budget), workers(workers),
         choices(flat) {
-    desks.emplace_back(flat);
+    workerStates.emplace_back(flat);
     if (workers && width >= sharedWidth)
       for (int32_t i = 1; i < workers->count(); ++i)
-        desks.emplace_back(flat);
+        workerStates.emplace_back(flat);
     depths = flat.tasks();
     for (const FlatProblem::Message &message : flat.messages)
       if (message.isContended && message.beginsBurst())
@@ -73,11 +74,12 @@ public:
       clearGroups();
       left = (flat.tasks() * (depths - depth)) / depths;
       isLast = depth + 1 == depths;
-      // As many at a time as take about a millisecond. Several threads start
-      // and end together, so they take eight times as many; but where the
-      // effort ends the search, it ends at the same point for any number of
-      // them.
-      const int64_t times = desks.size() > 1 && !budget.isByEffort() ? 8 : 1;
+      // Expand as many states at a time as take about a millisecond. Several
+      // threads start and end together, so they take eight times as many; but
+      // if the effort ends the search, it must end at the same point for any
+      // number of threads.
+      const int64_t times =
+          workerStates.size() > 1 && !budget.isByEffort() ? 8 : 1;
       const auto part =
           size_t(times * std::max<int64_t>(
                              4, std::min<int64_t>(64, 5000 / (8 + left / 2))));
@@ -104,7 +106,8 @@ public:
   }
 
 private:
-  /// All choices have been gone through or cut off; none is below `least`.
+  /// Returns whether the tree is exhausted: no state was cut off by the width.
+  /// Then `least` is a bound of all its schedules.
   bool end(int64_t least) {
     if (!wasCut)
       best.exhaustedNs = least;
@@ -131,39 +134,41 @@ private:
     return int32_t(group);
   }
 
-  /// Calls work(desk, i) for every i below `count`, on several threads if that
-  /// takes long enough.
+  /// Calls work(worker's state, i) for every i below `count`, on several
+  /// threads if `tasks` is large enough.
   template <typename Work>
   void forEach(size_t count, int64_t tasks, const Work &work) {
-    if (desks.size() == 1 || tasks < sharedTasks) {
+    if (workerStates.size() == 1 || tasks < sharedTasks) {
       for (size_t i = 0; i < count; ++i)
-        work(desks[0], i);
+        work(workerStates[0], i);
       return;
     }
     const double begin = budget.seconds();
     workers->forEach(int64_t(count), [&](int32_t worker, int64_t i) {
-      work(desks[worker], size_t(i));
+      work(workerStates[worker], size_t(i));
     });
     budget.addSeconds(double(workers->available() - 1) *
                       (budget.seconds() - begin));
   }
 
-  /// Makes the children of some items of a layer.
+  /// Expands some states of a layer, and judges their successors.
   void expandAll(const Item *items, size_t count) {
-    if (broods.size() < count)
-      broods.resize(count);
-    forEach(count, 8 * 4 * int64_t(count), [&](WorkerState &desk, size_t i) {
-      broods[i].count = 0;
-      choices.expand(items[i].state, desk.scratch, broods[i]);
+    if (successors.size() < count)
+      successors.resize(count);
+    forEach(count, 8 * 4 * int64_t(count), [&](WorkerState &own, size_t i) {
+      successors[i].count = 0;
+      choices.expand(items[i].state, own.scratch, successors[i]);
     });
     touched.clear();
     int64_t numMade = 0;
     for (size_t i = 0; i < count; ++i)
-      for (size_t n = 0; n < broods[i].count; ++n) {
-        Child &child = broods[i].children[n];
-        // An only child is hardly worse off than its parent, whose bound holds
-        // for it; the last one needs its own objective.
-        child.inherits = broods[i].count == 1 && !items[i].inherits && !isLast;
+      for (size_t n = 0; n < successors[i].count; ++n) {
+        Child &child = successors[i].children[n];
+        // The only successor of a state inherits its estimate, which is a bound
+        // for it too and hardly worse than its own; but not twice in a row. In
+        // the last layer, each state needs its own objective.
+        child.inherits =
+            successors[i].count == 1 && !items[i].inherits && !isLast;
         if (child.inherits)
           child.estimate = items[i].estimate;
         child.group = groupOfKey(child.state.key());
@@ -175,26 +180,26 @@ private:
     budget.use(8 * numMade);
     forEach(
         touched.size(), numMade * (left / 2 + 1),
-        [&](WorkerState &desk, size_t i) { judge(desk, groups[touched[i]]); });
+        [&](WorkerState &own, size_t i) { judge(own, groups[touched[i]]); });
     for (size_t i = 0; i < count; ++i)
-      for (size_t n = 0; n < broods[i].count; ++n)
-        keep(broods[i].children[n], items[i].node);
+      for (size_t n = 0; n < successors[i].count; ++n)
+        keep(successors[i].children[n], items[i].node);
     for (int32_t group : touched)
       groups[group].fresh.clear();
   }
 
-  void judge(WorkerState &desk, Group &group) {
+  void judge(WorkerState &own, Group &group) {
     for (size_t i = 0; i < group.fresh.size(); ++i) {
       Child &child = *group.fresh[i];
       if (isBeaten(group, i))
         continue;
       if (!child.inherits)
-        child.estimate = desk.propagation.estimate(child.state, best.objective);
+        child.estimate = own.propagation.estimate(child.state, best.objective);
       child.isEstimated = !child.inherits;
       if (child.estimate.bound >= best.objective)
         continue;
       if (!child.inherits) {
-        desk.propagation.tighten(child.state);
+        own.propagation.tighten(child.state);
         if (isBeaten(group, i))
           continue;
       }
@@ -211,8 +216,8 @@ private:
     }
   }
 
-  /// Whether some state of this layer is at least as good in every respect as
-  /// one to be judged. Those in front of that have been judged.
+  /// Whether a kept state of this layer dominates group.fresh[number]. The
+  /// states before it have been judged.
   bool isBeaten(const Group &group, size_t number) const {
     const PartialState &state = group.fresh[number]->state;
     for (int32_t other : group.kept)
@@ -285,12 +290,12 @@ private:
   Incumbent &best;
   Budget &budget;
   Workers *const workers;
-  std::vector<WorkerState> desks;
+  std::vector<WorkerState> workerStates;
   const ActiveChoices choices;
   bool wasCut = false;
   int64_t depths = 0, left = 0;
   bool isLast = false;
-  std::vector<Successors> broods;
+  std::vector<Successors> successors;
   /// The next layer; only the first `used` states count.
   std::vector<Item> made;
   size_t used = 0;
@@ -299,11 +304,11 @@ private:
   /// Only the first `numGroups` are used.
   std::vector<Group> groups;
   size_t numGroups = 0;
-  /// By key; and those with states to be judged.
+  /// Index of the groups by key; and the groups with states to be judged.
   HashIndex groupOf;
   std::vector<int32_t> touched;
-  /// Narrower beams have too little to do for several threads, and so have
-  /// steps of fewer tasks.
+  /// The least width of a beam, and the least number of tasks of a step, for
+  /// which several threads pay off.
   static constexpr int64_t sharedWidth = 16, sharedTasks = 2000;
 };
 

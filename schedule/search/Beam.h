@@ -10,10 +10,10 @@
 
 namespace rondo {
 
-/// Layered search over partial schedules, guided by the propagated bound; at
-/// most `width` states per layer. True if only what a bound or dominance
-/// excludes was cut off: then no schedule is better than the incumbent's
-/// `exhaustedNs`. Workers, if there are any, change nothing but the time.
+/// Layered search over partial schedules, guided by the propagated bound, with
+/// at most `width` states per layer. Returns true if states were discarded only
+/// by bounds or dominance; then no schedule is better than `best.exhaustedNs`.
+/// `workers`, if not null, change only the running time.
 bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
           Budget &budget, Workers *workers = nullptr);
 

@@ -52,7 +52,7 @@ const char *rondo::stopName(SearchStop stop) {
   return "exhausted";
 }
 
-/// Tasks between two looks at the clock.
+/// Tasks between two readings of the clock.
 static constexpr int64_t lookEvery = 2000;
 
 int64_t Budget::tasksInTime() const {
@@ -65,8 +65,8 @@ int64_t Budget::tasksInTime() const {
                       elapsed;
   if (left <= 0)
     return 0;
-  // Estimates the time per task from those before, plus a tenth. The first ones
-  // are estimated at 40 ns.
+  // The average time per task so far, plus a tenth. The average includes
+  // `firstTasks` assumed tasks of 40 ns each.
   constexpr double firstTasks = 100000, firstMs = 4;
   const double tasks =
       left * (double(used) + firstTasks) / (1.1 * (worked + firstMs)) -
@@ -81,7 +81,7 @@ bool Budget::isSpent(int64_t next) {
     spent = true;
     return true;
   }
-  // A look at the clock costs as much as a few tasks.
+  // Reading the clock takes as long as a few tasks.
   if (used < nextLook && next < lookEvery)
     return false;
   nextLook = used + lookEvery;

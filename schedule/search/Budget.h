@@ -9,34 +9,34 @@
 
 namespace rondo {
 
-/// The remaining time and work. One thread uses it; parts that run beside each
-/// other have budgets of their own.
+/// The remaining time and work of a search. Used by one thread; parts that run
+/// concurrently have budgets of their own.
 class Budget {
 public:
   explicit Budget(const SearchOptions &options);
 
   /// Adds tasks that were placed or timed.
   void use(int64_t tasks) { used += tasks; }
-  /// True if the search must end, or if the next part, with this many tasks,
-  /// would exceed the time limit. Reads the clock rarely.
+  /// True if the search must end, or if the next part, of `next` tasks, would
+  /// exceed the time limit. Reads the clock rarely.
   bool isSpent(int64_t next = 0);
-  /// Whether this many tasks would end within the time limit. A smaller number
+  /// Whether `tasks` tasks would end within the time limit. If not, fewer tasks
   /// may still fit.
   bool hasTimeFor(int64_t tasks) const { return tasks < tasksInTime(); }
-  /// How many tasks fit in the remaining time, at the pace of a thread so far;
-  /// `never` if there is no time limit.
+  /// Number of tasks that fit in the remaining time, at the average pace of one
+  /// thread so far; `never` if there is no time limit.
   int64_t tasksInTime() const;
   void limitEffort(int64_t tasks) { limit = tasks; }
-  /// Reserves this many tasks for what follows.
+  /// Reserves the time of `tasks` tasks for later work.
   void keepBack(int64_t tasks) { kept = tasks; }
-  /// Reserves one of so many parts of time and effort; 0 gives the reserve out,
-  /// also if all else is spent.
+  /// Reserves 1/`parts` of time and effort. 0 releases the reserve, even if the
+  /// rest is spent, unless the search was interrupted.
   void reserve(int64_t parts) {
     reserved = parts;
     effortKept = parts > 0 ? limit / parts : 0;
     spent = why == SearchStop::Interrupted;
   }
-  /// Whether effort ends the search, so that what is found must not depend on
+  /// Whether the effort ends the search; then the result must not depend on
   /// time.
   bool isByEffort() const {
     return options->effort > 0 || options->timeLimitMs <= 0;
@@ -46,15 +46,17 @@ public:
   double seconds() const;
   SearchStop stop() const { return why; }
 
-  /// The budget of a part that may use at most this many tasks, on any thread.
-  /// It counts on from what has been used, and shares the time limit.
+  /// The budget of a part that may use at most `tasks` tasks, on any thread. It
+  /// counts on from tasksUsed(), and shares the time limit.
   Budget part(int64_t tasks) const;
-  /// Ends the part once `isCut` holds.
+  /// Ends this budget once `holds` returns true; null removes the condition.
   void cutWhen(std::function<bool()> holds) { isCut = std::move(holds); }
-  /// Adds what a part has used; ends if time ended it.
+  /// Adds the tasks that a part has used. Ends this budget if time or an
+  /// interrupt ended the part.
   void join(const Budget &part);
-  /// Adds the time that other threads have spent on this budget's tasks beside
-  /// the one that uses it: the pace is that of one thread.
+  /// Adds the seconds that other threads spent on this budget's tasks, in
+  /// addition to the thread that uses it: tasksInTime() needs the pace of one
+  /// thread.
   void addSeconds(double others) { secondsBeside += others; }
 
 private:

@@ -1,4 +1,4 @@
-//===- DepthOrder.cpp - Orders by how far each stage runs ahead -----------===//
+//===- DepthOrder.cpp - Orders by the depth of each stage -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/DepthOrder.h"
@@ -37,7 +37,7 @@ std::string DepthOrder::text() const {
   return text;
 }
 
-/// Where a stage's own W comes.
+/// The style of one stage.
 static BackwardStyle styleOf(BackwardStyle style, int32_t lateStages,
                              int32_t stage) {
   return style == BackwardStyle::LateWeights && stage >= lateStages
@@ -61,7 +61,7 @@ Result<Problem> rondo::problemOfDepths(const Problem &problem) {
   return hasRecomputation(problem) ? withoutRecomputation(problem) : problem;
 }
 
-/// The order of one stage, on the rank of its number.
+/// Appends the order of one stage, which is alone on its rank.
 static void appendStage(Schedule &schedule, const Problem &problem,
                         BackwardStyle style, int32_t stage, int32_t depth) {
   const int64_t last = problem.microbatches, each = problem.microbatchesEach();
@@ -111,14 +111,14 @@ Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
 }
 
 namespace {
-/// What the cycles between stages are made of, by stage.
+/// Parts of the wait cycles between stages, [stage] in ns.
 struct Legs {
-  /// F, and what lets the gradient go.
+  /// F, and the task that produces the gradient for the stage before.
   std::vector<double> work;
   /// The messages to the next stage and back.
   std::vector<double> messages;
-  /// What comes behind them and in front of the next F; and where the way
-  /// turns, behind F and in front of what lets the gradient go.
+  /// On the first stage of a cycle, W between the backward and the next F. On
+  /// the last stage of a cycle, W between F and the backward.
   std::vector<double> behind, between;
 };
 } // namespace
@@ -157,14 +157,15 @@ static Legs legsOf(const Problem &problem, BackwardStyle style,
 std::vector<int32_t> rondo::leastDepths(const Problem &problem,
                                         BackwardStyle style, double iterationNs,
                                         int32_t lateStages) {
-  // A window of so many micro-batches would hold no steady run anyway.
+  // With larger depths, a window would have too few micro-batches for a steady
+  // run.
   constexpr double limit = 1 << 16;
   const int32_t stages = problem.numStages();
   const double each = problem.microbatchesEach();
   const Legs legs = legsOf(problem, style, lateStages);
   std::vector<int32_t> depths(stages, leastDepth(problem, style));
   for (int32_t s = stages - 2; s >= 0; --s) {
-    // Steps take their share of the pace.
+    // The step takes a part of each iteration.
     const double step = double(problem.cost(s, ActionKind::Step).ns);
     const double pace = std::max(iterationNs - step, 1e-9);
     double way = legs.work[s];

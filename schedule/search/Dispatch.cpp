@@ -7,12 +7,12 @@
 
 using namespace rondo;
 
-/// Stages keep their numbers. `endOffset` keeps its meaning: a rank starts that
-/// much later than the rank that starts first.
+/// The problem in reverse time. Stages keep their numbers. A rank starts at
+/// -endOffset, at 0 or later.
 static FlatProblem mirror(const FlatProblem &flat) {
   FlatProblem result = flat;
   result.reverse();
-  // W is charged with everything that its micro-batch holds.
+  // W takes all memory of its micro-batch.
   result.inputGradFrees = flat.takes;
   result.weightGradFrees.assign(flat.stages, 0);
   const int64_t least =
@@ -43,7 +43,7 @@ void Alarms::set(int32_t rank, int64_t time) {
     const Node &left = nodes[2 * i], &right = nodes[2 * i + 1];
     const Node &first = right.time < left.time ? right : left;
     const int32_t before = nodes[i].rank;
-    // Another rank comes first here, as before.
+    // The same other rank stays first here, so nothing changes above.
     if (before != rank && first.rank == before)
       return;
     nodes[i] = first;
@@ -165,10 +165,11 @@ const Orders &Dispatcher::orders() {
   return made;
 }
 
-/// Forwards, among the pending W: the stage whose W has the earliest target,
-/// otherwise the one that gives back the most memory, the oldest of equals.
-/// Backwards, among those that fit: the stage whose W or I has the earliest
-/// target.
+/// The stage whose W is next; -1: none. Forwards, of the pending W: the one
+/// with the earliest target if the pattern orders W, otherwise the one that
+/// releases the most memory, of equals the oldest. Backwards, of the W that
+/// fit: the one with the earliest target of its W or, without targets of W, of
+/// its I.
 int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   using WeightGrad = Pattern::WeightGrad;
   int32_t chosen = -1;
@@ -213,7 +214,8 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
 void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   using Discipline = Pattern::Discipline;
   using WeightGrad = Pattern::WeightGrad;
-  // The next F and I that may run, whether or not their inputs have arrived.
+  // The fitting candidates with the earliest targets: of those whose inputs
+  // have arrived, of the F, and of all.
   static const Candidate none;
   const Candidate *bestReady = &none, *nextForward = &none, *nextAny = &none;
   int64_t known = never, wake = never;

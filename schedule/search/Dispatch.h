@@ -9,15 +9,14 @@
 
 namespace rondo {
 
-/// Which task of a rank goes first. Each has a target, and only the order of
-/// targets matters.
+/// Priorities of a rank's tasks. Each task has a target time. Except for
+/// `reach`, only the order of targets matters.
 struct Pattern {
-  /// When F, I and W would run, [letter][FlatProblem::at()].
+  /// Targets of F, I and W in ns, [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> targets;
-  /// If `targets` is empty, when each F and I would run in an endless steady
-  /// state:
-  ///   offset[letter][stage] + group of k * group * period + place in group *
-  ///   step
+  /// If `targets` is empty, the target of F or I of micro-batch k in an endless
+  /// steady state is
+  ///   offset[letter][stage] + k / group * group * period + k % group * step
   std::array<std::vector<int64_t>, 2> offset;
   int64_t period = 0;
   int64_t group = 1;
@@ -26,53 +25,53 @@ struct Pattern {
   enum class Discipline : uint8_t {
     /// The task with the earliest target among those that can start now.
     Ready,
-    /// Of the F, only the one with the earliest target that fits; I as they
-    /// arrive.
+    /// Only the F with the earliest target that fits, and every I that is
+    /// ready.
     ForwardInOrder,
-    /// Only the task with the earliest target that fits, even if its input has
-    /// not arrived.
+    /// Only the task with the earliest target that fits, even if the rank has
+    /// to wait for its input.
     InOrder,
   } discipline = Discipline::Ready;
-  /// A task whose input has arrived may overtake one whose input has not by at
-  /// most this much.
+  /// With InOrder: a task whose input has arrived may go before one whose input
+  /// has not, if its target is at most this much later.
   int64_t reach = 0;
   enum class WeightGrad : uint8_t {
-    /// When nothing else can start.
+    /// W runs when nothing else can start.
     Fills,
-    /// Even before an F or I with a later target.
+    /// W also runs before an F or I with a later target.
     Ordered,
-    /// Only there.
+    /// W runs only before an F or I with a later target, or if no F or I fits.
     Exact,
   } weightGrad = WeightGrad::Fills;
-  /// W may delay a message that is known to be coming by this share of W, in
-  /// eighths.
+  /// W may delay a task whose input arrives at a known time by up to `patience`
+  /// eighths of the duration of W.
   int32_t patience = 4;
-  /// Unless `never`, replaces patience: W delays a message only if waiting for
-  /// that would end the rank after this.
+  /// Unless `never`, replaces `patience`: W may delay such a task only if
+  /// waiting for its input would make the rank end after this time.
   int64_t goal = never;
-  /// From this many pending W on a rank, W goes before F; from twice as many,
-  /// before I as well. Backwards, this many W may run ahead of their I.
+  /// If a rank has this many pending W, W goes before F; with twice as many,
+  /// also before I. Backwards, at most this many W may run ahead of their I.
   int32_t backlog = unlimited;
   static constexpr int32_t unlimited = 1 << 24;
 };
 
-/// Forwards in time, or backwards from the last task to the first. Greedy
-/// choices forwards fill the end of a schedule well, backwards its beginning.
+/// From the first task to the last, or from the last to the first. Greedy
+/// choices forwards pack the end of a schedule well, backwards its beginning.
 enum class Direction : uint8_t { Forwards, Backwards };
 
-/// The rank to look at next: a tournament tree by time.
+/// The next wake-up time of each rank, as a tournament tree.
 class Alarms {
 public:
   explicit Alarms(int32_t ranks);
   void clear();
   void set(int32_t rank, int64_t time);
   int64_t time(int32_t rank) const { return nodes[leaves + rank].time; }
-  /// The lowest of equal ranks; its time is `never` if all are.
+  /// The rank with the earliest time, of equals the lowest. Its time is `never`
+  /// if all times are.
   int32_t first() const { return nodes[1].rank; }
 
 private:
-  /// The first of those below. The root is 1, and the children of n are 2 n and
-  /// 2 n + 1.
+  /// The earlier child. The root is 1; node n has children 2 n and 2 n + 1.
   struct Node {
     int64_t time = never;
     int32_t rank = 0;
@@ -82,24 +81,25 @@ private:
 };
 
 /// Runs a pattern in time order: F if it fits and every micro-batch can still
-/// be finished, W if nothing else can start. All caps hold.
+/// be finished, W as Pattern::weightGrad states. All caps hold.
 ///
-/// Backwards the problem is mirrored: I is the first letter and goes against
-/// the edges of I, F is the second, W comes before its I and takes the memory,
-/// which F gives back. All letters, micro-batches and targets of a pattern are
-/// those of the mirror.
+/// Backwards, the problem is mirrored: letter 0 is I, which follows the edges
+/// of I in reverse; letter 1 is F; W comes before its I and takes the memory,
+/// which F releases. All letters, micro-batches and targets of a pattern are
+/// those of the mirrored problem.
 class Dispatcher {
 public:
   Dispatcher(const FlatProblem &flat, Direction direction);
 
-  /// The objective, or `never` if it is above `ceiling` or the pattern gets
-  /// stuck. Backwards, an upper bound of the order's objective. O(tasks *
-  /// stages of a rank + tasks * log ranks).
+  /// The objective; `never` if it is above `ceiling` or the pattern gets stuck.
+  /// Backwards, an upper bound of the order's objective. O(tasks * stages of a
+  /// rank + tasks * log ranks).
   int64_t run(const Pattern &pattern, int64_t ceiling);
-  /// Of the problem itself, in both directions.
+  /// The orders of the last run, for the original problem in both directions.
   const Orders &orders();
-  /// By task of orders(): backwards the latest time at which it may run to keep
-  /// the objective, forwards its start.
+  /// [rank][position in orders()], in ns: forwards the start of a task;
+  /// backwards, after a call of orders(), the latest start that keeps the
+  /// objective.
   const std::vector<std::vector<int64_t>> &starts() const { return times; }
   /// Tasks that the last run placed.
   int64_t placed() const { return count; }
@@ -108,7 +108,7 @@ private:
   /// The next F or I of a stage; both times are `never` if all have run.
   struct Candidate {
     int64_t target = never;
-    /// When its input arrives; `never` if the input has not been made.
+    /// Arrival of its last input; `never` if an input has not been produced.
     int64_t arrival = never;
     int32_t stage = 0, letter = 0;
   };
@@ -121,7 +121,7 @@ private:
             state.done(2, stage) > state.done(0, stage)) ||
            mayTake(stage);
   }
-  /// Whether what takes memory may run.
+  /// Whether the task that takes memory may run.
   bool mayTake(int32_t stage) const {
     return state.fits(flat, inFlight[flat.rankOf[stage]], stage, taker);
   }
@@ -134,27 +134,27 @@ private:
   int32_t nextWeightGrad(const Pattern &pattern, int32_t rank) const;
 
   const Direction direction;
-  /// The one that takes memory.
+  /// The letter that takes memory.
   const int taker;
   const FlatProblem flat;
   PartialState state;
   Alarms alarms;
   std::vector<int64_t> work, left;
-  /// Those of a rank are together, starting at begins[rank], stage by stage, I
-  /// before F; slots[stage] is the position of I.
+  /// Sorted by rank, from begins[rank] on, then by stage, I before F.
+  /// slots[stage] is the position of I.
   std::vector<Candidate> candidates;
   std::vector<int32_t> begins, slots;
-  /// By rank, the W that may run: forwards those whose I has run, backwards
-  /// those that have run before their I.
+  /// [rank]: forwards, the number of W whose I has run; backwards, the number
+  /// of W that have run before their I.
   std::vector<int64_t> pending;
-  /// By rank.
+  /// [rank].
   std::vector<PartialState::InFlight> inFlight;
-  /// By rank: if no more than this is held, any F fits.
+  /// [rank]: if at most this many bytes are held, any F fits.
   std::vector<int64_t> roomy;
   Orders made;
   std::vector<std::vector<int64_t>> times;
   bool isTurned = false;
-  /// The time from which backward runs count, minus the objective.
+  /// A backward run begins at `horizon` + objective in forward time.
   int64_t horizon = 0;
   int64_t count = 0, latest = 0;
 };

@@ -1,4 +1,4 @@
-//===- FamilyDrafts.cpp - What families write, on all threads -------------===//
+//===- FamilyDrafts.cpp - Schedules of families, on all threads -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/FamilyDrafts.h"
@@ -92,7 +92,8 @@ std::optional<Judged> FamilyDrafts::takeThinned(size_t i, const Judged &given,
     draft.freeNs = freeObjective(given);
   if (*draft.freeNs >= objective)
     return std::nullopt;
-  // Ahead of its turn it did not know how little effort is left.
+  // Thinning ahead of the turn does not know the remaining effort: repeat it if
+  // it has used more than that.
   if (!draft.isThinned || draft.stepsOfThinning >= budget.tasksLeft())
     thin(i, given, budget);
   else

@@ -1,4 +1,4 @@
-//===- FamilyDrafts.h - What families write, on all threads -----*- C++ -*-===//
+//===- FamilyDrafts.h - Schedules of families, on all threads ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_FAMILYDRAFTS_H
@@ -12,9 +12,9 @@
 
 namespace rondo {
 
-/// A portfolio whose orders can be written and judged ahead of their turn, and
-/// are thinned if they break the caps. Neither what is visited nor the effort
-/// that it uses depends on what was written ahead.
+/// A portfolio whose schedules can be written and judged ahead of their turn,
+/// and are thinned if they break the caps. Writing ahead changes neither the
+/// visited schedules nor the effort used.
 class FamilyDrafts : public Portfolio {
 public:
   FamilyDrafts(const Problem &problem, std::vector<FamilyChoice> choices,
@@ -22,20 +22,21 @@ public:
       : Portfolio(problem, std::move(choices), byRules(problem, inIndexOrder)),
         inIndexOrder(inIndexOrder), drafts(size()) {}
 
-  /// Writes them on all threads, up to the first one whose objective is no more
-  /// than `bound`. Leaves out those that there is no time for.
+  /// Writes schedules on all threads, up to the first one whose objective is at
+  /// most `bound`. Skips those for which there is no time.
   void writeAhead(Workers &workers, Budget &budget, int64_t bound);
 
   bool isWritten(size_t i) const { return drafts[i].written.has_value(); }
-  /// Of an order that breaks the caps and has been visited: thinned(). Nothing
-  /// if it would be no better than `objective` even with unlimited memory.
+  /// thinned() of `given`, the visited schedule of choice i, if it breaks the
+  /// caps. Nothing if the schedule would be no better than `objective` even
+  /// with unlimited memory, or if the budget is too small.
   std::optional<Judged> takeThinned(size_t i, const Judged &given,
                                     int64_t objective, Budget &budget);
 
 private:
   struct Draft {
     std::optional<Result<Judged>> written;
-    /// With unlimited memory, if that is known.
+    /// The objective with unlimited memory, if known.
     std::optional<int64_t> freeNs;
     bool isThinned = false;
     std::optional<Judged> thinned;

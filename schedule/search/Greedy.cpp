@@ -23,8 +23,8 @@ Greedy::Greedy(const Problem &problem)
   }
 }
 
-/// The oldest micro-batch of a rank takes what there is; others leave enough
-/// for any one that it may still have to begin.
+/// The oldest micro-batch of a rank may take all memory. Others must leave
+/// enough for any forward that the oldest one may still have to begin.
 bool Greedy::fits(int32_t replica) const {
   const int32_t rank = problem.rankOf(replica);
   const int64_t cap = problem.memoryCaps[rank];
@@ -65,7 +65,7 @@ Greedy::Candidate Greedy::choose(const Priorities &priorities, int32_t rank,
         continue;
       const int64_t target = priorities.offset[letter][replica] +
                              next(letter, replica) * priorities.period;
-      // A W that only fills comes behind all others.
+      // A W that only fills comes after all other tasks.
       const bool isLast = letter == 2 && !priorities.ordersWeightGrads;
       if (best.replica < 0 || (bestIsLast && !isLast) ||
           (bestIsLast == isLast && target < best.target)) {
@@ -135,7 +135,7 @@ void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
   wake(problem.rankOf(edge.to), arrival);
 }
 
-/// Lets the messages that are ready have their NICs.
+/// Sends the messages that wait for NICs and are ready by `now`.
 void Greedy::carryUntil(int64_t now) {
   while (network.hasRequests() && network.first().readyNs <= now) {
     const Network::Request request = network.next();

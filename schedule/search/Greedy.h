@@ -15,28 +15,29 @@
 
 namespace rondo {
 
-/// Which task of a rank goes first where several can: that of the earliest
-/// target, offset of its kind and replica + micro-batch * period.
+/// Priorities of a rank's tasks: the one with the earliest target starts first.
+/// A target is the offset of its kind and replica + micro-batch * period.
 struct Priorities {
-  /// [0, 1 or 2 for F, I (or B) and W][replica].
+  /// [0 for F, 1 for I or B, 2 for W][replica], in ns.
   std::array<std::vector<int64_t>, 3> offset;
-  /// By replica: whether its backwards are fused.
+  /// [replica]: whether its backwards are fused.
   std::vector<bool> isFused;
   int64_t period = 1;
-  /// W goes by its target too, not only where nothing else can run.
+  /// Whether W is ordered by its target too; otherwise W runs only if nothing
+  /// else can.
   bool ordersWeightGrads = false;
 };
 
-/// Makes orders of any problem, with stages that assign micro-batches as well:
-/// whenever a rank is free, one of the tasks whose inputs have arrived and that
-/// fit in its memory starts. Each replica serves its micro-batches in order,
-/// with R in front of the backward.
+/// List scheduling for any problem, including round-robin stages: whenever a
+/// rank is free, it starts one of the tasks whose inputs have arrived and that
+/// fit in its memory. Each replica serves its micro-batches in order, with R
+/// before the backward.
 class Greedy {
 public:
   explicit Greedy(const Problem &problem);
 
-  /// Nothing if no task fits any more before all have run. O(tasks * (replicas
-  /// of a rank + log tasks)).
+  /// Nothing if at some point no remaining task fits. O(tasks * (replicas of a
+  /// rank + log tasks)).
   std::optional<Schedule> run(const Priorities &priorities);
 
 private:
@@ -50,8 +51,8 @@ private:
   int64_t at(int32_t replica, int64_t microbatch) const {
     return int64_t(replica) * problem.microbatches + microbatch;
   }
-  /// The micro-batch of a replica's next task of a kind; at least the problem's
-  /// number if there is none.
+  /// The micro-batch of a replica's next task of a kind; at least
+  /// `problem.microbatches` if there is none.
   int64_t next(int letter, int32_t replica) const {
     const Replica &place = problem.replicas[replica];
     return place.turn + int64_t(started[letter][replica]) * place.turns;
@@ -70,15 +71,16 @@ private:
   const Problem &problem;
   const EdgeTable edges;
   std::vector<std::vector<int32_t>> replicasOf;
-  /// By replica: the bytes that its R and F take at most.
+  /// [replica]: upper bound of the bytes that one micro-batch takes by its F, R
+  /// and backward.
   std::vector<int64_t> most;
 
   std::vector<std::vector<Action>> orders;
   std::vector<int64_t> clock, held;
-  /// [letter][replica]: how many have started.
+  /// [letter][replica]: number of tasks that have started.
   std::array<std::vector<int32_t>, 3> started;
-  /// [0 for F, 1 for I][at()]: inputs that are still to come, and when the last
-  /// one has come.
+  /// [0 for F, 1 for I][at()]: number of inputs that have not been sent, and
+  /// the latest arrival so far in ns.
   std::array<std::vector<int32_t>, 2> missing;
   std::array<std::vector<int64_t>, 2> arrived;
   const LinkTable links;

@@ -11,15 +11,15 @@
 
 namespace rondo {
 
-/// The best schedule so far. Only the objective decides what is better.
+/// The best schedule so far, by objective alone.
 struct Incumbent {
   Orders orders;
   int64_t objective = never;
   std::string origin;
   /// No schedule has an objective below this.
   int64_t bound = 0;
-  /// Once a beam has gone through all its choices: none of them is below this.
-  /// It is the objective, except with NICs, which the beam leaves out.
+  /// Lower bound of all schedules of a beam's tree, once a beam has exhausted
+  /// it. Equals the objective, except with NICs, which the beam ignores.
   int64_t exhaustedNs = 0;
   /// Called with each better objective.
   std::function<void(int64_t)> onBetter;

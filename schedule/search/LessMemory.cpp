@@ -1,10 +1,10 @@
 //===- LessMemory.cpp - Equal objectives, less memory ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bisects a cap that all ranks share: under a lower one, the known order is
-// replayed as priorities, and a small problem is searched by beams, for an
-// objective that is not above the known one. Then, under the peak that was
-// reached, F moves behind I and W wherever that costs no time.
+// Bisects a cap for all ranks. Under each cap, the known order is replayed as
+// priorities, and a small problem is also searched by beams, for an objective
+// that is not above the known one. Then F moves after I and W wherever that
+// costs no time and holds fewer bytes over time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
 
 namespace {
 
-/// Beams are tried up to this many tasks, where they take little time.
+/// Up to this many tasks, beams take little time and are tried.
 constexpr int64_t beamedTasks = 200;
 
 class Lowering {
@@ -149,7 +149,8 @@ public:
   const Orders &found() const { return orders; }
 
 private:
-  /// Looks for orders that no rank needs more bytes for.
+  /// Searches orders with no worse objective under a cap of `cap` bytes for
+  /// every rank; keeps them if found.
   bool fitUnder(int64_t cap, int64_t tasks) {
     Problem lower = problem;
     for (int64_t &own : lower.memoryCaps)
@@ -186,7 +187,7 @@ private:
   int64_t peak;
 };
 
-/// What a flat problem of this schedule has to count.
+/// The backward costs that a flat problem of this schedule needs.
 BackwardCosts costsOf(const Problem &problem, const Schedule &schedule) {
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
     for (Action action : schedule.rank(rank))
@@ -196,7 +197,8 @@ BackwardCosts costsOf(const Problem &problem, const Schedule &schedule) {
   return BackwardCosts::Split;
 }
 
-/// Nothing if it finds none, or if a stage assigns micro-batches.
+/// Nothing if none is found, or if the problem or the schedule has no flat
+/// form, for example with round-robin stages.
 std::optional<Schedule> withLessMemory(const Problem &problem,
                                        const Schedule &schedule, uint64_t seed,
                                        int64_t tasks, Budget &budget) {

@@ -9,22 +9,24 @@
 
 namespace rondo {
 
-/// What the tasks of each rank hold at most. O(actions).
+/// [rank]: the most bytes that its tasks hold. O(actions).
 std::vector<int64_t> peaksOf(const Problem &problem, const Schedule &schedule);
 
-/// Whether each rank keeps its cap, which does not depend on times.
+/// Whether each rank keeps its cap. Independent of times.
 bool keepsCaps(const Problem &problem, const Schedule &schedule);
 
-/// The most bytes that a rank of these orders holds.
+/// The largest peak of any rank, in bytes.
 int64_t peakOf(const FlatProblem &flat, const Orders &orders);
 
-/// Bytes held, summed over ranks and time, of orders that `timer` has just run.
+/// Bytes held, summed over ranks and time (bytes * ns). `timer` must have just
+/// run `orders`.
 double byteTimeOf(const FlatProblem &flat, const Orders &orders,
                   const Timer &timer);
 
-/// Replaces the schedule of a result by one with the same objective and a lower
-/// peak on the fullest rank or, for the same peak, fewer bytes over time, if it
-/// finds one. Takes no longer than an eighth of the search so far and a little.
+/// Replaces the schedule of `result` if it finds one with no worse objective
+/// and a lower peak on the fullest rank or, for the same peak, fewer bytes over
+/// time. Uses at most an eighth of the tasks used so far plus min(400 * tasks
+/// of the problem, 400,000).
 void lowerMemory(const Problem &problem, const SearchOptions &options,
                  SearchResult &result, Budget &budget);
 

@@ -1,8 +1,8 @@
-//===- MemoryCurve.cpp - Searches under one cap after another -------------===//
+//===- MemoryCurve.cpp - Searches under decreasing caps -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The epsilon-constraint method of optimization with two objectives (Haimes et
-// al., 1971): one is minimized under a limit of the other, which goes down.
+// al., 1971): one is minimized under a decreasing limit of the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,12 +36,14 @@ Problem rondo::underCap(const Problem &problem, int64_t capBytes) {
     else if (capBytes < largest)
       cap = static_cast<int64_t>(__int128(cap) * capBytes / largest);
   if (under.memoryCaps != problem.memoryCaps)
-    // Lowered caps are not what the state leaves of a device.
+    // `devices` only describes the original caps: what the state leaves of a
+    // device.
     under.devices.clear();
   return under;
 }
 
-/// The least cap for which `holds`, which then holds for all larger ones.
+/// The least cap from `low` to `high` for which `holds` is true. It must be
+/// true for all larger caps too.
 template <typename Holds>
 static int64_t leastCap(int64_t low, int64_t high, const Holds &holds) {
   while (low < high) {
@@ -70,7 +72,7 @@ int64_t rondo::leastCapOf(const Problem &problem,
 
 namespace {
 
-/// Of the time and effort, for the way down; the rest goes to open points.
+/// Share of the time and effort for the descent; the rest goes to open points.
 constexpr double shareOfDescent = 0.6;
 
 class CurveSearch {
@@ -111,8 +113,8 @@ private:
     return double(options.timeLimitMs) * part - 1000 * budget.seconds();
   }
 
-  /// Options of a search that gets one of so many parts of what is left of a
-  /// share of the whole.
+  /// Options of a search that gets 1/`parts` of what is left of a share of the
+  /// total time and effort.
   SearchOptions optionsOf(double share, int64_t parts) const {
     SearchOptions now = options;
     if (options.timeLimitMs > 0)
@@ -124,7 +126,8 @@ private:
     return now;
   }
 
-  /// How many caps may matter: multiples of what all bytes are multiples of.
+  /// Upper bound of the number of caps that may matter: peaks are multiples of
+  /// the greatest common divisor of all bytes.
   int64_t levels(const std::vector<int64_t> &peaks) const {
     int64_t unit = 0;
     for (const Cost &cost : problem.costs)
@@ -141,7 +144,7 @@ private:
   void descend() {
     int64_t cap = largestCap(problem);
     bool takesAll = false;
-    // An interrupted search makes a schedule, so there is always a point.
+    // Even an interrupted search makes a schedule, so there is always a point.
     for (int64_t left = maxPoints;
          left > 0 && (curve.points.empty() || !isInterrupted()); --left) {
       SearchOptions now = optionsOf(shareOfDescent, left);
@@ -164,7 +167,7 @@ private:
       if (needed <= curve.leastBytes)
         return;
       const int64_t room = needed - curve.leastBytes;
-      // The last one is the least cap of all.
+      // The last search is under the least cap.
       cap = takesAll || left == 1
                 ? needed - 1
                 : needed - std::max<int64_t>(1, (room + left - 2) / (left - 1));
@@ -232,14 +235,14 @@ private:
     }
   }
 
-  /// Leaves out what takes more memory without being better, and turns the
-  /// points around.
+  /// Drops points that take more memory without a better objective, and
+  /// reverses the order of the points.
   void keepBest() {
     std::vector<CurvePoint> kept;
     for (size_t i = curve.points.size(); i-- > 0;) {
       CurvePoint &point = curve.points[i];
       if (!kept.empty() && objectiveOf(point) >= objectiveOf(kept.back())) {
-        // The same, also proven under the larger cap.
+        // The objective is also proven under the larger cap.
         if (point.result.provenOptimal)
           kept.back().boundUpToBytes = point.boundUpToBytes;
         continue;

@@ -16,39 +16,39 @@ namespace rondo {
 /// `capBytes` and the others shrink in proportion, rounded down; otherwise no
 /// rank may hold more than `capBytes`, nor more than its own cap.
 Problem underCap(const Problem &problem, int64_t capBytes);
-/// The least cap under which no rank exceeds its own with these peaks, which
-/// must fit the problem itself.
+/// The least `capBytes` for which every rank with these peaks (bytes) keeps its
+/// cap of underCap(). The peaks must fit the problem itself.
 int64_t leastCapOf(const Problem &problem, const std::vector<int64_t> &peaks);
 
 struct CurvePoint {
-  /// What the schedule needs: underCap() of this fits it, of one byte less
-  /// does not.
+  /// The least cap for the schedule: it fits underCap(capBytes), but not
+  /// underCap(capBytes - 1).
   int64_t capBytes = 0;
-  /// The bound holds up to this cap, which is at least `capBytes`; noMemoryCap
-  /// if it needs no cap.
+  /// The bound holds for caps up to this one, which is at least `capBytes`;
+  /// noMemoryCap if the bound holds without a cap.
   int64_t boundUpToBytes = 0;
-  /// Judged by all rules under underCap(capBytes), with a bound for that.
+  /// Judged by all rules under underCap(capBytes), with a bound for that cap.
   SearchResult result;
 };
 
 struct MemoryCurve {
   /// Caps ascend and objectives descend. Empty if nothing fits.
   std::vector<CurvePoint> points;
-  /// Under the problem's own caps, and so for all points.
+  /// Bound under the problem's own caps, which holds for all points.
   Bound boundOfAll;
-  /// Below this, memory is too small for every order.
+  /// Under a smaller cap, no order fits.
   int64_t leastBytes = 0;
   /// Why there is no point, or why the curve ends above `leastBytes`.
   std::optional<Fault> fault;
   bool wasInterrupted = false;
 };
 
-/// Searches under lower and lower caps, each below what the last schedule needs
-/// and, if there are more than `maxPoints` possible ones, further below it.
-/// Each search begins with the last schedule and bound; then the rest of the
-/// time or effort, which are those of all points together, goes to the points
-/// with the widest gaps. A schedule counts for all larger caps, a bound for
-/// all smaller ones. `run` is search() or one that accepts less.
+/// Searches under decreasing caps, each below the need of the last schedule,
+/// and further below it if more than `maxPoints` points are possible. Each
+/// search begins with the last schedule and bound. The limits of `options` are
+/// for all points together; what the descent leaves of them goes to the points
+/// with the widest gaps. A schedule counts for all larger caps, a bound for all
+/// smaller ones. `run` is search() or a function that accepts fewer problems.
 MemoryCurve searchMemoryCurve(
     const Problem &problem, const SearchOptions &options, int64_t maxPoints,
     const std::function<SearchResult(const Problem &, const SearchOptions &)>

@@ -1,10 +1,11 @@
-//===- ModuloSlotSearch.cpp - When to launch micro-batches ----------------===//
+//===- ModuloSlotSearch.cpp - Search of launches on modulo slots ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the delays of launches, for
 // modulo slots of several lengths: longer ones have room for W in more places.
-// What the tightest rank takes is the estimate; orders are made and timed where
-// that is close to the best.
+// The end of the tightest rank is the estimate. Orders are made and timed if
+// the estimate improves, and for one in `buildEvery` of the other accepted
+// trials.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ public:
     }
     for (size_t turn = 0; !stop(); ++turn) {
       Chain &chain = *chains[turn % chains.size()];
-      // How much a move may lose falls to nothing over the turn.
+      // The accepted loss decreases to 0 over the turn.
       const double share =
           1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       const auto loss =
@@ -50,7 +51,7 @@ public:
       change(delays);
       attempt(chain, std::move(delays), chain.estimate + loss);
     }
-    // The next turn goes on with the better half.
+    // The better half of the chains is kept for the next turn.
     std::stable_sort(
         chains.begin(), chains.end(),
         [](const auto &a, const auto &b) { return a->best < b->best; });
@@ -96,7 +97,8 @@ private:
     best.offer(orders, value, "modulo-slots");
   }
 
-  /// Launches a few micro-batches earlier or later, or every so many.
+  /// Changes the delays of a few random micro-batches, clears those of a range,
+  /// swaps two, or shifts every n-th one.
   void change(std::vector<int32_t> &delays) {
     const auto count = int64_t(delays.size());
     auto move = [&](int64_t at, int64_t by) {
@@ -132,10 +134,10 @@ private:
 
 } // namespace
 
-/// Above this many, launches on modulo slots find what no other part does.
+/// Above this many tasks, modulo slots find schedules that no other part does.
 static constexpr int64_t tasksWithoutModuloSlots = 400;
 
-static bool mayUseBeats(const FlatProblem &flat) {
+static bool mayUseModuloSlots(const FlatProblem &flat) {
   return flat.hasTightMemory && flat.tasks() > tasksWithoutModuloSlots &&
          ModuloSlots::fit(flat);
 }
@@ -146,5 +148,5 @@ SearchPart rondo::moduloSlots() {
           PartPhase::Island,
           makePart<ModuloSlotSearch>,
           30,
-          mayUseBeats};
+          mayUseModuloSlots};
 }

@@ -1,4 +1,4 @@
-//===- ModuloSlots.cpp - Waves that never meet ----------------------------===//
+//===- ModuloSlots.cpp - Launches on a grid of modulo slots ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/ModuloSlots.h"
@@ -11,8 +11,8 @@ static int64_t longest(const std::vector<int64_t> &of) {
   return *std::max_element(of.begin(), of.end());
 }
 
-/// The shortest modulo slot. If a wave returns to the first rank, both waves
-/// need the same pace, so that it comes back on a modulo slot.
+/// Length of the shortest modulo slot. If a wave returns to the first rank,
+/// both waves need the same pace, so that it returns on a modulo slot.
 int64_t ModuloSlots::shortestNs(const FlatProblem &flat) {
   const int64_t forward = longest(flat.ns[0]), backward = longest(flat.ns[1]);
   int64_t transfer = 0;
@@ -44,7 +44,8 @@ bool ModuloSlots::fit(const FlatProblem &flat) {
 }
 
 ModuloSlots::ModuloSlots(const FlatProblem &flat, double factor) : flat(flat) {
-  // A W of many modulo slots would take time to search, not better launches.
+  // If W took many modulo slots, the search would take longer without better
+  // launches.
   lengthNs = std::max<int64_t>(
       {1, longest(flat.ns[2]) / 8, int64_t(double(shortestNs(flat)) * factor)});
   const int64_t forward = longest(flat.ns[0]), backward = longest(flat.ns[1]);
@@ -58,8 +59,9 @@ ModuloSlots::ModuloSlots(const FlatProblem &flat, double factor) : flat(flat) {
     span = std::max(span, pass.slot + 1);
 }
 
-/// A wave down all ranks and one up again take as many modulo slots as there
-/// are ranks; from round to round each takes half of them. So the I of the last
+/// The tasks of the rank at `place`. A wave down all ranks and one up again
+/// take as many modulo slots as there are ranks. If waves pass the ranks
+/// several times, each pass of a wave takes half of that. So the I of the last
 /// stage is in the modulo slot of its F.
 std::vector<ModuloSlots::Pass> ModuloSlots::passesOf(const FlatProblem &flat,
                                                      int32_t place) {
@@ -75,7 +77,7 @@ std::vector<ModuloSlots::Pass> ModuloSlots::passesOf(const FlatProblem &flat,
   return made;
 }
 
-/// The place whose rank would have the fewest micro-batches under way.
+/// The place whose rank has memory for the fewest micro-batches in flight.
 int32_t ModuloSlots::tightestPlace() const {
   int32_t tightest = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -114,9 +116,9 @@ void ModuloSlots::runWeightGrad(Row &of, State &state, const Emit &emit) const {
   emit(code);
 }
 
-/// Runs the tasks of a modulo slot, and W before them where there is room;
-/// pressed, also where there is none, if F has no memory otherwise. False if F
-/// has none.
+/// Runs the tasks of a modulo slot, and before them W in the idle time. If
+/// `isPressed` and F does not fit, also runs W that delays F. False if F does
+/// not fit.
 template <typename Emit>
 bool ModuloSlots::runSlot(Row &of, State &state, int64_t cap, int32_t slot,
                           bool isPressed, const Emit &emit) const {
@@ -148,7 +150,8 @@ bool ModuloSlots::runSlot(Row &of, State &state, int64_t cap, int32_t slot,
   return true;
 }
 
-/// Whether the tightest rank has memory for what is in its modulo slots.
+/// Whether the tightest rank has memory for its tasks from slot `from` to `to`
+/// - 1. If so, sets `endNs`.
 bool ModuloSlots::runsTo(State state, int32_t from, int32_t to) {
   const int64_t cap = flat.caps[flat.rankOf[place]];
   const auto ignore = [](Code) {};
@@ -173,7 +176,7 @@ int64_t ModuloSlots::launch(const std::vector<int32_t> &delays) {
   int32_t slot = 0, now = 0, end = 0;
   for (int32_t delay : delays) {
     slot += delay;
-    // From there on the rank is empty.
+    // From this slot on, the rank is empty.
     const int64_t last = std::max<int64_t>({slot, end, endNs / lengthNs + 1});
     for (;; ++slot) {
       if (slot > last)
@@ -190,7 +193,7 @@ int64_t ModuloSlots::launch(const std::vector<int32_t> &delays) {
     }
     launches.push_back(slot);
     end = std::max(end, slot + span);
-    // Nothing else is launched up to here.
+    // Later launches come after this slot, so the tasks before it are final.
     for (++slot; now < slot; ++now)
       runSlot(row, state, cap, now, false, [](Code) {});
   }

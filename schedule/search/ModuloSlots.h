@@ -1,19 +1,17 @@
-//===- ModuloSlots.h - Waves that never meet --------------------*- C++ -*-===//
+//===- ModuloSlots.h - Launches on a grid of modulo slots -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where micro-batches pass all ranks in one order, once or several times, the F
-// of a micro-batch are a wave down the ranks and its I a wave back up. Time is
-// cut into modulo slots, each with room for one F and then one I on every rank.
-// The two waves move at such a pace that a step down and a step back up take
-// one modulo slot together. Then what follows from the modulo slot at which a
-// micro-batch is launched is a modulo slot for each of its tasks, and
-// micro-batches that do not meet on one rank meet on none. So an order of all
-// ranks follows from the modulo slots of the launches; W runs where there is
-// room.
+// If micro-batches pass all ranks in one order, once or several times, the F of
+// a micro-batch are a wave down the ranks and its I a wave back up. Time is
+// divided into modulo slots, each with room for one F and then one I on every
+// rank. The waves move at a pace at which a step down and a step back up
+// together take one modulo slot. Then the modulo slot in which a micro-batch is
+// launched determines a modulo slot for each of its tasks, and micro-batches
+// that do not collide on one rank collide on none. So the modulo slots of the
+// launches determine the order of all ranks; W runs in the idle time.
 //
-// That reaches the rate to which memory limits a pipeline: without modulo
-// slots, waves meet, one of them waits, and whoever waits holds its memory
-// longer.
+// This reaches the rate to which memory limits a pipeline. Without modulo
+// slots, waves collide, one of them waits, and its memory is held longer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,21 +26,23 @@ namespace rondo {
 class ModuloSlots {
 public:
   /// Whether the stages are a chain over the ranks in one order, once or
-  /// several times; times are not so long that sums of modulo slots overflow.
+  /// several times, and times are so short that sums of modulo slots do not
+  /// overflow.
   static bool fit(const FlatProblem &flat);
 
-  /// The length of a modulo slot is the shortest times `neighbourhood`; fit()
-  /// holds.
+  /// A modulo slot is `factor` times as long as the shortest one, and at least
+  /// an eighth of the longest W. fit() must hold.
   ModuloSlots(const FlatProblem &flat, double factor);
 
   int64_t slotNs() const { return lengthNs; }
 
-  /// Launches every micro-batch at the first modulo slot, so many behind the
-  /// launch before it, at which the tightest rank has room and memory for all
-  /// its tasks. Returns when that rank ends, if waves move on modulo slots;
-  /// `never` if a micro-batch does not fit. O(modulo slots * stages).
+  /// Launches each micro-batch k at the first modulo slot, at least delays[k]
+  /// slots after the one that follows the previous launch, at which the
+  /// tightest rank has free slots and memory for all its tasks. Returns the end
+  /// of that rank in ns if waves move on modulo slots; `never` if a micro-batch
+  /// does not fit. O(modulo slots * stages).
   int64_t launch(const std::vector<int32_t> &delays);
-  /// What the last call of launch() has cost, in tasks placed or timed.
+  /// Cost of the last call of launch(), in tasks placed or timed.
   int64_t cost() const { return 1 + steps / 8; }
 
   /// The orders of the last launches. False if some rank cannot keep its cap.
@@ -50,19 +50,19 @@ public:
   bool toOrders(Orders &orders);
 
 private:
-  /// A task of every micro-batch, so many modulo slots after its launch.
+  /// A task of every micro-batch, `slot` modulo slots after its launch.
   struct Pass {
     int letter;
     int32_t stage, slot;
   };
-  /// What a rank runs: by F or I and by modulo slot, the stage or -1; and every
-  /// W, in the order in which its I has run.
+  /// The tasks of a rank: [0 for F, 1 for I][modulo slot] is the stage or -1;
+  /// and every W, in the order in which its I has run.
   struct Row {
     std::array<std::vector<int32_t>, 2> stageAt;
     std::vector<Code> waiting;
   };
-  /// How far a rank is. Of Row::waiting, those from the first to the number of
-  /// them are still to run.
+  /// Progress of a rank. The W that are still to run are Row::waiting from
+  /// `firstWaiting` up to, but not including, `numWaiting`.
   struct State {
     int64_t freeNs = 0, held = 0;
     int32_t firstWaiting = 0, numWaiting = 0;
@@ -86,15 +86,16 @@ private:
 
   const FlatProblem &flat;
   int64_t lengthNs = 1, phaseNs = 0;
-  /// By place in the order of ranks.
+  /// [place in the order of ranks].
   std::vector<std::vector<Pass>> passes;
-  /// The one that launches are made for.
+  /// The place of the tightest rank, for which launches are chosen.
   int32_t place = 0;
-  /// The modulo slots that a micro-batch takes there.
+  /// Number of modulo slots from a launch to the last task of the micro-batch
+  /// at `place`.
   int32_t span = 0;
   Row row, scratch;
   std::vector<int32_t> launches;
-  /// When it ends, W included, after the launches so far.
+  /// End of the rank at `place`, W included, after the launches so far, in ns.
   int64_t endNs = 0;
   int64_t steps = 0;
 };

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A job shop with heads, tails and caps, of some dozens of tasks, searched like
-// the whole problem (Beam.cpp): by layers with dominance. Its bound only looks
-// at the neighbourhood's tasks. The search is exact if no layer has more states
-// than the width.
+// the whole problem (Beam.cpp): by layers with dominance. The bound considers
+// only the tasks of the neighbourhood. The search is exact if no layer has more
+// than `width` states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ void NeighbourhoodBeam::keepBest(std::vector<Item> &layer) {
     layer.push_back(std::move(made[i]));
 }
 
-/// In a rank that is not free, only the next of its current order may run.
+/// On a rank that is not free, only the next task of its current order may run.
 bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
                                int letter, int32_t s) const {
   if (state.done(letter, s) >= neighbourhood->limit[codeOf(letter, s)])
@@ -80,7 +80,7 @@ bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
   return current->ranks[rank][done] == codeOf(letter, s);
 }
 
-/// As ActiveChoices::expand(), within the neighbourhood and without messages.
+/// Like ActiveChoices::expand(), within the neighbourhood and without messages.
 void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
   choices.clear();
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
@@ -152,7 +152,7 @@ void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
   made.push_back(std::move(item));
 }
 
-/// Bounds the objective by the heads and tails of the neighbourhood's other
+/// Bounds the objective by the heads and tails of the neighbourhood's remaining
 /// tasks.
 void NeighbourhoodBeam::estimate(Item &item) {
   const PartialState &state = item.state;

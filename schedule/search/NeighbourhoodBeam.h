@@ -20,12 +20,12 @@ struct NeighbourhoodTask {
   int64_t start;
 };
 
-/// Tasks of a time interval. What comes before them has run; what comes after
-/// is kept, and is a tail of each.
+/// The tasks of a time interval. Earlier tasks have run. Later tasks keep their
+/// order, and form the tail of each task of the interval.
 struct Neighbourhood {
   explicit Neighbourhood(const FlatProblem &flat);
 
-  /// Where a task is in the arrays of all tasks.
+  /// Index of a task in the arrays of all tasks.
   size_t at(int letter, int32_t stage, int32_t k) const {
     return (size_t(letter) * stages + size_t(stage)) * microbatches + size_t(k);
   }
@@ -36,20 +36,20 @@ struct Neighbourhood {
   const size_t stages, microbatches;
   /// In an order in which they may run.
   std::vector<NeighbourhoodTask> tasks;
-  /// By code: how many have run at the end of the neighbourhood; 0 if none is
-  /// in it.
+  /// [code]: number of its tasks that have run at the end of the neighbourhood;
+  /// 0 if none is in it.
   std::vector<int64_t> limit;
-  /// By rank: whether its order may change, and from the neighbourhood's end on
-  /// the longest path through its own next task.
+  /// [rank]: whether its order may change; and the longest path from the
+  /// neighbourhood's end through the rank's next task.
   std::vector<bool> isFree;
   std::vector<int64_t> rankTail;
-  /// By rank: its tasks of the neighbourhood by descending tail.
+  /// [rank]: its tasks of the neighbourhood by descending tail.
   std::vector<std::vector<NeighbourhoodTask>> byTail;
-  /// By at(): the longest path from the end of a task.
+  /// [at()]: the longest path from the end of a task.
   std::vector<int64_t> tail;
 };
 
-/// Searches neighbourhoods without allocating much.
+/// Beam search of neighbourhoods, with few allocations.
 class NeighbourhoodBeam {
 public:
   NeighbourhoodBeam(const FlatProblem &flat, Budget &budget);
@@ -58,11 +58,11 @@ public:
     int32_t rank;
     Code code;
   };
-  /// The tasks of the best order of the neighbourhood that is found, as they
-  /// run, with no objective above `ceiling`; empty if there is none. `state` is
-  /// what has run before, `current` the order of ranks that are not free. With
-  /// `random`, any of the last states that are left, after choices among equal
-  /// bounds at random.
+  /// Returns the tasks of the best order of the neighbourhood that it finds, as
+  /// they run; empty if none has an objective of at most `ceiling`. `state` is
+  /// the state before the neighbourhood, `current` the order of ranks that are
+  /// not free. With `random`, breaks ties of bounds at random, and returns any
+  /// state of the last layer.
   std::vector<Placed> search(const Neighbourhood &neighbourhood,
                              PartialState state, const Orders &current,
                              int64_t ceiling, Random *random);
@@ -70,8 +70,8 @@ public:
 private:
   struct Item {
     PartialState state;
-    /// The largest (end + tail) of what has run; a bound of the objective; and
-    /// what orders states of the same bound.
+    /// The largest (end + tail) of the tasks that have run; a lower bound of
+    /// the objective; and the key that orders states of equal bounds.
     int64_t cost = 0, bound = 0, sum = 0;
     int32_t node = -1;
     bool isBeaten = false;
@@ -94,7 +94,7 @@ private:
 
   const FlatProblem &flat;
   Budget &budget;
-  /// Of the present search.
+  /// Arguments of the current search().
   const Neighbourhood *neighbourhood = nullptr;
   const Orders *current = nullptr;
   Random *random = nullptr;

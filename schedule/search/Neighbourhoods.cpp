@@ -1,12 +1,12 @@
-//===- Neighbourhoods.cpp - Searches a time interval anew -----------------===//
+//===- Neighbourhoods.cpp - Large neighbourhood search --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Large neighbourhood search (Shaw, 1998). A neighbourhood is a piece of time
-// on all ranks or on some beside each other. What starts before it is kept, and
-// so is the order of what starts after it, so that each task of the
-// neighbourhood has a tail: the longest path from its end through what follows.
-// Memory does not depend on the order within a neighbourhood once it has ended.
-// What is left is searched by NeighbourhoodBeam.cpp.
+// Large neighbourhood search (Shaw, 1998). A neighbourhood is a time interval
+// on all ranks or on adjacent ones. Tasks that start before it are fixed, and
+// so is the order of tasks that start after it. So each task of the
+// neighbourhood has a tail: the longest path from its end through later tasks.
+// The memory held at the end of a neighbourhood does not depend on the order
+// within it. NeighbourhoodBeam.cpp searches that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,8 @@ public:
       stale = own < known ? 0 : stale + 1;
       if (stale < patience)
         continue;
-      // Neighbourhoods that find nothing become larger, and start over.
+      // After `patience` neighbourhoods without a gain, take larger ones; after
+      // `maxTasks`, start over with small ones.
       stale = 0;
       size = size < maxTasks ? size + size / 3 : leastTasks;
     }
@@ -55,7 +56,7 @@ private:
     return flat.ns[task.letter][task.stage];
   }
 
-  /// Makes orders the current ones, if they run.
+  /// Makes `orders` the current ones, unless they deadlock or break a cap.
   void adopt(const Orders &orders) {
     const int64_t found = timer.run(orders);
     budget.use(2 * flat.tasks());
@@ -64,12 +65,13 @@ private:
     current = orders;
     own = found;
     listTasks();
-    // Successors come first.
+    // In reverse, so that the tails of successors are known.
     for (size_t i = tasks.size(); i-- > 0;)
       after[neighbourhood.at(tasks[i])] = pathAfter(tasks[i], after, 0);
   }
 
-  /// In an order in which they may run, with their starts.
+  /// Lists the current tasks in an order in which they may run, with their
+  /// starts.
   void listTasks() {
     tasks.clear();
     std::vector<size_t> next(flat.ranks);
@@ -103,8 +105,8 @@ private:
       index[neighbourhood.at(tasks[i])] = int32_t(i);
   }
 
-  /// The longest path from a task's end through what waits for it, by the tails
-  /// of that, at least `least`.
+  /// The longest path from a task's end through its successors, by their
+  /// `tails`; at least `least`.
   int64_t pathAfter(const NeighbourhoodTask &task,
                     const std::vector<int64_t> &tails, int64_t least) const {
     int64_t path = std::max(least, flat.endOffset[task.rank]);
@@ -126,7 +128,7 @@ private:
     return path;
   }
 
-  /// Chooses a neighbourhood around a random task, with about `size` tasks.
+  /// Searches a neighbourhood of about `size` tasks around a random task.
   void moveOnce() {
     const NeighbourhoodTask &center =
         tasks[random.below(int64_t(tasks.size()))];
@@ -141,9 +143,9 @@ private:
         int64_t(double(own) * double(size) / double(flat.tasks()) *
                 double(flat.ranks) / double(free));
     const int64_t from = center.start - random.below(length + 1);
-    // Half of the neighbourhoods only take a better order, which cuts off more;
-    // the others any that is no worse, so that the next neighbourhood sees
-    // another one.
+    // Half of the searches accept only a better order, which cuts off more
+    // states. The others accept any order that is no worse, so that later
+    // neighbourhoods start from different orders.
     const bool isStrict = random.below(2);
     PartialState state(flat);
     if (!open(from, from + length, state))
@@ -155,8 +157,8 @@ private:
       accept(placed);
   }
 
-  /// Runs what comes before a neighbourhood and finds the tails of its tasks;
-  /// false if it has too few or too many of them.
+  /// Runs the tasks before a neighbourhood, and finds the tails of its tasks.
+  /// False if it has too few or too many tasks.
   bool open(int64_t from, int64_t to, PartialState &state) {
     neighbourhood.tasks.clear();
     neighbourhood.tail = after;
@@ -202,7 +204,8 @@ private:
     return true;
   }
 
-  /// Runs the orders with the neighbourhood's new order.
+  /// Times the orders with the neighbourhood's new order, and adopts them if
+  /// they are no worse.
   void accept(const std::vector<NeighbourhoodBeam::Placed> &placed) {
     Orders changed = current;
     std::vector<int64_t> next = prefix;
@@ -217,7 +220,7 @@ private:
     int64_t found = timer.run(changed, own);
     budget.use(flat.tasks());
     if (found >= never && !changed.links.empty()) {
-      // Messages in the order in which they become ready.
+      // Try again with messages in the order in which they become ready.
       changed.links.clear();
       found = timer.run(changed, own);
       budget.use(flat.tasks());
@@ -239,14 +242,15 @@ private:
   NeighbourhoodBeam beam;
   Orders current;
   int64_t own = never, size = leastTasks, stale = 0;
-  /// Of the current orders, the tasks, and the next of each on its rank.
+  /// The tasks of the current orders; and the index of the next task on the
+  /// same rank, -1: none.
   std::vector<NeighbourhoodTask> tasks;
   std::vector<int32_t> nextOnRank;
-  /// By Neighbourhood::at(): where a task is among these, and the longest path
-  /// from its end to the end of all.
+  /// [Neighbourhood::at()]: index of the task in `tasks`; and the longest path
+  /// from its end to the end of the schedule.
   std::vector<int32_t> index;
   std::vector<int64_t> after;
-  /// By rank: how many tasks come before the neighbourhood.
+  /// [rank]: number of tasks before the neighbourhood.
   std::vector<int64_t> prefix;
 };
 

@@ -36,7 +36,8 @@ Schedule rondo::oneByOne(const Problem &problem) {
   std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
   for (int32_t s = 0; s < problem.numReplicas(); ++s)
     stagesOf[problem.rankOf(s)].push_back(s);
-  // Where R waits for R, all of them come in front of the backwards.
+  // If an R may wait for another R, all R of a micro-batch come before its
+  // backwards.
   const bool isAcross = problem.hasRecomputationAcross();
   Schedule schedule;
   schedule.reserve(problem.numTasks());

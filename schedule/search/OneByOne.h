@@ -11,7 +11,7 @@ namespace rondo {
 
 /// Whether B of a stage takes less time than its I and W.
 bool hasCheaperBackward(const Problem &problem, int32_t stage);
-/// Whether B of some stage does.
+/// Whether that holds for any stage.
 bool hasCheaperBackward(const Problem &problem);
 
 /// Every rank ends a micro-batch before it starts the next, which needs the

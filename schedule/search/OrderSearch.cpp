@@ -1,4 +1,4 @@
-//===- OrderSearch.cpp - All parts of the search for orders in turn -------===//
+//===- OrderSearch.cpp - All parts of the order search --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OrderSearch.h"
@@ -9,7 +9,7 @@ using namespace rondo;
 
 namespace {
 
-/// A better bound, once. It may prove that the incumbent is optimal.
+/// Searches a better bound, which may prove that the incumbent is optimal.
 class BoundPart : public Part {
 public:
   BoundPart(std::function<Bound()> seek, Bound &found, Incumbent &best)
@@ -29,13 +29,14 @@ private:
 
 } // namespace
 
-/// Seeks a better bound once: in a round; or beside the rounds, which are
-/// shorter, if there are threads and what is found may depend on time.
+/// Searches a better bound once: concurrently with the rounds if there are
+/// several threads and the result may depend on time, otherwise as a turn of a
+/// round.
 class OrderSearch::BoundSeeker {
 public:
   explicit BoundSeeker(OrderSearch &search) : search(search) {}
 
-  /// In front of a round: adds a turn to it, or begins beside it.
+  /// Before a round: adds a turn to it, or starts the search on another thread.
   void start(const Rounds &rounds, std::vector<Rounds::Turn> &turns) {
     const std::function<Bound()> seek = search.owner.boundToSeek();
     if (!seek)
@@ -52,7 +53,7 @@ public:
     turns.push_back({runner.get(), 0});
   }
 
-  /// Behind a round: tells what has been found.
+  /// After a round: applies the bound if the search has ended.
   void take() {
     if (!isSought || search.workers.isBesideBusy())
       return;
@@ -61,7 +62,7 @@ public:
         std::max(search.best.bound, search.owner.keepBound(found));
   }
 
-  /// Behind the last round.
+  /// After the last round: waits for the search.
   void finish() {
     search.workers.awaitBeside();
     take();
@@ -108,8 +109,8 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
   if (uses(beamSearch()) && !isOver() && endsWithBeam())
     return;
   owner.keepIncumbent();
-  // Turns grow, so that a long search has long ones; after each round the
-  // worse half of the islands stops.
+  // Turns grow, so that a long search has long ones. After each round the worse
+  // half of the islands stops.
   int64_t tasks = 60 * flat.tasks();
   for (uint64_t round = 1; !isOver(); ++round) {
     shrink(open, round);
@@ -123,7 +124,7 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
     const int64_t before = budget.tasksUsed();
     rounds.run(turns);
     seeker.take();
-    // Parts that have no orders to work on use nothing.
+    // No part had orders to work on.
     if (budget.tasksUsed() == before)
       return;
     tasks += tasks / 4;
@@ -132,14 +133,14 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
   }
 }
 
-/// Runs the next beam.
+/// Runs the next beam. True if it ends the search.
 bool OrderSearch::endsWithBeam() {
   return guided.run() && owner.endsWithBeam();
 }
 
-/// All start; the best seed goes before the steady-state pattern, which makes
-/// many trials. If time is up, only a part that needs no seed makes a first
-/// schedule.
+/// Turns of the first round. The first island comes before the steady-state
+/// pattern, which makes many trials. If time is up, no island runs; parts that
+/// need no seed run if there is no schedule yet.
 std::vector<Rounds::Turn>
 OrderSearch::firstTurns(const Islands &islands) const {
   std::vector<Rounds::Turn> turns;
@@ -160,8 +161,8 @@ OrderSearch::firstTurns(const Islands &islands) const {
   return turns;
 }
 
-/// The worse half stops. If the incumbent is better than all of them, an island
-/// of its own order is added.
+/// Drops the worse half of the islands. If the incumbent is better than all of
+/// them, adds an island that begins with its orders.
 void OrderSearch::shrink(Islands &islands, uint64_t round) const {
   std::stable_sort(islands.begin(), islands.end(),
                    [](const auto &a, const auto &b) {
@@ -175,9 +176,9 @@ void OrderSearch::shrink(Islands &islands, uint64_t round) const {
         runnerOf(replay(), options.seed + round * 1000003, best.orders));
 }
 
-/// One for each seed, the best first: orders that keep the caps before those
-/// that do not. Large problems only have the incumbent's. And one of launches
-/// on modulo slots, if these fit.
+/// One island for each seed, the best first: orders that keep the caps before
+/// those that do not. Large problems only have an island of the incumbent. If
+/// modulo slots apply, also an island of these.
 OrderSearch::Islands OrderSearch::islands() const {
   Islands islands;
   if (uses(replay()) && flat.tasks() > replayedTasks) {
@@ -192,7 +193,7 @@ OrderSearch::Islands OrderSearch::islands() const {
         islands.push_back(
             runnerOf(replay(), options.seed + i, std::move(*orders)));
   }
-  // Short of time, only the first islands run. On a linear pipeline modulo
+  // If time is short, only the first islands run. On a linear pipeline modulo
   // slots are better than any seed, otherwise the best seed comes before them.
   if (uses(moduloSlots()))
     islands.insert(islands.begin() +

@@ -9,32 +9,32 @@
 
 namespace rondo {
 
-/// What a family or a start wrote, including schedules that break a cap.
+/// A schedule of a family or of SearchOptions::starts. It may break a cap.
 struct Seed {
   Schedule schedule;
   int64_t objective = never;
 };
 
-/// Up to this many tasks the families are also priorities for orders within the
-/// caps.
+/// Up to this many tasks, schedules of families are also priorities for orders
+/// within the caps.
 inline constexpr int64_t replayedTasks = 200000;
 
-/// The search that an order search belongs to.
+/// Callbacks of the search that an order search belongs to.
 class OrderSearchOwner {
 public:
   virtual ~OrderSearchOwner() = default;
   /// Judges the incumbent.
   virtual void keepIncumbent() = 0;
-  /// Finds the best bound in a part of the remaining time, on any thread; empty
-  /// if there is no time for it.
+  /// A function, for any thread, that finds the best bound in a part of the
+  /// remaining time; empty if there is no time for it.
   virtual std::function<Bound()> boundToSeek() = 0;
   /// Keeps a bound if it is better, and returns the best one.
   virtual int64_t keepBound(const Bound &bound) = 0;
-  /// Whether a beam that has gone through all choices ends the search.
+  /// Whether a beam that has exhausted its tree ends the search.
   virtual bool endsWithBeam() = 0;
 };
 
-/// What an order search works on; references outlive it.
+/// Input of an order search, which the references must outlive.
 struct OrderSearchInput {
   const FlatProblem &flat;
   const SearchOptions &options;
@@ -43,8 +43,8 @@ struct OrderSearchInput {
   Workers &workers;
 };
 
-/// Searches the orders of one flat problem, until they are optimal, or the
-/// budget is spent.
+/// Searches the orders of one flat problem until the incumbent is optimal or
+/// the budget is spent.
 class OrderSearch {
 public:
   /// Sorts `seeds`.
@@ -77,7 +77,7 @@ private:
   OrderSearchOwner &owner;
   Rounds rounds;
   WideningBeam guided;
-  /// A part of all rounds.
+  /// A part that has a turn in every round.
   struct Steady {
     const SearchPart *part;
     std::unique_ptr<Runner> runner;

@@ -5,7 +5,7 @@
 
 using namespace rondo;
 
-/// The link orders that differ from the order of the producers.
+/// Sets the link orders that differ from the order of the producers.
 static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
                           Schedule &schedule) {
   for (int32_t link = 0; link < int32_t(orders.links.size()); ++link) {

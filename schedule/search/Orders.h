@@ -37,10 +37,10 @@ struct Machine {
 
 /// The sequences of all machines.
 struct Orders {
-  /// Tasks, by rank.
+  /// [rank]: its tasks.
   std::vector<Sequence> ranks;
-  /// Bursts by their producers, by link; or empty. An empty sequence leaves the
-  /// messages of a link in the order in which they become ready.
+  /// [link]: the producers of its bursts; or empty. An empty sequence leaves
+  /// the messages of a link in the order in which they become ready.
   std::vector<Sequence> links;
 
   bool empty() const { return ranks.empty(); }

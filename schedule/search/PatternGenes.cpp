@@ -1,10 +1,10 @@
-//===- PatternGenes.cpp - Makes periodic patterns -----------------------===//
+//===- PatternGenes.cpp - Makes periodic patterns -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the
 // repeated building block of Qi et al., arXiv 2405.15362, with real times
-// instead of slots. Offsets follow the edges, with slack for each hop and for
-// each turn from one row of ranks to the next.
+// instead of slots. Offsets follow the edges, with slack for each edge within a
+// row of stages and for each edge from one row to the next.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,21 @@ using namespace rondo;
 
 namespace {
 
-/// What runs on each rank within a period.
+/// The occupied intervals of each rank within a period.
 class Occupancy {
 public:
   explicit Occupancy(int32_t ranks) : taken(ranks) {}
 
-  /// The first time from `time` on that is free for `length`, modulo the
-  /// period; `time` itself if there is none.
+  /// Reserves and returns the first time from `time` on that is free for
+  /// `length`, modulo the period; `time` itself if there is none.
   int64_t place(int32_t rank, int64_t time, int64_t length, int64_t period) {
     int64_t at = time;
     std::vector<Interval> &all = taken[rank];
     for (size_t tries = 0; tries <= all.size(); ++tries) {
       int64_t later = 0;
       for (const Interval &other : all) {
-        // How long after the start of the other one this one starts.
+        // Time from the start of the other interval to the start of this one,
+        // modulo the period.
         int64_t phase = (at - other.begin) % period;
         phase += phase < 0 ? period : 0;
         if (phase < other.length)
@@ -123,7 +124,8 @@ Pattern PatternMaker::patternOf(const Genes &genes) const {
 std::optional<Genes> PatternMaker::genesOf(const Preset &preset) const {
   Genes genes;
   genes.group = groupOf(preset);
-  // They run together, at the pace that memory permits.
+  // The micro-batches that fit run as one group, at the pace that memory
+  // permits.
   if (preset.group == Preset::asManyAsFit)
     genes.stretch = stretchOfMemory();
   if (preset.group != 1 && (rows == 1 || genes.group <= 1))

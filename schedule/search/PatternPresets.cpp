@@ -1,11 +1,11 @@
-//===- PatternPresets.cpp - Where the search of patterns begins
-//------------===//
+//===- PatternPresets.cpp - Start of the search of patterns ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each row adds most to those before it on random problems. This table was
-// chosen from some 2,400 combinations on 340 problems that are not kept;
-// `build/bench/search --only=presets --every=1` chooses one in the same way, on
-// problems that it makes, and compares both: docs/search.md.
+// Each row is the one that adds most to those before it, on random problems.
+// The table was chosen from some 2,400 combinations on 340 problems that are
+// not kept. `build/bench/search --only=presets --every=1` chooses a table in
+// the same way, on problems that it generates, and compares both:
+// docs/search.md.
 //
 //===----------------------------------------------------------------------===//
 

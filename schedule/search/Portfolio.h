@@ -1,9 +1,9 @@
 //===- Portfolio.h - Orders of many families, judged ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that lets several families write orders of one problem and keeps
-// the best of them goes through a portfolio. Users differ in the families that
-// they ask, in when they stop, and in how they judge an order.
+// All code that keeps the best of the schedules of several families uses a
+// portfolio. Users differ in the families that they try, in when they stop, and
+// in how they judge a schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ struct Judged {
   bool isLegal() const { return objective < never; }
 };
 
-/// The steps of judge() for each action of a schedule that keeps the caps.
+/// Judged::steps per action of a schedule that keeps the caps.
 inline constexpr int64_t stepsOfJudging = 3;
 
 /// Judges by all rules and the problem's objective. `inIndexOrder`: also by
@@ -70,15 +70,15 @@ public:
     return choices[i].family->stepsBeyondTasks(problem);
   }
 
-  /// Visits the judged order of each family, legal or not, in the order of the
-  /// choices. Leaves out a family if not `mayTry`, which is asked before it
-  /// writes. `refuse`, if not empty, gets the fault of a family that does not
+  /// Visits the judged schedule of each family, legal or not, in the order of
+  /// the choices. Skips a family if `mayTry`, called before it writes, returns
+  /// false. `refuse`, if not empty, gets the fault of a family that does not
   /// apply.
   void forEach(const MayTry &mayTry, const Visit &visit,
                const Refuse &refuse = {});
 
 protected:
-  /// Writes and judges the order of a choice, at most once for each.
+  /// Writes and judges the schedule of a choice, at most once for each.
   virtual Result<Judged> write(size_t i);
 
   const Problem &problem;

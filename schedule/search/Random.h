@@ -18,9 +18,9 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// From 0 to before `n`, which is at least 1.
+  /// From 0 to n - 1. `n` is at least 1.
   int64_t below(int64_t n) { return int64_t(next() % uint64_t(n)); }
-  /// From 0 to before 1.
+  /// At least 0 and less than 1.
   double unit() { return double(next() >> 11) / double(1ull << 53); }
 
 private:

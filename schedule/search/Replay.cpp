@@ -1,14 +1,14 @@
 //===- Replay.cpp - Known orders as priorities ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The starts of a known order, of the incumbent or of a family that may break
-// the caps, are the targets of a dispatch that keeps them. Then targets are
-// shifted for a letter, a row of stages, a time interval or all at random,
-// and the order is made again: many tasks move at once.
+// The starts of a known order (of the incumbent or of a family; it may break
+// the caps) are the targets of a dispatch that keeps the caps. Then targets are
+// shifted for a letter, a row of stages, a time interval or all at random, and
+// the order is made again, so that many tasks move at once.
 //
-// Dispatches forwards and backwards take turns, each with the times of the
-// other: forward-backward improvement (Li and Willis, 1992). Forwards, W fills
-// the drain where nothing else does; backwards, the warm-up.
+// Dispatches run forwards and backwards, each with the times that the other
+// direction found: forward-backward improvement (Li and Willis, 1992).
+// Forwards, W fills the drain; backwards, it fills the warm-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,8 @@ private:
     Pattern pattern;
   };
 
-  /// False if the order cannot run, caps aside.
+  /// Sets the targets from the given order. False if that cannot run even
+  /// without caps.
   bool begin() {
     isStarted = true;
     FlatProblem free = flat;
@@ -93,8 +94,8 @@ private:
            budget.isSpent(7 * flat.tasks() / 2);
   }
 
-  /// Takes an order that is no worse than the last, and tells the other
-  /// direction.
+  /// Runs a pattern. If its order is no worse than the last one, keeps it and
+  /// sets the targets of the other direction from it.
   void attempt(Side &side, Pattern pattern) {
     const int64_t ceiling = std::min(own, never - 1);
     int64_t found = side.dispatcher.run(pattern, ceiling);
@@ -103,7 +104,8 @@ private:
       return;
     const Orders &orders = side.dispatcher.orders();
     if (side.direction == Direction::Backwards || flat.hasSerialLinks) {
-      // Forwards the objective may be shorter, and with serial links longer.
+      // Timed forwards, the objective may be smaller; with serial links it may
+      // be larger.
       found = timer.run(orders, ceiling);
       budget.use(flat.tasks());
       if (found >= never)
@@ -139,14 +141,15 @@ private:
                  [flat.at(stage, flat.microbatches - 1 - k)] = -finish;
       }
     }
-    // Backwards, time starts at the horizon; only the order matters.
+    // Backwards, time 0 is the horizon. Only the order of targets matters.
     if (!isForwards)
       for (auto &column : targets)
         for (int64_t &target : column)
           target += horizon;
   }
 
-  /// The first trial is the order as it was, if it keeps the caps.
+  /// Variant `number` of a pattern. Variant 0 is the order as it was, if it
+  /// keeps the caps.
   static Pattern variant(const Pattern &base, size_t number) {
     using Discipline = Pattern::Discipline;
     static constexpr int32_t backlogs[] = {Pattern::unlimited, 4, 1};
@@ -187,7 +190,7 @@ private:
       shift(pattern);
   }
 
-  /// Shifts the targets of some kind, stages and time interval.
+  /// Shifts the targets of a random letter, set of stages and time interval.
   void shift(Pattern &pattern) {
     const int64_t amount =
         (random.below(2) ? 1 : -1) *
@@ -216,7 +219,7 @@ private:
   }
 
   const FlatProblem &flat;
-  /// Until it begins.
+  /// The orders to begin with, until begin().
   Orders given;
   Incumbent &best;
   Budget &budget;

@@ -1,9 +1,10 @@
 //===- Robust.cpp - Ranks schedules by sampled times ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Candidates are the best schedule of the problem itself, the families, and the
-// best schedules under some sampled times. All are ranked over a separate set
-// of samples: a schedule made for a sample would look too good on it.
+// Candidates are the best schedule of the problem itself, those of the
+// families, and the best schedules under some sampled times. All are ranked
+// over a separate set of samples: a schedule made for a sample would look too
+// good on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace rondo;
 
 namespace {
 
-/// Samples for which a schedule is searched.
+/// Number of samples for which a schedule is searched.
 constexpr int32_t searchedSamples = 6;
 
 struct Candidate {
@@ -61,7 +62,7 @@ public:
   }
 
 private:
-  /// Options of a search with a share of time and effort.
+  /// Options of a search with `part`/`whole` of the time and effort.
   SearchOptions shareOf(int64_t part, int64_t whole) const {
     SearchOptions share = options;
     share.robustness.reset();
@@ -76,7 +77,7 @@ private:
     return share;
   }
 
-  /// Keeps what is legal.
+  /// Adds a schedule to the candidates if it is legal.
   void add(Judged judged, const std::string &origin) {
     budget.use(judged.schedule.numActions());
     if (judged.isLegal())
@@ -95,8 +96,8 @@ private:
         });
   }
 
-  /// The last eighth of the time is for ranking, and for the time that two
-  /// candidates take.
+  /// Searches schedules under sampled times. Leaves an eighth of the time for
+  /// ranking, and at least the time to rank two candidates.
   void searchSamples(SearchResult &result) {
     Robustness robustness = *options.robustness;
     robustness.samples = searchedSamples;
@@ -118,8 +119,8 @@ private:
     }
   }
 
-  /// How many candidates there is time to run over all samples; at least two,
-  /// which may then see fewer samples.
+  /// Number of candidates that can be run over all samples in time; at least
+  /// two, if there are two, which may then see fewer samples.
   size_t numRanked() const {
     const int64_t fit =
         budget.tasksInTime() / tasks / int64_t(scenarios.size());
@@ -127,8 +128,8 @@ private:
         std::min(int64_t(candidates.size()), std::max<int64_t>(fit, 2)));
   }
 
-  /// The index of the best candidate; the result gets its figure. All see the
-  /// same samples, as many as time allows, at least one.
+  /// The index of the best candidate; sets the statistic of `result`. All
+  /// candidates see the same samples: as many as time allows, at least one.
   size_t rank(SearchResult &result) {
     std::vector<std::vector<int64_t>> objectives(numRanked());
     for (size_t i = 0; i < scenarios.size(); ++i)
@@ -145,8 +146,8 @@ private:
     return choose(objectives, result);
   }
 
-  /// Compares over the samples that all have seen; if there is none, only the
-  /// first candidate has seen one.
+  /// Compares candidates over the samples that all have seen; without one, only
+  /// the first candidate counts, which has seen a sample.
   size_t choose(std::vector<std::vector<int64_t>> &objectives,
                 SearchResult &result) const {
     if (objectives.back().empty())

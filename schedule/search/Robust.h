@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// What is minimized over sampled times.
+/// The objective over sampled times.
 struct Robustness {
   enum class Statistic : uint8_t { Mean, Percentile95 } statistic;
   /// At least 1.

@@ -1,4 +1,4 @@
-//===- RobustSearch.h - Searches for a robust figure ------------*- C++ -*-===//
+//===- RobustSearch.h - Search of robust schedules --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ROBUSTSEARCH_H
@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// search() with a robustness.
+/// search() for options with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

@@ -1,4 +1,4 @@
-//===- RoundRobinSearch.cpp - Where stages assign micro-batches -----------===//
+//===- RoundRobinSearch.cpp - Search with round-robin stages --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/RoundRobinSearch.h"
@@ -15,7 +15,7 @@ using namespace rondo;
 
 namespace {
 
-/// Trials without anything better, after which more are unlikely to help.
+/// The search stops after this many trials without improvement.
 constexpr int64_t maxInVain = 4000;
 
 class GreedySearch {
@@ -48,7 +48,8 @@ public:
   }
 
 private:
-  /// I before F before W, old micro-batches before new ones.
+  /// The initial priorities: I before F before W, old micro-batches before new
+  /// ones.
   Priorities first() {
     Priorities priorities;
     for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
@@ -57,7 +58,7 @@ private:
                           ns(ActionKind::Backward), ns(ActionKind::Recompute)});
       priorities.isFused.push_back(hasCheaperBackward(problem, replica));
     }
-    // Offsets stay far below 2^63.
+    // Keeps offsets far below 2^63.
     longest = std::min(longest, int64_t(1) << 40);
     for (int letter : {0, 1, 2})
       priorities.offset[letter].assign(problem.numReplicas(),

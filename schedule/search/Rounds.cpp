@@ -1,4 +1,4 @@
-//===- Rounds.cpp - Parts of the search beside each other -----------------===//
+//===- Rounds.cpp - Concurrent parts of the search ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Rounds.h"
@@ -8,7 +8,8 @@
 
 using namespace rondo;
 
-/// A runner whose own orders are as good keeps them.
+/// Copies the incumbent and its bound to a runner. A runner whose own orders
+/// are as good keeps them.
 void Rounds::learn(Runner &runner) const {
   runner.best.bound = best.bound;
   if (best.objective >= runner.best.objective)
@@ -42,8 +43,8 @@ std::vector<int64_t> Rounds::sharesOf(const std::vector<Turn> &turns,
   return shares;
 }
 
-/// The numbers of the turns. What is not known to be short comes early: a free
-/// runner first, and one without a turn so far as if it were slow.
+/// Indices of the turns by descending expected time. A free runner comes first.
+/// A runner without a known pace counts as four times slower than the average.
 std::vector<int64_t> Rounds::longestFirst(const std::vector<Turn> &turns,
                                           const std::vector<int64_t> &shares) {
   double sum = 0;
@@ -68,8 +69,8 @@ std::vector<int64_t> Rounds::longestFirst(const std::vector<Turn> &turns,
   return order;
 }
 
-/// Of effort, and of time unless what is found must not depend on it: else the
-/// first turns of a large problem would take all of it.
+/// The tasks left by effort and, unless the result must not depend on time, by
+/// time: otherwise the first turns of a large problem would take all the time.
 int64_t Rounds::tasksLeft() const {
   const int64_t left = budget.tasksLeft();
   if (budget.isByEffort())
@@ -82,7 +83,7 @@ void Rounds::run(const std::vector<Turn> &turns) {
   const auto count = int64_t(turns.size());
   const std::vector<int64_t> shares = sharesOf(
       turns, std::max<int64_t>(0, tasksLeft()), shortestTurn * flat.tasks());
-  // The first runner that has an optimum.
+  // Index of the first turn whose runner has an optimum.
   std::atomic<int64_t> first{count};
   for (int64_t i = 0; i < count; ++i) {
     Runner &runner = *turns[i].runner;
@@ -90,7 +91,7 @@ void Rounds::run(const std::vector<Turn> &turns) {
     runner.budget = budget.part(shares[i]);
     runner.budget.cutWhen([&first, i] { return first.load() < i; });
   }
-  // A clock is only read for what several threads take.
+  // The clock is only read if several threads share the turns.
   const bool isShared = workers.count() > 1 && count > 1;
   auto now = [&](const Budget &of) { return isShared ? of.seconds() : 0; };
   std::vector<int64_t> sequence(turns.size());
@@ -106,7 +107,7 @@ void Rounds::run(const std::vector<Turn> &turns) {
       return;
     Runner &runner = *turns[i].runner;
     const double start = now(runner.budget);
-    // Some parts need that long for a first step. A first schedule is made in
+    // Some parts need 4 * tasks for a first step. A first schedule is made in
     // any case.
     if (runner.isFree || runner.best.objective >= never ||
         (!isTimeUp && !runner.budget.isSpent(4 * flat.tasks())))

@@ -1,4 +1,4 @@
-//===- Rounds.h - Parts of the search beside each other ---------*- C++ -*-===//
+//===- Rounds.h - Concurrent parts of the search ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ROUNDS_H
@@ -9,7 +9,7 @@
 
 namespace rondo {
 
-/// A part of the search, with its own copy of what it may change.
+/// A part of the search, with an incumbent and a budget of its own.
 struct Runner {
   explicit Runner(const Budget &budget) : budget(budget) {}
   Runner(const Runner &) = delete;
@@ -17,18 +17,17 @@ struct Runner {
   Incumbent best;
   Budget budget;
   std::unique_ptr<Part> part;
-  /// It uses no tasks, and runs even if no time is left for them.
+  /// Whether it uses no tasks, and runs even if no time is left for them.
   bool isFree = false;
-  /// Of its last turn, for each task of its share; 0 if that is not known.
+  /// Seconds of its last turn per task of its share; 0 if unknown.
   double secondsPerTask = 0;
 };
 
-/// Runs runners in rounds. In a round each runner sees what was known before
-/// it, not what the others find meanwhile; at its end, the best of all becomes
-/// the incumbent, the first runner's of equals. So a round finds the same in
-/// any number of threads, as long as the effort and not the time ends it.
-/// Several threads begin with the runners that will take longest, so that none
-/// is left waiting for the last of them.
+/// Runs runners in rounds. In a round, each runner sees the results of earlier
+/// rounds only. At its end, the best result becomes the incumbent; of equals,
+/// the first runner's. So a round finds the same with any number of threads, as
+/// long as the effort and not the time ends it. Several threads begin with the
+/// runners that will take longest, so that all end at about the same time.
 class Rounds {
 public:
   Rounds(const FlatProblem &flat, Incumbent &best, Budget &budget,
@@ -43,20 +42,20 @@ public:
     return made;
   }
 
-  /// A runner and how many tasks it gets.
+  /// A runner and the number of tasks that it gets.
   struct Turn {
     Runner *runner;
     int64_t tasks;
   };
-  /// Turns become shorter if less effort or time is left: sharesOf(). Once a
-  /// runner has an optimum, those behind it do not count, whether they have run
-  /// or not.
+  /// Runs the turns, which sharesOf() shortens if too little effort or time is
+  /// left. Once a runner has an optimum, the turns after it do not count,
+  /// whether they have run or not.
   void run(const std::vector<Turn> &turns);
 
-  /// How many tasks each turn gets of what is left: all that it asks for, or
-  /// less in proportion. Where that would leave the last ones less than
-  /// `least`, they get nothing, and those before them share what is left: a
-  /// part that ends before its first steps finds nothing.
+  /// Number of tasks for each turn: all that it asks for or, if that exceeds
+  /// `left`, less in proportion. If the last turns would get less than `least`,
+  /// they get nothing, and those before them share `left`: a part that ends
+  /// before its first steps finds nothing.
   static std::vector<int64_t> sharesOf(const std::vector<Turn> &turns,
                                        int64_t left, int64_t least);
 
@@ -66,7 +65,7 @@ private:
   static std::vector<int64_t> longestFirst(const std::vector<Turn> &turns,
                                            const std::vector<int64_t> &shares);
 
-  /// In steps for each task of the problem.
+  /// The least share of a turn, in steps per task of the problem.
   static constexpr int64_t shortestTurn = 15;
 
   const FlatProblem &flat;

@@ -18,16 +18,17 @@ using namespace rondo;
 
 namespace {
 
-/// The most that bounds cost per task, in tasks placed or timed.
+/// Upper estimate of the cost of quickBound() per task, in tasks placed or
+/// timed.
 constexpr int64_t stepsOfBound = 12;
 /// From this many tasks on, writing families takes longer than waking threads.
 constexpr int64_t tasksForThreads = 10000;
-/// Up to this many tasks less effort is enough, unless more is asked for.
+/// Up to this many tasks, the default effort is smaller.
 constexpr int64_t smallTasks = 200;
-/// The first turns of the search of orders, after which there is one for
-/// bounds, take at most about so many times the tasks.
+/// Approximate tasks that the order search uses before the first turn for
+/// bounds, as a multiple of the task count.
 constexpr int64_t tasksBeforeBounds = 1400;
-/// Of how many parts of time and effort one is for lowering the memory.
+/// 1/partsForMemory of the time and effort is reserved for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 
 class Searcher {
@@ -63,15 +64,16 @@ public:
       if (!isDone() || !result.schedule)
         searchRoundRobin(problem, options, result.bound.ns, budget, offering());
     } else if (!problem.hasRecomputationAcross()) {
-      // Other orders do not know that R waits for R.
+      // The order searches do not support an R that waits for another R.
       tryGreedyOrders();
       improveBoundEarly();
       searchOrders(BackwardCosts::Split);
       if (hasCheaperBackward(problem) || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
     }
-    // What fits in any order fits one by one, except if a graph has several
-    // ends: no limit makes a problem infeasible.
+    // If any order fits, the one-by-one order fits, except if a graph has
+    // several ends. So a limit of time or effort never makes a problem
+    // infeasible.
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)
@@ -94,14 +96,15 @@ private:
     return rondo::objectiveOf(problem, simulation);
   }
 
-  /// Returns its objective; `never` if it breaks a rule.
+  /// Judges a schedule, and keeps it if it is better. Returns its objective;
+  /// `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Judged judged = judge(problem, std::move(schedule), options.inIndexOrder);
     budget.use(judged.steps);
     return keep(std::move(judged), origin);
   }
 
-  /// Likewise.
+  /// Like offer(), for a judged schedule.
   int64_t keep(Judged judged, const std::string &origin) {
     const int64_t value = judged.objective;
     if (value >= never || value > objective() ||
@@ -121,7 +124,8 @@ private:
     };
   }
 
-  /// Tells an observer; `found` may be better than the schedule that is kept.
+  /// Calls the observer. `found` may be better than the objective of the kept
+  /// schedule.
   void report(int64_t found = never) const {
     if (!options.observer)
       return;
@@ -132,14 +136,15 @@ private:
   int64_t objective() const {
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
-  /// Whether a part or a bound is not left out.
+  /// Whether SearchOptions::without does not name this part or bound.
   bool uses(std::string_view name) const { return options.without != name; }
   bool isDone() {
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
   }
 
-  /// All with their defaults, quick ones first, then with other arguments.
-  /// `inAnyCase`: until there is a schedule, whatever is left of the budget.
+  /// Tries all families with default arguments, quick ones first, then with
+  /// other arguments. `inAnyCase`: ignores the budget, and ends with the first
+  /// schedule.
   void tryFamilies(bool inAnyCase = false) {
     std::vector<FamilyChoice> choices = allFamilies();
     sortQuickFirst(choices, problem);
@@ -176,7 +181,8 @@ private:
     keep(std::move(judged), origin);
   }
 
-  /// They heed NICs, and get a third of what is left.
+  /// Tries greedy orders, which respect NICs, with a third of the remaining
+  /// tasks.
   void tryGreedyOrders() {
     if (problem.nics.empty() || !uses("greedy") ||
         (isDone() && result.schedule))
@@ -186,8 +192,9 @@ private:
                    budget, offering());
   }
 
-  /// What a beam has proven by going through all choices. With NICs that is a
-  /// bound, and the orders that it leads to are only a start.
+  /// Records what a beam has proven by exhausting its tree. True if that ends
+  /// the search. With NICs, which the beam ignores, the proof is a bound only,
+  /// and its orders need not be optimal.
   bool endsSearch(const FlatProblem &flat, BackwardCosts costs,
                   Incumbent &best) {
     if (!isExact(flat, costs))
@@ -208,8 +215,8 @@ private:
     };
   }
 
-  /// Where there is no time for all bounds, there is for the one that sees most
-  /// in little time.
+  /// If there is no time for all bounds, computes the one that gains most in
+  /// little time.
   void improveBoundEarly() {
     if (objective() <= result.bound.ns)
       return;
@@ -222,9 +229,9 @@ private:
       keep({argument.compute(problem, objective(), labels), argument.name});
   }
 
-  /// A label takes the time of one to six tasks, and bound LB5 may take some
-  /// three times as many. At least two thirds of the remaining time are for
-  /// schedules.
+  /// Number of labels for bounds. A label takes the time of one to six tasks,
+  /// and bound LB5 may take some three times as many labels. At least two thirds
+  /// of the remaining time are for schedules.
   int64_t labelsForBounds(int64_t tasksInTime) const {
     return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks) / 16,
                      int64_t(4000000)});
@@ -239,7 +246,7 @@ private:
   }
 
   void searchOrders(BackwardCosts costs) {
-    // If time is up and there is no schedule, still makes one.
+    // If time is up and there is no schedule, the order search still makes one.
     if (isDone() && result.schedule)
       return;
     std::optional<FlatProblem> flat = FlatProblem::of(problem, costs);
@@ -248,8 +255,9 @@ private:
     Incumbent best;
     best.bound = result.bound.ns;
     best.onBetter = [&](int64_t found) { report(found); };
-    // If the flat problem is stricter, its best schedule may take longer there
-    // than in the problem: judge it in any case.
+    // If the flat problem is stricter, a schedule may take longer there than in
+    // the problem. Then the incumbent starts without the known objective, and
+    // its schedule is always judged.
     if (costs == BackwardCosts::Split && !flat->isStricter) {
       best.objective = objective();
       if (result.schedule)
@@ -263,9 +271,9 @@ private:
     owner.keepIncumbent();
   }
 
-  /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
-  /// backwards are not searched, nor later first starts of a rank, nor a link
-  /// that waits while a burst of several messages could go, nor places of R.
+  /// Whether an exhausted beam is a proof. It does not search mixtures of fused
+  /// and split backwards, later first starts of a rank, links that wait while a
+  /// burst of several messages could be sent, and other places of R.
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
            !flat.hasLongBursts && !hasCheaperBackward(problem) &&
@@ -284,7 +292,7 @@ private:
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
   }
 
-  /// Of the search of one flat problem.
+  /// The owner of the order search of one flat problem.
   class Owner : public OrderSearchOwner {
   public:
     Owner(Searcher &searcher, const FlatProblem &flat, BackwardCosts costs,
@@ -323,7 +331,7 @@ private:
   SearchResult result;
   Workers workers;
   std::vector<Seed> seeds;
-  /// The beam left out nothing that could be better than this; 0: it did.
+  /// Lower bound by an exhausted beam in ns; 0: none.
   int64_t provenNs = 0;
 };
 

@@ -18,9 +18,9 @@
 
 namespace rondo {
 
-/// What a search knows while it runs.
+/// Intermediate result of a search.
 struct SearchProgress {
-  /// Of the best schedule so far; int64_t's maximum if there is none yet.
+  /// Objective of the best schedule so far; int64_t's maximum if there is none.
   int64_t objectiveNs = 0;
   Bound bound;
 };
@@ -28,32 +28,33 @@ struct SearchProgress {
 struct SearchOptions {
   uint64_t seed = 0;
   /// Wall time in ms since the call; 0: no limit. Checked between steps of
-  /// about a millisecond; a problem of millions of tasks takes as long as its
-  /// first schedule takes.
+  /// about a millisecond. For millions of tasks, the first schedule may take
+  /// longer than the limit.
   int64_t timeLimitMs = 1000;
   /// Work in units of 1,000 tasks placed or timed; 0: chosen by the size of the
   /// problem. The same seed and effort give the same schedule unless time runs
   /// out first.
   int64_t effort = 0;
-  /// Threads that work on the problem, this one among them; at least 1. If only
-  /// the effort ends the search, they change nothing but the time.
+  /// Number of threads, including the calling one; at least 1. If only the
+  /// effort ends the search, the number changes only the running time.
   int64_t threads = 1;
   /// Only schedules that also keep rule S7.
   bool inIndexOrder = false;
   /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
-  /// time. Measurements on a busy machine use the thread's own, with one
-  /// thread.
+  /// time. For measurements on a busy machine, use the thread's CPU time, with
+  /// one thread.
   double (*clock)() = nullptr;
   /// Set by a signal handler to end the search with the best result so far.
   const std::atomic<bool> *interrupt = nullptr;
-  /// If given, the result is the best by this figure of the schedules that the
-  /// search finds. The bound still refers to the nominal objective.
+  /// If set, the result is the best of the found schedules by this statistic.
+  /// The bound still refers to the nominal objective.
   std::optional<Robustness> robustness;
-  /// Tried first, as families are: those that break a cap are priorities too.
+  /// Schedules to try first, like those of families: one that breaks a cap
+  /// still serves as priorities.
   std::vector<Schedule> starts;
-  /// A bound of this problem that is already proven.
+  /// A proven bound of this problem.
   Bound known = {0, "L1"};
-  /// The name of a bound or of a part of the search that is left out: see
+  /// Name of a bound or of a part of the search to leave out: see
   /// boundArguments() and searchParts(). For tests and measurements; empty:
   /// none.
   std::string without;
@@ -73,21 +74,21 @@ enum class SearchStop : uint8_t {
 const char *stopName(SearchStop stop);
 
 struct SearchResult {
-  /// Empty if the problem has no schedule; `fault` then says why.
+  /// Empty if none was found; `fault` is then the reason.
   std::optional<Schedule> schedule;
   std::optional<Fault> fault;
   /// Complete, and judged by all rules.
   Simulation simulation;
-  /// The part of the search that found the schedule: a family's text, which
-  /// may be "thinned v-half", "beam", "steady-state pattern", "replay",
-  /// "neighbourhoods", "one-by-one" or, where only its memory has been improved
-  /// on since, "less-memory".
+  /// The part of the search that found the schedule: a family's text, also as
+  /// "thinned v-half"; "start"; "one-by-one"; a name of searchParts(); or
+  /// "less-memory" if that part has lowered its memory.
   std::string origin;
   Bound bound;
-  /// The bound is reached, or everything better has been searched.
+  /// Whether the objective equals the bound, which may come from an exhaustive
+  /// search.
   bool provenOptimal = false;
-  /// The schedule's robust figure, if one was asked for, and the number of
-  /// samples: fewer than asked for if time ran out.
+  /// The statistic of `robustness` in ns, if set, and the number of samples
+  /// used: fewer than asked for if time ran out.
   std::optional<int64_t> robustNs;
   int32_t robustSamples = 0;
   SearchStop stop = SearchStop::Exhausted;
@@ -95,11 +96,11 @@ struct SearchResult {
   double seconds = 0;
 };
 
-/// Searches the problem's own objective. Of equal objectives, takes the
-/// schedule with the least peak memory on the fullest rank that it finds, then
-/// the fewest bytes over time. Never worse than the best family that
-/// fits the caps (and keeps S7 if that is asked for), unless time runs out
-/// before the families have been tried. The problem must have passed check().
+/// Minimizes the problem's own objective. Of the schedules of equal objective
+/// that it finds, takes the one with the least peak memory on the fullest rank,
+/// then the fewest bytes over time. Never worse than the best family that fits
+/// the caps (and keeps S7 if that is asked for), unless time runs out before
+/// the families have been tried. The problem must have passed check().
 SearchResult search(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

@@ -11,24 +11,24 @@
 
 namespace rondo {
 
-/// A part of the search that keeps what it has learnt between its turns.
+/// A part of the search, which keeps its state between its turns.
 class Part {
 public:
   virtual ~Part() = default;
-  /// Works until this many more tasks are used; always makes one schedule if
-  /// the incumbent has none.
+  /// Works until `tasks` more tasks are used; always makes one schedule if the
+  /// incumbent has none.
   virtual void run(int64_t tasks) = 0;
-  /// The best objective of its own.
+  /// The best objective that this part has found.
   virtual int64_t value() const = 0;
 };
 
-/// What a part works on. Both references outlive the part.
+/// Input of a part, which the references outlive.
 struct PartInput {
   const FlatProblem &flat;
   uint64_t seed;
   Incumbent &best;
   Budget &budget;
-  /// Orders to begin with, legal or not; only replay reads them.
+  /// Orders to begin with, legal or not; only replay uses them.
   Orders start = {};
 };
 
@@ -36,9 +36,10 @@ struct PartInput {
 enum class PartPhase : uint8_t {
   /// Before orders are searched.
   Start,
-  /// In rounds, until it is in the worse half of the islands after one.
+  /// In rounds, until a round after which it is in the worse half of the
+  /// islands.
   Island,
-  /// In all rounds.
+  /// In every round.
   Round,
   /// Between rounds.
   Between,
@@ -48,17 +49,17 @@ enum class PartPhase : uint8_t {
 
 /// A row of the table.
 struct SearchPart {
-  /// Names its schedules in SearchResult::origin.
+  /// Value of SearchResult::origin for its schedules.
   const char *name;
   const char *summary;
   PartPhase phase;
-  /// Null in the phases that have code of their own: Start, Between and End.
+  /// Null in the phases with code of their own: Start, Between and End.
   std::unique_ptr<Part> (*make)(PartInput) = nullptr;
-  /// Tasks of its turn in the first round for each task of the problem. Later
-  /// rounds give all islands and parts of rounds the same share; with 0, a part
-  /// begins there.
+  /// Tasks of its turn in the first round, per task of the problem. Later
+  /// rounds give all islands and parts of rounds the same share. 0: the part
+  /// begins in a later round.
   int64_t firstTurn = 0;
-  /// Null: on all problems.
+  /// Null: applies to all problems.
   bool (*applies)(const FlatProblem &) = nullptr;
 };
 

@@ -1,8 +1,8 @@
 //===- SteadyPattern.cpp - Searches periodic patterns ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dispatcher turns a pattern into an order with its ramps and W. This file
-// changes patterns a little at a time.
+// Local search over patterns. The dispatcher turns a pattern into an order,
+// with its ramps and W.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ public:
     for (; next < waiting.size(); ++next) {
       if (best.objective < never && stop(end))
         return;
-      // A run far above the best ends early.
+      // A run ends early if its objective is more than 1/16 above the best.
       const int64_t ceiling = best.objective < never
                                   ? best.objective + best.objective / 16
                                   : never - 1;
@@ -145,11 +145,11 @@ private:
   Incumbent &best;
   Budget &budget;
   Dispatcher dispatcher;
-  /// Where there are NICs, which the dispatcher leaves out.
+  /// Set if there are NICs, which the dispatcher ignores.
   std::optional<Timer> timer;
   Random random;
   const PatternMaker maker;
-  /// Presets, how many of them have run, and the best of them with later
+  /// The presets; how many of them have run; and the best of them, with later
   /// changes.
   std::vector<Genes> waiting;
   size_t next = 0;

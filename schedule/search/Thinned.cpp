@@ -24,7 +24,7 @@ public:
     listActions();
   }
 
-  /// Keeps up to `most` of them.
+  /// Keeps up to `most` micro-batches.
   void run(int32_t most) {
     isKept.assign(microbatches, false);
     for (int32_t k = 0; k < microbatches && numKept < most; ++k) {
@@ -33,7 +33,7 @@ public:
         continue;
       isKept[k] = true;
       ++numKept;
-      forEachStretch(k, [&](int64_t from, int64_t to, int64_t bytes) {
+      forEachRange(k, [&](int64_t from, int64_t to, int64_t bytes) {
         for (int64_t i = from; i < to; ++i)
           held[i] += bytes;
         return true;
@@ -42,12 +42,12 @@ public:
   }
 
   int32_t kept() const { return numKept; }
-  /// How many have been looked at.
+  /// Number of micro-batches that have been considered.
   int32_t seen() const { return end; }
-  /// In steps of a search, each of which takes as long as ten looks.
+  /// Cost in steps of a search; ten of `numLooks` take as long as a step.
   int64_t steps() const { return numLooks / 10; }
 
-  /// The order of those that are kept, numbered anew.
+  /// The order of the kept micro-batches, renumbered.
   Schedule order() const {
     std::vector<int32_t> number(microbatches);
     for (int32_t k = 0, next = 0; k < microbatches; ++k)
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// The positions of each micro-batch's actions, in ascending order.
+  /// Lists the positions of each micro-batch's actions, in ascending order.
   void listActions() {
     begins.assign(size_t(microbatches) + 1, 0);
     for (Action action : schedule.all())
@@ -78,9 +78,10 @@ private:
       positions[next[action.index]++] = position++;
   }
 
-  /// Calls `visit` with each stretch of a rank's actions, and with the bytes
-  /// that a micro-batch holds there; false once that returns false.
-  template <typename Visit> bool forEachStretch(int32_t k, const Visit &visit) {
+  /// Calls visit(from, to, bytes) for each range of positions over which
+  /// micro-batch k holds `bytes`. Stops and returns false once `visit` returns
+  /// false.
+  template <typename Visit> bool forEachRange(int32_t k, const Visit &visit) {
     int64_t bytes = 0;
     for (int64_t i = begins[k]; i < begins[k + 1]; ++i) {
       const int64_t at = positions[i];
@@ -102,7 +103,7 @@ private:
   }
 
   bool fits(int32_t k) {
-    return forEachStretch(k, [&](int64_t from, int64_t to, int64_t bytes) {
+    return forEachRange(k, [&](int64_t from, int64_t to, int64_t bytes) {
       if (from == to)
         return true;
       return *std::max_element(held.begin() + from, held.begin() + to) +
@@ -115,11 +116,12 @@ private:
   const Schedule &schedule;
   int32_t microbatches = 0, numKept = 0, end = 0;
   int64_t numLooks = 0;
-  /// By position in the schedule: what the kept micro-batches hold while its
-  /// action runs, and its rank.
+  /// [position in the schedule]: bytes that the kept micro-batches hold while
+  /// its action runs; and its rank.
   std::vector<int64_t> held;
   std::vector<int32_t> rankOf;
-  /// The positions of micro-batch k: positions[begins[k]] and on.
+  /// The positions of micro-batch k's actions are positions[begins[k]] to
+  /// positions[begins[k + 1] - 1].
   std::vector<int64_t> begins, positions;
   std::vector<bool> isKept;
 };

@@ -9,16 +9,17 @@
 
 namespace rondo {
 
-/// Whether an order breaks the caps, and no rank needs more than one and a half
-/// times its cap. O(actions).
+/// Whether an order breaks the caps, but no rank needs more than 1.5 times its
+/// cap. O(actions).
 bool isThinnable(const Problem &problem, const Schedule &schedule);
 
-/// A family's order of more micro-batches, without those that do not fit into
-/// the caps beside the ones before them. Where a family needs a little more
-/// memory than there is, this keeps its pattern: every now and then a
-/// micro-batch is missing. `given` is the family's order of the problem itself.
-/// Nothing if the pattern would lose more than a third of its micro-batches.
-/// O(actions * micro-batches in flight), a few times.
+/// A family's order of more micro-batches, without each one that does not fit
+/// into the caps together with the kept ones before it. If a family needs
+/// slightly more memory than the caps, this keeps its pattern, with a few
+/// micro-batches missing. `given` is the family's order of the problem itself.
+/// Nothing if the pattern would lose more than a third of its micro-batches, or
+/// if the budget is too small. O(actions * micro-batches in flight), at most
+/// three times.
 std::optional<Schedule> thinned(const Problem &problem,
                                 const FamilyChoice &choice,
                                 const Schedule &given, Budget &budget);

@@ -24,7 +24,7 @@ Timer::Timer(const FlatProblem &flat) : flat(flat), network(flat.linkTable) {
   done.resize(size_t(3) * flat.stages);
 }
 
-/// Gives the link to a message, or asks for the NICs that it crosses.
+/// Sends a message over its link, or requests the NICs that it crosses.
 void Timer::carry(int32_t edge, int32_t k, int64_t end) {
   const int32_t link = flat.messages[edge].link;
   if (link >= 0 && network.crossesNics(link))
@@ -33,7 +33,7 @@ void Timer::carry(int32_t edge, int32_t k, int64_t end) {
     transfer(edge, k, end);
 }
 
-/// Carries the first message that has asked for NICs; false if there is none.
+/// Sends the first message that has requested NICs; false if there is none.
 bool Timer::carryNext() {
   if (!network.hasRequests())
     return false;
@@ -43,7 +43,7 @@ bool Timer::carryNext() {
   return true;
 }
 
-/// Carries a message as soon as its link is free; wakes its receiver.
+/// Sends a message as soon as its link is free; wakes its receiver.
 void Timer::transfer(int32_t edge, int32_t k, int64_t readyNs) {
   const FlatProblem::Message &message = flat.messages[edge];
   int64_t sent = readyNs;
@@ -64,7 +64,7 @@ void Timer::carryBurst(int32_t edge, int32_t k, int64_t end) {
     carry(edge, k, end);
 }
 
-/// The first edge of what a task sends over a link.
+/// The first edge of the burst that a task sends over a link; -1: none.
 int32_t Timer::burstOf(int32_t link, Code producer) const {
   for (int32_t e : flat.outputs(kindOf(producer), stageOf(producer)))
     if (flat.messages[e].link == link)
@@ -72,7 +72,8 @@ int32_t Timer::burstOf(int32_t link, Code producer) const {
   return -1;
 }
 
-/// `edge` must begin a burst.
+/// Sends a burst, or holds it until its turn on the link. `edge` must begin a
+/// burst.
 void Timer::send(int32_t edge, int32_t k, int64_t end) {
   const int32_t link = flat.messages[edge].link;
   if (link < 0 || running->links.empty() || running->links[link].empty()) {
@@ -91,7 +92,8 @@ void Timer::send(int32_t edge, int32_t k, int64_t end) {
   }
 }
 
-/// When the last message for a task has come; below 0 if one has not.
+/// Arrival of the last message for a task in ns; negative if one has not been
+/// sent.
 int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
   int64_t last = 0;
   for (int32_t e : flat.inputs(letter, stage)) {

@@ -30,11 +30,11 @@ private:
 
   const FlatProblem &flat;
   std::vector<std::vector<int64_t>> start;
-  /// By edge that begins a burst: how often it has been sent.
+  /// [edge that begins a burst]: number of times that it has been sent.
   std::vector<int32_t> carriedOf;
   const Orders *running = nullptr;
-  /// [FlatProblem::messageAt()]: arrival, -1 if not made, and -2 - end of the
-  /// producer if the message is held back.
+  /// [FlatProblem::messageAt()]: arrival in ns; -1 if not produced; -2 - end of
+  /// the producer if the message waits for its turn on the link.
   std::vector<int64_t> arrival;
   Network network;
   std::vector<int64_t> carried, clock, held, position, work, left;

@@ -1,4 +1,4 @@
-//===- WhatIf.cpp - What would make a schedule faster ---------------------===//
+//===- WhatIf.cpp - Makespans after changes of a problem ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WhatIf.h"
@@ -35,7 +35,7 @@ Problem withFasterLink(Problem problem, int32_t from, int32_t to) {
   return problem;
 }
 
-/// Without a cap there is none to be larger.
+/// Whether a rank has a cap that can be larger.
 bool hasCap(const Problem &problem) {
   return std::any_of(problem.memoryCaps.begin(), problem.memoryCaps.end(),
                      [](int64_t cap) { return cap != noMemoryCap; });
@@ -80,7 +80,7 @@ std::vector<WhatIf> rondo::whatIfs(const Problem &problem,
     if (found.schedule && larger.schedule) {
       const int64_t ns = found.simulation.makespanNs;
       all.push_back({Change::Search, -1, -1, -1, ns, makespanNs});
-      // What fits the smaller caps fits these.
+      // A schedule that fits the smaller caps also fits these.
       all.push_back({Change::LargerCaps, -1, -1, -1,
                      std::min(ns, larger.simulation.makespanNs), ns});
     }

@@ -8,7 +8,7 @@
 
 using namespace rondo;
 
-/// How many times the pace of one thread a beam has, cautiously.
+/// Conservative estimate of a beam's speedup by threads.
 double WideningBeam::speed() const {
   return 1 + 0.6 * double(workers.available() - 1);
 }
@@ -21,8 +21,9 @@ bool WideningBeam::isDue() {
          budget.hasTimeFor(int64_t(double(cost) / speed()));
 }
 
-/// If no two more beams fit what is left, the next one is as wide as fits. A
-/// beam finds nothing before it ends, so some time is kept.
+/// Whether the next beam is the last one, since no two more beams fit the
+/// remaining budget. If so, makes it as wide as fits. Keeps 15 % in reserve: a
+/// beam finds nothing before it ends.
 bool WideningBeam::isLast() {
   const double left = 0.85 * std::min(double(budget.tasksLeft()),
                                       double(budget.tasksInTime()) * speed());
@@ -42,7 +43,7 @@ bool WideningBeam::run() {
   const bool wentThrough = beam(flat, width, best, budget, &workers);
   hasFound = best.objective < known;
   width *= int64_t(widening);
-  // If wider beams do not take longer, little is left to search.
+  // If a wider beam does not take longer, little is left to search.
   const double taken = double(budget.tasksUsed() - before);
   const double growth = last > 0 ? std::min(widening, taken / last) : widening;
   cost = wentThrough ? never : int64_t(taken * growth);
@@ -50,7 +51,7 @@ bool WideningBeam::run() {
   return wentThrough;
 }
 
-/// Up to this many a beam is worth its quadratic time.
+/// Up to this many tasks, a beam is worth its quadratic time.
 static constexpr int64_t guidedTasks = 1600;
 
 static bool isWorthBeams(const FlatProblem &flat) {

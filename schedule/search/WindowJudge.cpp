@@ -1,4 +1,4 @@
-//===- WindowJudge.cpp - What an order costs in a long run ----------------===//
+//===- WindowJudge.cpp - Costs of an order in a long run ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WindowJudge.h"
@@ -13,7 +13,8 @@
 
 using namespace rondo;
 
-/// Beyond so many tasks a window that has not settled is not made longer.
+/// A window of at least this many tasks that has not settled is not made
+/// longer.
 static constexpr int64_t maxTasks = 400000;
 
 WindowJudge::WindowJudge(const Problem &window, const PolicyChoice &policy,
@@ -53,7 +54,8 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
   const int64_t tasksEach = stated.numTasks() / stated.iterations;
   for (int64_t iterations = 8;; iterations *= 2) {
     const Result<Problem> longer = overIterations(unlimited, iterations);
-    // Too many micro-batches or bytes to count: as long as the problem's own.
+    // If the longer window has too many micro-batches or bytes to count, take
+    // the problem's own.
     const Problem &problem = longer ? *longer : unlimited;
     const Schedule schedule = write(problem);
     cost += 2 * schedule.numActions();
@@ -70,7 +72,8 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
       return std::nullopt;
     WindowFigures figures;
     figures.time = time;
-    // A mean over a ramp may be too small; no long run is faster than this.
+    // The mean over a ramp may be too small: no long run is faster than the
+    // bound.
     const SettledTime least{iterationBound(stated), 1, false};
     if (!time.isExact && time < least)
       figures.time = least;
@@ -129,7 +132,8 @@ bool WindowJudge::isBetter(const WindowFigures &a, const WindowFigures &b) {
   return rest(a) < rest(b);
 }
 
-/// The rank that lacks the most for an order, if one does.
+/// A fault for the rank that exceeds its cap by the most bytes; nothing if none
+/// does.
 static std::optional<Fault> lackOf(const Problem &window,
                                    const WindowJudge &judge,
                                    const WindowFigures &figures) {

@@ -1,4 +1,4 @@
-//===- WindowJudge.h - What an order costs in a long run --------*- C++ -*-===//
+//===- WindowJudge.h - Costs of an order in a long run ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_WINDOWJUDGE_H
@@ -8,8 +8,8 @@
 
 namespace rondo {
 
-/// Judges orders of one problem and its policies over windows that are long
-/// enough to settle, whatever the length of the problem's own.
+/// Measures orders of one problem and its policies over windows that are long
+/// enough to settle, whatever the length of the problem's own window.
 class WindowJudge {
 public:
   /// Writes an order for a window of any number of iterations.
@@ -18,16 +18,16 @@ public:
   WindowJudge(const Problem &window, const PolicyChoice &policy,
               int64_t maxDelay);
 
-  /// Nothing where a task would read a version that is not made yet. `cost`
-  /// grows by the tasks that were timed.
+  /// Nothing if a task would read a version that has not been made, or if the
+  /// order deadlocks. Adds the number of tasks that were timed to `cost`.
   std::optional<WindowFigures> measure(const Write &write, int64_t &cost) const;
-  /// Within the caps and delays.
+  /// Whether the caps and delays are kept.
   bool fits(const WindowFigures &figures) const;
-  /// Whether the first is better, of two that fit.
+  /// Whether `a` is better than `b`. Both must fit.
   static bool isBetter(const WindowFigures &a, const WindowFigures &b);
-  /// The rank that lacks the most bytes; -1 if none does.
+  /// The rank that exceeds its cap by the most bytes; -1: none.
   int32_t shortestRank(const WindowFigures &figures) const;
-  /// For each rank, its cap less the versions of these figures.
+  /// [rank]: its cap minus the version bytes of these figures.
   std::vector<int64_t> capsOfActivations(const WindowFigures &figures) const;
 
   /// The problem's own window, with its policies and their limits.
@@ -35,11 +35,11 @@ public:
   int64_t maxDelay() const { return limit; }
 
 private:
-  /// For each rank, see WindowFigures.
+  /// [rank]: see WindowFigures::versionBytes.
   std::vector<int64_t> versionBytes(const VersionAnalysis &versions) const;
 
   Problem stated;
-  /// Without limits, so that what exceeds them is measured as well.
+  /// The same without limits of delays, to measure orders that exceed them.
   Problem unlimited;
   int64_t limit = anyDelay;
 };

@@ -1,12 +1,13 @@
-//===- WindowSearch.cpp - Depths, from the bound down ---------------------===//
+//===- WindowSearch.cpp - Search of depths from the bound on --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For each policy and style of backward: the least depths of an iteration time
-// (leastDepths()), from the bound's up to one micro-batch at a time, by
-// bisection. They are exact where a step takes no time and links are not
-// crowded. All else, and policies whose copies do not grow with depth, are left
-// to a descent: one stage, or all in front of one, a micro-batch deeper or less
-// deep, as long as that is better. Few ranks allow to look at all depths.
+// For each policy and style of backward, bisects the iteration time, from the
+// bound up to that of one micro-batch at a time, and tries the least depths for
+// it (leastDepths()). These are exact if a step takes no time and links are not
+// congested. For other cases, and for policies whose copies do not grow with
+// depth, a descent follows: one stage, or all up to one, a micro-batch deeper
+// or less deep, as long as that is better. If there are few depth vectors, all
+// are tried.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +27,14 @@
 
 using namespace rondo;
 
-/// Up to so many depth vectors of a style, all are looked at.
+/// Up to this many depth vectors of a style, all are tried.
 static constexpr int64_t fewVectors = 400;
-/// Steps of a bisection of a time: to a millionth.
+/// Steps of the bisection of an iteration time.
 static constexpr int numBisections = 24;
-/// Numbers of first stages whose W come later than those of the others that
-/// are looked at.
-static constexpr int32_t mostMixed = 7;
-/// Restarts of the descent from changed depths.
+/// The most values of DepthOrder::lateStages below the number of stages that
+/// are tried.
+static constexpr int32_t maxMixed = 7;
+/// Number of restarts of the descent, from randomly changed depths.
 static constexpr int numRestarts = 4;
 
 int64_t rondo::iterationBound(const Problem &window) {
@@ -50,8 +51,9 @@ int64_t rondo::iterationBound(const Problem &window) {
         ns(ActionKind::Recompute) * (window.countsOnce ? 1 : each) +
         ns(ActionKind::Step);
   }
-  // One after the other over a link, whichever tasks make them; of messages
-  // that leave together, the time is rounded up once.
+  // Messages of a link are sent one after the other, whichever tasks make them.
+  // The time of messages that leave together is rounded up once, so the bound
+  // rounds down.
   std::map<std::pair<int32_t, int32_t>, int64_t> onLink;
   for (const Edge &edge : window.edges) {
     const int32_t from = window.rankOf(edge.from), to = window.rankOf(edge.to);
@@ -110,16 +112,16 @@ private:
                 : policy.versions[0] == synchronousPolicy);
   }
 
-  /// The order of one iteration, over and over: no task is late, and no policy
-  /// forbids it. Where several are allowed it is the first one's.
+  /// Tries the order of one iteration, repeated: no task is late, and all
+  /// policies allow it. Of equal results, the first policy's is kept.
   void drain() {
     for (const PolicyChoice &policy : options.policies)
       drain(WindowJudge(window, policy, options.maxDelay), policy);
   }
 
-  /// A search of one iteration knows activations alone. Where versions or the
-  /// mean of changes make its order exceed the caps, searches again under what
-  /// these leave.
+  /// A search of one iteration counts activations only. If versions or the mean
+  /// of changes make its order exceed the caps, searches again under the caps
+  /// minus these bytes.
   void drain(const WindowJudge &judge, const PolicyChoice &policy) {
     // The memory of versions hardly depends on the order if iterations drain.
     constexpr int maxAttempts = 3;
@@ -162,7 +164,8 @@ private:
     one.versions.clear();
     if (caps != window.memoryCaps) {
       one.memoryCaps = caps;
-      // Lowered caps are not what the state leaves of a device.
+      // `devices` only describes the original caps: what the state leaves of a
+      // device.
       one.devices.clear();
     }
     at->second = search(one, inner);
@@ -184,7 +187,7 @@ private:
       styles.push_back({BackwardStyle::Whole, {}});
     if (window.microbatchesEach() > 1) {
       const int32_t mixed = chain.numStages() - 1;
-      const int32_t count = std::min(mixed, mostMixed);
+      const int32_t count = std::min(mixed, maxMixed);
       for (int32_t i = 0; i < count; ++i)
         styles.push_back(
             {BackwardStyle::LateWeights, {}, 1 + i * mixed / count});
@@ -193,13 +196,13 @@ private:
       searchStyle(judge, policy, chain, style);
   }
 
-  /// What has been measured of a style.
+  /// The measurements of a style, by depths, and the best depths.
   struct Known {
     std::map<std::vector<int32_t>, std::optional<WindowFigures>> figures;
     std::vector<int32_t> best;
   };
 
-  /// `like` has no depths.
+  /// Searches the depths of a style. `like` has none.
   void searchStyle(const WindowJudge &judge, const PolicyChoice &policy,
                    const Problem &chain, const DepthOrder &like) {
     Known known;
@@ -237,7 +240,7 @@ private:
     }
   }
 
-  /// Measures depths once; true if they fit.
+  /// Measures an order by depths, at most once. True if it fits.
   bool lookAt(const WindowJudge &judge, const PolicyChoice &policy,
               const DepthOrder &like, Known &known,
               const std::vector<int32_t> &depths) {
@@ -247,7 +250,7 @@ private:
     std::optional<WindowFigures> &figures = at->second;
     auto write = [&](const Problem &over) { return scheduleOf(over, order); };
     if (isNew) {
-      // One look in any case, so that there is an answer.
+      // Measures one order even if the budget is spent, to have a result.
       if (result.schedule && budget.isSpent())
         return false;
       int64_t cost = 0;
@@ -265,7 +268,7 @@ private:
     return true;
   }
 
-  /// The least time whose least depths fit.
+  /// Searches the least iteration time whose least depths fit.
   template <typename Least, typename Look>
   void bisect(const Problem &chain, const Least &leastFor, const Look &look) {
     double low = double(result.boundNs), high = low;
@@ -280,8 +283,8 @@ private:
     }
   }
 
-  /// Of not rising vectors from `least` on, with so many values: how many, up
-  /// to a little more than a limit.
+  /// Number of non-increasing vectors with `values` possible values; not exact
+  /// above `fewVectors`.
   static int64_t numVectors(int64_t stages, int64_t values) {
     int64_t count = 1;
     for (int64_t i = 1; i <= stages && count <= fewVectors; ++i)
@@ -303,7 +306,7 @@ private:
     }
   }
 
-  /// Goes on as long as a neighbour of the best is better.
+  /// Changes the best depths as long as a neighbour is better.
   template <typename Look>
   void descend(Known &known, const Look &look, int32_t least) {
     const auto stages = static_cast<int32_t>(known.best.size());
@@ -347,7 +350,8 @@ private:
     result.origin = origin;
   }
 
-  /// What the least depths for the bound take, of the policy that needs least.
+  /// Keeps the figures of the least depths for the bound, of the best policy
+  /// and style.
   void noteUnlimited(const WindowJudge &judge, Known &known,
                      const std::vector<int32_t> &depths) {
     const auto at = known.figures.find(depths);

@@ -8,8 +8,8 @@
 
 using namespace rondo;
 
-/// How often a thread looks before it sleeps: some ten microseconds, as layers
-/// of a beam follow each other faster than a sleeping thread wakes up.
+/// Number of polls before a thread sleeps: some ten microseconds, as layers of
+/// a beam follow each other faster than a sleeping thread wakes up.
 static constexpr int looks = 2000;
 
 template <typename Holds> static bool waitBriefly(const Holds &holds) {
@@ -56,7 +56,7 @@ void Workers::forEach(int64_t count,
   take(0);
   auto haveEnded = [&] { return busy.load() == 0; };
   waitBriefly(haveEnded);
-  // Under the lock, so that no other thread joins in behind the end.
+  // Under the lock, so that no other thread joins in after the end.
   std::unique_lock<std::mutex> lock(mutex);
   hasEnded.wait(lock, haveEnded);
   present = nullptr;
@@ -81,17 +81,17 @@ void Workers::take(int32_t worker) {
     (*present)(worker, i);
 }
 
-/// Takes what is left of a call, of which the thread counts as busy.
+/// Works on the current call. `busy` must include the thread.
 void Workers::serveCall(int32_t worker) {
   take(worker);
-  // Under the lock, so that the caller cannot miss the last one's notice.
+  // Under the lock, so that the caller cannot miss the last notification.
   const std::lock_guard<std::mutex> lock(mutex);
   if (--busy == 0)
     hasEnded.notify_all();
 }
 
-/// Behind its work the thread joins in a call that is under way. Returns the
-/// last call that does not concern it any more.
+/// Runs the work of startBeside(), then joins in a call of forEach() that is in
+/// progress. Returns the number of the last call that is done for this thread.
 uint64_t Workers::serveBeside(int32_t worker) {
   workBeside();
   std::unique_lock<std::mutex> lock(mutex);
