@@ -38,11 +38,13 @@ def draw_problem(rng, name):
             frees = samples * rng.randint(0, (held + again) // samples)
             costs["R"] = {"ns": rng.randint(0, 30), "takes_bytes": again, "frees_bytes": frees}
             held += again - frees
-        frees = samples * rng.randint(0, held // samples)
-        costs["I"] = {"ns": rng.randint(0, 30), "frees_bytes": frees}
-        costs["W"] = {"ns": rng.randint(0, 30), "frees_bytes": held - frees}
+        kept = samples * rng.choice([0, 0, rng.randint(1, 4)])
+        frees = samples * rng.randint(0, (held + kept) // samples)
+        costs["I"] = {"ns": rng.randint(0, 30), "takes_bytes": kept, "frees_bytes": frees}
+        costs["W"] = {"ns": rng.randint(0, 30), "frees_bytes": held + kept - frees}
         if rng.random() < 0.3:
-            costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": held}
+            kept = samples * rng.choice([0, 0, rng.randint(1, 4)])
+            costs["B"] = {"ns": rng.randint(0, 40), "takes_bytes": kept, "frees_bytes": held + kept}
         stages.append({"replicas": replicas, "costs": costs})
         if round_robin:
             stages[-1]["split"] = "round_robin"
@@ -107,7 +109,8 @@ class Model:
     def cost_of_sum(self, replica):
         costs = self.problem["stages"][self.replicas[replica][0]]["costs"]
         share = self.replicas[replica][3] - self.replicas[replica][2]
-        return (-(-(costs["I"]["ns"] + costs["W"]["ns"]) * share // self.samples), 0,
+        return (-(-(costs["I"]["ns"] + costs["W"]["ns"]) * share // self.samples),
+                costs["I"]["takes_bytes"] * share // self.samples,
                 (costs["I"]["frees_bytes"] + costs["W"]["frees_bytes"]) * share // self.samples)
 
     def recomputes(self, replica):
