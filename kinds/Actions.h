@@ -110,7 +110,8 @@ struct ActionTraits {
   IndexMeaning index = IndexMeaning::Microbatch;
   /// Whether an order may contain it several times for one subject and index.
   bool mayRepeat = false;
-  /// If false, uses of the kind are rejected by name.
+  /// If false, the kind is reserved: the parser and the rules of programs
+  /// reject it with "reserved, but not implemented yet".
   bool isImplemented = false;
 
   /// Per micro-batch of the stage: tasks that must be done before it, and tasks

@@ -130,8 +130,10 @@ int64_t BufferLives::TaskLives::lastRead(int32_t e, int64_t i) const {
   return problem.isWhole(edge) ? inputEnd(edge.to, i) : forward.of(edge.to, i);
 }
 
-/// Parts of a stage edge follow each other and share a buffer, which lives from
-/// the first of them, or from the task that copies them.
+/// Adds the life of each buffer that `parts` are received into. Parts of one
+/// stage edge are adjacent and share a buffer. It lives from the first receive
+/// into it to `last`; a part from the same rank is copied by `task`, so it
+/// counts from `task` on.
 void BufferLives::TaskLives::addReceived(EdgeRange parts, int64_t i,
                                          int64_t task, int64_t last) {
   for (auto e = parts.begin(); e != parts.end();) {

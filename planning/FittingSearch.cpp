@@ -197,7 +197,8 @@ public:
         });
     if (found)
       tightened.memoryCaps = std::move(fitting);
-    // Only searched orders have a robust figure.
+    // With `options.robustness`, results are compared by `robustNs`, which
+    // `fixed` lacks. Then `fixed` is used only if the search found nothing.
     if (fixed && (!found || !options.robustness))
       keepBetter(search.problem, found, std::move(*fixed));
     return found ? finish() : noneFits();

@@ -31,9 +31,10 @@ std::optional<Fault> faultOfArenas(const std::vector<int64_t> &devices,
 /// do not count. Refers to the plan and its problem.
 class PlanArenas {
 public:
-  /// Knows no programs: only caps limit schedules.
+  /// Arenas are unknown: programs are not lowered, and schedules are checked
+  /// against the memory caps only.
   PlanArenas() = default;
-  /// Knows no programs either if the plan declares no weights. Schedules with
+  /// Arenas are also unknown if the plan declares no weights. Schedules with
   /// more than `maxActions` actions are not lowered.
   PlanArenas(const PlanFigures &plan, const Problem &problem,
              int64_t maxActions = maxActionsToLower);

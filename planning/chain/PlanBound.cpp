@@ -81,13 +81,15 @@ bool PlanBound::isTooLong(const BoundStage &stage, const PathNs &before,
 
 int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
   int64_t least = problem.microbatches * rest.longestNs(0, G);
-  // The bound if devices of all speeds work throughout.
+  // With devices of different speeds: total work over total speed, as if no
+  // device were ever idle.
   if (!problem.speedPercent.empty())
     least = std::max(
         least, static_cast<int64_t>(
                    double(problem.microbatches) *
                    double(costs.forwardNs(0, L) + costs.backwardNs(0, L)) /
                    rest.links().allDevices() * (1 - 1e-9)));
-  // Most bounds are near the known time.
+  // The bound is usually close to `knownNs`, so the bisection tries 3/4 of it
+  // first.
   return program.find(*this, least, knownNs - knownNs / 4, knownNs, isOver);
 }

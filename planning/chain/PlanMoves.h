@@ -26,8 +26,9 @@ struct PlanMove {
     SwapAll,
     /// Stage `a` is merged with the next one.
     Merge,
-    /// Stage `a` is split: its first `layers` layers become a stage before the
-    /// rest, on `b` of its devices, the last ones if `d`.
+    /// Splits stage `a` in two. The new first stage gets its first `layers`
+    /// layers and `b` of its devices: its first `b`, or its last `b` if `d` is
+    /// not 0. The second stage gets the rest.
     Split,
   };
   Kind kind = Shift;

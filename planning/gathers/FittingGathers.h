@@ -62,10 +62,12 @@ FittingResidencies chooseFitting(const Problem &problem,
                                  const PlanArenas &arenas,
                                  const FixResidencies &fix = {});
 
-/// Changes residencies and lookahead, group by group, while a change makes the
-/// order shorter, or equally long with less memory or traffic, or makes it fit
-/// the caps if it did not. A change is taken only if `fits` accepts its order.
-/// Runs at most `trials` simulations, and subtracts them from it.
+/// Local search over residencies, the numbers of gathered chunks per rank, and
+/// over `ahead`, one group of ranks at a time. Accepts a change if the makespan
+/// gets shorter, or stays with less memory or traffic, or if the order did not
+/// keep the caps and keeps them with it; and if `fits` returns true for the new
+/// order. Runs at most `trials` simulations; `trials` is reduced by the number
+/// run.
 Residencies improveResidencies(
     const Problem &problem, const Schedule &schedule, const Residencies &start,
     const std::function<bool(const Schedule &)> &fits, int64_t &trials);

@@ -120,13 +120,13 @@ void CheapestPath::setCosts(Row &row) {
 
 /// Sets the cheapest start of a W after all points: W can be delayed for longer
 /// than the operations, and nothing follows it.
-void CheapestPath::setCostBehind(Row &leaf) {
-  leaf.costBehind = INFINITY;
+void CheapestPath::setCostAfter(Row &leaf) {
+  leaf.costAfter = INFINITY;
   auto visit = [&](double start) {
     const double cost = costAt(*leaf.operation, start);
-    if (cost < leaf.costBehind) {
-      leaf.costBehind = cost;
-      leaf.startBehind = start;
+    if (cost < leaf.costAfter) {
+      leaf.costAfter = cost;
+      leaf.startAfter = start;
     }
   };
   if (leaf.latest < points.back())
@@ -143,7 +143,7 @@ void CheapestPath::setCostBehind(Row &leaf) {
 
 void CheapestPath::setLater(Row &row) {
   const bool isLeaf = size_t(&row - rows.data()) >= path.operations.size();
-  double least = isLeaf ? row.costBehind : INFINITY;
+  double least = isLeaf ? row.costAfter : INFINITY;
   auto best = uint32_t(points.size());
   for (size_t k = points.size(); k-- > 0;) {
     if (row.cost[k] <= least) {
@@ -176,7 +176,7 @@ double CheapestPath::leastCost(const std::vector<double> &timePrices,
     if (i >= stages) {
       Row &leaf = rows[size + i - stages];
       setCosts(leaf);
-      setCostBehind(leaf);
+      setCostAfter(leaf);
       setLater(leaf);
       follows(leaf);
     }
@@ -216,7 +216,7 @@ std::vector<PathStarts> CheapestPath::cheapPaths(size_t parts) const {
       const Row &leaf = rows[size + i - stages];
       const uint32_t leafAt = leaf.best[at];
       starts[size + i - stages] =
-          leafAt < points.size() ? points[leafAt] : leaf.startBehind;
+          leafAt < points.size() ? points[leafAt] : leaf.startAfter;
     }
     paths.push_back(std::move(starts));
   }

@@ -75,8 +75,9 @@ private:
     /// start point of the latter.
     std::vector<double> cost, leastLater;
     std::vector<uint32_t> best;
-    /// For W: its start after all points, and the cost of that.
-    double startBehind = 0, costBehind = 0;
+    /// For W, which may start later than the last of `points`: the cheapest
+    /// such start, and its cost (infinite if there is none).
+    double startAfter = 0, costAfter = 0;
   };
 
   void setPoints();
@@ -85,7 +86,7 @@ private:
   double costAt(const Operation &operation, double start) const;
   void addSum(Row &row, bool isEnd, double timeFactor, double memoryFactor);
   void setCosts(Row &row);
-  void setCostBehind(Row &leaf);
+  void setCostAfter(Row &leaf);
   void setLater(Row &row);
 
   const RankPath &path;

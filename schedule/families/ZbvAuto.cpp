@@ -74,8 +74,9 @@ private:
   const Objective objective;
 };
 
-/// The times used for the greedy choices. These do not foresee what follows
-/// from a wait, so times other than the true ones may guide them better.
+/// Scale factors of the times that the greedy rule uses. A greedy choice
+/// ignores the later effects of a wait, so scaled times sometimes give a better
+/// order.
 struct Plan {
   /// Percentage of the true times of messages, and of W.
   int64_t messagePercent = 100, weightGradPercent = 100;

@@ -101,8 +101,9 @@ private:
   void gatherFor(Whole &weights, int32_t ahead);
   void reduceUnneeded(Whole &gradients);
 
-  /// Whether the action at `i` is the last of its micro-batch for now: it is an
-  /// F, or another micro-batch or replica follows.
+  /// Whether a run of consecutive tasks of one replica and micro-batch ends at
+  /// `i`: after F, at the end of the order, and before a task of another
+  /// replica or micro-batch or an action that is no task.
   static bool isLastOfMicrobatch(ActionRange order, int64_t i) {
     return i + 1 == order.size() || !order[i + 1].isTask() ||
            order[i + 1].subject != order[i].subject ||

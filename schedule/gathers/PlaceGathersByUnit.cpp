@@ -12,7 +12,8 @@ using namespace rondo;
 
 namespace {
 
-/// Positions in a rank's order between which a chunk is whole.
+/// Range of positions [first, last] in a rank's order that use one gather of a
+/// chunk's weights.
 struct Phase {
   int32_t replica = 0;
   bool isForward = false;

@@ -16,7 +16,8 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
     buffers[number].replica = number / numBufferKinds;
     buffers[number].kind = static_cast<BufferKind>(number % numBufferKinds);
   }
-  // [replica, kind, stage edge]: the buffer shared by the parts of that edge.
+  // (replica, kind, stage edge) to the number of the buffer that all parts of
+  // this stage edge share.
   std::map<std::tuple<int32_t, BufferKind, int32_t>, int32_t> parts;
   auto add = [&](int32_t replica, BufferKind kind, int32_t edge) {
     const int32_t first = of(replica, kind);

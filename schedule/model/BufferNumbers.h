@@ -16,13 +16,12 @@ namespace rondo {
 /// message and data buffers are per micro-batch.
 using ReplicaBuffers = std::array<int64_t, numBufferKinds>;
 
-/// The numbering of buffers that `Program::places` uses. Each replica has a
-/// buffer of each kind, numbered replica * numBufferKinds + kind. Input,
-/// OutputGrad, InputGrad and RecomputedInput belong to stage edges: a replica
-/// has one for each stage edge, shared by all parts of that edge. The first has
-/// the replica's own number; further ones are numbered after those of all
-/// replicas. All edges that leave a replica share its Output and its
-/// RecomputedOutput.
+/// The numbering of buffers that `Program::places` uses. Each replica has one
+/// buffer of each kind, numbered replica * numBufferKinds + kind. Exception: of
+/// Input, OutputGrad, InputGrad and RecomputedInput it has one for each stage
+/// edge, which all parts of that edge share. The first of these has the number
+/// above; the others are numbered after all replicas. All edges that leave a
+/// replica share its Output and its RecomputedOutput.
 class BufferNumbers {
 public:
   struct Buffer {

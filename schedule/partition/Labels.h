@@ -37,8 +37,9 @@ private:
     int64_t busiest = 0;
     /// Sum of the squares of the stages' work: smaller is more even.
     double squares = 0;
-    /// Lower bound of the used share of the open ranks' capacity once all
-    /// layers are placed: smaller is more promising.
+    /// Lower bound of the load of the open ranks, which have stages still to be
+    /// cut, as a fraction of what they may take under the limit: their work so
+    /// far plus the work of the remaining layers. Smaller is more promising.
     double fill = 0;
   };
   /// The labels of a stage. For each label, `open` has the figures (work, then

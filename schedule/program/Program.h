@@ -84,8 +84,9 @@ struct Program {
   Schedule order;
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
-  /// Indexed by buffer number (BufferNumbers.h): [replica * numBufferKinds +
-  /// kind], followed by the buffers of further edges.
+  /// Indexed by buffer number (BufferNumbers.h): first replica * numBufferKinds
+  /// + kind, then the extra buffers of replicas that have several stage edges
+  /// of one kind.
   std::vector<Place> places;
   /// [rank]: a pool of one slot where the rank's collectives, one after
   /// another, receive operands; -1: none. Empty: no rank has one.

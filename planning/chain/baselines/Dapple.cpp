@@ -47,8 +47,9 @@ int64_t latencyNs(const std::vector<Part> &parts, int32_t microbatches) {
   int64_t warmUp = 0;
   for (int32_t n = 0; n <= pivot; ++n)
     warmUp += parts[n].forward;
-  // Time from the start of the pivot's last backward: the backwards and sums of
-  // the pivot and of earlier parts, then the sums of later parts.
+  // Time from the start of the pivot's last backward to the end of the latest
+  // sum. First loop: the pivot and earlier parts, whose last backwards are
+  // still to run. Second loop: later parts, whose last backwards have ended.
   int64_t end = 0, backwards = 0;
   for (int32_t n = pivot; n >= 0; --n) {
     backwards += parts[n].backward;
