@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One row for each rule, from schedule/model/Rules.def. A rule is a function of
-// the problem and the schedule or program that it checks. It uses no result of
-// another rule, a planner or a simulation, so errors of these cannot hide.
+// the problem and the schedule or program that it checks. It takes no result of
+// another rule, a planner or a simulation, so errors of these cannot hide; S4,
+// S8, L2 and L6 simulate by themselves.
 //
 //===----------------------------------------------------------------------===//
 

@@ -53,7 +53,9 @@ struct SearchPart {
   const char *name;
   const char *summary;
   PartPhase phase;
-  /// Null in the phases with code of their own: Start, Between and End.
+  /// Null in phases Start, Between and End, which have code of their own. Only
+  /// parts of phase Round run from the table; OrderSearch::islands() makes the
+  /// islands.
   std::unique_ptr<Part> (*make)(PartInput) = nullptr;
   /// Tasks of its turn in the first round, per task of the problem. Later
   /// rounds give all islands and parts of rounds the same share. 0: the part
@@ -70,7 +72,8 @@ template <typename Kind> std::unique_ptr<Part> makePart(PartInput input) {
 /// The table, in the order of turns.
 const std::vector<SearchPart> &searchParts();
 
-// The rows; one function per file, except those of Search.cpp.
+// The rows; one function per file, except those that SearchParts.cpp writes
+// out.
 SearchPart replay();
 SearchPart moduloSlots();
 SearchPart beamSearch();
