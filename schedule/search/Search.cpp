@@ -230,8 +230,8 @@ private:
   }
 
   /// Number of labels for bounds. A label takes the time of one to six tasks,
-  /// and bound LB5 may take some three times as many labels. At least two thirds
-  /// of the remaining time are for schedules.
+  /// and bound LB5 may take some three times as many labels. At least two
+  /// thirds of the remaining time are for schedules.
   int64_t labelsForBounds(int64_t tasksInTime) const {
     return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks) / 16,
                      int64_t(4000000)});
