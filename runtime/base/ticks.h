@@ -28,13 +28,14 @@ public:
   }
 
   /// Starts comparing the counter with nowNs().
-  Ticks() : firstTick(now()), firstNs(nowNs()) {}
+  Ticks() : first(readBoth()) {}
 
   /// ns per tick, measured since construction; a millisecond gives three
   /// digits.
   double nsPerTick() const {
-    const uint64_t ticks = now() - firstTick;
-    const int64_t ns = nowNs() - firstNs;
+    const Reading last = readBoth();
+    const uint64_t ticks = last.tick - first.tick;
+    const int64_t ns = last.ns - first.ns;
     return ticks > 0 && ns > 0
                ? static_cast<double>(ns) / static_cast<double>(ticks)
                : 1;
@@ -58,6 +59,31 @@ public:
   static bool isCounter() { return isSteady; }
 
 private:
+  /// Both clocks at one moment.
+  struct Reading {
+    uint64_t tick = 0;
+    int64_t ns = 0;
+  };
+
+  /// Reads the counter before and after nowNs(). Of `numReadings` attempts the
+  /// one with the least time in between counts, since the thread may lose its
+  /// core between the two clocks.
+  static Reading readBoth() {
+    constexpr int numReadings = 8;
+    Reading best;
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < numReadings; ++i) {
+      const uint64_t before = now();
+      const int64_t ns = nowNs();
+      const uint64_t between = now() - before;
+      if (between < shortest) {
+        shortest = between;
+        best = {before + between / 2, ns};
+      }
+    }
+    return best;
+  }
+
   static bool findSteady() {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -68,8 +94,7 @@ private:
   }
   static inline const bool isSteady = findSteady();
 
-  uint64_t firstTick;
-  int64_t firstNs;
+  Reading first;
 };
 
 } // namespace rondo::runtime

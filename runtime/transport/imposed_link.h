@@ -16,8 +16,8 @@ namespace rondo::runtime {
 
 /// What a link takes for a message: it is occupied for bytes /
 /// speedBytesPerUs() and the message arrives `latencyNs` later. bytesPerUs ==
-/// 0: no occupancy. A sum of parts takes sumNs(), a gather or a scatter half of
-/// it; they delay no message, and none delays them. A rank runs one after
+/// 0: no occupancy. A sum of parts takes halvesNs(2), a gather or a scatter
+/// halvesNs(1); they delay no message, and none delays them. A rank runs one after
 /// another.
 struct ImposedLink {
   int64_t latencyNs = 0;
@@ -35,15 +35,10 @@ struct ImposedLink {
   int64_t speedBytesPerUs() const {
     return otherMessageBytes > 0 ? bytesPerUs : leftBytesPerUs();
   }
-  /// How long a sum of parts of `bytes` each takes between this many ranks, in
-  /// ns, rounded up: each rank adds a piece of bytes / ranks, so in either
-  /// direction it moves one piece per other rank before the addition and one
-  /// after it. One rank alone needs no link.
-  int64_t sumNs(int64_t bytes, int64_t ranks) const {
-    return halvesNs(2, bytes, ranks);
-  }
-  /// The same for one half, what comes before the addition or after it; or for
-  /// both.
+  /// Duration in ns, rounded up, of `halves` halves of a sum of `bytes` between
+  /// this many ranks. Each rank adds a shard of bytes / ranks, so in either
+  /// direction it moves one shard per other rank before the addition (one half)
+  /// and one after it (the other half). 0 for one rank, which needs no link.
   int64_t halvesNs(int64_t halves, int64_t bytes, int64_t ranks) const {
     if (ranks < 2 || bytes == 0)
       return 0;

@@ -170,9 +170,10 @@ std::vector<LinkFigures> ProcessTransport::links() {
       continue;
     const Peer &peer = peerOf(c.from);
     const int64_t latencyNs = c.link ? c.link->at(nowNs()).latencyNs : 0;
-    figures[i] = fitLink(c.meter.sizes(), nsPerUnit,
+    figures[i] = fitLink(c.meter.sizes(), /*nsPerUnit=*/1,
                          0.5 * nsPerUnit * static_cast<double>(peer.roundTrip) +
-                             static_cast<double>(latencyNs));
+                             static_cast<double>(latencyNs),
+                         /*stepNs=*/1);
     figures[i].from = c.from;
     figures[i].to = c.to;
     figures[i].clockErrorNs =

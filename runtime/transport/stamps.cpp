@@ -70,16 +70,14 @@ rondo::runtime::addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
                   sincePosted = static_cast<int64_t>(end.arrived - end.begun);
     const int64_t duration =
         std::max<int64_t>(0, std::min(sinceSent, sincePosted));
-    const double imposed = static_cast<double>(end.imposedNs) / nsPerUnit;
-    meter.add(end.bytes, static_cast<uint64_t>(duration) +
-                             static_cast<uint64_t>(std::llround(imposed)));
+    const int64_t durationNs =
+        std::llround(nsPerUnit * static_cast<double>(duration));
+    meter.add(end.bytes, static_cast<uint64_t>(durationNs + end.imposedNs));
     const auto sinceFirst = static_cast<double>(
         static_cast<int64_t>(end.arrived - received.front().arrived));
     const int64_t arrivedNs = std::llround(nsPerUnit * sinceFirst);
     transfers.push_back(
-        {end.bytes,
-         arrivedNs - std::llround(nsPerUnit * static_cast<double>(duration)),
-         arrivedNs + end.imposedNs});
+        {end.bytes, arrivedNs - durationNs, arrivedNs + end.imposedNs});
   }
   return transfers;
 }

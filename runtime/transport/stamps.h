@@ -81,9 +81,10 @@ private:
 
 /// Adds the transfers of the same messages as both ends saw them: each starts
 /// when it has been sent and its receive has been posted, whichever is later on
-/// the receiver's clock, and ends when it arrived. Durations are in units of
-/// that clock, each of `nsPerUnit`; none is below 0. Returns the same
-/// transfers, in their order.
+/// the receiver's clock, whose unit is `nsPerUnit`, and ends when it arrived.
+/// The meter's durations are in ns, so that an imposed delay enters exactly
+/// while `nsPerUnit` is an estimate; none is below the imposed delay. Returns
+/// the same transfers, in their order.
 std::vector<Transfer> addTransfers(LinkMeter &meter,
                                    const std::vector<Stamps> &sent,
                                    const std::vector<Stamps> &received,

@@ -119,7 +119,7 @@ TEST(OtherTraffic, TakesTurnsWithTheProgram) {
 
 TEST(OtherTraffic, LeavesSumsTheirShare) {
   const ImposedLink busy{0, 100, 40, 10000};
-  EXPECT_EQ(busy.sumNs(6000, 2), link(0, 60).sumNs(6000, 2));
+  EXPECT_EQ(busy.halvesNs(2, 6000, 2), link(0, 60).halvesNs(2, 6000, 2));
 }
 
 TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
@@ -135,8 +135,8 @@ TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
   EXPECT_EQ(network.link(1, 0).carry(1000, 0).carriedNs, 1000);
   EXPECT_EQ(network.link(1, 2).carry(1000, 0).carriedNs, 1000);
   // Sums go as fast as the slowest of their links.
-  EXPECT_EQ(network.sumNs({0, 1}, 1000, 0), link(1000, 10).sumNs(1000, 2));
-  EXPECT_EQ(network.sumNs({1, 2}, 1000, 0), link(1000, 1000).sumNs(1000, 2));
+  EXPECT_EQ(network.sumNs({0, 1}, 1000, 0), link(1000, 10).halvesNs(2, 1000, 2));
+  EXPECT_EQ(network.sumNs({1, 2}, 1000, 0), link(1000, 1000).halvesNs(2, 1000, 2));
   EXPECT_FALSE(ImposedNetwork({}, nullptr).isImposed());
 }
 

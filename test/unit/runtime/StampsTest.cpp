@@ -89,10 +89,19 @@ TEST(Stamps, NoTransferEndsBeforeItBegins) {
   EXPECT_EQ(sizes.at(0).least, 0u);
 }
 
-TEST(Stamps, ImposedTimeIsAddedInUnits) {
+TEST(Stamps, ImposedTimeIsAddedInNs) {
   const std::vector<LinkPoint> sizes =
       transfersOf({{8, 1000, 0, 0}}, {{8, 1000, 1100, 600}}, {}, 0.5);
-  EXPECT_EQ(sizes.at(0).least, 1300u);
+  EXPECT_EQ(sizes.at(0).least, 650u);
+}
+
+TEST(Stamps, NoErrorOfTheUnitShortensAnImposedTime) {
+  // The unit is measured: its last digits differ from one reading to the next.
+  for (double nsPerUnit : {0.33333, 0.33348, 0.41, 1.7}) {
+    const std::vector<LinkPoint> sizes = transfersOf(
+        {{8, 1000, 0, 0}}, {{8, 1000, 1000, 5'000'000}}, {}, nsPerUnit);
+    EXPECT_EQ(sizes.at(0).least, 5'000'000u);
+  }
 }
 
 TEST(Stamps, RingKeepsTheLatest) {
