@@ -46,7 +46,7 @@ struct LoweredProgram {
   ProgramSimulation withoutPlaces;
 };
 
-/// Memory by replica that several versions of the weights need.
+/// Memory for several versions of the weights, by replica.
 struct VersionMemory {
   /// [replica]: versions held at once; empty: one for every replica.
   std::vector<int32_t> weightSlots;

@@ -263,7 +263,8 @@ namespace {
 /// The ring of slots of one buffer.
 struct Ring {
   int64_t slots = 1;
-  /// Micro-batches that are alive; and [last action]: its micro-batches.
+  /// Micro-batches whose buffers are alive, and the pairs (last action of the
+  /// buffer, micro-batch) by which they end.
   std::set<int64_t> alive;
   std::multimap<int64_t, int64_t> ends;
 

@@ -48,14 +48,14 @@ struct PlanSpace {
   /// The plan of a shape, or why there is none.
   std::function<Result<ShapedPlan>(const PlanShape &)> make;
   /// Whether the plan as written places its stages on the ranks as the shape
-  /// does; its cut of the layers does not count.
+  /// does; the cut of the layers may differ.
   std::function<bool(const PlanShape &)> isWrittenAs;
 };
 
 /// One plan that may be chosen.
 struct PlanCandidate {
   enum class State : uint8_t {
-    /// To be searched, or searched.
+    /// Not excluded: still to be searched, or searched already.
     Open,
     /// No plan has this shape; see `fault`.
     NoPlan,

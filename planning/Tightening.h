@@ -42,11 +42,11 @@ std::optional<Fault> lackOfOneByOne(const FittingSearch &search);
 void countKeptInputs(const FittingSearch &search);
 
 /// Lowers caps of the tightened problem after a schedule whose programs do not
-/// run: by `times` the excess, but not below the middle between what the
-/// schedule holds and what one micro-batch at a time holds; without an excess,
-/// to that middle. First raises the memory of every F so that caps limit the
-/// micro-batches in flight; a bound from a search of the tightened problem then
-/// does not hold for the plan.
+/// run: by `times` the excess, but not below the mean of the bytes that the
+/// schedule holds and those that one micro-batch at a time holds. Without an
+/// excess, lowers them to that mean. First raises the memory of every F so that
+/// caps limit the micro-batches in flight; a bound from a search of the
+/// tightened problem then does not hold for the plan.
 void lowerCaps(const FittingSearch &search, const Schedule &schedule,
                const Lack &lack, int64_t times);
 

@@ -62,9 +62,10 @@ class Network {
 public:
   struct Request {
     int64_t readyNs = 0;
-    /// Ties: the pair of ranks, then the place among the requests of its link.
+    /// Order of requests that are ready at the same time: by the pair of ranks,
+    /// then by the place among the requests of the link.
     int64_t number = 0, place = 0;
-    /// For the caller.
+    /// Identifies the request to its caller; not read here.
     int64_t what = 0;
 
     bool operator>(const Request &other) const {
@@ -97,19 +98,21 @@ public:
     state.turnNs = std::max(state.turnNs, readyNs);
     requests.push({state.turnNs, state.number, state.asked++, what});
   }
-  /// The number of messages of a link that have requested their NICs.
+  /// Number of messages of a link that have requested their NICs.
   int64_t asked(int32_t link) const { return links[link].asked; }
   bool hasRequests() const { return !requests.empty(); }
   const Request &first() const { return requests.top(); }
-  /// Takes the first request out; carry() grants it.
+  /// Removes and returns the first request. carry() or carryOverNics() grants
+  /// it.
   Request next() {
     const Request request = requests.top();
     requests.pop();
     return request;
   }
 
-  /// The same of something that holds both sides of several NICs. Equals are
-  /// ordered after all messages, by `number`.
+  /// As ask(), for a collective, which occupies both sides of several NICs. Of
+  /// requests that are ready at the same time, messages come first, then
+  /// collectives by `number`.
   void askForNics(int64_t number, int64_t readyNs, int64_t what) {
     requests.push({readyNs, numPairs + number, 0, what});
   }
