@@ -34,8 +34,8 @@ struct ScheduledPlan {
 
 /// The families that are tried.
 enum class FamilyEffort : uint8_t {
-  /// Those that are most often the best; each takes about as long to write as
-  /// to simulate.
+  /// Families that are most often the best, and take about as long to write an
+  /// order as to simulate it.
   Few,
   All,
 };
