@@ -103,8 +103,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // Tasks that can start at `time` at the earliest, and those that need what
-    // they free, have not run before it.
+    // Events at `time` count from the next point on: tasks released at `time`,
+    // and those that need bytes freed by them, cannot run before it.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})

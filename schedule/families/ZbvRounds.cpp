@@ -175,7 +175,8 @@ private:
     return true;
   }
 
-  /// Compared with the rank above.
+  /// Whether the rank has run fewer forwards than the rank above it, or not yet
+  /// one more f.
   bool isBehind(int32_t r) const {
     return forwards(r) < forwards(r - 1) ||
            (done(F1, r) <= done(F1, r - 1) &&
