@@ -95,7 +95,7 @@ private:
     case ActionKind::Step:
       return checkEnded(groups.scatterOf(subject));
     default:
-      // Tasks and reshards.
+      // Tasks and reshards need the gather to have ended.
       return action.traits().subject == Subject::Replica
                  ? checkEnded(groups.gatherOf(subject))
                  : std::nullopt;

@@ -41,16 +41,16 @@ struct Output {
   int32_t toRank = 0;
 };
 
-/// Messages of a link by the schedule's order; if that names none, they go as
-/// they get ready.
+/// The order of a link's messages. If the schedule does not state one
+/// (`isGiven`), messages are sent as they become ready.
 struct LinkOrder {
   bool isGiven = false;
   std::vector<int64_t> messages;
   size_t next = 0;
 };
 
-/// Bit of Execution::done: all that an action needs of all micro-batches is
-/// done.
+/// Bit of Execution::done: everything that an action needs from all
+/// micro-batches is done.
 constexpr Done allDone = 0x80;
 
 /// Negative values of RankState::blocked, which are not messages.
