@@ -109,7 +109,7 @@ private:
   size_t first = 0;
 };
 
-/// A buffer with its slots.
+/// A buffer, and the slots that it has had.
 struct User {
   int32_t buffer = 0;
   /// Index of its pool.
@@ -119,9 +119,9 @@ struct User {
   int32_t numFree = 0;
 };
 
-/// The slots of one size, as many as lives overlap. A buffer prefers slots that
-/// it has had before, so its slot table repeats after few micro-batches, and
-/// many ranks have equal tables.
+/// The slots of one size, as many as the maximum number of lives that overlap.
+/// A buffer prefers slots that it has had before, so its slot table repeats
+/// after few micro-batches, and many ranks have equal tables.
 struct SlotPool {
   explicit SlotPool(const SlotSize &size) : size(size) {}
 

@@ -36,9 +36,10 @@ std::optional<Lack> findLack(const FittingSearch &search,
 std::optional<Fault> lackOfOneByOne(const FittingSearch &search);
 
 /// Copies the plan's costs to the tightened problem and adds the inputs of
-/// stages that recompute to the memory of F, since programs keep them until R.
-/// Activations alone may be too small for caps to limit them. Programs that fit
-/// arenas hold both.
+/// stages that recompute to the memory of F. The plan's problem does not count
+/// these inputs as activations, but programs keep them until R. Without them,
+/// activations may be so small that caps do not limit the micro-batches in
+/// flight.
 void countKeptInputs(const FittingSearch &search);
 
 /// Lowers caps of the tightened problem after a schedule whose programs do not

@@ -74,7 +74,10 @@ public:
     }
   }
 
-  /// Rounded up. The second formula is tighter if stages differ.
+  /// The most time in ns, at most `work`, for which tasks can run within
+  /// `bytes`, rounded up. The minimum of two bounds: the number of tasks that
+  /// fit times the longest duration, and the bytes times the longest duration
+  /// per byte, which is tighter if stages differ.
   int64_t limit(int64_t work, int64_t bytes) const {
     if (leastBytes == 0 || work == 0)
       return work;

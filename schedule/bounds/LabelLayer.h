@@ -38,9 +38,9 @@ struct LabelGroup {
   /// some slots have never been taken.
   size_t slots = 0;
   bool hasNewSlot = true;
-  /// The numbers of one label.
+  /// Number of values of one label.
   size_t stride = LabelAt::ready;
-  /// One label after another.
+  /// The values of all labels, one label after another.
   std::vector<int64_t> labels;
 };
 

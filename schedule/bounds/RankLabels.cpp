@@ -64,8 +64,9 @@ public:
           4, (given - effort) / std::max<int64_t>(1, expanded));
       const size_t inReach =
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
-      // The first layers seldom prove more than bound LB4. If most other layers
-      // are out of reach, the effort is better spent on other ranks.
+      // Give up if the effort does not reach the later layers: the first layers
+      // seldom prove more than bound LB4, and other ranks may use the effort
+      // better.
       if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};
       merge(inReach);

@@ -23,7 +23,7 @@ public:
     What what;
   };
 
-  /// All resources are free at 0, and none is touched.
+  /// Resets the clock to 0, with all resources free and none touched.
   void reset(int32_t numResources) {
     busy.assign(numResources, false);
     touched.clear();

@@ -38,7 +38,7 @@ public:
   const Row &operator[](int32_t link) const { return rows[link]; }
   /// The link of an edge; -1 if one rank has both of its ends.
   int32_t ofEdge(size_t edge) const { return byEdge[edge]; }
-  /// Lets all messages go the other way.
+  /// Swaps the sender and the receiver of each link.
   void reverse();
 
 private:
@@ -77,7 +77,7 @@ public:
   /// Without `withNics`, messages cross links only.
   explicit Network(const LinkTable &table, bool withNics = true);
 
-  /// All is free, and nothing is asked for. O(links + NICs).
+  /// Makes all links and NICs free, without requests. O(links + NICs).
   void reset();
 
   bool crossesNics(int32_t link) const { return links[link].sides.any(); }
@@ -124,7 +124,7 @@ private:
     int64_t freeNs = 0;
     NicSides sides;
     int64_t number = 0, asked = 0;
-    /// When the last message that has asked was ready.
+    /// When the last message that requested its NICs was ready.
     int64_t turnNs = 0;
   };
 

@@ -67,7 +67,8 @@ struct RankState {
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
 
-  /// An action takes some bytes as it starts and gives some back as it ends.
+  /// Counts the memory of an action, which acquires bytes at its start and
+  /// releases bytes at its end.
   void use(int64_t acquireBytes, int64_t releaseBytes) {
     held += acquireBytes;
     peak = std::max(peak, held);
@@ -153,7 +154,7 @@ private:
   // ScheduleMoves.cpp: sharded state.
   void findSums();
   void issueSums(int32_t r, RankState &rank);
-  /// The replicas that run an action of a MoveLane together.
+  /// The replicas that run a gather, reduction or sum of `moveLanes` together.
   ReplicaSteps membersOf(Action action) const;
   int64_t nsOf(Action action) const;
   void move(int32_t r, RankState &rank, Action action, Simulation &result);
@@ -167,8 +168,8 @@ private:
   Action ofReplica(int32_t replica, Action action) const {
     return Action(action.kind(), replica, action.index);
   }
-  /// Why the head of a rank's MoveLane cannot begin: the rank that has not
-  /// reached it, and the action that this rank must issue.
+  /// Why the head of a rank's queue in `moveLanes` cannot begin: the rank that
+  /// has not reached it, and the action that this rank must issue.
   Wait waitOfLane(int32_t rank) const;
 
   Wait waitOf(int32_t rank) const;
