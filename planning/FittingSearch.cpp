@@ -291,10 +291,10 @@ private:
   int64_t effortLeft, effort = 0, attempts = 0;
   double seconds = 0;
   SearchStop stop = SearchStop::Exhausted;
-  /// The best orders that fit: of searches, and of fixed orders.
+  /// The best results that fit: `found` by searches, `fixed` among FixedOrders.
   std::optional<SearchResult> found, fixed;
-  /// Why programs of the last schedule do not run; why the last search found
-  /// none.
+  /// `missing`: why programs of the last schedule do not run. `fault`: why the
+  /// last search found no schedule.
   std::optional<Fault> missing, fault;
   /// Whether the next attempt gets the remaining budget: every program fits, or
   /// an order that fits has been found.
