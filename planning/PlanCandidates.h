@@ -36,7 +36,8 @@ struct ShapedPlan {
   /// entry than stages.
   std::vector<int32_t> begins;
   /// Upper bound of the busiest rank's extra work over the best cut, as a
-  /// fraction of the latter; 0 if this is the best cut, or the file's own.
+  /// fraction of the latter; 0 if this is the best cut, or that of the plan as
+  /// written.
   double cutGap = 0;
 };
 

@@ -35,7 +35,8 @@ struct Beside {
            : taskNs > 0 ? (moveNs + taskNs - 1) / taskNs
                         : noUnit;
   }
-  /// The move as a fraction of the tasks of a unit. It can be hidden up to 1.
+  /// The time of the move divided by that of the tasks of a unit. Up to 1, the
+  /// move can be hidden.
   double partOf(int64_t unit) const {
     return moveNs == 0 ? 0 : double(moveNs) / (double(taskNs) * double(unit));
   }

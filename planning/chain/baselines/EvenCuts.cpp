@@ -36,7 +36,7 @@ static int32_t stageLimit(const ChainProblem &problem) {
 }
 
 /// The ends of `stages` stages with the least maximum of `costOf(stage, first,
-/// end)`; Among equally good cuts, later stages get as many layers as possible.
+/// end)`. Among equally good cuts, later stages get as many layers as possible.
 /// O(layers^2 * stages).
 template <typename CostOf>
 static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
