@@ -4,8 +4,9 @@
 // A relaxation of the problem: one rank keeps its memory cap, runs one task at
 // a time and runs the tasks of each micro-batch in order, and one other rank
 // keeps its memory cap. All other constraints of other ranks are replaced by
-// delays of micro-batches and distances between them (RankChain.h). Dynamic
-// programming solves this relaxation, exactly if effort allows (RankLabels.h).
+// delays of micro-batches and least times between consecutive ones
+// (RankChain.h). Dynamic programming solves this relaxation, exactly if effort
+// allows (RankLabels.h).
 //
 //===----------------------------------------------------------------------===//
 
