@@ -114,8 +114,8 @@ struct ActionTraits {
   /// reject it with "reserved, but not implemented yet".
   bool isImplemented = false;
 
-  /// Per micro-batch of the stage: tasks that must be done before it, and tasks
-  /// that are done after it.
+  /// Tasks of the same stage and micro-batch that must be done before the
+  /// action, and those that it completes.
   Done needs = nothingDone, makes = nothingDone;
   /// Tasks that must be done for all micro-batches of its stage or stages.
   Done needsOfAll = nothingDone;

@@ -15,16 +15,16 @@ namespace rondo {
 
 /// The lifetime of a buffer.
 enum class Lifetime : uint8_t {
-  /// As long as the program.
+  /// Lives as long as the program.
   State,
-  /// From one action to another.
+  /// Lives from one action of the order to another.
   Transient,
 };
 
 /// The unit for which a buffer has a slot. Instance i is in slot slotOf[i
 /// modulo period] of its pool.
 enum class SlotPer : uint8_t {
-  /// A single slot.
+  /// One slot for the whole program.
   Program,
   /// A version of the weights, i.e. the number of optimizer steps before it.
   Version,

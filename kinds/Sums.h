@@ -34,10 +34,10 @@ struct SumLimits {
   bool stagesGathers;
 };
 
-/// Between processes on CPUs. A norm has few values, and only the rank that
-/// adds them stores them, outside the arena.
+/// Limits of sums between processes on CPUs. A norm has few values, and only
+/// the rank that adds them stores them, outside the arena.
 inline constexpr SumLimits sumsOfProcesses = {1 << 18, false};
-/// Between GPUs, where all ranks gather the operands of a norm.
+/// Limits of sums between GPUs, where all ranks gather the operands of a norm.
 inline constexpr SumLimits sumsOfGpus = {1 << 20, true};
 
 /// Pieces begin at multiples of this, in elements: NCCL is slower on addresses

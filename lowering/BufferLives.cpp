@@ -12,8 +12,8 @@ using namespace rondo;
 
 void BufferLives::addLife(Lives &lives, int32_t buffer, int64_t index,
                           int64_t first, int64_t last) const {
-  // A program with an order of its own may make a replica's outputs in any
-  // order: the output after the next may come before this one.
+  // A schedule may run the forwards of a replica in any order, so `last`, which
+  // addForward() takes from a later micro-batch, may precede `first`.
   if (sizes[buffer].bytes != 0)
     lives.push_back(
         {buffer, static_cast<int32_t>(index), first, std::max(first, last)});
@@ -84,7 +84,7 @@ private:
   const Problem &problem;
   const int32_t rank, microbatches;
   Lives &lives;
-  /// Tasks by replica, messages by edge.
+  /// Positions of tasks by replica, and of messages by edge.
   Positions forward, inputGrad, weightGrad, recompute, sent, received;
 };
 
@@ -195,8 +195,8 @@ void BufferLives::TaskLives::addInputGrad(int32_t replica, int64_t i) {
   }
 }
 
-/// Finds the lives of all buffers of the first micro-batches, whose actions on
-/// one executing rank these are.
+/// Finds the lives of all buffers of the first `microbatches` micro-batches.
+/// `actions` are their actions on `rank`.
 void BufferLives::collectLives(int32_t rank, ActionRange actions,
                                int32_t microbatches, Lives &lives) const {
   TaskLives tasks(*this, rank, actions, microbatches, lives);
@@ -211,9 +211,9 @@ void BufferLives::collectMovedLives(int32_t rank, Lives &lives) const {
   if (!problem.replicas.areSharded())
     return;
   const ActionRange actions = program.order.rank(rank);
-  // [replica]: position at which the replica's buffer was taken: of gathered
-  // weights, of gradients that are being made, and of gradients that a
-  // reduction under way reads.
+  // [replica]: position at which a buffer of the replica was taken. `gathered`:
+  // its gathered weights; `made`: gradients that tasks are adding to;
+  // `reduced`: gradients that a reduction in flight reads.
   std::vector<int64_t> gathered(problem.numReplicas(), -1), made = gathered,
                                                             reduced = gathered;
   auto end = [&](std::vector<int64_t> &taken, int32_t replica, BufferKind kind,

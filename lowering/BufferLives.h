@@ -19,8 +19,9 @@ namespace rondo {
 /// keep rule L1. All arguments must outlive this object.
 class BufferLives {
 public:
-  /// `replicas`: the ranks that hold state. `simulation`: of the program
-  /// without places. A buffer of size 0 in `sizes` does not exist.
+  /// `replicas` names the rank that holds each replica's state. `simulation` is
+  /// that of the program without places. A buffer of size 0 in `sizes` does not
+  /// exist.
   BufferLives(const Problem &problem, const Replicas &replicas,
               const Program &program, const ProgramSimulation &simulation,
               const BufferNumbers &numbers, const std::vector<SlotSize> &sizes)

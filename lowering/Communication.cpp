@@ -228,7 +228,7 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     const auto before = static_cast<ptrdiff_t>(arrivals.size());
     for (size_t k = 0; k < channels[c].messages.size(); ++k)
       arrivals.push_back({channels[c].messages[k].consumer, c, k});
-    // Mostly in order already.
+    // Arrivals of one channel are mostly in order already.
     auto middle = arrivals.begin() + before;
     if (!std::is_sorted(middle, arrivals.end(), isEarlier))
       std::stable_sort(middle, arrivals.end(), isEarlier);
@@ -271,8 +271,8 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     collectives.issueBehind(i, lastAmongTasks, order);
   }
   moves.awaitReductions(order);
-  // If the schedule has steps: those collectives that steps after the end
-  // await.
+  // Issues and awaits the remaining collectives. If the schedule has steps,
+  // these are the ones that steps after the end of the window await.
   collectives.finish(order);
   if (!hasOwnSteps) {
     for (int32_t replica = 0; needs.hasSteps && replica < problem.numReplicas();

@@ -69,8 +69,8 @@ static std::optional<Fault> repeatProgram(const Problem &window,
 static std::optional<Fault> addMessages(const PlanFigures &plan,
                                         LoweredProgram &lowered,
                                         const Simulation *known) {
-  // The order of the reference is generated, and without messages no step needs
-  // times.
+  // The sequential reference has no messages, so inserting communication needs
+  // times only for the moves of sharded state.
   const bool needsTimes = lowered.kind != ProgramKind::Sequential ||
                           lowered.executing.replicas.areSharded();
   Simulation own;
@@ -180,7 +180,8 @@ void checkLowered(std::vector<CheckedProgram> &programs,
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
   const std::vector<RuleChain> &chains = programRuleChains();
   std::vector<std::optional<Fault>> found(chains.size() * programs.size());
-  // Memory takes longest, then messages: the last chains first.
+  // The last rule chains take longest (memory, then messages), so they start
+  // first.
   forEach(found.size(), [&](size_t i) {
     const size_t which = largestFirst[i % programs.size()],
                  chain = chains.size() - 1 - i / programs.size();

@@ -46,7 +46,7 @@ struct LoweredProgram {
   ProgramSimulation withoutPlaces;
 };
 
-/// Memory by replica that several versions of the weights need.
+/// Memory for several versions of the weights, by replica.
 struct VersionMemory {
   /// [replica]: versions held at once; empty: one for every replica.
   std::vector<int32_t> weightSlots;
@@ -115,7 +115,7 @@ struct MemoryFault {
   /// Indices of the schedule in the executable and of the program in the
   /// schedule.
   size_t schedule = 0, program = 0;
-  /// Described with the program's executing problem.
+  /// describe() needs the program's executing problem.
   Fault fault;
 };
 
@@ -207,7 +207,7 @@ struct ProvedPrograms {
   /// describeArena() of the fault's rank if its arena exceeds the cap.
   std::string use;
 
-  /// An arena is larger than its device.
+  /// Whether the fault is an arena that is larger than its device.
   bool isOverCap() const {
     return fault && fault->kind == FaultKind::ArenaOverCap;
   }

@@ -191,8 +191,9 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
 
 } // namespace
 
-/// Without places no action waits for a slot, so sends end as in the
-/// undisturbed program.
+/// planMemory() needs times only to decide when the buffer of a send is free.
+/// Without places no action waits for a slot, so every send ends as early as it
+/// can.
 ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                                                const Program &program) {
   const ActionRange actions = program.order.all();

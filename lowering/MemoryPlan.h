@@ -13,11 +13,12 @@ namespace rondo {
 
 /// Memory of a program in addition to its own buffers.
 struct KeptBytes {
-  /// [replica]: bytes for its data, if programs with other micro-batches need
-  /// more than this one, so that state has the same place in all; or empty.
+  /// [replica]: bytes reserved for its data: the most that any program over the
+  /// same arenas needs, so that state has the same place in all. Empty: this
+  /// program's own need.
   std::vector<int64_t> data;
-  /// [rank]: bytes of staging, where collectives receive what they add; or
-  /// empty.
+  /// [rank]: bytes of staging, in which collectives receive the parts that they
+  /// add; empty: none.
   std::vector<int64_t> staging;
   /// [replica]: slots of its weights; empty: one each.
   std::vector<int32_t> weightSlots;

@@ -30,7 +30,7 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
                reduces = tasks[i].kind() == ActionKind::ReduceGrad;
     if (!isStep && !reduces && !(tasks[i].traits().makes & weightGradDone))
       continue;
-    // Iterations of sharded stages do not overlap.
+    // A sharded stage has a single iteration: iterations do not overlap.
     const int64_t t = isStep    ? tasks[i].index
                       : reduces ? 0
                                 : tasks[i].index / each;

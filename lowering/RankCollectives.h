@@ -11,8 +11,8 @@
 namespace rondo {
 
 /// Issues and awaits the collectives of a rank, each once per iteration. All
-/// ranks issue theirs by iteration, and within an iteration by number, except
-/// where a schedule's own steps need another order.
+/// ranks issue their collectives by iteration, and within an iteration by
+/// number, unless steps of the schedule need another order.
 class RankCollectives {
 public:
   /// `tasks` is the rank's order in the schedule.

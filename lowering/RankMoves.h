@@ -12,14 +12,15 @@
 namespace rondo {
 
 /// Places the awaits of the gathers and reductions that a rank's order issues.
-/// A gather is awaited before the first task that reads its weights. The
-/// gradients of a reduction take memory until its await; it is awaited before
-/// the first task that the simulation starts after its end, and at the latest
-/// where its sum is needed.
+/// A gather is awaited before the first task that reads its weights. A
+/// reduction is awaited before the first task that the simulation starts after
+/// the reduction's end, since its gradients take memory until then, and at the
+/// latest before the first action that needs its sum.
 class RankMoves {
 public:
-  /// `program`: only its collectives are read. `simulation`: of the schedule,
-  /// in whose arrays the rank's order begins at `begin`.
+  /// Reads only the collectives of `program`. `simulation` is that of the
+  /// schedule; `begin` is the position of the rank's first action in its
+  /// arrays.
   RankMoves(const Problem &problem, const Program &program,
             const Simulation &simulation, int64_t begin)
       : problem(problem), isSharded(problem.replicas.areSharded()),

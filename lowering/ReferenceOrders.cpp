@@ -78,7 +78,8 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
         schedule.append(Action(ActionKind::Backward, s, i));
       });
     }
-    // After the backwards of all replicas of a group.
+    // Reductions come after the backwards of all replicas, since they add the
+    // gradients of a whole group.
     for (int32_t s = 0; s < replicas; ++s)
       if (problem.replicas[s].isSharded() &&
           size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == i + 1)
@@ -103,7 +104,8 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   }
   if (!problem.replicas.areSharded())
     return schedule;
-  // One chunk at a time; for each micro-batch where groups overlap in part.
+  // Keeps one chunk whole at a time. If that deadlocks, because groups overlap
+  // in part, gathers chunks for each micro-batch.
   Schedule placed = placeGathers(problem, schedule, {{/*weights=*/1, 1}});
   return simulate(problem, placed).complete
              ? placed

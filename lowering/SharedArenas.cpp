@@ -84,8 +84,8 @@ std::optional<Fault> findMovedStaging(const Program &program,
   return std::nullopt;
 }
 
-/// [rank]: staging bytes of a program of kind `kind`: if it needs any on a
-/// rank, the largest need of any schedule there.
+/// [rank]: staging bytes of a program of kind `kind`: 0 if it needs none on the
+/// rank, else the largest need of any schedule there.
 std::vector<int64_t>
 sharedStaging(const std::vector<LoweredSchedule> &schedules,
               const PlanFigures &plan, ProgramKind kind) {

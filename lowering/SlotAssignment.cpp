@@ -109,7 +109,7 @@ private:
   size_t first = 0;
 };
 
-/// A buffer with its slots.
+/// A buffer, and the slots that it has had.
 struct User {
   int32_t buffer = 0;
   /// Index of its pool.
@@ -119,9 +119,9 @@ struct User {
   int32_t numFree = 0;
 };
 
-/// The slots of one size, as many as lives overlap. A buffer prefers slots that
-/// it has had before, so its slot table repeats after few micro-batches, and
-/// many ranks have equal tables.
+/// The slots of one size, as many as the maximum number of lives that overlap.
+/// A buffer prefers slots that it has had before, so its slot table repeats
+/// after few micro-batches, and many ranks have equal tables.
 struct SlotPool {
   explicit SlotPool(const SlotSize &size) : size(size) {}
 
@@ -263,7 +263,8 @@ namespace {
 /// The ring of slots of one buffer.
 struct Ring {
   int64_t slots = 1;
-  /// Micro-batches that are alive; and [last action]: its micro-batches.
+  /// Micro-batches whose buffers are alive, and the pairs (last action of the
+  /// buffer, micro-batch) by which they end.
   std::set<int64_t> alive;
   std::multimap<int64_t, int64_t> ends;
 

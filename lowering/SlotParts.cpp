@@ -11,20 +11,21 @@ using namespace rondo;
 
 std::vector<SlotPart> rondo::slotParts(const std::vector<int32_t> &slots,
                                        int64_t count) {
-  // Cost of writing another part in addition to its slots, in slots.
+  // Overhead of a part, in addition to its slots and in units of a slot.
   constexpr uint32_t overhead = 4;
   const size_t n =
       std::max(slots.size(), static_cast<size_t>(std::max<int64_t>(count, 0)));
-  // A value that no slot equals follows the end.
+  // Sentinel after the end of the table; equals no slot.
   constexpr int32_t behindEnd = -2;
   std::vector<int32_t> all(slots);
   all.reserve(n + longestPeriod);
   while (all.size() < n)
     all.push_back(all[all.size() - slots.size()]);
   all.resize(n + longestPeriod, behindEnd);
-  // Computed from the end. lengths[period - 1]: how far the list continues with
-  // the period. rests[i]: the least cost of writing the list from i on, with
-  // period and length of its first part.
+  // Dynamic programming from the end of the table. lengths[period - 1]: number
+  // of entries from i on that one part with this period covers. rests[i]: the
+  // least cost of writing the entries from i on, and the period and length of
+  // the first part.
   std::array<uint32_t, longestPeriod> lengths{};
   struct Rest {
     uint32_t slots = 0, period = 0, length = 0;

@@ -114,7 +114,7 @@ public:
 
 private:
   struct Order {
-    /// A start of the options; null: the order that the family writes.
+    /// One of `options.starts`; null: the order that the family writes.
     const Schedule *start;
     FamilyChoice choice;
     int64_t objective;
@@ -126,7 +126,9 @@ private:
     return judge(search.problem, std::move(schedule), options.inIndexOrder);
   }
 
-  /// Quick families first. Keeps no schedules: all together may be large.
+  /// Judges the schedules of all families, the quick families first. Keeps only
+  /// their objectives, since the schedules together may take much memory; run()
+  /// writes them again.
   void judgeFamilies() {
     std::vector<FamilyChoice> choices = allFamilies();
     appendVariants(choices, search.problem);
@@ -172,7 +174,7 @@ public:
   SearchResult run() {
     if (std::optional<Fault> shortfall = findShortfall(search.problem))
       return none(std::move(shortfall));
-    // The devices' figures in the problem do not match lowered caps.
+    // `devices` describes the plan's own caps, which lowered caps do not match.
     tightened.devices.clear();
     if (search.limitsArenas)
       countKeptInputs(search);
@@ -187,7 +189,8 @@ public:
     lowerUntilFitting(
         tightened.memoryCaps, maxAttempts,
         [&](int64_t number) {
-          // Checking whether a program fits takes time, too.
+          // Lowering programs takes time that the limits of the searches do not
+          // count.
           const bool isEnough =
               found || search.mayGiveUp() || (fixed && number >= attempts);
           return limit.isOver() && isEnough;
@@ -288,10 +291,10 @@ private:
   int64_t effortLeft, effort = 0, attempts = 0;
   double seconds = 0;
   SearchStop stop = SearchStop::Exhausted;
-  /// The best orders that fit: of searches, and of fixed orders.
+  /// The best results that fit: `found` by searches, `fixed` among FixedOrders.
   std::optional<SearchResult> found, fixed;
-  /// Why programs of the last schedule do not run; why the last search found
-  /// none.
+  /// `missing`: why programs of the last schedule do not run. `fault`: why the
+  /// last search found no schedule.
   std::optional<Fault> missing, fault;
   /// Whether the next attempt gets the remaining budget: every program fits, or
   /// an order that fits has been found.

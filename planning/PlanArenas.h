@@ -11,10 +11,11 @@
 
 namespace rondo {
 
-/// Schedules with more actions take too long to lower when one of many is
-/// chosen.
+/// Maximum number of actions of a schedule that is lowered if many schedules
+/// are compared.
 inline constexpr int64_t maxActionsToLower = 50000;
-/// Schedules with more actions are never lowered to choose one.
+/// Maximum number of actions of a schedule that is lowered if only a few are
+/// compared.
 inline constexpr int64_t maxActionsToLowerOnce = int64_t(1) << 20;
 
 /// [rank]: the bytes by which `heldBytes` exceed the limit; 0 if they do not,

@@ -128,7 +128,7 @@ void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
       return;
     shape.held = held;
     PlanCandidate other = make(shape, part);
-    // A larger `held` has no plan either.
+    // If no plan holds `held` micro-batches, none holds more.
     if (!other.plan)
       return;
     takeBetter(best, std::move(other));

@@ -36,7 +36,8 @@ struct ShapedPlan {
   /// entry than stages.
   std::vector<int32_t> begins;
   /// Upper bound of the busiest rank's extra work over the best cut, as a
-  /// fraction of the latter; 0 if this is the best cut, or the file's own.
+  /// fraction of the latter; 0 if this is the best cut, or that of the plan as
+  /// written.
   double cutGap = 0;
 };
 
@@ -48,14 +49,14 @@ struct PlanSpace {
   /// The plan of a shape, or why there is none.
   std::function<Result<ShapedPlan>(const PlanShape &)> make;
   /// Whether the plan as written places its stages on the ranks as the shape
-  /// does; its cut of the layers does not count.
+  /// does; the cut of the layers may differ.
   std::function<bool(const PlanShape &)> isWrittenAs;
 };
 
 /// One plan that may be chosen.
 struct PlanCandidate {
   enum class State : uint8_t {
-    /// To be searched, or searched.
+    /// Not excluded: still to be searched, or searched already.
     Open,
     /// No plan has this shape; see `fault`.
     NoPlan,

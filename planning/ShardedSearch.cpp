@@ -254,7 +254,7 @@ public:
             return attempt(number, caps, room);
           });
     if (!best) {
-      // The fault of a search is about whole state and lowered caps.
+      // The search's own fault refers to whole state and lowered caps.
       last.fault = whyNone(plan, problem);
       return std::move(last);
     }

@@ -36,17 +36,18 @@ std::optional<Lack> findLack(const FittingSearch &search,
 std::optional<Fault> lackOfOneByOne(const FittingSearch &search);
 
 /// Copies the plan's costs to the tightened problem and adds the inputs of
-/// stages that recompute to the memory of F, since programs keep them until R.
-/// Activations alone may be too small for caps to limit them. Programs that fit
-/// arenas hold both.
+/// stages that recompute to the memory of F. The plan's problem does not count
+/// these inputs as activations, but programs keep them until R. Without them,
+/// activations may be so small that caps do not limit the micro-batches in
+/// flight.
 void countKeptInputs(const FittingSearch &search);
 
 /// Lowers caps of the tightened problem after a schedule whose programs do not
-/// run: by `times` the excess, but not below the middle between what the
-/// schedule holds and what one micro-batch at a time holds; without an excess,
-/// to that middle. First raises the memory of every F so that caps limit the
-/// micro-batches in flight; a bound from a search of the tightened problem then
-/// does not hold for the plan.
+/// run: by `times` the excess, but not below the mean of the bytes that the
+/// schedule holds and those that one micro-batch at a time holds. Without an
+/// excess, lowers them to that mean. First raises the memory of every F so that
+/// caps limit the micro-batches in flight; a bound from a search of the
+/// tightened problem then does not hold for the plan.
 void lowerCaps(const FittingSearch &search, const Schedule &schedule,
                const Lack &lack, int64_t times);
 

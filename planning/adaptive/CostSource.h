@@ -17,7 +17,8 @@ struct CostSource {
     Measured,
     /// Interpolated between two measured sizes.
     Between,
-    /// Extrapolated from the nearest two sizes, within what is possible.
+    /// Extrapolated from the nearest two sizes, within limits: a larger size
+    /// never takes less time.
     Beyond,
     /// In proportion to samples, from the only measured size.
     InProportion,

@@ -32,10 +32,11 @@ struct Baseline {
 
 const std::vector<Baseline> &baselines();
 
-/// With more devices, the other planners take too long to run first.
+/// Maximum number of devices for which quick baselines run before the planner's
+/// own search; with more, they take too long.
 inline constexpr int32_t maxQuickDevices = 32;
 
-/// Calls `offer` with the plans of all quick planners, until `isOver`. Calls
+/// Calls `offer` with the plan of each quick baseline, until `isOver`. Runs
 /// none if there are more than `maxQuickDevices` devices.
 void offerQuickPlans(const ChainProblem &problem, PlanEvaluator evaluator,
                      const std::function<bool()> &isOver,

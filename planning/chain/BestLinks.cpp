@@ -12,7 +12,7 @@ using namespace rondo;
 BestLinks::BestLinks(const ChainProblem &problem)
     : devices(problem.numDevices()),
       least(std::min(problem.latencyInsideNs, problem.latencyAcrossNs)),
-      // Groups on several servers have a pair across servers.
+      // A group on several servers has a pair of devices on two of them.
       acrossServers(problem.latencyAcrossNs) {
   const auto G = static_cast<size_t>(devices);
   std::vector<int32_t> servers(problem.nodeOf);

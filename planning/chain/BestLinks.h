@@ -17,20 +17,22 @@ public:
   /// O(devices^2 log devices).
   explicit BestLinks(const ChainProblem &problem);
 
-  /// The slowest pair of a group of `devices`, 2 or more.
+  /// Upper bound of the slowest link in any group of `devices` devices, 2 or
+  /// more.
   GroupLink within(int32_t devices) const {
     const int64_t rate =
         std::min(connected[devices], degree(devices, devices - 1));
     return {rate, rate, latency(devices)};
   }
-  /// The slowest device of a group of `devices`, 1 or more
-  /// (ChainProblem::speedPercent).
+  /// Upper bound of the speed in percent of the slowest device in any group of
+  /// `devices` devices, 1 or more (ChainProblem::speedPercent).
   int64_t speedPercent(int32_t devices) const {
     return speeds.empty() ? 100 : speeds[devices - 1];
   }
-  /// Total compute, in devices of speed 100.
+  /// Total compute of all devices, in devices of speed 100.
   double allDevices() const { return allSpeeds; }
-  /// From a group of `from` devices to one of `to`, in the better direction.
+  /// Upper bound of the lowest rate, in the better direction, between a group
+  /// of `from` devices and one of `to` devices.
   int64_t rateAcross(int32_t from, int32_t to) const {
     return std::min({connected[from + to], degree(from, to), degree(to, from)});
   }
@@ -52,7 +54,8 @@ public:
   }
 
 private:
-  /// The highest rate that `count` devices have to `others` others each.
+  /// The highest rate that `count` devices can each have to `others` other
+  /// devices.
   int64_t degree(int32_t count, int32_t others) const {
     return degrees[static_cast<size_t>(others) * devices + count - 1];
   }

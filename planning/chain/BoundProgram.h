@@ -77,11 +77,12 @@ private:
   const GroupSizes &sizes;
   /// Devices in use are counted in steps, rounded down.
   const int32_t L, G, K, step;
-  /// [layers][devices used][range of the last stage's devices].
+  /// [layers][devices used][range of the last stage's devices]: the least path
+  /// latencies of plans of the first layers.
   std::vector<PathNs> paths;
 };
 
-/// Adds a stage after a path.
+/// Extends a path by a stage, if a plan with both may take at most `ns`.
 template <typename Rules>
 void BoundProgram::add(const Rules &rules, const BoundStage &stage,
                        const PathNs &before, int64_t ns) {

@@ -10,7 +10,7 @@ GroupLink rondo::slower(const GroupLink &a, const GroupLink &b) {
           std::max(a.latencyNs, b.latencyNs), std::max(a.inTurn, b.inTurn)};
 }
 
-/// GroupLink::inTurn of two sets.
+/// Computes GroupLink::inTurn of two sets of devices.
 static int64_t mostInTurn(const ChainProblem &problem, const int32_t *from,
                           int32_t fromCount, const int32_t *to,
                           int32_t toCount) {

@@ -51,14 +51,15 @@ struct GroupLink {
   int64_t inTurn = 1;
 };
 
-/// Element-wise worse of both.
+/// Element-wise slower of `a` and `b`.
 GroupLink slower(const GroupLink &a, const GroupLink &b);
 /// Numbers of devices of two groups.
 struct GroupCounts {
   int64_t from = 0, to = 0;
 };
-/// Shards that a NIC carries one after another (GroupLink::inTurn). `onNic`:
-/// the groups' devices on it; `inServer`: those in its server.
+/// Number of shards that a NIC carries one after another (GroupLink::inTurn).
+/// `onNic` counts the groups' devices on the NIC, `inServer` those in its
+/// server, `all` all of them.
 inline int64_t piecesInTurn(GroupCounts onNic, GroupCounts inServer,
                             GroupCounts all) {
   return std::max(onNic.from * (all.to - inServer.to),

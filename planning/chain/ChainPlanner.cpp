@@ -23,14 +23,14 @@ constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
                  descentsEnd = 0.7;
 /// Maximum number of stages that the search of all plans tries.
 constexpr int64_t maxExactStages = 2'000'000;
-/// With more devices there are too many plans to try.
+/// Maximum number of devices for which all plans are enumerated (ExactPlans).
 constexpr int32_t maxExactDevices = 64;
 /// Maximum number of plans from which changes begin.
 constexpr size_t maxStarts = 4;
 /// Number of annealing runs.
 constexpr int32_t numAnnealings = 5;
-/// Time limits of at least this many ms allow the programs their thorough
-/// settings.
+/// Without a time limit, or from this limit in ms on, the dynamic programs run
+/// at their thorough scale (programScale()).
 constexpr int64_t thoroughMs = 5000;
 
 class Planner {
@@ -51,8 +51,9 @@ private:
   void startPlans();
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
-  /// Runs the program over an order, with each share of the best time as the
-  /// limit of the time beyond one path latency.
+  /// Runs LatencyProgram over an order of devices, once for each share: its
+  /// limit of the time beyond one path latency is that share of the best plan's
+  /// time.
   void runProgram(const std::vector<int32_t> &order,
                   const std::vector<double> &shares,
                   double until = programsEnd);
@@ -72,7 +73,8 @@ private:
   int64_t bound = 0;
   /// The best plans found, of different costs, best first.
   std::vector<CostedPlan> starts;
-  /// The share with which a program found the best plan.
+  /// The share with which runProgram() last improved the best plan; 0: none
+  /// yet.
   double bestShare = 0;
 };
 
@@ -93,8 +95,9 @@ void Planner::offer(CostedPlan plan) {
         maxStarts);
 }
 
-/// Offers the plans from which the search starts. If devices have equal memory,
-/// the best plan then fits, since a plan that fits exists.
+/// Submits the plans from which the search starts: plans of equal work, quick
+/// published planners, and plans that need the fewest devices. If devices have
+/// equal memory and some plan fits, one of the last ones does.
 void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan);
@@ -130,7 +133,8 @@ void Planner::runProgram(const std::vector<int32_t> &order,
   }
 }
 
-/// Offers all plans of SPP's program that could improve the best plan.
+/// Submits all plans of SPP's dynamic program (MinMaxProgram) whose workload is
+/// below the time of the best plan.
 void Planner::offerWorkloads(const std::vector<int32_t> &order) {
   if (isOver(boundEnd))
     return;
@@ -152,7 +156,7 @@ void Planner::runPrograms() {
     bestShare = 0.9;
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
-  // A good known plan prunes most of SPP's program.
+  // SPP's program comes last: a good known plan prunes most of its states.
   if (problem.numDevices() > maxQuickDevices)
     return;
   std::vector<int32_t> order = orderByMinimumCuts(problem);
@@ -168,8 +172,8 @@ std::vector<double> Planner::nearBestShare() const {
   return shares;
 }
 
-/// Runs the program over the order of devices in the best plan, as long as that
-/// improves it.
+/// Runs LatencyProgram over the order of devices in the best plan, as long as
+/// that improves the plan.
 void Planner::reorder() {
   for (int64_t before = infinite; best.cost < before && !isOver(descentsEnd);) {
     before = best.cost;

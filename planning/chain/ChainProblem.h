@@ -22,7 +22,7 @@ struct ChainLayer {
   /// Bytes of the message to the next layer, and of its gradient on the way
   /// back.
   int64_t outputBytes = 0;
-  /// Kept from the forward to the backward.
+  /// Bytes that are kept from the forward to the backward.
   int64_t stashBytes = 0;
   /// Bytes of parameters, which a sum of gradients adds up; and of all state:
   /// weights, gradients, optimizer.

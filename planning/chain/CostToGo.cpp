@@ -50,8 +50,8 @@ void CostToGo::findLongest(const ChainCosts &costs) {
         const int32_t left = devices - groups.least(k);
         auto own = [&](int32_t end) { return workNs(costs, first, end, k); };
         auto rest = [&](int32_t end) { return longest[end * side + left]; };
-        // With more layers the stage's time does not fall and the rest does not
-        // rise, so the minimum of their maximum is where they cross.
+        // As `end` grows, own() does not decrease and rest() does not increase,
+        // so the minimum of their maximum is where they cross.
         int32_t meet = first + 1, beyond = L;
         while (meet < beyond) {
           const int32_t middle = meet + (beyond - meet) / 2;

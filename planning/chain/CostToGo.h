@@ -22,8 +22,8 @@ std::vector<int64_t> leastPaths(int32_t layers, const GroupSizes &sizes,
                                 const Work &work, const Message &message) {
   const int32_t K = sizes.count();
   std::vector<int64_t> paths(static_cast<size_t>(layers + 1) * K, infinite);
-  // The same from a stage that begins at a layer, without the messages before
-  // it.
+  // As `paths`, but without the messages to and from the stage before; a stage
+  // begins at the layer.
   std::vector<int64_t> from(paths.size(), infinite);
   std::fill(paths.begin() + static_cast<std::ptrdiff_t>(layers) * K,
             paths.end(), 0);

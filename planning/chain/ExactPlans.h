@@ -22,7 +22,7 @@ public:
              const CostToGo &rest);
 
   struct Result {
-    /// Better than the known time; empty if none was found.
+    /// A plan that takes less than the known time; empty if none was found.
     ChainPlan plan;
     int64_t timeNs = infinite;
     /// Whether the search is complete: no plan is better than the known one and

@@ -56,7 +56,7 @@ void LatencyProgram::extend(const Layers &layers, const Limits &limits) {
   const int32_t last = layers.next == C ? U : U - 1;
   for (int32_t count = 1; count <= U; ++count) {
     const double share = costs.share(count * groups.devicesPerUnit());
-    // Exceeds a limit even on the fastest device.
+    // Skip: exceeds a limit even on the fastest device.
     if (share * fastest * (layers.forward + M * layers.backward) >
             limits.timeNs ||
         share * fastest * (M - 1) * layers.backward > limits.steadyNs)

@@ -68,7 +68,8 @@ private:
   struct Layers {
     int32_t cut, next;
     double forward, backward;
-    /// Backwards of earlier layers, which hide sums.
+    /// Time of the backwards of earlier layers, during which sums of gradients
+    /// are hidden.
     double backwardsBefore;
     /// Bytes of the boundary after them, times 1,000; 0 after the last layer.
     double milliBytes;
@@ -79,7 +80,8 @@ private:
     int32_t first, end;
     Part part;
     double allReduce;
-    /// Time of earlier stages' backwards, which hides a sum.
+    /// Time of the backwards of earlier stages, during which the stage's sum is
+    /// hidden.
     double hidden;
 
     double lengthOf(double way, double late) const {
@@ -101,7 +103,8 @@ private:
   const int32_t C, U;
   /// Time on the fastest device of work that takes 1 at speed 100; at most 1.
   double fastest = 1;
-  /// [cut][first unit][units of the first stage].
+  /// [cut][first unit][units of the first stage]: the best plan of the layers
+  /// after the cut.
   std::vector<Rest> rest;
 };
 

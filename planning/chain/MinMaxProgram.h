@@ -47,7 +47,8 @@ private:
   const ChainCosts costs;
   const int32_t L, U, most;
   const int64_t maxWorkload;
-  /// [stages][layers][units of the last stage][units used].
+  /// [stages][layers][units of the last stage][units used]: the least workload
+  /// of a plan of the first layers.
   std::vector<int64_t> least;
   std::vector<Choice> choices;
 };

@@ -24,7 +24,7 @@ std::optional<PathNs> PlanBound::afterStage(const BoundStage &stage,
   if (before.roundTrip + M * (F + B) > ns)
     return {};
   const int64_t below = rest.wayNs(stage.end, stage.range);
-  // No plan continues with so few devices left.
+  // Too few devices are left for the later layers.
   if (below == infinite)
     return {};
   if (before.roundTrip + F + below + M * B > ns)

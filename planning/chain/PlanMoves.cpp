@@ -136,7 +136,7 @@ bool PlanMoves::drawGive(const WorkingPlan &plan, std::mt19937_64 &random,
   const int32_t from = below(random, S + 1);
   if (plan.numDevices(from) < (from < S ? 2 : 1))
     return false;
-  // Mostly to a neighbouring stage.
+  // Two draws of three move the device to a neighbouring stage.
   const bool isNear = from < S && S > 1 && below(random, 3) > 0;
   int32_t to =
       isNear ? from + (below(random, 2) ? 1 : -1) : below(random, S + 1);
@@ -172,7 +172,8 @@ bool PlanMoves::drawSwap(const WorkingPlan &plan, std::mt19937_64 &random,
 bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
                      PlanMove &move) const {
   const int32_t S = plan.numStages();
-  // The parts of 16 are roughly proportional to how often each change helps.
+  // Weights out of 16, roughly proportional to how often each kind of change
+  // helps.
   const int32_t kind = below(random, 16);
   if (kind >= 10)
     return kind >= 13 ? drawSwap(plan, random, move)
@@ -197,7 +198,8 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
   }
   if (n + 1 == S)
     return false;
-  // Mostly by one layer.
+  // Half of these draws move the boundary by one layer, the others by up to
+  // four.
   const int32_t most = kind < 2 ? 1 : 4,
                 by = (1 + below(random, most)) * (below(random, 2) ? 1 : -1);
   move = {PlanMove::Shift, n, 0, 0, 0, by};

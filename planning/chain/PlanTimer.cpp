@@ -32,7 +32,8 @@ int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
     const int64_t after = std::max(back, stage.allReduce);
     least = std::max(least, there + M * both + after);
     if (isOneFOneB) {
-      // The forwards before its first backward; also the most in flight.
+      // Number of forwards before the stage's first backward, which is also the
+      // maximum in flight.
       const int64_t before = std::min<int64_t>(M, S - n);
       least = std::max(
           least, there +
@@ -71,7 +72,8 @@ void PlanTimer::setLatest(const std::vector<StageNs> &stages, int64_t ceiling) {
   }
 }
 
-/// Appends the same for the channels of SPP's evaluators.
+/// Appends the latest begin of each channel's first message, for SPP's
+/// evaluators.
 void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
                                     int64_t ceiling) {
   const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;

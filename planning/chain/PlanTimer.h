@@ -59,11 +59,11 @@ private:
   /// [stage, then channel]: the latest begin of its next task.
   std::vector<int64_t> latest;
 
-  // 1F1B.
+  // Scratch of runOneFOneB().
   std::vector<int64_t> clock, forwardLink, backwardLink;
   /// [stage * micro-batches + micro-batch]; negative: not arrived yet.
   std::vector<int64_t> forwardArrival, backwardArrival;
-  /// [stage]: the number that have run.
+  /// [stage]: number of forwards and of backwards that have run.
   std::vector<int32_t> forwards, backwards;
 
   SppClock sppClock;

@@ -83,8 +83,8 @@ rondo::deviceOrders(const ChainProblem &problem) {
                       static_cast<int32_t>(devices.size()))
         .rate;
   };
-  // Backwards do not hide the sums of the first stages, so servers with fast
-  // links come last or first.
+  // The sums of gradients of the first stages are exposed, so they should be on
+  // servers with fast links: the first row puts these last, and reversed first.
   std::vector<std::vector<int32_t>> rows = {
       byServer(problem, byCuts, rateWithin),
       byServer(problem, byCuts, [](int32_t server) { return server; }),

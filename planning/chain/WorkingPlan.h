@@ -22,7 +22,8 @@ public:
     return stage == 0 ? 0 : stages[stage - 1].end;
   }
   int32_t end(int32_t stage) const { return stages[stage].end; }
-  /// The group after the last stage is the idle devices.
+  /// Groups are numbered like stages; the group after the last stage holds the
+  /// idle devices.
   int32_t numDevices(int32_t group) const {
     return devicesEnd(group) - devicesBegin(group);
   }

@@ -49,8 +49,8 @@ private:
   /// The most chunks of a rank with sharded state.
   const int32_t chunks;
   const std::vector<std::vector<int32_t>> groups;
-  /// Trials with equal numbers on all ranks, except for numbers that `fix`
-  /// fixes.
+  /// Trials of the same residency on all ranks, except for values that `fix`
+  /// overrides.
   std::vector<Trial> same;
   /// The best trial with unlimited memory, and what it lacks.
   Trial fastest;
@@ -60,7 +60,7 @@ private:
   int64_t leastLack = 0;
 };
 
-/// The residency of a rank.
+/// The residency of a rank; a single element applies to all ranks.
 Residency of(const Residencies &residencies, int32_t rank) {
   return residencies[residencies.size() == 1 ? 0 : rank];
 }
@@ -74,10 +74,11 @@ bool keepsCaps(const Trial &trial, const std::vector<int32_t> &ranks,
 
 } // namespace
 
-/// Returns a trial with numbers up to the wanted ones: of those that fit these
-/// ranks, the one with the least traffic there; if none fits, the one with the
-/// least memory. The memory of a rank depends on its own order alone, so it is
-/// known from trials with equal numbers on all ranks.
+/// Chooses, among `same`, a trial with at most as many whole chunks on `ranks`
+/// as `wanted` has there: of those that keep the caps of these ranks, the one
+/// with the least traffic on them; if none does, the one with the least memory
+/// on them. The memory of a rank depends on its own order alone, so trials of
+/// the same residency on all ranks show what it would be.
 const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
                               const Trial &wanted, const Caps &caps) const {
   const Residency most = of(wanted.residencies, ranks.front());
@@ -104,15 +105,15 @@ const Trial &Chooser::fewerOn(const std::vector<int32_t> &ranks,
   return *chosen;
 }
 
-/// Tries equal numbers on all ranks. If groups overlap in part, the tasks of
-/// their ranks are in different orders, and with some numbers ranks wait for
-/// each other. With all chunks whole, each is gathered once, in the order of
-/// the stages.
+/// Tries each residency on all ranks alike. If groups overlap in part, the
+/// ranks of a group run their tasks in different orders, so that some
+/// residencies deadlock; the one with all chunks whole gathers each chunk once,
+/// in the order of the stages.
 void Chooser::tryAll() {
   const bool isLarge = schedule.numActions() > maxActionsToTryAll;
   for (int32_t weights = 1; weights <= chunks; ++weights)
     for (int32_t gradients = 1; gradients <= chunks; ++gradients) {
-      // If there are many numbers, tries the smallest ones and the largest.
+      // For a large schedule, tries only the smallest values and the largest.
       if (isLarge && ((weights > 3 && weights < chunks) ||
                       (gradients > 1 && gradients < chunks)))
         continue;
@@ -154,7 +155,8 @@ Trial Chooser::choose(const Caps &caps) const {
     if (trial && (!mixed || trial->rate(caps) < mixed->rate(caps)))
       mixed = std::move(trial);
   }
-  // Mixed numbers are taken only if they save time or are needed to fit.
+  // Residencies that differ by rank are chosen only if they save time or if the
+  // others exceed a cap.
   auto gain = [&](const Trial &trial) {
     const Trial::Rating rating = trial.rate(caps);
     return std::pair(std::get<0>(rating), std::get<1>(rating));
@@ -233,8 +235,9 @@ bool Chooser::takeUnderCaps(Caps caps) {
   return isFound;
 }
 
-/// Tries one chunk at a time, one micro-batch at a time, and then known trials,
-/// the fastest first: arenas may shrink if more chunks are whole.
+/// Tries residencies of one whole chunk, then of none (one micro-batch at a
+/// time), then the trials of tryAll(), the fastest first: arenas may be smaller
+/// with more whole chunks.
 bool Chooser::takeAny(Caps caps) {
   for (int32_t whole : {1, 0})
     if (auto trial = tryOut({{whole, whole}});

@@ -34,9 +34,9 @@ std::string textOf(const Residencies &residencies);
 /// Residencies whose programs fit their devices.
 struct FittingResidencies {
   Residencies residencies;
-  /// Set if faster residencies do not fit: `fastest` of these, the rank that
-  /// lacks most, and the bytes by which it exceeds its cap or device. `rank` is
-  /// -1 if the programs of `fastest` do not run.
+  /// Set if faster residencies do not fit: the fastest of these, the rank that
+  /// exceeds its cap or device by the most bytes, and these bytes. `rank` is -1
+  /// if the programs of `fastest` do not run.
   struct Lack {
     Residencies fastest;
     int32_t rank = -1;
@@ -48,26 +48,26 @@ struct FittingResidencies {
 /// The residencies taken, and why faster ones do not fit; needs `lack`.
 std::string describe(const FittingResidencies &chosen);
 
-/// Overrides some of the numbers.
+/// Overrides some values of given residencies.
 using FixResidencies = std::function<Residencies(Residencies)>;
 
 /// As chooseResidencies(), within the devices. If the arenas of the best choice
 /// are larger than devices, tries the next best that holds less on these ranks,
-/// at most 12 times; then one chunk at a time, then one micro-batch at a time,
-/// also if nothing else keeps the caps. If nothing fits, returns what lacks
-/// least. Unknown arenas count as fitting; programs that do not run count as
-/// lacking most. `fix` is applied to all residencies that are tried.
+/// at most 12 times. If none of them fits or keeps the caps, tries one whole
+/// chunk at a time, then none. If nothing fits, returns the residencies that
+/// lack the fewest bytes. Unknown arenas count as fitting; programs that do not
+/// run count as lacking most. `fix` is applied to all residencies that are
+/// tried.
 FittingResidencies chooseFitting(const Problem &problem,
                                  const Schedule &schedule,
                                  const PlanArenas &arenas,
                                  const FixResidencies &fix = {});
 
 /// Local search over residencies, the numbers of gathered chunks per rank, and
-/// over `ahead`, one group of ranks at a time. Accepts a change if the makespan
-/// gets shorter, or stays with less memory or traffic, or if the order did not
-/// keep the caps and keeps them with it; and if `fits` returns true for the new
-/// order. Runs at most `trials` simulations; `trials` is reduced by the number
-/// run.
+/// over `ahead`, one group of ranks at a time. Accepts a change if `fits`
+/// returns true for the new order and the change either shortens the makespan,
+/// or keeps it with less memory or traffic, or makes the order keep the caps.
+/// Runs at most `trials` simulations; `trials` is reduced by the number run.
 Residencies improveResidencies(
     const Problem &problem, const Schedule &schedule, const Residencies &start,
     const std::function<bool(const Schedule &)> &fits, int64_t &trials);

@@ -24,8 +24,9 @@ struct ResidencyTrial {
   int64_t makespanNs = 0;
 
   bool isOver(const std::vector<int64_t> &caps) const;
-  /// Whether it is over a cap, makespan, peak memory, traffic; if over a cap,
-  /// the peak comes before the makespan. Less is better.
+  /// Sort key of trials, less is better: whether a cap is exceeded, then
+  /// makespan, peak memory and traffic. If a cap is exceeded, the peak comes
+  /// before the makespan.
   using Rating = std::tuple<bool, int64_t, int64_t, int64_t>;
   Rating rate(const std::vector<int64_t> &caps) const;
 };
@@ -37,7 +38,7 @@ std::optional<ResidencyTrial> tryResidencies(const Problem &problem,
                                              const Residencies &residencies);
 
 /// Groups of ranks that share state, directly or through others, and so have
-/// the same residency; without ranks that share none.
+/// the same residency. Ranks that share no state are left out.
 std::vector<std::vector<int32_t>> ranksThatShare(const Problem &problem);
 
 /// The most chunks of a rank with sharded state.

@@ -21,7 +21,7 @@ static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
   return chunks;
 }
 
-/// Keeps the move that is hidden worse.
+/// Sets `worst` to the move of which less is hidden.
 static void keepWorse(Beside &worst, Beside other) {
   if (other.partOf(1) > worst.partOf(1))
     worst = other;
@@ -64,7 +64,8 @@ UnitLimit UnitCandidate::limit() const {
 
 std::vector<int64_t> rondo::unitsWorthTrying(const Problem &problem) {
   const int64_t all = problem.microbatches;
-  // The problem that `blockwise` gets, with memory left for one whole chunk.
+  // The problem for which `blockwise` writes its order: whole state, with
+  // memory reserved for one gathered chunk.
   Problem groups = withWholeState(problem);
   if (RankGroups::areNeeded(groups)) {
     auto found = RankGroups::of(groups);

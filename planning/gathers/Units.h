@@ -35,7 +35,8 @@ struct Beside {
            : taskNs > 0 ? (moveNs + taskNs - 1) / taskNs
                         : noUnit;
   }
-  /// The move as a fraction of the tasks of a unit. It can be hidden up to 1.
+  /// The time of the move divided by that of the tasks of a unit. Up to 1, the
+  /// move can be hidden.
   double partOf(int64_t unit) const {
     return moveNs == 0 ? 0 : double(moveNs) / (double(taskNs) * double(unit));
   }
@@ -81,8 +82,8 @@ struct UnitCandidate {
   std::vector<int64_t> peakBytes;
   /// [rank]: bytes of the arena of its programs; empty if not planned.
   std::vector<int64_t> arenaBytes;
-  /// The largest excess over the memory of a rank, in bytes, and that rank,
-  /// `missingOn`; 0: all fit.
+  /// The largest number of bytes by which a rank exceeds its memory, 0 if all
+  /// fit; `missingOn` is that rank.
   int64_t missingBytes = 0;
   int32_t missingOn = -1;
   /// Gathers and reductions of the rank with the most traffic, and the bytes

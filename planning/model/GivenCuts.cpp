@@ -45,7 +45,8 @@ GivenCut rondo::cutByWeights(const std::vector<int64_t> &weights,
   size_t layer = 0;
   for (size_t s = 0; s + 1 < stages; ++s) {
     share += double(weights[s]) / sum;
-    // One layer for this stage; leaves one for each later stage.
+    // The stage gets at least one layer, and leaves at least one for each later
+    // stage.
     work += double(workNs[layer++]);
     while (layer + (stages - s - 1) < layers &&
            std::abs(work + double(workNs[layer]) - share * all) <=

@@ -43,7 +43,8 @@ private:
     double until = 0;
   };
   bool isOver(double part = 1) const { return limits.isOver(part); }
-  /// The time above which a plan is not proved.
+  /// Plans that take longer than this are dropped without lowering their
+  /// programs.
   int64_t ceilingNs() const {
     return result.plans.empty()
                ? infinite

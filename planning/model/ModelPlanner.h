@@ -21,11 +21,12 @@ enum class RecomputeChoice : uint8_t {
 };
 
 struct ModelPlannerOptions {
-  /// Samples of a micro-batch to try, divisors of the iteration's; empty: all.
+  /// Sizes of micro-batches to try, in samples. Each must divide the samples of
+  /// an iteration; empty: all divisors.
   std::vector<int64_t> microbatchSamples;
   RecomputeChoice recompute = RecomputeChoice::Auto;
-  /// Numbers of stages per group of ranks to try in addition to one, 2 or more;
-  /// two also as a V.
+  /// Numbers of stages per group of ranks to try, each 2 or more, in addition
+  /// to one stage. Two stages are tried in a loop and in a V.
   std::vector<int32_t> chunks = {2, 4};
   /// The first layer of each stage, if given (GivenCuts.h), and the number of
   /// stages per group of ranks, in a loop. Groups are then of equal size.

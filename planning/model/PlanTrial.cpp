@@ -158,8 +158,8 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
       break;
     }
     trial.improve(groups.spread(written.judged.schedule), written.family);
-    // Sums after the last backward may change the order of the fastest
-    // schedules slightly.
+    // Compare a few of the fastest: sums after the last backward may change
+    // which one is fastest.
     if (trial.fits() && (++proved >= maxProved ||
                          trial.schedule->numActions() > maxActionsOfSeveral))
       break;

@@ -36,7 +36,7 @@ struct PlanTrial {
                ? 0
                : *std::max_element(arenaBytes.begin(), arenaBytes.end());
   }
-  /// Less time, or equal time with less memory.
+  /// Whether it takes less time, or equal time with less memory.
   bool isBetterThan(const PlanTrial &other) const {
     return std::pair(timeNs, fullestBytes()) <
            std::pair(other.timeNs, other.fullestBytes());

@@ -11,8 +11,9 @@
 
 using namespace rondo;
 
-/// Number of the best orders of one device per stage that are simulated on all
-/// devices of a plan, with few and with all families.
+/// Families write orders for one device per stage. Number of the best of these
+/// that are then simulated on all devices of the plan, for FamilyEffort::Few
+/// and All.
 static constexpr size_t maxSpreadOfFew = 1, maxSpreadOfAll = 3;
 
 StageOrders ScheduledPlan::orders() const {

@@ -34,8 +34,8 @@ struct ScheduledPlan {
 
 /// The families that are tried.
 enum class FamilyEffort : uint8_t {
-  /// Those that are most often the best; each takes about as long to write as
-  /// to simulate.
+  /// Families that are most often the best, and take about as long to write an
+  /// order as to simulate it.
   Few,
   All,
 };
@@ -47,11 +47,11 @@ public:
 
   /// A weak but quick lower bound for all orders of a plan's tasks. O(stages).
   int64_t leastNs(const ChainPlan &plan) const;
-  /// The best order of the families, of `known`, the orders of another plan
-  /// with the same number of stages (may be null), and, if some order exceeds a
-  /// memory cap, of eager 1F1B with as many micro-batches in flight as fit.
-  /// Nothing if none is below `ceilingNs`, or if the plan does not fit or
-  /// cannot be a problem.
+  /// Returns the plan with its best order. Tries the orders of the families;
+  /// `known`, the orders of another plan with the same number of stages, if not
+  /// null; and, if some order exceeds a memory cap, eager 1F1B with as many
+  /// micro-batches in flight as fit. Nothing if no order takes less than
+  /// `ceilingNs`, if the plan does not fit, or if planProblem() fails.
   std::optional<ScheduledPlan>
   judge(const ChainPlan &plan, FamilyEffort effort,
         int64_t ceilingNs = std::numeric_limits<int64_t>::max(),

@@ -69,7 +69,8 @@ bool PlanSteps::descend(ScheduledPlan &plan, const Judge &judge,
 }
 
 ChainPlan PlanSteps::shaken(const ChainPlan &plan) {
-  // Most draws are possible, but hardly any for very small plans.
+  // Maximum number of draws: in very small plans, most drawn changes are not
+  // possible.
   constexpr int draws = 50;
   WorkingPlan changed(problem, plan);
   int64_t left = 2 + static_cast<int64_t>(random() % 3);

@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// Less time, or equal time with less memory.
+/// Whether `a` takes less time than `b`, or equal time with less memory.
 inline bool isFaster(const ScheduledPlan &a, const ScheduledPlan &b) {
   return std::pair(a.timeNs, a.memoryBytes) <
          std::pair(b.timeNs, b.memoryBytes);

@@ -55,7 +55,8 @@ std::optional<PathNs> ScheduledBound::afterStage(const BoundStage &stage,
     sum = sumNs(costs.parameterBytes(stage.first, stage.end), devices,
                 {within.latencyNs, within.rate});
   }
-  // The first B comes after the other Fs, or after the path below.
+  // The stage works for M (F + B), and its M B begin after F and the path
+  // through the later stages and back.
   const int64_t own = F + std::max((M - 1) * F, below);
   if (before.forward + own + M * B + sum > ns ||
       before.roundTrip + own + M * I > ns)

@@ -24,11 +24,11 @@ namespace rondo {
 ///
 /// The path to a stage is that of one micro-batch; the path back is that of its
 /// gradient, which ends with W and the sum of the first stage. W may run after
-/// a stage's last I, so only F and I precede all of the path back. The first
-/// replicas of two stages exchange one share of the stage with more replicas,
-/// as much as any two replicas do. A message is assumed to have the best link
-/// of all, and a sum the best link of any group of its size. Ignores memory and
-/// NICs.
+/// a stage's last I, so only F and I precede all of the path back. Messages are
+/// those between the first replicas of two stages: they carry one share of the
+/// stage with more replicas, which is the largest message between any two
+/// replicas. A message is assumed to have the best link of all, and a sum the
+/// best link of any group of its size. Ignores memory and NICs.
 class ScheduledBound {
 public:
   explicit ScheduledBound(const ChainProblem &problem);

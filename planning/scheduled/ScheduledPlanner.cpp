@@ -74,7 +74,7 @@ private:
   const ChainPlannerOptions &options;
   const RunLimits limits;
   const int64_t effort;
-  /// All families if these take little time.
+  /// All for small problems (maxTried), else Few.
   const FamilyEffort usual;
   PlanJudge judge;
   PlanSteps steps;

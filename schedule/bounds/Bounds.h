@@ -53,7 +53,8 @@ struct BoundArgument {
   bool isOfShards = false;
 };
 
-/// The table. Among equal bounds of a group (L or G) the first one is reported.
+/// The table of arguments. Among equal bounds of a group (L or G) the first one
+/// is reported.
 const std::vector<BoundArgument> &boundArguments();
 
 /// The best argument of BoundCost::Stages. O(stages). This function and the
@@ -62,7 +63,7 @@ Bound roughBound(const Problem &problem, std::string_view without = {});
 /// The best bound up to BoundCost::Tasks. O(tasks). Beyond `maxDetailedTasks`
 /// LB3 is 0, and LB4 uses only idle times and held bytes.
 Bound quickBound(const Problem &problem, std::string_view without = {});
-/// The best of all. With effort 0 the same as quickBound().
+/// The best bound of all arguments. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort,
                 std::string_view without = {});
 

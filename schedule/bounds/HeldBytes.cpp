@@ -54,7 +54,9 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   Ramp ramp;
   int64_t released = 0, inRow = 0, time = begin;
   for (size_t next = 0; next < gains.size() || inRow < released;) {
-    // Both sums increase in steps; the lower one counts.
+    // Bytes that can have been taken (or freed): `released` by the times in
+    // `gains`, `inRow` if tasks run one at a time. Both increase in steps; the
+    // lower one is the limit.
     const int64_t first = std::max(begin, gains.front().time);
     const int64_t nextInRow =
         inRow < released ? first + inRow / maxBytes * leastNs : never;
@@ -69,7 +71,7 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
       inRow += maxBytes;
     else
       released += gains[next++].bytes;
-    // If tasks take no time, there is no row.
+    // If tasks take no time, only `released` is a limit.
     if (leastNs == 0)
       inRow = released;
     if (std::min(inRow, released) >= cap) {
@@ -140,8 +142,8 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   const int64_t cap = usableCap(flat, rank);
   if (cap == 0)
     return 0;
-  // From this time on, micro-batches that the flat problem leaves out could
-  // run.
+  // Earliest times, from the begin and from the end, at which micro-batches
+  // that the flat problem leaves out can take or free bytes.
   int64_t lastHead = never, lastTail = never;
   std::vector<Gain> taken, given;
   for (int32_t s : stages) {

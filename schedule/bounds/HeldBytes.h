@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An activation is held from F's start through the stages after it and back to
-// the end of its I or W. Bytes times this time, over all micro-batches, must
-// fit between time and cap: Little's law (J. D. C. Little, 1961) for the memory
-// of a rank. At both ends a rank cannot fill its cap: by a time t it holds only
-// activations whose F can have started by t, and from a time on only those
-// whose I or W can still end.
+// the end of its I or W. The sum over all micro-batches of bytes times this
+// time is at most cap times objective: Little's law (J. D. C. Little, 1961) for
+// the memory of a rank. At the begin and at the end a rank cannot fill its cap:
+// at a time t it holds only activations whose F can have started by t, and
+// whose I or W can still end between t and the objective.
 //
 //===----------------------------------------------------------------------===//
 

@@ -74,7 +74,10 @@ public:
     }
   }
 
-  /// Rounded up. The second formula is tighter if stages differ.
+  /// The most time in ns, at most `work`, for which tasks can run within
+  /// `bytes`, rounded up. The minimum of two bounds: the number of tasks that
+  /// fit times the longest duration, and the bytes times the longest duration
+  /// per byte, which is tighter if stages differ.
   int64_t limit(int64_t work, int64_t bytes) const {
     if (leastBytes == 0 || work == 0)
       return work;
@@ -103,8 +106,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // Tasks that can start at `time` at the earliest, and those that need what
-    // they free, have not run before it.
+    // Events at `time` count from the next point on: tasks released at `time`,
+    // and those that need bytes freed by them, cannot run before it.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})

@@ -38,9 +38,9 @@ struct LabelGroup {
   /// some slots have never been taken.
   size_t slots = 0;
   bool hasNewSlot = true;
-  /// The numbers of one label.
+  /// Number of values of one label.
   size_t stride = LabelAt::ready;
-  /// One label after another.
+  /// The values of all labels, one label after another.
   std::vector<int64_t> labels;
 };
 
@@ -65,9 +65,9 @@ public:
   }
   size_t size() const { return numUsed; }
   LabelGroup &operator[](size_t number) { return groups[number]; }
-  /// The number of the group whose counts are those of `group`, of another
-  /// layer, plus one of `counted`. Also whether it is new, as in
-  /// restart().
+  /// Finds or creates the group whose counts are those of `group`, which is in
+  /// another layer, with one more of `counted`. Returns its number and whether
+  /// it is new; a new group is empty as after restart().
   std::pair<size_t, bool> after(const LabelGroup &group, size_t counted) {
     LabelCounts counts = group.counts;
     ++counts[counted];

@@ -19,8 +19,9 @@
 
 using namespace rondo;
 
-/// All micro-batches; if these have too many tasks, as many as a ramp over all
-/// ranks has.
+/// Number of micro-batches whose tasks are propagated: all, or the number with
+/// maxDetailedTasks tasks if that is less, but at least two per rank (or a
+/// quarter of all), enough for a ramp.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
       maxDetailedTasks / (int64_t(3) * problem.numReplicas()),

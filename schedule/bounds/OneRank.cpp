@@ -1,8 +1,10 @@
 //===- OneRank.cpp - LB5: one real rank, all others pure delays -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One rank keeps its cap, its order and its exclusive use, and another one its
-// cap. Otherwise other ranks only delay micro-batches and keep them apart
+// A relaxation of the problem: one rank keeps its memory cap, runs one task at
+// a time and runs the tasks of each micro-batch in order, and one other rank
+// keeps its memory cap. All other constraints of other ranks are replaced by
+// delays of micro-batches and least times between consecutive ones
 // (RankChain.h). Dynamic programming solves this relaxation, exactly if effort
 // allows (RankLabels.h).
 //

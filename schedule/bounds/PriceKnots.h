@@ -38,8 +38,8 @@ public:
              double share, size_t most, RankPrices &prices);
 
 private:
-  /// Its time in the first objective, and the share of an increase of the
-  /// objective by which it moves.
+  /// `time` is that of the knot for the first objective; `share` is the part of
+  /// an increase of the objective by which the knot moves.
   struct Knot {
     double time, share;
   };

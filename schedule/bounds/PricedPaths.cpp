@@ -1,17 +1,17 @@
 //===- PricedPaths.cpp - LB8: prices of a rank's time and memory ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One rank is real, all others are delays, and an objective is assumed. The
-// rank's time is cut into pieces. In each piece, its time has a price per ns
-// and its memory one per byte and ns. All micro-batches together pay at most
-// for the whole time and the whole cap in each piece, since the rank runs one
-// task at a time and holds no more than its cap. Each of them pays at least the
-// cost of the cheapest path of a micro-batch (CheapestPath.h). If the sum of
-// these costs exceeds the price of all capacity, no schedule has this
-// objective, nor a lower one, which would only leave each task less time. This
-// holds for any prices. The best ones are the dual of a linear program over
-// shares of all paths. So the bound combines the work, the cap, and the time
-// and memory that stay unused at the two ends.
+// Only one rank's time and memory are limited; all other ranks only delay
+// micro-batches. An objective is assumed. The rank's time is cut into pieces.
+// In each piece, its time has a price per ns and its memory one per byte and
+// ns. All micro-batches together pay at most for the whole time and the whole
+// cap in each piece, since the rank runs one task at a time and holds no more
+// than its cap. Each of them pays at least the cost of the cheapest path of a
+// micro-batch (CheapestPath.h). If the sum of these costs exceeds the price of
+// all capacity, no schedule has this objective, nor a lower one, which would
+// only leave each task less time. This holds for any prices. The best ones are
+// the dual of a linear program over shares of all paths. So the bound combines
+// the work, the cap, and the time and memory that stay unused at the two ends.
 //
 // Good prices are those of a game (Simplex.h): a mix of capacities against
 // paths. Paths are added in rounds: those that are cheap at a mean of the best
@@ -55,10 +55,10 @@ constexpr double enough = 0.6;
 /// stepsWithoutGain steps without a gain.
 constexpr double leastOfRounds = 2e-4, leastOfStep = 1e-3;
 constexpr int stepsWithoutGain = 3;
-/// With more pieces, rounds take too long for their gain.
+/// Maximum number of pieces; with more, rounds take too long for their gain.
 constexpr size_t maxPieces = 60;
 constexpr double shareSplit = 0.3;
-/// More effort than this, in labels, seldom gains anything.
+/// Maximum effort in labels; more seldom raises the bound.
 constexpr int64_t maxEffort = 300000;
 
 class PricedPaths {
@@ -113,10 +113,10 @@ private:
         price /= sum;
   }
 
-  /// The least total cost of all micro-batches, if all time and memory of the
-  /// rank cost 1. Above 1, no schedule has the objective. Subtracts bounds of
-  /// the rounding errors: of the least cost, and 1e-9 for that 1 and this
-  /// product, which are sums of some hundred terms and exact to 1e-13.
+  /// Lower bound of the total cost of all micro-batches, for prices at which
+  /// all time and memory of the rank cost 1 (scale()). Above 1, no schedule has
+  /// the objective. Subtracts rounding errors: that of leastCost(), and 1e-9
+  /// for the scaling and the product, whose errors are about 1e-13.
   double valueOf(CheapestPath &cheapest, const RankPrices &prices) {
     spend(cheapest.size() * cheapest.numOperations() / 16);
     return microbatches * (cheapest.leastCost(prices.time, prices.memory) -
@@ -152,7 +152,7 @@ private:
 
   void add(const CheapestPath &cheapest, Simplex &game, PathStarts starts) {
     const std::vector<double> column = columnOf(cheapest, starts);
-    // A path without use is free at any prices.
+    // A path that uses neither time nor memory is free at any prices.
     if (*std::max_element(column.begin(), column.end()) <= 0)
       return;
     game.addColumn(column);
@@ -208,7 +208,8 @@ private:
       spend(size_t(maxPivots - pivots) * (pieces + game.columns()) * pieces /
             256);
       ofGame = pricesOf(cheapest, game.mix());
-      // More paths can only lower the game's value.
+      // Upper bound of what better prices can reach: more paths only lower the
+      // value of the game.
       const double most = game.value();
       if (most <= 1 + leastOfRounds || most - bestValue < leastOfRounds ||
           bestValue - 1 > enough * (most - 1) || effort <= 0)
@@ -231,8 +232,8 @@ private:
   void extend() {
     int64_t low = objective, high = ceiling;
     for (double value = bestValue; effort > 0 && high - low > 1;) {
-      // At the same prices, the value usually falls no faster than the time
-      // grows.
+      // Extrapolates: at the same prices, the value usually falls at most in
+      // proportion to the objective.
       int64_t tried = low + 1 + int64_t(double(low) * (value - 1));
       if (tried >= high)
         tried = low + (high - low) / 2;
@@ -298,7 +299,8 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
   // With one stage, bound LB4 is as good.
   if (!path || path->leaves.size() < 2)
     return 0;
-  // Bound LB4 of as many micro-batches as a ramp has is enough to begin with.
+  // The search for the objective begins at bound LB4 of the first
+  // micro-batches, enough for the ramps.
   const int64_t all = problem.microbatches;
   flat->microbatches =
       int32_t(std::min(all, int64_t(2) * std::max(8, flat->ranks)));

@@ -7,7 +7,8 @@
 
 using namespace rondo;
 
-/// From the end of one task until the start of another, in the chain.
+/// Time in ns from the end of `from` to the start of `to`, for a micro-batch
+/// that runs alone on the chain.
 static int64_t delayBetween(const std::vector<int64_t> &starts,
                             const RankChain::Operation &from,
                             const RankChain::Operation &to) {
@@ -102,7 +103,8 @@ void RankChain::considerRoomOf(int32_t other, double &most) {
     const Operation &ownBackward = operations[operations.size() - 1 - place];
     before = std::min(before,
                       forward.ns + delayBetween(*starts, forward, ownForward));
-    // If I does not free all, W may free all.
+    // If W frees all bytes of the activation, the slot is returned only after
+    // W.
     after = std::min(
         after, delayBetween(*starts, ownBackward, backward) + backward.ns +
                    (flat->weightGradFrees[s] == takes ? flat->ns[2][s] : 0));

@@ -27,7 +27,8 @@ struct RankChain {
     int letter = 0;
     int32_t stage = 0;
     int64_t ns = 0;
-    /// From its end until the next operation can start.
+    /// Time in ns from its end until the same micro-batch can start the next
+    /// operation.
     int64_t delay = 0;
     /// The least time from when a micro-batch can start the next operation
     /// until the following micro-batch can. At most `delay`.
@@ -37,7 +38,8 @@ struct RankChain {
   /// The cap of another rank, in slots of one activation each.
   struct Slots {
     int64_t count = infinite;
-    /// From the end of an I here until an F here can use its slot.
+    /// Time in ns from the end of an I on this rank until an F on this rank can
+    /// use the returned slot.
     int64_t delay = 0;
     /// [stage of this rank]: whether its F takes a slot, which its I returns.
     std::array<bool, maxStages> isUsedBy = {};

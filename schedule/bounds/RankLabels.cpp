@@ -64,8 +64,9 @@ public:
           4, (given - effort) / std::max<int64_t>(1, expanded));
       const size_t inReach =
           size_t(std::max<int64_t>(0, effort) / (each * (depths - depth)));
-      // The first layers seldom prove more than bound LB4. If most other layers
-      // are out of reach, the effort is better spent on other ranks.
+      // Give up if the effort does not reach the later layers: the first layers
+      // seldom prove more than bound LB4, and other ranks may use the effort
+      // better.
       if (layer.size() / maxOutOfReach > inReach)
         return {leastOfLayer(), true};
       merge(inReach);
@@ -278,7 +279,8 @@ private:
       take(slots + waitsForSlot(group, i), slots + group.slots);
       if (operations[i].letter == 1 && chain.usesSlot(i))
         *madeEnd++ = end + chain.slots.delay;
-      // Adds one label for each of the two that may wait.
+      // If this micro-batch would meet an earlier one on its way back, either
+      // of them may wait: adds one label for each case.
       if (i + 1 == chain.stages() && isWaitedFor(counts, i + 1))
         if (auto meeting = chain.meeting(onwards[-1], end)) {
           const int64_t alone = *onwards;
@@ -343,10 +345,11 @@ private:
     size_t kept = 0;
     for (size_t at = 0; at < labels.size(); at += stride) {
       const int64_t *other = labels.data() + at;
-      // The clocks decide which of the two labels may beat the other.
+      // A label can only beat labels with the same or a later clock.
       if (other[LabelAt::clock] <= made[LabelAt::clock] &&
           beats(other, made.data(), stride)) {
-        // It also beats the labels that the new one beats: removes them.
+        // `other` also beats the labels that `made` beats, which are those from
+        // `kept` to `at`: removes them.
         if (kept < at)
           labels.erase(labels.begin() + kept, labels.begin() + at);
         return;

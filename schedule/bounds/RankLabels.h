@@ -1,14 +1,14 @@
 //===- RankLabels.h - The least objective of one real rank ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One rank keeps its cap, its order and its exclusive use, and the cap of one
-// other rank counts too (RankChain.h). This is solved by dynamic programming
-// over the number of tasks of each operation and W that have run. A label has
-// the clock, when each micro-batch in flight can go on, when each slot of the
-// other rank can be used again, and the largest tail so far. It is dropped if
-// another label of the same counts is no worse in every component. The idle
-// time that the cap forces at the end of the rank (Idle.h) is added to the
-// remaining work.
+// Solves the relaxation of OneRank.cpp: one rank keeps its memory cap, runs one
+// task at a time and runs the tasks of each micro-batch in order, and one other
+// rank keeps its cap (RankChain.h). Dynamic programming over the number of
+// tasks of each operation and W that have run. A label has the clock, when each
+// micro-batch in flight can go on, when each slot of the other rank can be used
+// again, and the largest tail so far. It is dropped if another label of the
+// same counts is no worse in every component. The idle time that the cap forces
+// at the end of the rank (Idle.h) is added to the remaining work.
 //
 // If there are more labels than effort allows, labels of the same counts are
 // merged into one that has the minimum of each component. Its continuations

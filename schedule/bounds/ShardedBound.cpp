@@ -43,8 +43,8 @@ Problem rondo::withWholeStateAtMost(const Problem &problem) {
     whole.memoryCaps[rank] = problem.memoryCaps[rank];
     if (problem.memoryCaps[rank] == noMemoryCap || replicas[rank].empty())
       continue;
-    // Bytes of the cap are taken by tasks, which need their own chunk gathered;
-    // a chunk with whole state needs no gather.
+    // While a task runs, the gathered state of its chunk takes part of the cap.
+    // Subtract the smallest such part; a chunk with whole state has none.
     int64_t least = problem.memoryCaps[rank];
     for (int32_t replica : replicas[rank])
       least = std::min(least, problem.replicas[replica].isSharded()
@@ -118,7 +118,8 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
   size_t whole = 0;
   for (; whole < bytes.size() && bytes[whole] <= room; ++whole)
     room -= bytes[whole];
-  // Any chunks that do not fit take at least as long as the quickest ones.
+  // The gathers of the chunks that do not fit take at least as long as the same
+  // number of the quickest gathers.
   for (size_t k = 0; k < bytes.size() - whole; ++k) {
     ++moves.gathers;
     moves.ns += ns[k];

@@ -33,7 +33,7 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
 
 std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   std::vector<int64_t> needed(problem.numRanks());
-  // A replica holds the bytes that F takes until its R has taken its own.
+  // A replica still holds the bytes of F when its R takes its own.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int64_t &bytes = needed[problem.rankOf(replica)];
     const Cost &again = problem.cost(replica, ActionKind::Recompute);

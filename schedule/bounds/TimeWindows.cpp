@@ -8,7 +8,7 @@
 //
 // - The tasks that a task needs end before it, plus the time of the message,
 //   and micro-batches of a stage and letter run in order.
-// - Of two tasks of a rank that cannot run in one order, the other one holds.
+// - If two tasks of a rank cannot run in one order, they run in the other.
 // - Edge finding (Carlier and Pinson, 1989): a task that cannot run before the
 //   last of some tasks of its rank runs after all of them, and the mirror of
 //   that. Here in the quadratic form of Martin and Shmoys, 1996.

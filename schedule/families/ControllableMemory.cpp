@@ -253,7 +253,8 @@ void Repeater::reorder(Phase part) {
           row.place(cell.type, cell.index, to);
           break;
         }
-        // With W in the row, all slots up to `over` exceed it as well.
+        // If the row has W, moving the task to any slot up to `over` would
+        // exceed the limit, so skips these.
         if (hasWeightGrads)
           to = *over;
       }

@@ -58,7 +58,7 @@ bool FamilyChoice::hasAuto() const {
       [](const auto &argument) { return argument.second == autoArgument; });
 }
 
-/// `1f1b, gpipe`.
+/// Joins names by commas: `1f1b, gpipe`.
 static std::string listOf(const std::vector<std::string> &names) {
   std::string list;
   for (const std::string &name : names)

@@ -57,8 +57,8 @@ struct Family {
   /// Arguments other than the defaults that are worth trying on a problem, the
   /// most promising first; nullptr: none.
   std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
-  /// Approximate number of steps that generate() takes in addition to a few per
-  /// task, each as long as a step for a task; nullptr: none.
+  /// Approximate work of generate() beyond a few steps per task, in steps of
+  /// the same duration; nullptr: none.
   int64_t (*extraSteps)(const Problem &) = nullptr;
   /// Whether it uses times along a chain of stages; it then does not apply to
   /// other graphs. Other families only order stages by number: any graph whose
@@ -110,12 +110,12 @@ std::vector<FamilyChoice> familyVariants(const Problem &problem);
 /// none, and it has several iterations.
 Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
 
-/// Over several iterations, a family that drains the pipeline repeats its order
-/// of one. Where stages have several replicas, ranks with the same stages get
-/// the same order; a fault where some ranks have only some stages in common.
-/// Every argument is a number: what is `auto` depends on what programs
-/// allocate, so that planning chooses it (withNumbers()). An argument that is
-/// `auto` is a fault.
+/// Writes the family's order of a problem. Over several iterations, a family
+/// that drains the pipeline repeats its order of one iteration. If stages have
+/// several replicas, ranks with the same stages get the same order; two ranks
+/// with only some stages in common are a fault. An argument that is `auto` is a
+/// fault too: planning must first replace it by a number, which depends on the
+/// memory of programs (withNumbers()).
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

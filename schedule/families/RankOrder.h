@@ -29,7 +29,8 @@ public:
   void weightGrad(int32_t chunk) {
     append(ActionKind::WeightGrad, chunk, taken[chunk][2]++);
   }
-  /// Fused; no weight gradient of the chunk may be pending.
+  /// Appends a fused backward. Precondition: no weight gradient of the chunk is
+  /// pending.
   void backward(int32_t chunk) {
     append(ActionKind::Backward, chunk, taken[chunk][1]++);
     ++taken[chunk][2];

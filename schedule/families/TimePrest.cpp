@@ -27,7 +27,7 @@ namespace {
 /// The numbers of tasks that a stage has started.
 struct StageProgress {
   int64_t forwards = 0;
-  /// Iterations.
+  /// Each serves all micro-batches of an iteration.
   int64_t backwards = 0;
 };
 

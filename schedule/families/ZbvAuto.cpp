@@ -10,8 +10,9 @@
 //   warm-up   one F and one f (of the second chunk) on every rank. Before f,
 //             rank r runs further F if they end before f's input arrives and
 //             leave memory for 2 r + 1 more; the ranks above run them as well.
-//             Then F and f alternately on the ranks r and below, until each has
-//             as many as the rank above and an f more.
+//             Then the ranks from r down run F and f alternately, until each
+//             has run at least as many forwards as the rank above it, and one f
+//             more.
 //   steady    2 M rounds: an I on every rank, then an F if there is one. The
 //             second of two legs goes first if its input has been made.
 //   W         the oldest one runs if it ends before an input arrives, or if the
@@ -21,11 +22,11 @@
 //
 // Two switches set whether the last rule holds for F and for I of the second
 // chunk. A run is repeated, with the idle times of the previous run as
-// allowances, as long as that lowers the longest idle time. All of this is done
-// for the caps and for P activations per rank. It is also done with the median
-// stage's times, different message times and longer W; the best result is
-// taken. With equal times and no latency, the span is 3M, the makespan
-// 3M + (P - 1) / 2, and a rank holds P activations.
+// allowances, as long as that lowers the longest idle time. All of this is run
+// under the caps, and again under a limit of P activations per rank; and for
+// other costs: the median stage's times, other message times, and longer W. The
+// best result is taken. With equal times and no latency, the span is 3M, the
+// makespan 3M + (P - 1) / 2, and a rank holds P activations.
 //
 //===----------------------------------------------------------------------===//
 

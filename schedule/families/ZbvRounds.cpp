@@ -175,7 +175,8 @@ private:
     return true;
   }
 
-  /// Compared with the rank above.
+  /// Whether the rank has run fewer forwards than the rank above it, or does
+  /// not yet have one f more than that rank.
   bool isBehind(int32_t r) const {
     return forwards(r) < forwards(r - 1) ||
            (done(F1, r) <= done(F1, r - 1) &&

@@ -18,7 +18,7 @@ struct Phase {
   int32_t replica = 0;
   bool isForward = false;
   int64_t first = 0, last = 0;
-  /// The gather is before the action at this position.
+  /// Position of the action before which the gather is issued.
   int64_t gathered = 0;
 };
 
@@ -97,7 +97,8 @@ std::vector<Phase> UnitPlacer::phasesOf(ActionRange order) const {
   return phases;
 }
 
-/// Merges phases that share a gather. Each is gathered one phase ahead.
+/// Merges phases that share a gather. A phase is gathered when the rank's phase
+/// before it begins, but after the chunk's own earlier phase.
 std::vector<Phase> UnitPlacer::merged(const std::vector<Phase> &phases,
                                       ActionRange order) const {
   std::vector<Phase> result;

@@ -27,8 +27,7 @@ static int64_t exchangeOverNs(const Problem &problem,
       }
   int64_t ns =
       rate == 0 ? 0 : exchangeNs(bytes, count, times * (count - 1), rate);
-  // Indexed by NIC: the number of pieces that leave through it; the same number
-  // arrives.
+  // [nic]: number of shards that leave through it; the same number arrives.
   std::vector<int64_t> pieces(problem.nics.count());
   for (int32_t from : replicas)
     for (int32_t to : replicas)

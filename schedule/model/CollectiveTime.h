@@ -30,10 +30,12 @@ inline int64_t exchangeNs(int64_t bytes, int64_t count, int64_t shards,
 /// The path on which the replicas of a sum exchange their shards. It determines
 /// the number of latencies.
 enum class SumPath : uint8_t {
-  /// Each with all others at once, 2 latencies. What Rondo's programs do.
+  /// Each replica exchanges shards with all others at once: 2 latencies.
+  /// Rondo's programs use this path.
   Direct,
-  /// Round a ring, 2 (r - 1) latencies for r replicas. By this rule published
-  /// planners are compared (planning/chain/ChainCosts.h).
+  /// Shards go around a ring: 2 (r - 1) latencies for r replicas. The
+  /// comparison of published planners uses this path
+  /// (planning/chain/ChainCosts.h).
   Ring,
 };
 

@@ -124,7 +124,7 @@ struct Fault {
     rank = its;
     return std::move(*this);
   }
-  /// About the link between two ranks.
+  /// States that the fault is about the link between two ranks.
   Fault withLink(int32_t from, int32_t to) && {
     rank = from;
     otherRank = to;
@@ -139,7 +139,7 @@ struct Fault {
     allowed = itsAllowed;
     return std::move(*this);
   }
-  /// The conflicting operation.
+  /// Adds the conflicting action and its place.
   Fault withOther(int32_t itsRank, int64_t itsPosition, Action its) && {
     otherRank = itsRank;
     otherPosition = itsPosition;

@@ -21,8 +21,8 @@ public:
     places.assign(leastPlaces, {});
   }
 
-  /// The number of an entry with this hash for which `isSame(number)`. Without
-  /// one, `newNumber`, which is added. Expected O(1).
+  /// Returns the number of an entry with this hash for which `isSame(number)`
+  /// is true. If there is none, adds `newNumber` and returns it. Expected O(1).
   template <typename IsSame>
   uint32_t findOrAdd(uint64_t hash, uint32_t newNumber, const IsSame &isSame) {
     const auto tag = static_cast<uint32_t>(hash >> 32);

@@ -21,7 +21,7 @@ struct NicSides {
 /// ranks, one at a time in each direction. A rank has at most one NIC. Messages
 /// between ranks of one NIC or of one server cross no NIC.
 struct Nics {
-  /// Indexed by NIC; at least 1.
+  /// [nic]: bandwidth in each direction, at least 1.
   std::vector<int64_t> bytesPerUs;
   /// [rank]: its NIC, or -1. Empty if there are no NICs.
   std::vector<int32_t> ofRank;

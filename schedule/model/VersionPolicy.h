@@ -45,11 +45,12 @@ inline constexpr int numBackwardWeights = 4;
 
 /// The activations that I, W and B use.
 enum class BackwardActivations : uint8_t {
-  /// Those of F; if the stage recomputes, R reads the weights that F read.
+  /// The activations of F; if the stage recomputes, R reads the weights that F
+  /// read.
   Graph,
   /// Recomputed with the weights of the backward.
   Recompute,
-  /// Those of F; requires BackwardWeights::Stashed.
+  /// The activations of F; requires BackwardWeights::Stashed.
   Stashed,
   /// Recomputed with the stage's newest weights before R, by the rank's order.
   Live,

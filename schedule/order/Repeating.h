@@ -62,8 +62,9 @@ Schedule runOf(const Repeating &order, int64_t iterations,
 
 /// Requirement on the end of the window in which a repetition is found.
 enum class RepetitionEnd : uint8_t {
-  /// None: runOf() drains as described above. For programs, whose
-  /// messages may be placed differently when ranks wait.
+  /// No requirement: runOf() makes the drain, by leaving out later iterations.
+  /// For programs, whose messages may be placed differently in the window's
+  /// drain, where ranks wait.
   Any,
   /// The end must equal the drain of runOf(), so that the order is reproduced
   /// exactly.
@@ -82,7 +83,8 @@ Result<Repeating> findRepetition(const Schedule &orders, int64_t iterations,
 /// Iterations that occur in the opening and the first repetition: the maximum
 /// number under way at once, at least 1.
 int64_t iterationsUnderWay(const Repeating &order, int64_t microbatchesEach);
-/// [rank]: the same for the rank's order alone.
+/// [rank]: iterations that occur in the opening and the first repetition of the
+/// rank's own order.
 std::vector<int64_t> iterationsUnderWayByRank(const Repeating &order,
                                               int64_t microbatchesEach);
 /// Number of iterations of a window that proves every run. `underWay` is

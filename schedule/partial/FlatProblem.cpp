@@ -41,7 +41,7 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
   const Cost &w = problem.cost(stage, ActionKind::WeightGrad);
   const Cost &b = problem.cost(stage, ActionKind::Backward);
   int64_t inputGrad = i.ns, weightGrad = w.ns;
-  // Less what the task takes itself.
+  // Bytes that the task frees, minus the bytes that it takes itself.
   int64_t inputFrees = i.releaseBytes - i.acquireBytes,
           weightFrees = w.releaseBytes;
   int64_t fusedFrees = b.releaseBytes - b.acquireBytes;

@@ -32,7 +32,8 @@ enum class BackwardCosts : uint8_t {
   Split,
   /// I has B's time and bytes and W has none: every backward is fused.
   Fused,
-  /// The minimum of both, and no time for R: valid for lower bounds.
+  /// The more favourable of Split and Fused in each figure, and no time for R:
+  /// gives valid lower bounds.
   Least,
 };
 

@@ -7,9 +7,8 @@
 
 using namespace rondo;
 
-/// Work in ns that the rank must run before a task, counting only the rank's
-/// own tasks. Calls must be in order of k and, for one k, in the order in which
-/// the tasks run.
+/// Work in ns of the rank's own tasks that must run before a task. Calls must
+/// be in order of k and, for one k, in the order in which the tasks run.
 int64_t Propagation::workBefore(const PartialState &state, const Row &row,
                                 int32_t k) {
   const int64_t own = (k - row.done) * row.ns;
@@ -123,7 +122,8 @@ int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
   for (int32_t i = row.inputs.begin; i < row.inputs.end; ++i) {
     const Input &input = inputs[i];
     const bool isSent = k < state.sent(input.edge);
-    // Made, but not sent: such a message takes no time on its link.
+    // The producer has run, but the message is not sent. `input.from` is set
+    // only for messages that take no time on their link.
     const bool isMade =
         !isSent && input.from >= 0 && k < state.done()[input.from];
     time =
@@ -195,8 +195,8 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
       before >= 0 && flat.messages[before].occupancyNs > 0)
     start = std::max(start, messageStart[flat.messageAt(before, k)] +
                                 flat.messages[before].occupancyNs);
-  // Messages that the link must carry before this one, counting only the link's
-  // own.
+  // When the link has carried all messages that must precede this one, if it is
+  // never idle.
   int64_t free = state.linkFree(message.link);
   if (message.isContended) {
     free += (k - state.sent(edge)) * message.occupancyNs;

@@ -95,8 +95,8 @@ public:
   /// `letter` runs on the rank. O(stages of the rank).
   InFlight inFlight(const FlatProblem &flat, int32_t rank, int letter) const;
   /// Whether the next F of the stage keeps the cap and leaves enough memory to
-  /// finish every micro-batch in flight. They must be able to finish without
-  /// it.
+  /// finish every micro-batch in flight. Precondition: without this F, all of
+  /// them can be finished.
   bool fits(const FlatProblem &flat, const InFlight &inFlight, int32_t stage,
             int letter) const {
     const int32_t rank = flat.rankOf[stage];
@@ -116,7 +116,7 @@ public:
   /// Earliest time at which the next burst of an edge can get its link; `never`
   /// if none is held. The edge must begin a burst.
   int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
-  /// Sends that burst.
+  /// Sends the next burst of an edge, which must begin a burst.
   void send(const FlatProblem &flat, int32_t edge);
   /// Hash of the counts: only states with equal counts can be compared.
   uint64_t key() const;
@@ -178,7 +178,8 @@ private:
     const int64_t *tails = nullptr;
     /// Ranges of the lists with these names.
     Part before, inputs, serialOutputs;
-    /// From the state: the number of tasks that have run, and the rank's clock.
+    /// Copied from the state: the number of tasks that have run, and the rank's
+    /// clock.
     int64_t done = 0, clock = 0;
   };
   bool propagate(const PartialState &state, int64_t ceiling);
@@ -198,7 +199,8 @@ private:
   void startRows(const PartialState &state);
   void startCursors(const PartialState &state);
   struct Need {
-    /// Bytes to be released, and a time before which they cannot all be.
+    /// Bytes to be released, and a time before which not all of them can have
+    /// been released.
     int64_t bytes, start;
   };
   Need needOf(const PartialState &state, int32_t s, int32_t k);
@@ -253,9 +255,9 @@ private:
   };
   /// Indexed by rank.
   std::vector<std::vector<Release>> releases;
-  /// [stage], for releaseTime(): begin of its part of `nextReleases`, which
-  /// holds the next micro-batch of each release of its rank; bytes and latest
-  /// end of the releases so far.
+  /// [stage], for releaseTime(): `begin` of its part of `nextReleases`, which
+  /// holds the next micro-batch of each release of its rank; bytes (`freed`)
+  /// and latest end (`time`) of the releases so far.
   struct Cursor {
     int32_t begin = 0;
     int64_t freed = 0, time = 0;

@@ -37,7 +37,7 @@ private:
     return tails.message[flat.messageAt(edge, k)];
   }
   int64_t cost(int letter, int32_t s) const { return flat.ns[letter][s]; }
-  /// Through the next task of the same stage and letter.
+  /// Tail through the next task of the same stage and letter.
   int64_t throughNext(int letter, int32_t s, int32_t k) {
     return k == flat.microbatches - 1 ? -never
                                       : cost(letter, s) + of(letter, s, k + 1);
@@ -55,7 +55,8 @@ private:
 
   int64_t throughMessage(int32_t edge, int32_t k);
   int64_t behindOnLink(int32_t edge, int32_t k);
-  /// The last message of a burst comes first here.
+  /// Goes from the last message of a burst to the first, since the tail of a
+  /// message depends on the next one.
   int64_t throughMessages(int letter, int32_t s, int32_t k) {
     int64_t tail = -never;
     const EdgeRange edges = flat.outputs(letter, s);
@@ -75,8 +76,9 @@ private:
 
 } // namespace
 
-/// From the end of task k, through one of its messages. After a message its
-/// link still carries those of the same edge, and of edges that it leads to.
+/// Tail of the producer's task k through its message over `edge`. After a
+/// message, its link still carries later messages of the same edge, and those
+/// of edges that must follow it.
 int64_t TailsBuilder::throughMessage(int32_t edge, int32_t k) {
   const FlatProblem::Message &hop = flat.messages[edge];
   const int64_t direct =
@@ -94,8 +96,7 @@ int64_t TailsBuilder::throughMessage(int32_t edge, int32_t k) {
   return hop.occupancyNs + tail;
 }
 
-/// From the end of a message on a link, through all that the link must still
-/// carry.
+/// Tail of a message through all messages that its link must carry after it.
 int64_t TailsBuilder::behindOnLink(int32_t edge, int32_t k) {
   const FlatProblem::Message &hop = flat.messages[edge];
   const int32_t last = flat.microbatches;
@@ -139,8 +140,8 @@ int64_t TailsBuilder::throughRank(int letter, int32_t s, int32_t k) {
                             flat.endOffset[rank]);
 }
 
-/// I and W of a rank that come after a task, by the edges, or after F of
-/// micro-batch `first`.
+/// Work in ns of I and W on the task's rank that must run after the task
+/// because of edges, or after F of micro-batch `first`.
 int64_t TailsBuilder::backwardWork(int letter, int32_t s, int32_t k,
                                    int32_t first) const {
   int64_t work = 0;

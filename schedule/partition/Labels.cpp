@@ -68,8 +68,8 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
       figures *
       (std::find(openRanks.begin(), openRanks.end(), rank) - openRanks.begin());
   const int64_t *open = &row.open[parent * width];
-  // In units of Layers::share(): the capacity of the ranks that stay open, and
-  // the work that they already have.
+  // Sums over the ranks that stay open, in units of Layers::share(): capacity
+  // under the limit (`room`), and work so far (`others`).
   double room = 0, others = 0;
   for (size_t k = 0; k < openRanks.size(); ++k) {
     const double perNs = layers.capacity(openRanks[k], 1);
@@ -106,7 +106,8 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
   }
 }
 
-/// Adds a label. Keeps only the best of equivalent labels.
+/// Adds a label. Of labels with the same end and the same figures of open
+/// ranks, keeps only the best.
 void Labels::keep(const Label &label, const std::vector<int64_t> &open,
                   Row &next) {
   uint64_t hash = uint64_t(label.end) * 0x9e3779b97f4a7c15u;

@@ -63,7 +63,8 @@ private:
   std::vector<int32_t> lastStageOf;
   /// Open ranks: those that get the current stage or a later one, ascending.
   std::vector<int32_t> openRanks;
-  /// Of the labels that the present stage ends.
+  /// Finds an equivalent label among those of the row that is being filled; see
+  /// keep().
   HashIndex index;
   std::vector<int64_t> scratch;
 };

@@ -46,7 +46,8 @@ private:
 
   const PartitionInput &input;
   bool isCapped = false;
-  /// [rank][layer], and twice [layer]: sums over the layers before it.
+  /// Sums over the layers before each layer. `workBefore` is [rank][layer], the
+  /// other two are [layer].
   std::vector<std::vector<int64_t>> workBefore;
   std::vector<int64_t> bytesBefore;
   std::vector<double> shareBefore;

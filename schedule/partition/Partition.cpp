@@ -61,7 +61,8 @@ private:
     return best;
   }
 
-  /// Takes over a cut that is not worse. If no label was cut off, it is exact.
+  /// Replaces `best` by the answer's cut unless that is worse. The cut is exact
+  /// if the answer is.
   template <typename Answer> void keep(Answer answer) {
     if (!answer.best || (best && answer.best->busiestNs > best->busiestNs))
       return;
@@ -72,8 +73,8 @@ private:
   /// Returns whether `best` is final.
   bool tryTwoChunks() {
     int64_t steps = maxLabels * stepsPerLabel;
-    // Close to the bound there is little to search; a cut that this finds under
-    // any limit is the best of all.
+    // Tries limits upwards from the lower bound: a tight limit leaves little to
+    // search, and the first cut found under any limit is the best of all cuts.
     const int64_t most = best ? best->busiestNs : infinite;
     for (int64_t over = least / 256 + 1;; over *= 8) {
       const int64_t limit = over < (most - least) / 8 ? least + over : most;
@@ -131,7 +132,7 @@ private:
   const int64_t maxLabels;
   /// Lower bound of the work of the busiest rank over all cuts.
   const int64_t least;
-  /// The same bound, raised by each limit under which no cut exists.
+  /// `least`, raised by each limit under which no cut exists.
   int64_t floor;
   std::optional<Partition> best;
 };

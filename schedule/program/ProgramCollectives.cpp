@@ -119,8 +119,9 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
     if (!lane.isEmpty() && lane.head().collective == collective)
       continue;
     wait.onRank = member;
-    // If the member has issued it and its lane is empty, that issue has run,
-    // and rank `r` issues the collective once more than the member.
+    // If the member has issued the collective and something else is at the head
+    // of its lane, that blocks it. If the lane is empty, that issue has already
+    // run, and rank `r` waits for an issue that the member lacks.
     wait.isBehind = !lane.isEmpty() && isIssued(collective, member);
     wait.needs = wait.isBehind ? actions[lane.head().position]
                                : issueOf(collective, member);

@@ -82,7 +82,7 @@ enum class WaitFor : uint8_t {
   Collective,
 };
 
-/// When it arrives, and the position of its receive.
+/// Arrival of a message, and the position of its receive.
 struct MessageState {
   int64_t arrivalNs = notYet, receivedAt = notYet;
 };
@@ -287,8 +287,7 @@ private:
   std::vector<bool> meetsSends;
   /// [slot]: position of the send that used it last.
   std::vector<int64_t> lastSend;
-  /// From the position of a send to that of the previous send with the same
-  /// content.
+  /// [position of a send]: position of the previous send with the same content.
   std::unordered_map<int64_t, int64_t> sendBefore;
 };
 

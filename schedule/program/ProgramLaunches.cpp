@@ -73,7 +73,8 @@ bool Execution::beginFreed() {
 // Wait cycles.
 //===----------------------------------------------------------------------===//
 
-/// A channel's first message that is not sent yet, at one of its ends.
+/// The launch of a channel's first unsent message at one end of the channel;
+/// without a rank if it is not issued there yet.
 Execution::Place Execution::headOf(const Channel &channel,
                                    bool isSender) const {
   const IssuedEnds &own = isSender ? channel.sends : channel.receives;
@@ -142,7 +143,7 @@ Execution::Place Execution::waitOfCollective(const Place &place) const {
   return {};
 }
 
-/// The party that a party waits for; without a rank if unknown.
+/// The party that `place` waits for; without a rank if unknown.
 Execution::Place Execution::waitsFor(const Place &place) const {
   if (place.launch == notYet)
     return waitOfHost(place.rank);

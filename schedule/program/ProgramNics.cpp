@@ -21,7 +21,7 @@ program_execution::nicsBetween(const Problem &problem,
   return crossed;
 }
 
-/// Lets the first that asks have its NICs; false if nothing does.
+/// Grants the first request for NICs; false if there is none.
 bool Execution::grantNext() {
   if (!network.hasRequests())
     return false;

@@ -30,8 +30,8 @@ struct Content {
 
 class Replay {
 public:
-  /// A fault that the replay owns; null: none. A pointer, since most calls find
-  /// none.
+  /// A fault, owned by the replay; null: none. A pointer is cheap to return,
+  /// and most calls find no fault.
   using Found = const Fault *;
 
   Replay(const Problem &problem, const Program &program)

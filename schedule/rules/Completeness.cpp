@@ -61,7 +61,7 @@ constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
          (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
 }
 
-/// The size of the part that is missing from a schedule.
+/// How much is missing from a schedule.
 struct Extent {
   int64_t tasks = 0;
   /// Micro-batches of the problem, and of the schedule if it has fewer; else 0.
@@ -206,8 +206,8 @@ Found Inventory::checkExists(Action action) const {
                                                 microbatches - 1);
 }
 
-/// Checks that an action of several micro-batches may have them, and that its
-/// replica recomputes if it is R.
+/// Checks that only a B serves several micro-batches, all of one iteration, and
+/// that an R is on a replica that recomputes.
 Found Inventory::checkCount(Action action) const {
   if (action.count > 1) {
     if (action.kind() != ActionKind::Backward)

@@ -166,7 +166,7 @@ private:
           .withOther(a[u].rank, a[u].position,
                      Action(ActionKind::ReduceGrad, first, u));
     }
-    // If the numbers of units differ, compareOrders() finds it.
+    // If the numbers of units differ, compareOrders() reports the fault.
     return std::nullopt;
   }
 

@@ -95,7 +95,7 @@ private:
     case ActionKind::Step:
       return checkEnded(groups.scatterOf(subject));
     default:
-      // Tasks and reshards.
+      // Before a task or a reshard, the gather must have been awaited.
       return action.traits().subject == Subject::Replica
                  ? checkEnded(groups.gatherOf(subject))
                  : std::nullopt;

@@ -15,9 +15,9 @@ static int64_t positionOf(const Program &program, int32_t rank, Action action) {
   return std::find(actions.begin(), actions.end(), action) - actions.begin();
 }
 
-/// The least number of launches in flight, above the program's, with which it
-/// runs to its end. One exists: with as many as a rank has queues, the limit
-/// adds no waits to those of L2.
+/// The least limit of launches in flight, larger than the program's, with which
+/// the program runs to its end. One exists: a limit of the number of a rank's
+/// queues adds no waits to those of rule L2.
 static int32_t leastThatRuns(const Problem &problem, const Program &program) {
   int32_t resident = program.resident + 1;
   while (!limitResidency(problem, program.order, resident).empty() &&
@@ -41,9 +41,10 @@ std::optional<Fault> rondo::checkResidency(const Problem &problem,
   if (simulation.cycle.empty())
     return makeRuleFault<FaultKind::NeverFinishes>(rule);
   const std::vector<Wait> &cycle = simulation.cycle;
-  // In a chain of launches that wait for each other to leave, the last one
-  // waits for something else: report that one. None exists if the cycle
-  // consists of sends that L2 lets end early and of their receives.
+  // A launch may wait for an earlier launch on its rank to end (isBehind), and
+  // that one for another. Report the last launch of such a chain: the one that
+  // it waits for waits for something else. There is none if the cycle consists
+  // of sends that L2 lets end early and of their receives.
   const Wait *held = nullptr;
   for (size_t w = 0; w < cycle.size() && !held; ++w)
     if (cycle[w].isBehind && !cycle[(w + 1) % cycle.size()].isBehind)

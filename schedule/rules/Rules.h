@@ -29,7 +29,7 @@ struct ScheduleRule {
   std::optional<Fault> (*check)(const Problem &, const Schedule &) = nullptr;
   /// Rules that must hold before; rows of the table before this one.
   RuleSet needs = 0;
-  /// Only applies to schedules that promise it.
+  /// Whether only schedules that promise to keep the rule are checked.
   bool isOptional = false;
 };
 

@@ -24,7 +24,8 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
     ActionRange order = schedule.rank(r);
     const LastGradients lastGradients(problem, order);
     for (const Collective &collective : collectives) {
-      // Steps produce the parts of a delayed collective.
+      // The parts of a delayed collective are computed by steps, not by
+      // gradients.
       if (collective.delay > 0)
         continue;
       // [iteration]: position of the last gradient that this rank's replicas

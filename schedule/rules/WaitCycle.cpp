@@ -9,8 +9,9 @@
 
 using namespace rondo;
 
-/// Whether there is a single rank with the same actions for each micro-batch,
-/// which runs to its end with the first one; then it runs with all of them.
+/// Whether the program has a single rank with the same actions for each
+/// micro-batch, and runs to its end with the first micro-batch alone. Then it
+/// also does with all.
 static bool runsWithFirst(const Problem &problem, const Program &program) {
   if (program.order.numRanks() != 1 || problem.iterations > 1)
     return false;

@@ -113,12 +113,13 @@ Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
 namespace {
 /// Parts of the wait cycles between stages, [stage] in ns.
 struct Legs {
-  /// F, and the task that produces the gradient for the stage before.
+  /// Time of F and of the task that produces the gradient for the stage before.
   std::vector<double> work;
-  /// The messages to the next stage and back.
+  /// Time of the messages to the next stage and back.
   std::vector<double> messages;
-  /// On the first stage of a cycle, W between the backward and the next F. On
-  /// the last stage of a cycle, W between F and the backward.
+  /// Time of the W that a wait cycle contains: `behind` on its first stage,
+  /// between the backward and the next F; `between` on its last stage, between
+  /// F and the backward.
   std::vector<double> behind, between;
 };
 } // namespace

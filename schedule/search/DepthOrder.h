@@ -27,9 +27,9 @@
 namespace rondo {
 
 enum class BackwardStyle : uint8_t {
-  /// B of each micro-batch.
+  /// One B per micro-batch.
   Fused,
-  /// I, then W: the gradient leaves after I.
+  /// I, then W: the gradient is sent after I.
   Split,
   /// I, the next F, then W; at the end of an iteration like Split.
   LateWeights,

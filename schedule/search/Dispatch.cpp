@@ -8,11 +8,12 @@
 using namespace rondo;
 
 /// The problem in reverse time. Stages keep their numbers. A rank starts at
-/// -endOffset, at 0 or later.
+/// -endOffset of the result, which is at least 0.
 static FlatProblem mirror(const FlatProblem &flat) {
   FlatProblem result = flat;
   result.reverse();
-  // W takes all memory of its micro-batch.
+  // In reverse time W takes the memory of its micro-batch, and F (now letter 1)
+  // frees it.
   result.inputGradFrees = flat.takes;
   result.weightGradFrees.assign(flat.stages, 0);
   const int64_t least =
@@ -43,7 +44,7 @@ void Alarms::set(int32_t rank, int64_t time) {
     const Node &left = nodes[2 * i], &right = nodes[2 * i + 1];
     const Node &first = right.time < left.time ? right : left;
     const int32_t before = nodes[i].rank;
-    // The same other rank stays first here, so nothing changes above.
+    // Another rank was first here and still is, so nothing changes above.
     if (before != rank && first.rank == before)
       return;
     nodes[i] = first;
@@ -214,8 +215,8 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
 void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   using Discipline = Pattern::Discipline;
   using WeightGrad = Pattern::WeightGrad;
-  // The fitting candidates with the earliest targets: of those whose inputs
-  // have arrived, of the F, and of all.
+  // The candidates with the earliest targets that fit: among those whose inputs
+  // have arrived, among the F, and among all.
   static const Candidate none;
   const Candidate *bestReady = &none, *nextForward = &none, *nextAny = &none;
   int64_t known = never, wake = never;

@@ -147,7 +147,7 @@ private:
   /// [rank]: forwards, the number of W whose I has run; backwards, the number
   /// of W that have run before their I.
   std::vector<int64_t> pending;
-  /// [rank].
+  /// Indexed by rank.
   std::vector<PartialState::InFlight> inFlight;
   /// [rank]: if at most this many bytes are held, any F fits.
   std::vector<int64_t> roomy;

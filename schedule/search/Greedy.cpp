@@ -45,7 +45,7 @@ bool Greedy::canStart(int letter, int32_t replica, int64_t now) const {
   const int64_t microbatch = next(letter, replica);
   if (microbatch >= problem.microbatches)
     return false;
-  // I after its own F, W after its own I.
+  // I needs its own F, and W its own I.
   if (letter > 0 && started[letter][replica] >= started[letter - 1][replica])
     return false;
   if (letter == 2)

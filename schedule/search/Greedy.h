@@ -16,7 +16,7 @@
 namespace rondo {
 
 /// Priorities of a rank's tasks: the one with the earliest target starts first.
-/// A target is the offset of its kind and replica + micro-batch * period.
+/// The target of a task is offset[kind][replica] + micro-batch * period.
 struct Priorities {
   /// [0 for F, 1 for I or B, 2 for W][replica], in ns.
   std::array<std::vector<int64_t>, 3> offset;

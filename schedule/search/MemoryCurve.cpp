@@ -242,7 +242,7 @@ private:
     for (size_t i = curve.points.size(); i-- > 0;) {
       CurvePoint &point = curve.points[i];
       if (!kept.empty() && objectiveOf(point) >= objectiveOf(kept.back())) {
-        // The objective is also proven under the larger cap.
+        // `point` proves the objective under its own, larger cap as well.
         if (point.result.provenOptimal)
           kept.back().boundUpToBytes = point.boundUpToBytes;
         continue;

@@ -61,8 +61,8 @@ ModuloSlots::ModuloSlots(const FlatProblem &flat, double factor) : flat(flat) {
 
 /// The tasks of the rank at `place`. A wave down all ranks and one up again
 /// take as many modulo slots as there are ranks. If waves pass the ranks
-/// several times, each pass of a wave takes half of that. So the I of the last
-/// stage is in the modulo slot of its F.
+/// several times, each pass in one direction takes half of that. So the I of
+/// the last stage is in the modulo slot of its F.
 std::vector<ModuloSlots::Pass> ModuloSlots::passesOf(const FlatProblem &flat,
                                                      int32_t place) {
   const int32_t rounds = flat.stages / flat.ranks;
@@ -176,7 +176,7 @@ int64_t ModuloSlots::launch(const std::vector<int32_t> &delays) {
   int32_t slot = 0, now = 0, end = 0;
   for (int32_t delay : delays) {
     slot += delay;
-    // From this slot on, the rank is empty.
+    // From slot `last` on, the rank has no tasks.
     const int64_t last = std::max<int64_t>({slot, end, endNs / lengthNs + 1});
     for (;; ++slot) {
       if (slot > last)

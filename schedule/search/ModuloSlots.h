@@ -86,7 +86,7 @@ private:
 
   const FlatProblem &flat;
   int64_t lengthNs = 1, phaseNs = 0;
-  /// [place in the order of ranks].
+  /// [place in the order of ranks]: the tasks of that rank.
   std::vector<std::vector<Pass>> passes;
   /// The place of the tightest rank, for which launches are chosen.
   int32_t place = 0;

@@ -11,9 +11,10 @@ namespace rondo {
 /// Parameters of a pattern. `hop`, `turn`, `stretch` and `step` are in 1/24 of
 /// the period.
 struct Genes {
-  /// [2 * row + letter]: slack of an edge within a row, and from a row to
-  /// another. Row n has the n-th stages of all ranks. `turn` also applies
-  /// between F and I of a stage whose I has no inputs.
+  /// [2 * row + letter]: slack of an edge within a row of stages (`hop`), and
+  /// of an edge from one row to another (`turn`). Row n has the n-th stages of
+  /// all ranks. `turn` also applies between F and I of a stage whose I has no
+  /// inputs.
   std::vector<int32_t> hop, turn;
   /// Added to the period.
   int32_t stretch = 0;
@@ -29,7 +30,8 @@ struct Genes {
   int32_t goal = -1;
 };
 
-/// Start of the search of patterns. Hops and step are in the unit of Genes.
+/// Initial parameters of the search of patterns. `hop` and `step` are in the
+/// unit of Genes.
 struct Preset {
   /// Number of micro-batches that follow each other quickly, or one of the
   /// constants below.

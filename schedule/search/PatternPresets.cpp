@@ -1,10 +1,10 @@
 //===- PatternPresets.cpp - Start of the search of patterns ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each row is the one that adds most to those before it, on random problems.
-// The table was chosen from some 2,400 combinations on 340 problems that are
-// not kept. `build/bench/search --only=presets --every=1` chooses a table in
-// the same way, on problems that it generates, and compares both:
+// The presets were chosen greedily, from some 2,400 combinations on 340 random
+// problems that are not kept: each row is the one that improves most on the
+// rows before it. `build/bench/search --only=presets --every=1` chooses a table
+// in the same way, on problems that it generates, and compares both:
 // docs/search.md.
 //
 //===----------------------------------------------------------------------===//

@@ -104,8 +104,8 @@ private:
       return;
     const Orders &orders = side.dispatcher.orders();
     if (side.direction == Direction::Backwards || flat.hasSerialLinks) {
-      // Timed forwards, the objective may be smaller; with serial links it may
-      // be larger.
+      // Times the order forwards: the objective of a backward run is an upper
+      // bound, and serial links may make it larger.
       found = timer.run(orders, ceiling);
       budget.use(flat.tasks());
       if (found >= never)

@@ -146,8 +146,8 @@ private:
     return choose(objectives, result);
   }
 
-  /// Compares candidates over the samples that all have seen; without one, only
-  /// the first candidate counts, which has seen a sample.
+  /// Compares candidates over the samples that all have seen. If no sample has
+  /// been seen by all, only the first candidate, which has seen one, counts.
   size_t choose(std::vector<std::vector<int64_t>> &objectives,
                 SearchResult &result) const {
     if (objectives.back().empty())

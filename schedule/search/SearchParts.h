@@ -36,8 +36,8 @@ struct PartInput {
 enum class PartPhase : uint8_t {
   /// Before orders are searched.
   Start,
-  /// In rounds, until a round after which it is in the worse half of the
-  /// islands.
+  /// In every round until it is dropped: after each round the worse half of the
+  /// islands ends.
   Island,
   /// In every round.
   Round,

@@ -13,13 +13,14 @@ namespace rondo {
 /// cap. O(actions).
 bool isThinnable(const Problem &problem, const Schedule &schedule);
 
-/// A family's order of more micro-batches, without each one that does not fit
-/// into the caps together with the kept ones before it. If a family needs
-/// slightly more memory than the caps, this keeps its pattern, with a few
-/// micro-batches missing. `given` is the family's order of the problem itself.
-/// Nothing if the pattern would lose more than a third of its micro-batches, or
-/// if the budget is too small. O(actions * micro-batches in flight), at most
-/// three times.
+/// Makes an order that keeps the caps from a family's order that needs slightly
+/// more memory. Writes the family's order for more micro-batches and removes
+/// those that do not fit: going through them in order, each one that exceeds a
+/// cap together with the kept ones before it. So the family's pattern is kept,
+/// with a few micro-batches missing. `given` is the family's order of the
+/// problem itself. Nothing if more than a third of the micro-batches do not
+/// fit, if three attempts keep too few, or if the budget is too small.
+/// O(actions * micro-batches in flight) for each attempt.
 std::optional<Schedule> thinned(const Problem &problem,
                                 const FamilyChoice &choice,
                                 const Schedule &given, Budget &budget);

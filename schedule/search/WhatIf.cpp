@@ -80,7 +80,7 @@ std::vector<WhatIf> rondo::whatIfs(const Problem &problem,
     if (found.schedule && larger.schedule) {
       const int64_t ns = found.simulation.makespanNs;
       all.push_back({Change::Search, -1, -1, -1, ns, makespanNs});
-      // A schedule that fits the smaller caps also fits these.
+      // A schedule that fits the original caps also fits the larger ones.
       all.push_back({Change::LargerCaps, -1, -1, -1,
                      std::min(ns, larger.simulation.makespanNs), ns});
     }

@@ -72,8 +72,8 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
       return std::nullopt;
     WindowFigures figures;
     figures.time = time;
-    // The mean over a ramp may be too small: no long run is faster than the
-    // bound.
+    // If the window has not settled, its mean may be too small: no long run is
+    // faster than the bound.
     const SettledTime least{iterationBound(stated), 1, false};
     if (!time.isExact && time < least)
       figures.time = least;

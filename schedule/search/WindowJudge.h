@@ -39,7 +39,7 @@ private:
   std::vector<int64_t> versionBytes(const VersionAnalysis &versions) const;
 
   Problem stated;
-  /// The same without limits of delays, to measure orders that exceed them.
+  /// `stated` without limits on delays, to measure orders that exceed them.
   Problem unlimited;
   int64_t limit = anyDelay;
 };

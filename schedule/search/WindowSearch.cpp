@@ -202,7 +202,7 @@ private:
     std::vector<int32_t> best;
   };
 
-  /// Searches the depths of a style. `like` has none.
+  /// Searches the depths of a style. `like` states the style and has no depths.
   void searchStyle(const WindowJudge &judge, const PolicyChoice &policy,
                    const Problem &chain, const DepthOrder &like) {
     Known known;
@@ -350,8 +350,8 @@ private:
     result.origin = origin;
   }
 
-  /// Keeps the figures of the least depths for the bound, of the best policy
-  /// and style.
+  /// Keeps the figures of `depths`, the least ones that can reach the bound, if
+  /// they are better than those of other policies and styles.
   void noteUnlimited(const WindowJudge &judge, Known &known,
                      const std::vector<int32_t> &depths) {
     const auto at = known.figures.find(depths);

@@ -32,7 +32,7 @@ struct DelayTable {
                ? microbatch
                : listed - period + (microbatch - listed) % period;
   }
-  /// Means over the repeating part.
+  /// Mean delay of the tasks in the repeating part, in updates.
   double meanForward(int32_t replica) const { return meanOf(forward[replica]); }
   double meanBackward(int32_t replica) const {
     return meanOf(backward[replica]);

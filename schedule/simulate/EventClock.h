@@ -23,7 +23,7 @@ public:
     What what;
   };
 
-  /// All resources are free at 0, and none is touched.
+  /// Resets the clock to 0, with all resources free and none touched.
   void reset(int32_t numResources) {
     busy.assign(numResources, false);
     touched.clear();
@@ -34,7 +34,8 @@ public:
   void setBusy(int32_t resource, bool isBusy) { busy[resource] = isBusy; }
   /// Lets a resource choose at the present instant.
   void touch(int32_t resource) { touched.push_back(resource); }
-  /// Something happens to a resource later, or again at the present instant.
+  /// Adds an event of a resource, at a later time or again at the present
+  /// instant.
   void add(int64_t ns, int32_t resource, What what) {
     events.push_back({ns, resource, what});
     std::push_heap(events.begin(), events.end(), IsLater());

@@ -38,7 +38,7 @@ public:
   const Row &operator[](int32_t link) const { return rows[link]; }
   /// The link of an edge; -1 if one rank has both of its ends.
   int32_t ofEdge(size_t edge) const { return byEdge[edge]; }
-  /// Lets all messages go the other way.
+  /// Swaps the sender and the receiver of each link.
   void reverse();
 
 private:
@@ -62,9 +62,10 @@ class Network {
 public:
   struct Request {
     int64_t readyNs = 0;
-    /// Ties: the pair of ranks, then the place among the requests of its link.
+    /// Order of requests that are ready at the same time: by the pair of ranks,
+    /// then by the place among the requests of the link.
     int64_t number = 0, place = 0;
-    /// For the caller.
+    /// Identifies the request to its caller; not read here.
     int64_t what = 0;
 
     bool operator>(const Request &other) const {
@@ -76,7 +77,7 @@ public:
   /// Without `withNics`, messages cross links only.
   explicit Network(const LinkTable &table, bool withNics = true);
 
-  /// All is free, and nothing is asked for. O(links + NICs).
+  /// Makes all links and NICs free, without requests. O(links + NICs).
   void reset();
 
   bool crossesNics(int32_t link) const { return links[link].sides.any(); }
@@ -97,19 +98,21 @@ public:
     state.turnNs = std::max(state.turnNs, readyNs);
     requests.push({state.turnNs, state.number, state.asked++, what});
   }
-  /// The number of messages of a link that have requested their NICs.
+  /// Number of messages of a link that have requested their NICs.
   int64_t asked(int32_t link) const { return links[link].asked; }
   bool hasRequests() const { return !requests.empty(); }
   const Request &first() const { return requests.top(); }
-  /// Takes the first request out; carry() grants it.
+  /// Removes and returns the first request. carry() or carryOverNics() grants
+  /// it.
   Request next() {
     const Request request = requests.top();
     requests.pop();
     return request;
   }
 
-  /// The same of something that holds both sides of several NICs. Equals are
-  /// ordered after all messages, by `number`.
+  /// As ask(), for a collective, which occupies both sides of several NICs. Of
+  /// requests that are ready at the same time, messages come first, then
+  /// collectives by `number`.
   void askForNics(int64_t number, int64_t readyNs, int64_t what) {
     requests.push({readyNs, numPairs + number, 0, what});
   }
@@ -121,7 +124,7 @@ private:
     int64_t freeNs = 0;
     NicSides sides;
     int64_t number = 0, asked = 0;
-    /// When the last message that has asked was ready.
+    /// When the last message that requested its NICs was ready.
     int64_t turnNs = 0;
   };
 

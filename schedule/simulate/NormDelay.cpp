@@ -109,7 +109,8 @@ private:
   /// Maximum number of iterations that a rank has begun and not ended.
   int64_t underWay = 1;
   std::vector<bool> isMember;
-  /// [iteration], over all members.
+  /// [iteration]: first start and last end of the members' steps, and end of
+  /// their last gradient, in ns.
   std::vector<int64_t> firstStartNs, lastStepNs, lastGradientNs;
   std::vector<RankSteps> ranks;
 };

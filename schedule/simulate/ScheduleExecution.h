@@ -41,16 +41,16 @@ struct Output {
   int32_t toRank = 0;
 };
 
-/// Messages of a link by the schedule's order; if that names none, they go as
-/// they get ready.
+/// The order of a link's messages. If the schedule does not state one
+/// (`isGiven`), messages are sent as they become ready.
 struct LinkOrder {
   bool isGiven = false;
   std::vector<int64_t> messages;
   size_t next = 0;
 };
 
-/// Bit of Execution::done: all that an action needs of all micro-batches is
-/// done.
+/// Bit of Execution::done: everything that an action needs from all
+/// micro-batches is done.
 constexpr Done allDone = 0x80;
 
 /// Negative values of RankState::blocked, which are not messages.
@@ -67,7 +67,8 @@ struct RankState {
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
 
-  /// An action takes some bytes as it starts and gives some back as it ends.
+  /// Counts the memory of an action, which acquires bytes at its start and
+  /// releases bytes at its end.
   void use(int64_t acquireBytes, int64_t releaseBytes) {
     held += acquireBytes;
     peak = std::max(peak, held);
@@ -153,7 +154,7 @@ private:
   // ScheduleMoves.cpp: sharded state.
   void findSums();
   void issueSums(int32_t r, RankState &rank);
-  /// The replicas that run an action of a MoveLane together.
+  /// The replicas that run a gather, reduction or sum of `moveLanes` together.
   ReplicaSteps membersOf(Action action) const;
   int64_t nsOf(Action action) const;
   void move(int32_t r, RankState &rank, Action action, Simulation &result);
@@ -167,8 +168,8 @@ private:
   Action ofReplica(int32_t replica, Action action) const {
     return Action(action.kind(), replica, action.index);
   }
-  /// Why the head of a rank's MoveLane cannot begin: the rank that has not
-  /// reached it, and the action that this rank must issue.
+  /// Why the head of a rank's queue in `moveLanes` cannot begin: the rank that
+  /// has not reached it, and the action that this rank must issue.
   Wait waitOfLane(int32_t rank) const;
 
   Wait waitOf(int32_t rank) const;

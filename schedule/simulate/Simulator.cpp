@@ -128,7 +128,8 @@ void Execution::send(const Output &output, Action action, int64_t readyNs) {
   }
 }
 
-/// Sends what is made of an order, up to the first message that is not.
+/// Sends the messages of a link order that have been produced, up to the first
+/// one that has not.
 void Execution::sendInOrder(LinkOrder &order) {
   for (; order.next < order.messages.size(); ++order.next) {
     const int64_t head = order.messages[order.next];

@@ -22,20 +22,20 @@ struct TimeUse {
   std::map<int32_t, int64_t> waitedNs;
 
   int64_t waitedForAllNs() const;
-  /// Issuing and awaiting collectives. In a simulated order, only with sharded
-  /// state.
+  /// Time spent issuing and awaiting collectives. In a simulated order, 0
+  /// without sharded state.
   int64_t collectivesNs = 0;
   /// Time spent handing over messages.
   int64_t messagesNs = 0;
   /// Host time between these; 0 in a simulated order.
   int64_t otherNs = 0;
-  /// From the end of its last action to the end of the last rank.
+  /// Time from the end of the rank's last action to the end of the last rank.
   int64_t doneNs = 0;
 };
 
-/// Per rank of a simulated schedule. O(tasks).
+/// [rank]: the use of time in a simulated schedule. O(tasks).
 std::vector<TimeUse> timeUse(const Problem &problem, const Timeline &timeline);
-/// Per rank of a measured iteration. O(events).
+/// [rank]: the use of time in a measured iteration. O(events).
 std::vector<TimeUse> timeUse(const MeasuredIteration &iteration);
 
 } // namespace rondo

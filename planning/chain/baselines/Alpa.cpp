@@ -57,12 +57,13 @@ private:
   struct Mesh {
     int32_t place, count;
     GroupLink within;
-    /// From the device before its first one to all of its devices.
+    /// Link from the device before the sub-mesh to all of its devices.
     GroupLink before;
   };
   std::vector<Mesh> meshes;
   std::vector<size_t> meshesFrom;
-  /// [first layer][place]: the layers and devices from there on.
+  /// [first layer][place]: the best stages for the layers and devices from
+  /// there on.
   std::vector<State> states;
   std::vector<double> latencies;
 };
@@ -82,7 +83,7 @@ void AlpaProgram::listSizes(const std::vector<int32_t> &starts) {
     std::vector<int32_t> counts;
     for (int32_t count = 1; place + count <= *next; count *= 2)
       counts.push_back(count);
-    // Whole servers.
+    // A sub-mesh that begins with a server may also consist of whole servers.
     if (*(next - 1) == place)
       for (auto end = next; end != starts.end(); ++end)
         if (std::find(counts.begin(), counts.end(), *end - place) ==

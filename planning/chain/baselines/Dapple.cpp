@@ -99,9 +99,10 @@ private:
   const ChainCosts costs;
   const int32_t L, G;
   const baseline::ServerRow row;
-  /// [layers][devices]: the first layers on that many devices.
+  /// [layers][devices]: the best plan of the first layers on that number of
+  /// devices.
   std::vector<State> states;
-  /// The best plan of all layers.
+  /// The best plan of the whole model.
   State best;
 };
 

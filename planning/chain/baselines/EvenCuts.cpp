@@ -26,8 +26,8 @@ static ChainPlan onEqualDevices(const std::vector<int32_t> &ends,
   return plan;
 }
 
-/// The number of stages: one per device; with fewer layers than devices, the
-/// largest number that gives each stage equally many devices.
+/// The number of stages: one per device, or with fewer layers than devices, the
+/// largest number of stages that can all have the same number of devices.
 static int32_t stageLimit(const ChainProblem &problem) {
   int32_t stages = std::min(problem.numLayers(), problem.numDevices());
   while (problem.numDevices() % stages != 0)
@@ -36,7 +36,8 @@ static int32_t stageLimit(const ChainProblem &problem) {
 }
 
 /// The ends of `stages` stages with the least maximum of `costOf(stage, first,
-/// end)`; of equals, the first stages are short. O(layers^2 * stages).
+/// end)`. Among equally good cuts, later stages get as many layers as possible.
+/// O(layers^2 * stages).
 template <typename CostOf>
 static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
                                           const CostOf &costOf) {

@@ -39,7 +39,8 @@ private:
   const int32_t L, G, M;
   const bool sumsOnce;
   double rate = std::numeric_limits<double>::infinity();
-  /// [layers][devices]: the first layers on that many devices.
+  /// [layers][devices]: the best plan of the first layers on that number of
+  /// devices.
   std::vector<State> states;
 };
 
