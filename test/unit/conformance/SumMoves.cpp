@@ -221,18 +221,19 @@ TEST(SumMoves, BothRanksOfAPairAgree) {
 
 TEST(SumMoves, ImposedLinkCountsThem) {
   const ImposedLink link = {500, 3};
-  EXPECT_EQ(link.sumNs(3000, 1), 0);
-  EXPECT_EQ(link.sumNs(3000, 2), 1'000'000 + 1000);
-  EXPECT_EQ(link.sumNs(3000, 4), 1'500'000 + 1000);
+  EXPECT_EQ(link.halvesNs(2, 3000, 1), 0);
+  EXPECT_EQ(link.halvesNs(2, 3000, 2), 1'000'000 + 1000);
+  EXPECT_EQ(link.halvesNs(2, 3000, 4), 1'500'000 + 1000);
   // 4/3 of 4 bytes at 3 bytes/us: 1777.8 ns.
-  EXPECT_EQ(link.sumNs(4, 3), 1778 + 1000);
-  EXPECT_EQ(link.sumNs(0, 4), 0);
-  EXPECT_EQ((ImposedLink{500, 0}).sumNs(3000, 4), 1000);
-  EXPECT_EQ(ImposedLink().sumNs(3000, 4), 0);
+  EXPECT_EQ(link.halvesNs(2, 4, 3), 1778 + 1000);
+  EXPECT_EQ(link.halvesNs(2, 0, 4), 0);
+  EXPECT_EQ((ImposedLink{500, 0}).halvesNs(2, 3000, 4), 1000);
+  EXPECT_EQ(ImposedLink().halvesNs(2, 3000, 4), 0);
   // A half: 3/4 of 3000 bytes once.
   EXPECT_EQ(link.halvesNs(1, 3000, 4), 750'000 + 500);
   // 64 GiB between 1000 ranks.
-  EXPECT_EQ((ImposedLink{0, 1000}).sumNs(int64_t(1) << 36, 1000), 137301514519);
+  EXPECT_EQ((ImposedLink{0, 1000}).halvesNs(2, int64_t(1) << 36, 1000),
+            137301514519);
 }
 
 } // namespace
