@@ -309,6 +309,40 @@ TEST(Residencies, NoNumbersRun) {
   EXPECT_EQ(trials, 9);
 }
 
+/// Slots leave smaller gaps if both chunks of a rank hold gradients. Then more
+/// gathered state fits where less does not.
+TEST(Fitting, MoreFitsWhereLessDoesNot) {
+  const Problem problem = shardedChain(2, 2, 2, 4);
+  const Schedule tasks = tasksOf(problem, "interleaved-1f1b");
+  PlanFigures plan = shardedFigures(problem);
+  const int64_t whole[] = {512, 512, 2048, 1024},
+                forInputGrad[] = {2048, 2048, 512, 4096},
+                forWeightGrad[] = {2048, 2048, 512, 2048};
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    const int32_t stage = problem.replicas[replica].stage;
+    auto set = [&](BufferKind kind, const int64_t *bytes) {
+      plan.buffers[replica][static_cast<int>(kind)] = bytes[stage];
+    };
+    set(BufferKind::GatheredWeights, whole);
+    set(BufferKind::UnreducedGradients, whole);
+    set(BufferKind::SavedForInputGrad, forInputGrad);
+    set(BufferKind::SavedForWeightGrad, forWeightGrad);
+  }
+  auto arenasWith = [&](Residency residency) {
+    return arenasOf(plan, problem, placeGathers(problem, tasks, {residency}));
+  };
+  plan.devices = arenasWith({1, 2});
+  for (const Residency &other : {Residency{0, 0}, {1, 1}, {2, 1}, {2, 2}})
+    ASSERT_EQ(excessOver(plan.devices, arenasWith(other))[2], 64)
+        << other.weights << " " << other.gradients;
+  const FittingResidencies chosen =
+      chooseFitting(problem, tasks, PlanArenas(plan, problem));
+  EXPECT_EQ(chosen.residencies, (Residencies{{1, 2}}));
+  ASSERT_TRUE(chosen.lack);
+  EXPECT_EQ(chosen.lack->fastest, chooseResidencies(problem, tasks));
+  EXPECT_EQ(chosen.lack->bytes, 64);
+}
+
 /// With one launch in flight, gathers ahead of their use wait for messages that
 /// wait for them.
 TEST(Fitting, OnlyOneMicrobatchAtATimeRuns) {
