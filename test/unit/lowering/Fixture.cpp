@@ -117,6 +117,8 @@ std::string rondo::test::broken(const Problem &problem,
                                 const Schedule &schedule,
                                 const Program &program,
                                 const std::vector<int64_t> &caps) {
+  // Else L3 and L4 would judge nothing.
+  EXPECT_FALSE(program.arenaBytes.empty());
   const auto found =
       checkProgram(problem, program, {&schedule, {}, caps, {}, nullptr});
   return found ? describe(*found, problem) : "";

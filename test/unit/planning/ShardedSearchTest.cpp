@@ -4,7 +4,7 @@
 #include "planning/ShardedSearch.h"
 #include "planning/gathers/FittingGathers.h"
 #include "planning/gathers/Units.h"
-#include "test/unit/schedule/ShardedChain.h"
+#include "test/unit/planning/ShardedPlan.h"
 
 #include "schedule/bounds/ShardedBound.h"
 #include "schedule/simulate/Objective.h"
@@ -133,6 +133,57 @@ TEST(ShardedSearch, OrderAndResidencyMoveInTurns) {
   EXPECT_NE(caps[0], caps[1]);
   EXPECT_LE(found.simulation.makespanNs,
             simulate(problem, withGathers(problem, order)).makespanNs);
+}
+
+/// Two stages on the same two ranks with crossed shares, so that each rank
+/// sends a message to the other.
+Problem crossedShares() {
+  Problem problem;
+  problem.microbatches = 2;
+  problem.samples = 2;
+  problem.memoryCaps.assign(2, noMemoryCap);
+  problem.replicas.addStage({{0, 1}, {1, 1}}, 2);
+  problem.replicas.addStage({{1, 1}, {0, 1}}, 2);
+  problem.link = {0, 1000};
+  for (int32_t stage = 0; stage < 2; ++stage) {
+    problem.setStageCost(stage, 1200, 1600, 800, 96, 32);
+    problem.setShards(stage, ShardedState::Weights, wholeBytes, wholeBytes);
+  }
+  problem.makeChain({0, 0});
+  EXPECT_FALSE(problem.check());
+  return problem;
+}
+
+std::string faultOf(const PlanFigures &plan, const Problem &problem) {
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = 1;
+  const SearchResult found = searchSharded(plan, problem, options, findNothing);
+  EXPECT_EQ(found.schedule.has_value(), !found.fault.has_value());
+  return found.fault ? describe(*found.fault) : "";
+}
+
+/// If nothing is found, launches in flight are the reason only if programs that
+/// gather for one micro-batch at a time also wait for each other.
+TEST(ShardedSearch, SaysWhetherLaunchesOrMemoryAreMissing) {
+  const std::string launches =
+      "no schedule was found whose programs run with 2 launches of a rank in "
+      "flight; a target with a higher resident may have one";
+  const Problem crossed = crossedShares();
+  PlanFigures plan = shardedFigures(crossed);
+  plan.resident = 2;
+  EXPECT_EQ(faultOf(plan, crossed), launches);
+  plan.resident = 3;
+  EXPECT_EQ(faultOf(plan, crossed), "");
+  // Some orders of a chain run with one launch in flight, but have no memory.
+  const Problem chain = shardedChain(2, 2, 2, 4);
+  plan = shardedFigures(chain);
+  plan.resident = 1;
+  ASSERT_TRUE(mayBlock(plan, chain));
+  EXPECT_EQ(faultOf(plan, chain), "");
+  plan.devices.assign(chain.numRanks(), 1);
+  EXPECT_NE(faultOf(plan, chain).find("whose programs fit the devices"),
+            std::string::npos);
 }
 
 } // namespace

@@ -197,6 +197,53 @@ TEST(Units, ArenasCountToo) {
   EXPECT_EQ(chosenUnit(problem, PlanArenas(plan, problem)), tried.front());
 }
 
+/// Arenas that are not known stop no unit.
+TEST(Units, UnknownArenasFit) {
+  const Problem problem = chainOn(4, 2, 12, 5000);
+  PlanFigures plan = shardedFigures(problem);
+  plan.devices.assign(problem.numRanks(), 1);
+  const std::vector<int64_t> tried = unitsWorthTrying(problem);
+  for (const UnitCandidate &one :
+       rateUnits(problem, tried, PlanArenas(plan, problem))) {
+    EXPECT_EQ(one.limit(), UnitLimit::Memory);
+    const auto worst =
+        std::max_element(one.arenaBytes.begin(), one.arenaBytes.end());
+    ASSERT_NE(worst, one.arenaBytes.end());
+    EXPECT_EQ(one.missingBytes, *worst - 1);
+    EXPECT_EQ(one.missingOn, worst - one.arenaBytes.begin());
+  }
+  ASSERT_NE(chosenUnit(problem, PlanArenas(plan, problem)),
+            chosenUnit(problem));
+  plan.declaresWeights = false;
+  const PlanArenas unknown(plan, problem);
+  EXPECT_EQ(chosenUnit(problem, unknown), chosenUnit(problem));
+  for (const UnitCandidate &one : rateUnits(problem, tried, unknown)) {
+    EXPECT_TRUE(one.fits());
+    EXPECT_TRUE(one.arenaBytes.empty());
+  }
+}
+
+/// If the fastest gathers of a unit do not fit, others are placed.
+TEST(Units, GathersOfAUnitFitItsDevices) {
+  const Problem problem = chainOn(2, 3, 6, 200);
+  PlanFigures plan = shardedFigures(problem);
+  const Schedule tasks = tasksOf(problem, "blockwise:u=3");
+  plan.devices =
+      arenasOf(plan, problem, placeGathers(problem, tasks, {{1, 1}}));
+  const std::vector<int64_t> nothing(problem.numRanks(), 0);
+  ASSERT_NE(excessOver(plan.devices,
+                       arenasOf(plan, problem, withGathers(problem, tasks))),
+            nothing);
+  const UnitCandidate free = rateUnits(problem, {3}).front(),
+                      fitting =
+                          rateUnits(problem, {3}, PlanArenas(plan, problem))
+                              .front();
+  EXPECT_TRUE(fitting.fits());
+  EXPECT_EQ(excessOver(plan.devices, fitting.arenaBytes), nothing);
+  EXPECT_GT(fitting.makespanNs, free.makespanNs);
+  EXPECT_GT(fitting.gathers, free.gathers);
+}
+
 std::string faultOf(const std::string &family, const Problem &problem) {
   auto choice = parseFamily(family);
   if (!choice)

@@ -5,7 +5,6 @@
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/rules/Rules.h"
 
-#include <map>
 #include <set>
 
 using namespace rondo;
@@ -36,19 +35,36 @@ Fault onlyBroken(const Problem &problem, const Schedule &schedule, Rule rule) {
   return *fault;
 }
 
-// What verdicts in version 1 of the format say.
+// The numbers that documents and messages cite, and the names in verdicts.
 TEST(Legality, NamesOfRules) {
-  const std::map<std::string, std::string> names = {
-      {"S1", "completeness"}, {"S2", "completeness"}, {"S3", "dependence"},
-      {"S4", "deadlock"},     {"S5", "memory"},       {"S6", "link-order"}};
-  for (const ScheduleRule &row : scheduleRules())
-    if (auto named = names.find(ruleId(row.rule)); named != names.end()) {
-      EXPECT_EQ(ruleName(row.rule), named->second);
-    }
+  struct Named {
+    Rule rule;
+    std::string id, name;
+  };
+  const std::vector<Named> all = {{Rule::Completeness, "S1", "completeness"},
+                                  {Rule::Placement, "S2", "completeness"},
+                                  {Rule::Dependence, "S3", "dependence"},
+                                  {Rule::Deadlock, "S4", "deadlock"},
+                                  {Rule::Memory, "S5", "memory"},
+                                  {Rule::LinkOrder, "S6", "link-order"},
+                                  {Rule::Accumulation, "S7", "accumulation"},
+                                  {Rule::Versions, "S8", "versions"},
+                                  {Rule::Gathers, "S9", "gathers"},
+                                  {Rule::Channels, "L1", "channels"},
+                                  {Rule::WaitCycle, "L2", "wait-cycle"},
+                                  {Rule::Buffers, "L3", "buffers"},
+                                  {Rule::Arena, "L4", "arena"},
+                                  {Rule::Tasks, "L5", "tasks"},
+                                  {Rule::Residency, "L6", "residency"}};
+  EXPECT_EQ(all.size() + 1, size_t(numRules));
+  for (const Named &named : all) {
+    EXPECT_EQ(ruleId(named.rule), named.id);
+    EXPECT_EQ(ruleName(named.rule), named.name);
+  }
+  EXPECT_STREQ(ruleId(Rule::None), "");
 }
 
-// Each rule has a row, and the row's check finds faults of that rule alone.
-TEST(Legality, RulesAreInTheTable) {
+TEST(Legality, EachRuleIsInATable) {
   std::set<std::string> ids;
   for (const ScheduleRule &row : scheduleRules())
     EXPECT_TRUE(ids.insert(ruleId(row.rule)).second);
