@@ -69,7 +69,7 @@ void State::checkShards(const ProgramDesc &program) const {
     const std::string name =
         "stage '" + std::string(exe.stages[replica.stage].name) + "'";
     if (program.overlap)
-      fail(name + " has its sharded state, and iterations overlap, which do "
+      fail(name + " has sharded state, and iterations overlap, which do "
                   "not go together yet; compile it without one of both");
     const bool evaluates = program.kind == ProgramKind::Evaluation;
     for (Buffer buffer : {Buffer::GatheredWeights, Buffer::UnreducedGradients})

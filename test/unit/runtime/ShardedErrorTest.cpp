@@ -209,7 +209,7 @@ TEST(ShardedState, TablesAreChecked) {
   EXPECT_EQ(tableErrorOf([](Program &program) {
               program.programs[1].overlap = &overlap;
             }),
-            "program 'pipeline': stage 's0' has its sharded state, and "
+            "program 'pipeline': stage 's0' has sharded state, and "
             "iterations overlap, which do not go together yet; compile it "
             "without one of both");
 }
