@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A micro-batch passes all stages forwards and backwards, each as soon as its
-// inputs have arrived. The longest path includes all tasks of one stage and
-// letter: all F before the last micro-batch goes on, or all I after the first
+// inputs have arrived. The longest path includes all F or all I of one
+// stage: all F before the last micro-batch goes on, or all I after the first
 // one has come back.
 //
 //===----------------------------------------------------------------------===//
@@ -22,28 +22,27 @@ static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
   const int64_t others = flat->microbatches - 1;
   int64_t best = 0;
   // [stage]: end of its task on the longest path of one micro-batch (`once`),
-  // and on the longest path that has all tasks of some stage and letter
-  // (`all`).
+  // and on the longest path that has all F or all I of some stage (`all`).
   std::vector<int64_t> once(flat->stages, 0), all(flat->stages, 0);
-  auto pass = [&](int letter, int32_t s) {
+  auto pass = [&](Task task, int32_t s) {
     // I starts after its own F.
-    int64_t begin = letter == 0 ? 0 : once[s],
-            beginAll = letter == 0 ? 0 : all[s];
-    for (int32_t e : flat->inputs(letter, s)) {
+    int64_t begin = task == Task::F ? 0 : once[s],
+            beginAll = task == Task::F ? 0 : all[s];
+    for (int32_t e : flat->inputs(task, s)) {
       const FlatProblem::Message &message = flat->messages[e];
       begin = std::max(begin, once[message.from] + message.transferNs());
       beginAll = std::max(beginAll, all[message.from] + message.transferNs());
     }
-    const int64_t ns = flat->ns[letter][s];
+    const int64_t ns = flat->ns[task][s];
     once[s] = begin + ns;
     all[s] = std::max(beginAll, begin + others * ns) + ns;
   };
   for (int32_t s = 0; s < flat->stages; ++s)
-    pass(0, s);
+    pass(Task::F, s);
   for (int32_t s = flat->stages; s-- > 0;) {
-    pass(1, s);
-    best = std::max(best,
-                    all[s] + flat->ns[2][s] + flat->endOffset[flat->rankOf[s]]);
+    pass(Task::I, s);
+    best = std::max(best, all[s] + flat->ns[Task::W][s] +
+                              flat->endOffset[flat->rankOf[s]]);
   }
   return best;
 }

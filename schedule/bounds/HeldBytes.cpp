@@ -90,21 +90,21 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
   // F.
   ends.assign(flat.stages, -never);
   ends[stage] = 0;
-  auto arrival = [&](int letter, int32_t s) {
+  auto arrival = [&](Task task, int32_t s) {
     int64_t time = -never;
-    for (int32_t e : flat.inputs(letter, s)) {
+    for (int32_t e : flat.inputs(task, s)) {
       const FlatProblem::Message &message = flat.messages[e];
       time = std::max(time, ends[message.from] + message.transferNs());
     }
     return time;
   };
   for (int32_t s = stage + 1; s < flat.stages; ++s)
-    if (const int64_t time = arrival(0, s); time >= 0)
-      ends[s] = time + flat.ns[0][s];
+    if (const int64_t time = arrival(Task::F, s); time >= 0)
+      ends[s] = time + flat.ns[Task::F][s];
   for (int32_t s = flat.stages; --s > stage;)
-    if (const int64_t time = std::max(arrival(1, s), ends[s]); time >= 0)
-      ends[s] = time + flat.ns[1][s];
-  return std::max<int64_t>(0, arrival(1, stage));
+    if (const int64_t time = std::max(arrival(Task::I, s), ends[s]); time >= 0)
+      ends[s] = time + flat.ns[Task::I][s];
+  return std::max<int64_t>(0, arrival(Task::I, stage));
 }
 
 /// [stage]: the longest path from the end of its F to the start of its I.
@@ -113,8 +113,8 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
 std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   std::vector<int64_t> roundTrip(flat.stages, 0), ends;
   for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
-    roundTrip[s] = flat.messages[s].transferNs() + flat.ns[0][s + 1] +
-                   roundTrip[s + 1] + flat.ns[1][s + 1] +
+    roundTrip[s] = flat.messages[s].transferNs() + flat.ns[Task::F][s + 1] +
+                   roundTrip[s + 1] + flat.ns[Task::I][s + 1] +
                    flat.messages[flat.stages - 1 + s].transferNs();
   if (!flat.isChain && flat.stages <= FlatProblem::maxRelated)
     for (int32_t s = 0; s < flat.stages; ++s)
@@ -127,10 +127,11 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
   double area = 0;
   for (int32_t s : flat.stagesOf[rank]) {
-    const int64_t life = flat.ns[0][s] + roundTrip[s] + flat.ns[1][s];
-    area +=
-        double(flat.takes[s]) * double(life) +
-        double(flat.takes[s] - flat.inputGradFrees[s]) * double(flat.ns[2][s]);
+    const int64_t life =
+        flat.ns[Task::F][s] + roundTrip[s] + flat.ns[Task::I][s];
+    area += double(flat.takes[s]) * double(life) +
+            double(flat.takes[s] - flat.inputGradFrees[s]) *
+                double(flat.ns[Task::W][s]);
   }
   return area;
 }
@@ -147,23 +148,26 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   int64_t lastHead = never, lastTail = never;
   std::vector<Gain> taken, given;
   for (int32_t s : stages) {
-    auto add = [&](std::vector<Gain> &gains, int64_t time, int letter,
+    auto add = [&](std::vector<Gain> &gains, int64_t time, Task task,
                    int64_t bytes) {
       if (bytes > 0)
-        gains.push_back({time, bytes, flat.ns[letter][s]});
+        gains.push_back({time, bytes, flat.ns[task][s]});
     };
     for (int32_t k = 0; k < flat.microbatches; ++k) {
       const int64_t at = flat.at(s, k);
-      add(taken, propagation.heads(0)[at], 0, flat.takes[s]);
-      add(given, propagation.tails(1)[at], 1, flat.inputGradFrees[s]);
-      add(given, propagation.tails(2)[at], 2, flat.weightGradFrees[s]);
+      add(taken, propagation.heads(Task::F)[at], Task::F, flat.takes[s]);
+      add(given, propagation.tails(Task::I)[at], Task::I,
+          flat.inputGradFrees[s]);
+      add(given, propagation.tails(Task::W)[at], Task::W,
+          flat.weightGradFrees[s]);
     }
     if (flat.microbatches == microbatches)
       continue;
-    lastHead = std::min(
-        lastHead, propagation.heads(0)[flat.at(s, flat.microbatches - 1)]);
-    for (int letter : {1, 2})
-      lastTail = std::min(lastTail, propagation.tails(letter)[flat.at(s, 0)]);
+    lastHead =
+        std::min(lastHead,
+                 propagation.heads(Task::F)[flat.at(s, flat.microbatches - 1)]);
+    for (Task task : {Task::I, Task::W})
+      lastTail = std::min(lastTail, propagation.tails(task)[flat.at(s, 0)]);
   }
   const int64_t offset = flat.endOffset[rank];
   const Ramp begin = rampOf(std::move(taken), 0, cap);

@@ -9,24 +9,24 @@ using namespace rondo;
 
 namespace {
 
-/// Bytes of one activation of stage s that limit how many tasks `letter` can
-/// run on this side; 0 if memory does not limit the letter. At the beginning
+/// Bytes of one activation of stage s that limit how many times `task` can run
+/// on this side; 0 if memory does not limit it. At the beginning
 /// only F is limited. Seen from the end, an activation whose I or W is still to
 /// run is held, unless its F is still to run as well.
-int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
+int64_t bytesOf(const FlatProblem &flat, Side side, Task task, int32_t s) {
   if (side == Side::Begin)
-    return letter == 0 ? flat.takes[s] : 0;
-  return letter == 0   ? 0
-         : letter == 1 ? flat.takes[s]
-                       : std::min(flat.weightGradFrees[s],
-                                  flat.takes[s] - flat.inputGradFrees[s]);
+    return task == Task::F ? flat.takes[s] : 0;
+  return task == Task::F   ? 0
+         : task == Task::I ? flat.takes[s]
+                           : std::min(flat.weightGradFrees[s],
+                                      flat.takes[s] - flat.inputGradFrees[s]);
 }
 
-/// At `time`, the work that can have run grows by `work`, and the bytes that
-/// limit a letter grow by `bytes`. Both are [letter].
+/// At `time`, the work of each task that can have run grows by `work`, and the
+/// bytes that limit it grow by `bytes`.
 struct Event {
   int64_t time;
-  std::array<int64_t, 3> work, bytes;
+  PerTask<int64_t> work, bytes;
 };
 
 std::vector<Event> eventsOf(const FlatProblem &flat,
@@ -34,18 +34,20 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
                             Side side) {
   std::vector<Event> events;
   for (int32_t s : flat.stagesOf[rank])
-    for (int letter : {0, 1, 2}) {
-      const int64_t ns = flat.ns[letter][s];
+    for (Task task : allTasks) {
+      const int64_t ns = flat.ns[task][s];
       Event run = {}, back = {};
-      run.work[letter] = ns;
-      if (side == Side::Begin && letter > 0)
-        back.bytes[0] = flat.freedBy(letter, s);
-      if (side == Side::End && letter == 0)
-        for (int other : {1, 2})
+      run.work[task] = ns;
+      if (side == Side::Begin && task != Task::F)
+        back.bytes[Task::F] = flat.freedBy(task, s);
+      if (side == Side::End && task == Task::F)
+        for (Task other : {Task::I, Task::W})
           back.bytes[other] = bytesOf(flat, side, other, s);
-      const bool givesBack = back.bytes != Event().bytes;
-      const auto &times = side == Side::Begin ? propagation.heads(letter)
-                                              : propagation.tails(letter);
+      const bool givesBack =
+          std::any_of(back.bytes.begin(), back.bytes.end(),
+                      [](int64_t bytes) { return bytes != 0; });
+      const auto &times = side == Side::Begin ? propagation.heads(task)
+                                              : propagation.tails(task);
       for (int32_t k = 0; k < flat.microbatches; ++k) {
         run.time = times[flat.at(s, k)];
         events.push_back(run);
@@ -59,14 +61,14 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
   return events;
 }
 
-/// Limits the time for which tasks of one letter can run within a number of
-/// bytes.
+/// Limits the time for which one of the tasks F, I and W can run within a
+/// number of bytes.
 class Allowance {
 public:
-  Allowance(const FlatProblem &flat, int32_t rank, Side side, int letter) {
+  Allowance(const FlatProblem &flat, int32_t rank, Side side, Task task) {
     for (int32_t s : flat.stagesOf[rank]) {
-      const int64_t bytes = bytesOf(flat, side, letter, s);
-      const int64_t ns = flat.ns[letter][s];
+      const int64_t bytes = bytesOf(flat, side, task, s);
+      const int64_t ns = flat.ns[task][s];
       leastBytes = std::min(leastBytes, bytes);
       maxNs = std::max(maxNs, ns);
       if (bytes > 0)
@@ -98,10 +100,11 @@ private:
 std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
                                      const Propagation &propagation,
                                      int32_t rank, Side side, int64_t latest) {
-  const Allowance allowances[] = {
-      {flat, rank, side, 0}, {flat, rank, side, 1}, {flat, rank, side, 2}};
+  const PerTask<Allowance> allowances = {{{flat, rank, side, Task::F},
+                                          {flat, rank, side, Task::I},
+                                          {flat, rank, side, Task::W}}};
   const int64_t cap = std::min(flat.caps[rank], never / 2);
-  std::array<int64_t, 3> work = {}, bytes = {cap, cap, cap};
+  PerTask<int64_t> work = {}, bytes = {cap, cap, cap};
   std::vector<IdlePoint> points = {
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
@@ -110,14 +113,14 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
     // and those that need bytes freed by them, cannot run before it.
     const int64_t time = events[i].time;
     int64_t most = 0;
-    for (int letter : {0, 1, 2})
-      most += allowances[letter].limit(work[letter], bytes[letter]);
+    for (Task task : allTasks)
+      most += allowances[task].limit(work[task], bytes[task]);
     if (time - most > points.back().idle)
       points.push_back({most, time - most});
     for (; i < events.size() && events[i].time == time; ++i)
-      for (int letter : {0, 1, 2}) {
-        work[letter] += events[i].work[letter];
-        bytes[letter] += events[i].bytes[letter];
+      for (Task task : allTasks) {
+        work[task] += events[i].work[task];
+        bytes[task] += events[i].bytes[task];
       }
   }
   return points;
@@ -136,12 +139,12 @@ static int64_t latestOf(const FlatProblem &flat, const Propagation &propagation,
                         int32_t rank, Side side) {
   int64_t latest = never;
   for (int32_t s : flat.stagesOf[rank])
-    for (int letter : {0, 1, 2})
+    for (Task task : allTasks)
       latest = std::min(
           latest,
           side == Side::Begin
-              ? propagation.heads(letter)[flat.at(s, flat.microbatches - 1)]
-              : propagation.tails(letter)[flat.at(s, 0)]);
+              ? propagation.heads(task)[flat.at(s, flat.microbatches - 1)]
+              : propagation.tails(task)[flat.at(s, 0)]);
   return latest;
 }
 
@@ -153,8 +156,7 @@ int64_t rondo::idleBound(const FlatProblem &flat,
       continue;
     int64_t all = 0;
     for (int32_t s : flat.stagesOf[rank])
-      for (int letter : {0, 1, 2})
-        all += flat.ns[letter][s] * microbatches;
+      all += flat.workOf(s) * microbatches;
     auto pointsOf = [&](Side side) {
       return idleOf(flat, propagation, rank, side,
                     microbatches == flat.microbatches

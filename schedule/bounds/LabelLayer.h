@@ -17,7 +17,8 @@ namespace rondo {
 /// The number of tasks run so far: of each operation, then of W, per stage or
 /// for all stages together if their W are alike. All labels with one sum are
 /// made before those with the next sum.
-using LabelCounts = std::array<int32_t, 3 * RankChain::maxStages>;
+using LabelCounts =
+    std::array<int32_t, tasksPerMicrobatch * RankChain::maxStages>;
 
 /// The numbers of a label: its clock; the least cost of any continuation; for
 /// each operation, when each waiting micro-batch is ready for it, oldest first;

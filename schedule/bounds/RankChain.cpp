@@ -12,9 +12,10 @@ using namespace rondo;
 static int64_t delayBetween(const std::vector<int64_t> &starts,
                             const RankChain::Operation &from,
                             const RankChain::Operation &to) {
-  auto start = [&](const RankChain::Operation &task) {
-    return task.letter == 0 ? starts[task.stage]
-                            : starts[starts.size() - 1 - task.stage];
+  auto start = [&](const RankChain::Operation &operation) {
+    return operation.task == Task::F
+               ? starts[operation.stage]
+               : starts[starts.size() - 1 - operation.stage];
   };
   return start(to) - start(from) - from.ns;
 }
@@ -26,16 +27,17 @@ static int64_t spacingBetween(const FlatProblem &flat,
                               const RankChain::Operation &from,
                               const RankChain::Operation &to) {
   int64_t spacing = 0;
-  const bool turns = from.letter != to.letter;
-  if (from.letter == 0)
+  const bool turns = from.task != to.task;
+  if (from.task == Task::F)
     for (int32_t s = from.stage + 1; s < (turns ? flat.stages : to.stage); ++s)
-      spacing = std::max(spacing, flat.ns[0][s]);
-  if (to.letter == 1)
+      spacing = std::max(spacing, flat.ns[Task::F][s]);
+  if (to.task == Task::I)
     for (int32_t s = to.stage + 1; s < (turns ? flat.stages : from.stage); ++s)
-      spacing = std::max(spacing, flat.ns[1][s]);
+      spacing = std::max(spacing, flat.ns[Task::I][s]);
   const int32_t last = flat.stages - 1;
   if (turns && from.stage < last)
-    spacing = std::max(spacing, flat.ns[0][last] + flat.ns[1][last]);
+    spacing =
+        std::max(spacing, flat.ns[Task::F][last] + flat.ns[Task::I][last]);
   return spacing;
 }
 
@@ -44,9 +46,9 @@ RankChain::RankChain(const FlatProblem &flat,
     : rank(rank), flat(&flat), starts(&starts) {
   const auto &own = flat.stagesOf[rank];
   for (int32_t s : own)
-    operations.push_back({0, s, flat.ns[0][s]});
+    operations.push_back({Task::F, s, flat.ns[Task::F][s]});
   for (size_t i = own.size(); i-- > 0;)
-    operations.push_back({1, own[i], flat.ns[1][own[i]]});
+    operations.push_back({Task::I, own[i], flat.ns[Task::I][own[i]]});
   for (size_t i = 0; i + 1 < operations.size(); ++i) {
     Operation &operation = operations[i];
     operation.delay = delayBetween(starts, operation, operations[i + 1]);
@@ -55,22 +57,21 @@ RankChain::RankChain(const FlatProblem &flat,
   weightGrads = own;
   bool areAlike = true;
   for (int32_t s : own)
-    areAlike &= flat.ns[2][s] == flat.ns[2][own.front()] &&
+    areAlike &= flat.ns[Task::W][s] == flat.ns[Task::W][own.front()] &&
                 flat.weightGradFrees[s] == flat.weightGradFrees[own.front()];
   if (areAlike)
     weightGrads.resize(1);
   for (int32_t s : own)
-    for (int letter : {0, 1, 2})
-      work += flat.ns[letter][s] * flat.microbatches;
+    work += flat.workOf(s) * flat.microbatches;
   double most = 0;
   for (size_t place = 0; place < own.size(); ++place) {
     const int32_t s = own[place];
     const Operation &backward = operations[operations.size() - 1 - place];
     most += double(flat.takes[s]) /
             double(std::max<int64_t>(1, flat.caps[rank])) *
-            double(flat.ns[0][s] +
+            double(flat.ns[Task::F][s] +
                    delayBetween(starts, operations[place], backward) +
-                   backward.ns + flat.ns[2][s]);
+                   backward.ns + flat.ns[Task::W][s]);
   }
   double ofSlots = 0;
   for (int32_t other = 0; other < flat.ranks; ++other)
@@ -97,8 +98,8 @@ void RankChain::considerRoomOf(int32_t other, double &most) {
     takes = flat->takes[s];
     room.isUsedBy[place] = true;
     ++used;
-    const Operation forward{0, s, flat->ns[0][s]};
-    const Operation backward{1, s, flat->ns[1][s]};
+    const Operation forward{Task::F, s, flat->ns[Task::F][s]};
+    const Operation backward{Task::I, s, flat->ns[Task::I][s]};
     const Operation &ownForward = operations[place];
     const Operation &ownBackward = operations[operations.size() - 1 - place];
     before = std::min(before,
@@ -106,8 +107,9 @@ void RankChain::considerRoomOf(int32_t other, double &most) {
     // If W frees all bytes of the activation, the slot is returned only after
     // W.
     after = std::min(
-        after, delayBetween(*starts, ownBackward, backward) + backward.ns +
-                   (flat->weightGradFrees[s] == takes ? flat->ns[2][s] : 0));
+        after,
+        delayBetween(*starts, ownBackward, backward) + backward.ns +
+            (flat->weightGradFrees[s] == takes ? flat->ns[Task::W][s] : 0));
     held += ownForward.ns + delayBetween(*starts, ownForward, ownBackward) +
             ownBackward.ns;
   }
@@ -140,16 +142,16 @@ std::optional<RankChain::Meeting> RankChain::meeting(int64_t back,
   int32_t low = last + 1, high = flat->stages;
   while (low < high) {
     const int32_t s = low + (high - low) / 2;
-    if (forwardStart(s) + flat->ns[0][s] > backwardStart(s))
+    if (forwardStart(s) + flat->ns[Task::F][s] > backwardStart(s))
       high = s;
     else
       low = s + 1;
   }
   if (low == flat->stages ||
-      forwardStart(low) >= backwardStart(low) + flat->ns[1][low])
+      forwardStart(low) >= backwardStart(low) + flat->ns[Task::I][low])
     return std::nullopt;
-  return Meeting{back + forwardStart(low) + flat->ns[0][low] -
+  return Meeting{back + forwardStart(low) + flat->ns[Task::F][low] -
                      backwardStart(low),
                  end + operations[own].delay + backwardStart(low) +
-                     flat->ns[1][low] - forwardStart(low)};
+                     flat->ns[Task::I][low] - forwardStart(low)};
 }

@@ -15,6 +15,7 @@
 #include "schedule/partial/FlatProblem.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace rondo {
@@ -23,8 +24,8 @@ struct RankChain {
   static constexpr size_t maxStages = 4;
 
   struct Operation {
-    /// 0 for F, 1 for I.
-    int letter = 0;
+    /// F or I.
+    Task task = Task::F;
     int32_t stage = 0;
     int64_t ns = 0;
     /// Time in ns from its end until the same micro-batch can start the next

@@ -36,11 +36,11 @@ public:
         all(flat.microbatches),
         made(LabelAt::ready + (1 + chain.stages()) * size_t(all)) {
     for (const RankChain::Operation &operation : operations)
-      if (operation.letter == 1)
+      if (operation.task == Task::I)
         leastInputGrad = std::min(leastInputGrad, operation.ns);
     for (const RankChain::Operation &operation : operations) {
-      const auto &heads = propagation.heads(operation.letter),
-                 &tails = propagation.tails(operation.letter);
+      const auto &heads = propagation.heads(operation.task),
+                 &tails = propagation.tails(operation.task);
       for (int32_t k = 0; k < all; ++k) {
         const size_t task = flat.at(operation.stage, k);
         windows.push_back({heads[task], operation.ns + tails[task]});
@@ -54,7 +54,7 @@ public:
     describe(first);
     first.labels = {0, 0};
     first.labels[LabelAt::cost] = floorOf(first, first.labels.data(), 0);
-    const int64_t depths = 3 * int64_t(chain.stages()) * all;
+    const int64_t depths = tasksPerMicrobatch * int64_t(chain.stages()) * all;
     const int64_t given = effort;
     int64_t expanded = 0;
     for (int64_t depth = 0; depth < depths && layer.size() > 0; ++depth) {
@@ -163,14 +163,15 @@ private:
     group.held = 0;
     for (size_t i = 0; i < chain.weightGrads.size(); ++i) {
       const int32_t s = chain.weightGrads[i];
-      group.left -= counts[size + i] * flat.ns[2][s];
+      group.left -= counts[size + i] * flat.ns[Task::W][s];
       group.held -= counts[size + i] * flat.weightGradFrees[s];
     }
     for (size_t i = 0; i < size; ++i) {
-      const auto &[letter, s, ns, delay, spacing] = operations[i];
+      const auto &[task, s, ns, delay, spacing] = operations[i];
       const int32_t k = counts[i];
       group.left -= k * ns;
-      group.held += k * (letter == 0 ? flat.takes[s] : -flat.inputGradFrees[s]);
+      group.held +=
+          k * (task == Task::F ? flat.takes[s] : -flat.inputGradFrees[s]);
     }
     group.left += idleBeside(idle, group.left);
     int64_t taken = 0, returned = 0;
@@ -187,7 +188,7 @@ private:
 
   /// Whether F can only use a returned slot, since all have been taken before.
   bool waitsForSlot(const LabelGroup &group, size_t operation) const {
-    return operations[operation].letter == 0 && !group.hasNewSlot &&
+    return operations[operation].task == Task::F && !group.hasNewSlot &&
            chain.usesSlot(operation);
   }
 
@@ -239,7 +240,7 @@ private:
       const RankChain::Operation &operation = operations[i];
       if (window(group.counts, i).head >= never ||
           (i > 0 && !isWaitedFor(counts, i)) ||
-          (operation.letter == 0 &&
+          (operation.task == Task::F &&
            group.held + flat.takes[operation.stage] > flat.caps[chain.rank]) ||
           (waitsForSlot(group, i) && group.slots == 0))
         continue;
@@ -248,12 +249,13 @@ private:
         starts[i] = std::max(starts[i], ready[before(counts, i)]);
       if (waitsForSlot(group, i))
         starts[i] = std::max(starts[i], slots[0]);
-      if (operation.letter == 1 || size == 2)
+      if (operation.task == Task::I || size == 2)
         firstEnd = std::min(firstEnd, starts[i] + operation.ns);
     }
     for (size_t i = 0; i < chain.weightGrads.size(); ++i)
       if (pending(counts, i) > 0)
-        firstEnd = std::min(firstEnd, clock + flat.ns[2][chain.weightGrads[i]]);
+        firstEnd =
+            std::min(firstEnd, clock + flat.ns[Task::W][chain.weightGrads[i]]);
     for (size_t i = 0; i < size; ++i) {
       const int64_t end = starts[i] + operations[i].ns;
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd) ||
@@ -277,7 +279,7 @@ private:
       }
       take(from, ready + before(counts, size));
       take(slots + waitsForSlot(group, i), slots + group.slots);
-      if (operations[i].letter == 1 && chain.usesSlot(i))
+      if (operations[i].task == Task::I && chain.usesSlot(i))
         *madeEnd++ = end + chain.slots.delay;
       // If this micro-batch would meet an earlier one on its way back, either
       // of them may wait: adds one label for each case.
@@ -294,7 +296,7 @@ private:
     }
     for (size_t i = 0; i < chain.weightGrads.size(); ++i)
       if (pending(counts, i) > 0) {
-        const int64_t end = clock + flat.ns[2][chain.weightGrads[i]];
+        const int64_t end = clock + flat.ns[Task::W][chain.weightGrads[i]];
         begin(end,
               std::max(label[LabelAt::cost], end + flat.endOffset[chain.rank]));
         take(ready, label + group.stride);

@@ -32,8 +32,8 @@ int64_t RankPath::slack(int64_t objective) const {
 
 std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
   const int32_t stages = flat.stages;
-  auto transfer = [&](int letter, int32_t s) {
-    return flat.messages[*flat.outputs(letter, s).begin()].transferNs();
+  auto transfer = [&](Task task, int32_t s) {
+    return flat.messages[*flat.outputs(task, s).begin()].transferNs();
   };
   // Earliest starts of F along the chain, and the time after each I.
   const std::vector<int64_t> forwardHead = flat.startsInChain();
@@ -41,10 +41,10 @@ std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
                                        forwardHead.rend());
   std::vector<int64_t> tail(stages);
   for (int32_t s = 0; s < stages; ++s) {
-    tail[s] = flat.ns[2][s] + flat.endOffset[flat.rankOf[s]];
+    tail[s] = flat.ns[Task::W][s] + flat.endOffset[flat.rankOf[s]];
     if (s > 0)
-      tail[s] =
-          std::max(tail[s], transfer(1, s) + flat.ns[1][s - 1] + tail[s - 1]);
+      tail[s] = std::max(tail[s], transfer(Task::I, s) +
+                                      flat.ns[Task::I][s - 1] + tail[s - 1]);
   }
   std::vector<RankPath> paths;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
@@ -55,17 +55,18 @@ std::vector<RankPath> rondo::rankPathsOf(const FlatProblem &flat) {
     if (own.empty() || path.cap == 0)
       continue;
     for (int32_t s : own) {
-      const int64_t rest = inputHead[s] + flat.ns[1][s] + tail[s] -
-                           forwardHead[s] - flat.ns[0][s];
+      const int64_t rest = inputHead[s] + flat.ns[Task::I][s] + tail[s] -
+                           forwardHead[s] - flat.ns[Task::F][s];
       path.operations.push_back(
-          {flat.ns[0][s], forwardHead[s], rest, flat.takes[s], 0});
+          {flat.ns[Task::F][s], forwardHead[s], rest, flat.takes[s], 0});
     }
     for (size_t i = own.size(); i-- > 0;) {
       const int32_t s = own[i];
-      path.operations.push_back(
-          {flat.ns[1][s], inputHead[s], tail[s], 0, flat.inputGradFrees[s]});
-      path.leaves.push_back({flat.ns[2][s], inputHead[s] + flat.ns[1][s],
-                             path.endOffset, 0, flat.weightGradFrees[s]});
+      path.operations.push_back({flat.ns[Task::I][s], inputHead[s], tail[s], 0,
+                                 flat.inputGradFrees[s]});
+      path.leaves.push_back({flat.ns[Task::W][s],
+                             inputHead[s] + flat.ns[Task::I][s], path.endOffset,
+                             0, flat.weightGradFrees[s]});
     }
     paths.push_back(std::move(path));
   }

@@ -76,11 +76,11 @@ static int64_t computeAnyRankWork(const Problem &problem) {
 static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   std::vector<int64_t> heads(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s)
-    for (int32_t e : flat.inputs(0, s)) {
+    for (int32_t e : flat.inputs(Task::F, s)) {
       const FlatProblem::Message &message = flat.messages[e];
-      heads[s] =
-          std::max(heads[s], heads[message.from] + flat.ns[0][message.from] +
-                                 message.transferNs());
+      heads[s] = std::max(heads[s], heads[message.from] +
+                                        flat.ns[Task::F][message.from] +
+                                        message.transferNs());
     }
   return heads;
 }
@@ -90,13 +90,13 @@ static std::vector<int64_t> headsOf(const FlatProblem &flat) {
 static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
   std::vector<int64_t> tails(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s) {
-    if (flat.outputs(1, s).empty())
-      tails[s] = flat.ns[2][s];
-    for (int32_t e : flat.outputs(1, s)) {
+    if (flat.outputs(Task::I, s).empty())
+      tails[s] = flat.ns[Task::W][s];
+    for (int32_t e : flat.outputs(Task::I, s)) {
       const FlatProblem::Message &message = flat.messages[e];
-      tails[s] =
-          std::max(tails[s], message.transferNs() + flat.ns[1][message.to] +
-                                 tails[message.to]);
+      tails[s] = std::max(tails[s], message.transferNs() +
+                                        flat.ns[Task::I][message.to] +
+                                        tails[message.to]);
     }
   }
   return tails;
@@ -114,11 +114,10 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
       continue;
     int64_t work = 0, head = never, tail = never;
     for (int32_t s : stages) {
-      work += flat->ns[0][s] + flat->ns[1][s] + flat->ns[2][s] +
-              problem.cost(s, ActionKind::Recompute).ns;
+      work += flat->workOf(s) + problem.cost(s, ActionKind::Recompute).ns;
       head = std::min(head, heads[s]);
       // The last task is some stage's W, or its I if W takes no time.
-      tail = std::min(tail, flat->ns[2][s] == 0 ? tails[s] : 0);
+      tail = std::min(tail, flat->ns[Task::W][s] == 0 ? tails[s] : 0);
     }
     if (problem.objective == Objective::Span)
       head = tail = 0;

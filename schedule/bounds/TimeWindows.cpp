@@ -7,7 +7,7 @@
 // assumption. These rules narrow windows until nothing changes:
 //
 // - The tasks that a task needs end before it, plus the time of the message,
-//   and micro-batches of a stage and letter run in order.
+//   and a stage runs each of its tasks in the order of micro-batches.
 // - If two tasks of a rank cannot run in one order, they run in the other.
 // - Edge finding (Carlier and Pinson, 1989): a task that cannot run before the
 //   last of some tasks of its rank runs after all of them, and the mirror of
@@ -82,11 +82,12 @@ public:
               int64_t &effort)
       : flat(flat), propagation(propagation), effort(effort) {
     tasksOf.resize(flat.ranks);
-    for (int letter : {0, 1, 2})
+    tasks.resize(size_t(flat.tasks()));
+    for (Task task : allTasks)
       for (int32_t s = 0; s < flat.stages; ++s)
         for (int32_t k = 0; k < flat.microbatches; ++k) {
-          tasks.push_back({letter, s, k});
-          tasksOf[flat.rankOf[s]].push_back(tasks.size() - 1);
+          tasks[at(task, s, k)] = {task, s, k};
+          tasksOf[flat.rankOf[s]].push_back(at(task, s, k));
         }
     ranges.resize(tasks.size());
   }
@@ -95,9 +96,9 @@ public:
   /// `objective`. False if the effort is used up.
   bool refutes(int64_t objective) {
     for (size_t t = 0; t < tasks.size(); ++t) {
-      const auto [letter, s, k] = tasks[t];
-      ranges[t] = {propagation.heads(letter)[flat.at(s, k)],
-                   objective - propagation.tails(letter)[flat.at(s, k)]};
+      const auto [task, s, k] = tasks[t];
+      ranges[t] = {propagation.heads(task)[flat.at(s, k)],
+                   objective - propagation.tails(task)[flat.at(s, k)]};
     }
     for (hasChanged = true; hasChanged;) {
       hasChanged = false;
@@ -116,17 +117,16 @@ public:
   }
 
 private:
-  struct Task {
-    int letter;
+  struct StageTask {
+    Task task;
     int32_t stage, k;
   };
 
-  size_t at(int letter, int32_t s, int32_t k) const {
-    return size_t(letter) * size_t(flat.stages) * size_t(flat.microbatches) +
-           size_t(flat.at(s, k));
+  size_t at(Task task, int32_t s, int32_t k) const {
+    return size_t(flat.at(task, s, k));
   }
   int64_t nsOf(size_t t) const {
-    return flat.ns[tasks[t].letter][tasks[t].stage];
+    return flat.ns[tasks[t].task][tasks[t].stage];
   }
   int64_t latestStart(size_t t) const { return ranges[t].end - nsOf(t); }
   int64_t earliestEnd(size_t t) const { return ranges[t].start + nsOf(t); }
@@ -151,16 +151,16 @@ private:
            lower(first, latestStart(second) - delay);
   }
 
-  bool orderTask(int letter, int32_t s, int32_t k) {
-    const size_t t = at(letter, s, k);
+  bool orderTask(Task task, int32_t s, int32_t k) {
+    const size_t t = at(task, s, k);
     bool fits = earliestEnd(t) <= ranges[t].end;
     if (k > 0)
-      fits = fits && follows(at(letter, s, k - 1), t, 0);
-    if (letter > 0)
-      fits = fits && follows(at(letter - 1, s, k), t, 0);
-    if (letter < 2)
-      for (int32_t e : flat.inputs(letter, s))
-        fits = fits && follows(at(letter, flat.messages[e].from, k), t,
+      fits = fits && follows(at(task, s, k - 1), t, 0);
+    if (task != Task::F)
+      fits = fits && follows(at(taskBefore(task), s, k), t, 0);
+    if (task != Task::W)
+      for (int32_t e : flat.inputs(task, s))
+        fits = fits && follows(at(task, flat.messages[e].from, k), t,
                                flat.messages[e].transferNs());
     return fits;
   }
@@ -168,18 +168,18 @@ private:
   bool order() {
     for (int32_t k = 0; k < flat.microbatches; ++k) {
       for (int32_t s = 0; s < flat.stages; ++s)
-        if (!orderTask(0, s, k))
+        if (!orderTask(Task::F, s, k))
           return false;
       for (int32_t s = flat.stages; s-- > 0;)
-        if (!orderTask(1, s, k) || !orderTask(2, s, k))
+        if (!orderTask(Task::I, s, k) || !orderTask(Task::W, s, k))
           return false;
     }
     for (int32_t k = flat.microbatches; k-- > 0;) {
       for (int32_t s = 0; s < flat.stages; ++s)
-        if (!orderTask(2, s, k) || !orderTask(1, s, k))
+        if (!orderTask(Task::W, s, k) || !orderTask(Task::I, s, k))
           return false;
       for (int32_t s = flat.stages; s-- > 0;)
-        if (!orderTask(0, s, k))
+        if (!orderTask(Task::F, s, k))
           return false;
     }
     return true;
@@ -220,7 +220,7 @@ private:
   bool cap(int32_t rank) {
     for (int32_t s : flat.stagesOf[rank])
       for (int32_t k = 0; k < flat.microbatches; ++k)
-        if (!capOf(rank, at(0, s, k)))
+        if (!capOf(rank, at(Task::F, s, k)))
           return false;
     return true;
   }
@@ -233,14 +233,14 @@ private:
     releases.clear();
     for (int32_t s : flat.stagesOf[rank])
       for (int32_t k = 0; k < flat.microbatches; ++k) {
-        const size_t other = at(0, s, k);
+        const size_t other = at(Task::F, s, k);
         // Skips tasks that may run after this F.
         if (other == forward || earliestEnd(forward) <= latestStart(other))
           continue;
         need += flat.takes[s];
-        for (int letter : {1, 2}) {
-          const size_t t = at(letter, s, k);
-          const int64_t bytes = flat.freedBy(letter, s);
+        for (Task task : {Task::I, Task::W}) {
+          const size_t t = at(task, s, k);
+          const int64_t bytes = flat.freedBy(task, s);
           if (bytes > 0 && earliestEnd(t) <= latestStart(forward)) {
             releases.push_back({bytes, earliestEnd(t), 0, t});
             given += bytes;
@@ -269,7 +269,8 @@ private:
   const FlatProblem &flat;
   const Propagation &propagation;
   int64_t &effort;
-  std::vector<Task> tasks;
+  /// [FlatProblem::at()].
+  std::vector<StageTask> tasks;
   std::vector<std::vector<size_t>> tasksOf;
   std::vector<Range> ranges;
   bool hasChanged = false;

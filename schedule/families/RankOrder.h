@@ -5,9 +5,9 @@
 #define RONDO_SCHEDULE_FAMILIES_RANKORDER_H
 
 #include "schedule/families/Placement.h"
+#include "schedule/model/Task.h"
 
 #include <algorithm>
-#include <array>
 
 namespace rondo {
 
@@ -21,23 +21,23 @@ public:
         taken(chunks.count) {}
 
   void forward(int32_t chunk) {
-    append(ActionKind::Forward, chunk, taken[chunk][0]++);
+    append(ActionKind::Forward, chunk, taken[chunk][Task::F]++);
   }
   void inputGrad(int32_t chunk) {
-    append(ActionKind::InputGrad, chunk, taken[chunk][1]++);
+    append(ActionKind::InputGrad, chunk, taken[chunk][Task::I]++);
   }
   void weightGrad(int32_t chunk) {
-    append(ActionKind::WeightGrad, chunk, taken[chunk][2]++);
+    append(ActionKind::WeightGrad, chunk, taken[chunk][Task::W]++);
   }
   /// Appends a fused backward. Precondition: no weight gradient of the chunk is
   /// pending.
   void backward(int32_t chunk) {
-    append(ActionKind::Backward, chunk, taken[chunk][1]++);
-    ++taken[chunk][2];
+    append(ActionKind::Backward, chunk, taken[chunk][Task::I]++);
+    ++taken[chunk][Task::W];
   }
 
-  int64_t forwards(int32_t chunk) const { return taken[chunk][0]; }
-  int64_t weightGrads(int32_t chunk) const { return taken[chunk][2]; }
+  int64_t forwards(int32_t chunk) const { return taken[chunk][Task::F]; }
+  int64_t weightGrads(int32_t chunk) const { return taken[chunk][Task::W]; }
 
 private:
   void append(ActionKind kind, int32_t chunk, int64_t microbatch) {
@@ -49,8 +49,8 @@ private:
   const Chunks &chunks;
   int32_t rank;
   int64_t last;
-  /// [chunk]: number of F, of I (or B) and of W (or B).
-  std::vector<std::array<int64_t, 3>> taken;
+  /// [chunk]: number of F, I and W; B counts as I and W.
+  std::vector<PerTask<int64_t>> taken;
 };
 
 /// Appends the order of a stage: `warmup` forwards, then one fused backward and

@@ -45,17 +45,17 @@ public:
       : flat(flat), last(flat.microbatches), maxAhead(flat.stages) {
     std::vector<int64_t> down(flat.stages), up(flat.stages);
     for (const FlatProblem::Message &message : flat.messages)
-      (message.letter == 0 ? down[message.to] : up[message.to]) =
+      (message.task == Task::F ? down[message.to] : up[message.to]) =
           message.transferNs();
     // Time from the start of F to the earliest start of its I.
     int64_t returns = 0;
     for (int32_t s = flat.stages - 1; s >= 0; --s) {
       if (s + 1 < flat.stages)
-        returns += down[s + 1] + flat.ns[1][s + 1] + up[s];
-      returns += flat.ns[0][s];
+        returns += down[s + 1] + flat.ns[Task::I][s + 1] + up[s];
+      returns += flat.ns[Task::F][s];
       maxAhead[s] = roomOf(s);
       // Forwards beyond that would delay the I of the ranks before.
-      if (const int64_t ns = flat.ns[0][s]; ns > 0)
+      if (const int64_t ns = flat.ns[Task::F][s]; ns > 0)
         maxAhead[s] = std::clamp<int64_t>(
             s > 0 ? returns / ns : (returns + ns - 1) / ns, 1, maxAhead[s]);
     }

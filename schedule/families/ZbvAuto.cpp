@@ -117,7 +117,7 @@ std::optional<Schedule> follow(Plan plan, FlatProblem flat,
     message.latencyNs = percentOf(plan.messagePercent, message.transferNs());
     message.occupancyNs = 0;
   }
-  for (int64_t &ns : flat.ns[2])
+  for (int64_t &ns : flat.ns[Task::W])
     ns = percentOf(plan.weightGradPercent, ns);
   for (std::vector<int64_t> &ns : flat.ns)
     if (plan.isEven) {

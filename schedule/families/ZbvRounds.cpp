@@ -63,9 +63,9 @@ private:
   int32_t stageOf(int leg, int32_t r) const {
     return chunks.stage(chunkOf[leg], r);
   }
-  static int letterOf(int leg) { return isForward(leg) ? 0 : 1; }
+  static Task taskOf(int leg) { return isForward(leg) ? Task::F : Task::I; }
   int64_t done(int leg, int32_t r) const {
-    return state.done(letterOf(leg), stageOf(leg, r));
+    return state.done(taskOf(leg), stageOf(leg, r));
   }
   int64_t forwards(int32_t r) const { return done(F0, r) + done(F1, r); }
   /// The stage of the oldest pending W.
@@ -78,7 +78,7 @@ private:
   int64_t arrival(int32_t r, int leg) const {
     if (done(leg, r) == flat.microbatches)
       return -1;
-    const int64_t time = state.ready(flat, letterOf(leg), stageOf(leg, r));
+    const int64_t time = state.ready(flat, taskOf(leg), stageOf(leg, r));
     return time < never ? time : -1;
   }
   bool comesFromElsewhere(int32_t r, int leg) const {
@@ -100,7 +100,7 @@ private:
     else
       rank.idle += start - state.clock(r);
     longestIdle = std::max(longestIdle, rank.idle);
-    append(r, letterOf(leg), stageOf(leg, r), start);
+    append(r, taskOf(leg), stageOf(leg, r), start);
     ++placed;
     return true;
   }
@@ -117,17 +117,14 @@ private:
   }
 
   void weightGrad(int32_t r) {
-    append(r, 2, nextWeightGrad(r), state.clock(r));
+    append(r, Task::W, nextWeightGrad(r), state.clock(r));
     ++ranks[r].weightGrads;
   }
 
-  /// Runs the next task of a letter and stage.
-  void append(int32_t r, int letter, int32_t stage, int64_t start) {
-    constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::InputGrad,
-                                    ActionKind::WeightGrad};
-    ranks[r].order.emplace_back(kinds[letter], stage,
-                                state.done(letter, stage));
-    state.run(flat, letter, stage, start);
+  /// Runs a stage's next `task`.
+  void append(int32_t r, Task task, int32_t stage, int64_t start) {
+    ranks[r].order.emplace_back(kindOf(task), stage, state.done(task, stage));
+    state.run(flat, task, stage, start);
   }
 
   /// Runs W while the next task of a leg waits for its input. `mayDelay`: one W
@@ -140,7 +137,7 @@ private:
     if (input < 0)
       return;
     while (rank.hasWeightGrad() &&
-           state.clock(r) + flat.ns[2][nextWeightGrad(r)] <= input)
+           state.clock(r) + flat.ns[Task::W][nextWeightGrad(r)] <= input)
       weightGrad(r);
     const int64_t most = std::max(longestIdle, maxAllowed - allowed[r]);
     if (mayDelay && rank.hasWeightGrad() &&
@@ -155,7 +152,8 @@ private:
         return false;
     for (int32_t r = last; r >= 0; --r) {
       while (r < last && done(F0, r) < flat.microbatches &&
-             state.clock(r) + flat.ns[0][stageOf(F0, r)] <= arrival(r, F1) &&
+             state.clock(r) + flat.ns[Task::F][stageOf(F0, r)] <=
+                 arrival(r, F1) &&
              haveRoomAhead(r))
         for (int32_t above = 0; above <= r; ++above)
           if (!place(above, F0))

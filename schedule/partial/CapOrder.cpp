@@ -22,7 +22,7 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
   if (sum <= cap || places > maxPlaces || !flat.isChain)
     return;
   later.resize(size_t(places) * places * all);
-  behind.resize(size_t(3) * places * places * all, all);
+  behind.resize(numCodes(places) * places * all, all);
 
   // When F of (other, j) starts, the stages before `other` still hold their
   // micro-batches from j on: none of these has passed `other`.
@@ -43,34 +43,34 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
       }
     }
 
-  // Task j of (letter, of) must come before F of (s, k) if the rank cannot
-  // release enough bytes for F of (s, k) to keep the cap as long as the task
-  // has not run.
-  auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
-    if (letter == 0)
+  // `task` of (of, j) must come before F of (s, k) if the rank cannot release
+  // enough bytes for F of (s, k) to keep the cap as long as the task has not
+  // run.
+  auto isBehind = [&](Task task, int32_t of, int32_t j, int32_t s, int32_t k) {
+    if (task == Task::F)
       return of > s && started(s, k, of) > j;
     int64_t held = 0;
     for (int32_t i = 0; i < places; ++i) {
       const int32_t count = started(s, k, i);
       int32_t inputGrads = i <= s ? k : count, weightGrads = inputGrads;
-      if (letter == 1 && i <= of)
+      if (task == Task::I && i <= of)
         inputGrads = weightGrads = std::min(inputGrads, j);
-      else if (letter == 2 && i == of)
+      else if (task == Task::W && i == of)
         weightGrads = std::min(weightGrads, j);
       held += count * takes(i) - inputGrads * flat.inputGradFrees[stages[i]] -
               weightGrads * flat.weightGradFrees[stages[i]];
     }
     return held > cap;
   };
-  for (int letter : {0, 1, 2})
+  for (Task task : allTasks)
     for (int32_t of = 0; of < places; ++of)
       for (int32_t s = 0; s < places; ++s) {
         int32_t k = 0;
         for (int32_t j = 0; j < all; ++j) {
           k = std::max(k, j + 1);
-          while (k < all && !isBehind(letter, of, j, s, k))
+          while (k < all && !isBehind(task, of, j, s, k))
             ++k;
-          behind[((size_t(letter) * places + of) * places + s) * all + j] = k;
+          behind[(size_t(codeOf(task, of)) * places + s) * all + j] = k;
         }
       }
 }

@@ -31,14 +31,12 @@ public:
            : later.empty() ? 0
                            : later[(size_t(stage) * places + other) * all + k];
   }
-  /// The first k for which F of (stage, k) must come after task j of (letter,
-  /// of); the number of micro-batches if there is none.
-  int32_t firstBehind(int letter, int32_t of, int32_t j, int32_t stage) const {
+  /// The first k for which F of (stage, k) must come after `task` of (of, j);
+  /// the number of micro-batches if there is none.
+  int32_t firstBehind(Task task, int32_t of, int32_t j, int32_t stage) const {
     return behind.empty()
                ? all
-               : behind[((size_t(letter) * places + of) * places + stage) *
-                            all +
-                        j];
+               : behind[(size_t(codeOf(task, of)) * places + stage) * all + j];
   }
 
 private:

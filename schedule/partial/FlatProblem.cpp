@@ -68,8 +68,8 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
     int64_t &beside = besideBackward[rankOf[stage]];
     beside = std::max(beside, first.acquireBytes - more);
   }
-  ns[1].push_back(inputGrad);
-  ns[2].push_back(weightGrad);
+  ns[Task::I].push_back(inputGrad);
+  ns[Task::W].push_back(weightGrad);
   inputGradFrees.push_back(inputFrees);
   weightGradFrees.push_back(weightFrees);
 }
@@ -92,7 +92,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
       inputGradFrees[s] = takes[s] - weightGradFrees[s];
       continue;
     }
-    ns[1][s] += again.ns;
+    ns[Task::I][s] += again.ns;
     if (costs == BackwardCosts::Split) {
       takes[s] += again.acquireBytes;
       inputGradFrees[s] += again.releaseBytes;
@@ -115,7 +115,7 @@ void FlatProblem::setMessages(const Problem &problem) {
     Message message;
     message.from = edge.from;
     message.to = edge.to;
-    message.letter = edge.producer == ActionKind::Forward ? 0 : 1;
+    message.task = taskOf(edge.producer);
     message.link = linkTable.ofEdge(messages.size());
     if (message.link >= 0) {
       const Link &link = linkTable[message.link].link;
@@ -129,18 +129,18 @@ void FlatProblem::setMessages(const Problem &problem) {
 
 void FlatProblem::listEdges() {
   auto fill = [&](Lists &lists, int32_t Message::*stage) {
-    auto rowOf = [&](const Message &message) {
-      return taskAt(message.letter, message.*stage);
+    auto code = [&](const Message &message) {
+      return codeOf(message.task, message.*stage);
     };
-    lists.begin.assign(size_t(2) * stages + 1, 0);
+    lists.begin.assign(numCodes(stages) + 1, 0);
     for (const Message &message : messages)
-      ++lists.begin[rowOf(message) + 1];
+      ++lists.begin[code(message) + 1];
     for (size_t i = 1; i < lists.begin.size(); ++i)
       lists.begin[i] += lists.begin[i - 1];
     lists.edges.resize(messages.size());
     std::vector<int32_t> next = lists.begin;
     for (size_t e = 0; e < messages.size(); ++e)
-      lists.edges[next[rowOf(messages[e])]++] = int32_t(e);
+      lists.edges[next[code(messages[e])]++] = int32_t(e);
   };
   fill(in, &Message::to);
   fill(out, &Message::from);
@@ -149,14 +149,14 @@ void FlatProblem::listEdges() {
 void FlatProblem::orderLinks() {
   edgesOf.assign(links, {});
   std::vector<int32_t> bursts(links);
-  for (int letter : {0, 1})
+  for (Task task : {Task::F, Task::I})
     for (int32_t i = 0; i < stages; ++i)
-      for (int32_t e : outputs(letter, letter == 0 ? i : stages - 1 - i)) {
+      for (int32_t e : outputs(task, task == Task::F ? i : stages - 1 - i)) {
         Message &message = messages[e];
         if (message.link < 0)
           continue;
         std::vector<int32_t> &edges = edgesOf[message.link];
-        if (!edges.empty() && messages[edges.back()].letter == letter &&
+        if (!edges.empty() && messages[edges.back()].task == task &&
             messages[edges.back()].from == message.from) {
           message.previousInBurst = edges.back();
           messages[edges.back()].nextInBurst = e;
@@ -183,25 +183,27 @@ void FlatProblem::relate() {
   reached.clear();
   if (isChain || stages > maxRelated)
     return;
-  const int64_t tasks = int64_t(2) * stages;
-  reached.assign(size_t(tasks * tasks), false);
-  std::vector<int64_t> waiting;
-  for (int64_t first = 0; first < tasks; ++first) {
+  const size_t codes = numCodes(stages);
+  reached.assign(codes * codes, false);
+  std::vector<Code> waiting;
+  for (Code first = 0; first < codes; ++first) {
+    if (taskOf(first) == Task::W)
+      continue;
     waiting.assign(1, first);
-    auto reach = [&](int64_t task) {
-      if (reached[first * tasks + task])
+    auto reach = [&](Code code) {
+      if (reached[first * codes + code])
         return;
-      reached[first * tasks + task] = true;
-      waiting.push_back(task);
+      reached[first * codes + code] = true;
+      waiting.push_back(code);
     };
     while (!waiting.empty()) {
-      const int letter = int(waiting.back() / stages);
-      const int32_t s = int32_t(waiting.back() % stages);
+      const Task task = taskOf(waiting.back());
+      const int32_t s = stageOf(waiting.back());
       waiting.pop_back();
-      for (int32_t e : outputs(letter, s))
-        reach(taskAt(letter, messages[e].to));
-      if (letter == 0)
-        reach(taskAt(1, s));
+      for (int32_t e : outputs(task, s))
+        reach(codeOf(task, messages[e].to));
+      if (task == Task::F)
+        reach(codeOf(Task::I, s));
     }
   }
 }
@@ -209,9 +211,9 @@ void FlatProblem::relate() {
 bool FlatProblem::goesBefore(int32_t edge, int32_t other) const {
   const Message &first = messages[edge], &second = messages[other];
   return isChain ||
-         (first.letter == second.letter &&
+         (first.task == second.task &&
           (first.from == second.from || first.to == second.from)) ||
-         leadsTo(first.letter, first.to, second.letter, second.from);
+         leadsTo(first.task, first.to, second.task, second.from);
 }
 
 /// Computes `endOffset`. A rank's first start is the same in all schedules if
@@ -225,16 +227,16 @@ void FlatProblem::setOffsets() {
   bool allFirst = true;
   offsetsAreExact = nics == 0;
   for (int32_t s = 0; s < stages; ++s) {
-    for (int32_t e : inputs(0, s)) {
+    for (int32_t e : inputs(Task::F, s)) {
       const Message &message = messages[e];
-      int64_t arrival =
-          start[message.from] + ns[0][message.from] + message.transferNs();
+      int64_t arrival = start[message.from] + ns[Task::F][message.from] +
+                        message.transferNs();
       for (int32_t p = message.previousInBurst; p >= 0;
            p = messages[p].previousInBurst)
         arrival += messages[p].occupancyNs;
       start[s] = std::max(start[s], arrival);
     }
-    const EdgeRange own = inputs(0, s);
+    const EdgeRange own = inputs(Task::F, s);
     allFirst &= microbatches == 1 || own.end() - own.begin() <= 1;
     const int32_t rank = rankOf[s];
     if (!seen[rank]) {
@@ -280,7 +282,7 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
     const Cost &forward = problem.cost(s, ActionKind::Forward);
     flat.rankOf.push_back(problem.rankOf(s));
     flat.stagesOf[flat.rankOf[s]].push_back(s);
-    flat.ns[0].push_back(forward.ns);
+    flat.ns[Task::F].push_back(forward.ns);
     flat.takes.push_back(forward.acquireBytes);
     flat.setBackward(problem, s, costs);
   }
@@ -309,22 +311,22 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
 
 std::vector<int64_t> FlatProblem::startsInChain() const {
   std::vector<int64_t> starts = {0};
-  auto transferNs = [&](int letter, int32_t stage) {
-    return messages[*outputs(letter, stage).begin()].transferNs();
+  auto transferNs = [&](Task task, int32_t stage) {
+    return messages[*outputs(task, stage).begin()].transferNs();
   };
   for (int32_t s = 0; s + 1 < stages; ++s)
-    starts.push_back(starts.back() + ns[0][s] + transferNs(0, s));
-  starts.push_back(starts.back() + ns[0][stages - 1]);
+    starts.push_back(starts.back() + ns[Task::F][s] + transferNs(Task::F, s));
+  starts.push_back(starts.back() + ns[Task::F][stages - 1]);
   for (int32_t s = stages - 1; s > 0; --s)
-    starts.push_back(starts.back() + ns[1][s] + transferNs(1, s));
+    starts.push_back(starts.back() + ns[Task::I][s] + transferNs(Task::I, s));
   return starts;
 }
 
 void FlatProblem::reverse() {
-  std::swap(ns[0], ns[1]);
+  std::swap(ns[Task::F], ns[Task::I]);
   for (Message &message : messages) {
     std::swap(message.from, message.to);
-    message.letter = 1 - message.letter;
+    message.task = mirrored(message.task);
     message.previousInBurst = message.nextInBurst = -1;
     message.isContended = false;
   }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A problem as flat arrays by stage, for any graph of stages that are on one
-// rank each. Only F and R take memory. R (recomputation) has no letter: it is
-// part of I. Letters 0, 1 and 2 are F, I and W. Stages are numbered so that F
-// edges lead to later stages and I edges to earlier ones.
+// rank each. Only F and R take memory. R (recomputation) is part of I. Stages
+// are numbered so that F edges lead to later stages and I edges to earlier
+// ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@
 
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Infinity.h"
+#include "schedule/model/Task.h"
 #include "schedule/simulate/Network.h"
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -42,8 +42,8 @@ struct FlatProblem {
   std::vector<int32_t> rankOf;
   /// [rank]: its stages, ascending.
   std::vector<std::vector<int32_t>> stagesOf;
-  /// [letter][stage]: time in ns.
-  std::array<std::vector<int64_t>, 3> ns;
+  /// [task][stage]: time in ns.
+  PerTask<std::vector<int64_t>> ns;
   /// [stage]: whether R runs before each backward.
   std::vector<bool> recomputes;
   bool hasRecomputation = false;
@@ -60,14 +60,15 @@ struct FlatProblem {
   /// [rank]: the problem's caps minus the bytes that R, I or B holds only while
   /// it runs.
   std::vector<int64_t> caps;
-  /// The messages of an edge, which F (letter 0) or I (letter 1) makes. `link`:
+  /// The messages of an edge, from and to `task`, which is F or I. `link`:
   /// number of the directed pair of ranks; -1 on one rank.
   struct Message {
-    int32_t from = 0, to = 0, letter = 0;
+    Task task = Task::F;
+    int32_t from = 0, to = 0;
     int32_t link = -1;
     int64_t occupancyNs = 0, latencyNs = 0;
     /// The link carries messages of several tasks, so their order is a choice.
-    /// Messages of one stage and letter are sent in order.
+    /// Messages of one stage and task are sent in order.
     bool isContended = false;
     /// Neighbours in the burst, which holds a task's messages on one link in
     /// the order of the edges. -1: none.
@@ -78,13 +79,13 @@ struct FlatProblem {
   };
   /// [edge], as in the problem.
   std::vector<Message> messages;
-  /// Edges that F (letter 0) or I (letter 1) of a stage reads, and edges that
+  /// Edges that F or I of a stage reads, and edges that
   /// it writes, in their order.
-  EdgeRange inputs(int letter, int32_t stage) const {
-    return in.of(letter * stages + stage);
+  EdgeRange inputs(Task task, int32_t stage) const {
+    return in.of(codeOf(task, stage));
   }
-  EdgeRange outputs(int letter, int32_t stage) const {
-    return out.of(letter * stages + stage);
+  EdgeRange outputs(Task task, int32_t stage) const {
+    return out.of(codeOf(task, stage));
   }
   /// [link]: edges of F by ascending producer, then edges of I by descending
   /// producer. An edge that must go first comes first.
@@ -114,17 +115,16 @@ struct FlatProblem {
   bool hasLongBursts = false;
 
   /// Whether in every schedule a task of a micro-batch ends before another task
-  /// of the same micro-batch starts. Letters are 0 or 1, and `letter` is at
-  /// most `otherLetter`. In a graph of more than `maxRelated` stages the answer
+  /// of the same micro-batch starts. Both are F or I, and `task` is not I if
+  /// `otherTask` is F. In a graph of more than `maxRelated` stages the answer
   /// may be false for some such pairs.
-  bool leadsTo(int letter, int32_t stage, int otherLetter,
-               int32_t other) const {
+  bool leadsTo(Task task, int32_t stage, Task otherTask, int32_t other) const {
     if (isChain)
-      return letter != otherLetter ||
-             (letter == 0 ? stage < other : stage > other);
-    return (letter != otherLetter && isSingleEnded) ||
-           (!reached.empty() && reached[taskAt(letter, stage) * 2 * stages +
-                                        taskAt(otherLetter, other)]);
+      return task != otherTask ||
+             (task == Task::F ? stage < other : stage > other);
+    return (task != otherTask && isSingleEnded) ||
+           (!reached.empty() && reached[codeOf(task, stage) * numCodes(stages) +
+                                        codeOf(otherTask, other)]);
   }
   static constexpr int32_t maxRelated = 512;
   /// Whether the message of an edge is always sent before that of another edge
@@ -132,13 +132,21 @@ struct FlatProblem {
   /// edgesOf.
   bool goesBefore(int32_t edge, int32_t other) const;
 
-  /// Bytes that I (letter 1) or W of a stage frees.
-  int64_t freedBy(int letter, int32_t stage) const {
-    return letter == 1 ? inputGradFrees[stage] : weightGradFrees[stage];
+  /// Time of F, I and W of a stage for one micro-batch, in ns.
+  int64_t workOf(int32_t stage) const {
+    return ns[Task::F][stage] + ns[Task::I][stage] + ns[Task::W][stage];
   }
-  int64_t tasks() const { return int64_t(3) * stages * microbatches; }
+  /// Bytes that I or W of a stage frees.
+  int64_t freedBy(Task task, int32_t stage) const {
+    return task == Task::I ? inputGradFrees[stage] : weightGradFrees[stage];
+  }
+  int64_t tasks() const { return int64_t(numCodes(stages)) * microbatches; }
   int64_t at(int32_t stage, int32_t microbatch) const {
     return int64_t(stage) * microbatches + microbatch;
+  }
+  /// Index of a task in tables of all tasks.
+  int64_t at(Task task, int32_t stage, int32_t microbatch) const {
+    return int64_t(codeOf(task, stage)) * microbatches + microbatch;
   }
   /// Index of a message.
   int64_t messageAt(int32_t edge, int64_t microbatch) const {
@@ -159,18 +167,15 @@ struct FlatProblem {
   void reverse();
 
 private:
-  /// Lists of edges by letter and stage, in one array.
+  /// [code]: a list of edges, all in one array.
   struct Lists {
     std::vector<int32_t> begin, edges;
 
-    EdgeRange of(int64_t row) const {
-      return {edges.data() + begin[row], edges.data() + begin[row + 1]};
+    EdgeRange of(Code code) const {
+      return {edges.data() + begin[code], edges.data() + begin[code + 1]};
     }
   };
 
-  int64_t taskAt(int letter, int32_t stage) const {
-    return int64_t(letter) * stages + stage;
-  }
   /// [rank]: the maximum bytes that a task holds only while it runs.
   std::vector<int64_t> besideBackward;
   bool fitsOneMicrobatch() const;
@@ -183,7 +188,7 @@ private:
   void setOffsets();
 
   Lists in, out;
-  /// [taskAt() * 2 * stages + taskAt()]; empty for a chain.
+  /// [code * numCodes() + code]; empty for a chain.
   std::vector<bool> reached;
 };
 

@@ -12,53 +12,53 @@ PartialState::PartialState(const FlatProblem &flat, bool holdsMessages)
       holdsMessages(holdsMessages) {
   linkBegin = 2 * int64_t(ranks);
   doneBegin = linkBegin + flat.links;
-  sentBegin = doneBegin + 3 * int64_t(stages);
+  sentBegin = doneBegin + int64_t(numCodes(stages));
   bannedBegin = sentBegin + int64_t(flat.messages.size());
   arrivalBegin = bannedBegin + stages;
   data.assign(
       size_t(arrivalBegin + int64_t(flat.messages.size()) * microbatches), 0);
 }
 
-int64_t PartialState::earliest(const FlatProblem &flat, int letter,
+int64_t PartialState::earliest(const FlatProblem &flat, Task task,
                                int32_t stage) const {
-  if (done(letter, stage) == microbatches)
+  if (done(task, stage) == microbatches)
     return never;
-  const int64_t time = ready(flat, letter, stage);
+  const int64_t time = ready(flat, task, stage);
   return time < never ? std::max(time, clock(flat.rankOf[stage])) : never;
 }
 
 PartialState::InFlight PartialState::inFlight(const FlatProblem &flat,
-                                              int32_t rank, int letter) const {
+                                              int32_t rank, Task task) const {
   const auto &all = flat.stagesOf[rank];
   if (all.size() == 1 || !flat.isSingleEnded)
     return {};
   InFlight result{microbatches, 0};
   for (int32_t s : all)
-    result.oldest = std::min(result.oldest, done(letter, s));
+    result.oldest = std::min(result.oldest, done(task, s));
   for (int32_t s : all)
     result.bytes +=
-        std::max<int64_t>(1, done(letter, s) - result.oldest) * flat.takes[s];
+        std::max<int64_t>(1, done(task, s) - result.oldest) * flat.takes[s];
   return result;
 }
 
-int64_t PartialState::run(const FlatProblem &flat, int letter, int32_t stage,
+int64_t PartialState::run(const FlatProblem &flat, Task task, int32_t stage,
                           int64_t start) {
   const int32_t rank = flat.rankOf[stage];
-  const int64_t k = done(letter, stage)++;
-  const int64_t end = start + flat.ns[letter][stage];
+  const int64_t k = done(task, stage)++;
+  const int64_t end = start + flat.ns[task][stage];
   clock(rank) = end;
-  if (letter == 0) {
+  if (task == Task::F) {
     held(rank) += flat.takes[stage];
     for (int32_t other : flat.stagesOf[rank])
       banned(other) = 0;
   } else {
-    held(rank) -= flat.freedBy(letter, stage);
+    held(rank) -= flat.freedBy(task, stage);
   }
-  if (letter == 2)
+  if (task == Task::W)
     return end;
-  for (int32_t e : flat.inputs(letter, stage))
+  for (int32_t e : flat.inputs(task, stage))
     arrival(e, k) = 0;
-  for (int32_t e : flat.outputs(letter, stage)) {
+  for (int32_t e : flat.outputs(task, stage)) {
     arrival(e, k) = end;
     if (!holdsMessages || !flat.messages[e].isContended)
       sendOne(flat, e);
@@ -70,7 +70,7 @@ int64_t PartialState::earliestSend(const FlatProblem &flat,
                                    int32_t edge) const {
   const FlatProblem::Message &message = flat.messages[edge];
   const int64_t k = sent(edge);
-  if (k >= done(message.letter, message.from))
+  if (k >= done(message.task, message.from))
     return never;
   return std::max(arrival(edge, k), linkFree(message.link));
 }
@@ -112,8 +112,8 @@ bool PartialState::dominates(const FlatProblem &flat,
       return false;
   for (size_t e = 0; e < flat.messages.size(); ++e) {
     const FlatProblem::Message &message = flat.messages[e];
-    const int64_t made = done(message.letter, message.from);
-    for (int64_t k = done(message.letter, message.to); k < made; ++k)
+    const int64_t made = done(message.task, message.from);
+    for (int64_t k = done(message.task, message.to); k < made; ++k)
       if (arrival(int32_t(e), k) > other.arrival(int32_t(e), k))
         return false;
   }

@@ -20,15 +20,15 @@ int64_t Propagation::workBefore(const PartialState &state, const Row &row,
   int64_t work = own;
   const int64_t *done = state.done();
   for (int32_t i = row.before.begin; i < row.before.end; ++i)
-    work += std::max<int64_t>(0, k + 1 - done[before[i].task]) * before[i].ns;
+    work += std::max<int64_t>(0, k + 1 - done[before[i].code]) * before[i].ns;
   return work;
 }
 
 void Propagation::startRows(const PartialState &state) {
-  for (int letter : {0, 1})
+  for (Task task : {Task::F, Task::I})
     for (int32_t s = 0; s < flat.stages; ++s) {
-      Row &row = rows[letter][s];
-      row.done = state.done(letter, s);
+      Row &row = rows[task][s];
+      row.done = state.done(task, s);
       row.clock = state.clock(row.rank);
     }
 }
@@ -40,8 +40,8 @@ void Propagation::startCursors(const PartialState &state) {
     const auto &stages = flat.stagesOf[rank];
     int64_t freed = 0;
     for (int32_t s : stages)
-      freed += state.done(1, s) * flat.inputGradFrees[s] +
-               state.done(2, s) * flat.weightGradFrees[s];
+      freed += state.done(Task::I, s) * flat.inputGradFrees[s] +
+               state.done(Task::W, s) * flat.weightGradFrees[s];
     for (int32_t s : stages) {
       Cursor &cursor = cursors[s];
       cursor.freed = freed;
@@ -49,7 +49,7 @@ void Propagation::startCursors(const PartialState &state) {
       int32_t next = cursor.begin;
       for (const Release &release : releases[rank])
         nextReleases[next++] =
-            int32_t(state.done(release.letter, stages[release.place]));
+            int32_t(state.done(release.task, stages[release.place]));
     }
   }
 }
@@ -66,22 +66,23 @@ Propagation::Need Propagation::needOf(const PartialState &state, int32_t s,
   const auto &stages = flat.stagesOf[rank];
   Need need{-flat.caps[rank], 0};
   for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
-    const int64_t done = state.done(0, stages[i]);
+    const int64_t done = state.done(Task::F, stages[i]);
     int64_t count;
     if (flat.isChain) {
       count = std::max<int64_t>(capOrders[rank].started(place[s], k, i), done);
     } else {
-      const bool isHeld = flat.leadsTo(0, s, 1, stages[i]);
-      const bool isBefore = i == place[s] || flat.leadsTo(0, stages[i], 0, s);
+      const bool isHeld = flat.leadsTo(Task::F, s, Task::I, stages[i]);
+      const bool isBefore =
+          i == place[s] || flat.leadsTo(Task::F, stages[i], Task::F, s);
       count = isHeld ? std::max<int64_t>(isBefore ? k + 1 : 0, done)
                      : std::min<int64_t>(isBefore ? k : done, k);
     }
     limits[i] = flat.isChain && i <= place[s] ? k : std::min<int64_t>(k, count);
     need.bytes += count * flat.takes[stages[i]];
     if (i > place[s] && count > done)
-      need.start =
-          std::max(need.start, head[0][flat.at(stages[i], int32_t(count - 1))] +
-                                   flat.ns[0][stages[i]]);
+      need.start = std::max(
+          need.start, head[Task::F][flat.at(stages[i], int32_t(count - 1))] +
+                          flat.ns[Task::F][stages[i]]);
   }
   return need;
 }
@@ -124,8 +125,7 @@ int64_t Propagation::arrivalFor(const PartialState &state, const Row &row,
     const bool isSent = k < state.sent(input.edge);
     // The producer has run, but the message is not sent. `input.from` is set
     // only for messages that take no time on their link.
-    const bool isMade =
-        !isSent && input.from >= 0 && k < state.done()[input.from];
+    const bool isMade = !isSent && input.from && k < state.done()[*input.from];
     time =
         std::max(time, isSent   ? state.arrival(input.edge, k)
                        : isMade ? state.arrival(input.edge, k) + input.latencyNs
@@ -140,19 +140,19 @@ int64_t Propagation::endOfBan(const PartialState &state, int32_t s,
                               int32_t k) const {
   int64_t first = never;
   for (int32_t other : flat.stagesOf[flat.rankOf[s]]) {
-    const int64_t next = state.done(0, other);
+    const int64_t next = state.done(Task::F, other);
     if (other == s || state.banned(other) || next >= flat.microbatches)
       continue;
     int64_t start;
     if (next < k || (next == k && other < s))
-      start = head[0][flat.at(other, int32_t(next))];
-    else if (flat.leadsTo(0, s, 0, other))
+      start = head[Task::F][flat.at(other, int32_t(next))];
+    else if (flat.leadsTo(Task::F, s, Task::F, other))
       continue;
     else {
-      start = state.ready(flat, 0, other);
+      start = state.ready(flat, Task::F, other);
       start = std::max(state.clock(flat.rankOf[s]), start < never ? start : 0);
     }
-    first = std::min(first, start + flat.ns[0][other]);
+    first = std::min(first, start + flat.ns[Task::F][other]);
   }
   return first;
 }
@@ -173,7 +173,7 @@ int64_t Propagation::forwardHead(const PartialState &state, const Row &row,
 int64_t Propagation::inputGradHead(const PartialState &state, const Row &row,
                                    int32_t s, int32_t k) {
   int64_t start = row.clock + workBefore(state, row, k);
-  if (const Row &forward = rows[0][s]; k >= forward.done)
+  if (const Row &forward = rows[Task::F][s]; k >= forward.done)
     start = std::max(start, forward.heads[k] + forward.ns);
   start = std::max(start, arrivalFor(state, row, k));
   if (k > row.done)
@@ -185,10 +185,10 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
                               int32_t k) {
   const FlatProblem::Message &message = flat.messages[edge];
   const int64_t at = flat.messageAt(edge, k);
-  int64_t start = k < state.done(message.letter, message.from)
+  int64_t start = k < state.done(message.task, message.from)
                       ? state.arrival(edge, k)
-                      : head[message.letter][flat.at(message.from, k)] +
-                            flat.ns[message.letter][message.from];
+                      : head[message.task][flat.at(message.from, k)] +
+                            flat.ns[message.task][message.from];
   if (k > state.sent(edge))
     start = std::max(start, messageStart[at - 1] + message.occupancyNs);
   if (const int32_t before = message.previousInBurst;
@@ -215,7 +215,7 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
 bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   int32_t first = flat.microbatches;
   for (int32_t s = 0; s < flat.stages; ++s)
-    first = std::min(first, int32_t(state.done(2, s)));
+    first = std::min(first, int32_t(state.done(Task::W, s)));
   startRows(state);
   if (withMemory)
     startCursors(state);
@@ -230,7 +230,7 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   for (int32_t k = first; k < flat.microbatches; ++k) {
     std::fill(workSeen.begin(), workSeen.end(), 0);
     for (int32_t s = 0; s < flat.stages; ++s) {
-      const Row &row = rows[0][s];
+      const Row &row = rows[Task::F][s];
       if (k >= row.done) {
         row.heads[k] = std::min(never, forwardHead(state, row, s, k));
         if (isTooLate(row, k))
@@ -239,20 +239,20 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
       startMessages(row, k);
     }
     for (int32_t s = flat.stages; s-- > 0;) {
-      const Row &row = rows[1][s];
+      const Row &row = rows[Task::I][s];
       if (k >= row.done) {
         row.heads[k] = std::min(never, inputGradHead(state, row, s, k));
         if (isTooLate(row, k))
           return false;
       }
       startMessages(row, k);
-      const int64_t done = state.done(2, s), at = flat.at(s, k);
+      const int64_t done = state.done(Task::W, s), at = flat.at(s, k);
       if (k < done)
         continue;
       int64_t start = k >= row.done ? row.heads[k] + row.ns : row.clock;
       if (k > done)
-        start = std::max(start, head[2][at - 1] + flat.ns[2][s]);
-      head[2][at] = std::min(never, start);
+        start = std::max(start, head[Task::W][at - 1] + flat.ns[Task::W][s]);
+      head[Task::W][at] = std::min(never, start);
     }
   }
   return true;
@@ -261,9 +261,9 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
   lanes.clear();
   for (int32_t s : flat.stagesOf[rank])
-    for (int letter : {0, 1, 2})
-      lanes.add(&head[letter][flat.at(s, 0)], &tail.ns[letter][flat.at(s, 0)],
-                flat.ns[letter][s], state.done(letter, s), flat.microbatches);
+    for (Task task : allTasks)
+      lanes.add(&head[task][flat.at(s, 0)], &tail.ns[task][flat.at(s, 0)],
+                flat.ns[task][s], state.done(task, s), flat.microbatches);
   const int64_t time = state.clock(rank);
   return lanes.run(time, time + flat.endOffset[rank]);
 }
@@ -303,17 +303,17 @@ void Propagation::tighten(PartialState &state) const {
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     int64_t first = never;
     for (int32_t s : flat.stagesOf[rank])
-      for (int letter : {0, 1, 2})
-        if (int64_t k = state.done(letter, s); k < flat.microbatches)
-          first = std::min(first, head[letter][flat.at(s, int32_t(k))]);
+      for (Task task : allTasks)
+        if (int64_t k = state.done(task, s); k < flat.microbatches)
+          first = std::min(first, head[task][flat.at(s, int32_t(k))]);
     if (first < never)
       state.clock(rank) = std::max(state.clock(rank), first);
   }
   for (size_t e = 0; e < flat.messages.size(); ++e) {
     const FlatProblem::Message &message = flat.messages[e];
-    const std::vector<int64_t> &heads = head[message.letter];
+    const std::vector<int64_t> &heads = head[message.task];
     const int64_t all = state.sent(int32_t(e));
-    for (int64_t k = state.done(message.letter, message.to); k < all; ++k) {
+    for (int64_t k = state.done(message.task, message.to); k < all; ++k) {
       int64_t &arrival = state.arrival(int32_t(e), k);
       arrival = std::max(arrival, heads[flat.at(message.to, int32_t(k))]);
     }
@@ -325,7 +325,7 @@ void Propagation::tighten(PartialState &state) const {
     for (int32_t e : flat.edgesOf[link]) {
       const FlatProblem::Message &message = flat.messages[e];
       const bool isSerial = message.occupancyNs > 0;
-      const int64_t all = state.done(message.letter, message.from);
+      const int64_t all = state.done(message.task, message.from);
       int64_t k = state.sent(e);
       // messageStart is not computed for messages that take no time on the
       // link.

@@ -16,14 +16,16 @@
 #include "schedule/partial/Tails.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace rondo {
 
-/// A prefix of every rank's order, run as early as possible. Each stage and
-/// letter runs its micro-batches in order. Messages are sent as soon as they
-/// are ready; in a state that `holdsMessages`, those of contended links wait
-/// for send(). All values are in one array, so a state is copied as one block.
+/// A prefix of every rank's order, run as early as possible. Each stage runs
+/// each of its three tasks in the order of micro-batches. Messages are sent as
+/// soon as they are ready; in a state that `holdsMessages`, those of contended
+/// links wait for send(). All values are in one array, so a state is copied as
+/// one block.
 class PartialState {
 public:
   PartialState() = default;
@@ -35,14 +37,14 @@ public:
   int64_t held(int32_t rank) const { return data[ranks + rank]; }
   int64_t &linkFree(int32_t link) { return data[linkBegin + link]; }
   int64_t linkFree(int32_t link) const { return data[linkBegin + link]; }
-  /// Number of tasks of a letter that a stage has run.
-  int64_t &done(int letter, int32_t stage) {
-    return data[doneBegin + letter * stages + stage];
+  /// Number of micro-batches for which a stage has run `task`.
+  int64_t &done(Task task, int32_t stage) {
+    return data[doneBegin + codeOf(task, stage)];
   }
-  int64_t done(int letter, int32_t stage) const {
-    return data[doneBegin + letter * stages + stage];
+  int64_t done(Task task, int32_t stage) const {
+    return data[doneBegin + codeOf(task, stage)];
   }
-  /// All counts, [letter * stages + stage].
+  /// All counts, [code].
   const int64_t *done() const { return &data[doneBegin]; }
   /// Number of messages of an edge that have got their link.
   int64_t &sent(int32_t edge) { return data[sentBegin + edge]; }
@@ -59,16 +61,16 @@ public:
   int64_t arrival(int32_t edge, int64_t k) const {
     return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
-  /// Time at which all inputs of the next task of a letter and stage have
-  /// arrived, regardless of its rank; `never` if an input has not been made or
-  /// sent; 0 without inputs.
-  int64_t ready(const FlatProblem &flat, int letter, int32_t stage) const {
-    const int64_t k = done(letter, stage);
-    if (letter > 0 && k >= done(letter - 1, stage))
+  /// Time at which all inputs of a stage's next `task` have arrived, regardless
+  /// of its rank; `never` if an input has not been made or sent; 0 without
+  /// inputs.
+  int64_t ready(const FlatProblem &flat, Task task, int32_t stage) const {
+    const int64_t k = done(task, stage);
+    if (task != Task::F && k >= done(taskBefore(task), stage))
       return never;
     int64_t time = 0;
-    if (letter < 2)
-      for (int32_t e : flat.inputs(letter, stage)) {
+    if (task != Task::W)
+      for (int32_t e : flat.inputs(task, stage)) {
         if (k >= sent(e))
           return never;
         time = std::max(time, arrival(e, k));
@@ -76,9 +78,9 @@ public:
     return time;
   }
 
-  /// Earliest start of the next task of a stage and letter; `never` if there is
-  /// none or an input is missing.
-  int64_t earliest(const FlatProblem &flat, int letter, int32_t stage) const;
+  /// Earliest start of a stage's next `task`; `never` if there is none or an
+  /// input is missing.
+  int64_t earliest(const FlatProblem &flat, Task task, int32_t stage) const;
   /// The micro-batches in flight on a rank, from the oldest one that lacks an
   /// F. Each is held until all its F have run, so it must fit together with the
   /// memory that these take. Running micro-batches one by one needs no more
@@ -91,28 +93,26 @@ public:
     /// one. 0: the rank can always continue.
     int64_t bytes = 0;
   };
-  /// `letter` is the one that takes memory. The result is valid until a task of
-  /// `letter` runs on the rank. O(stages of the rank).
-  InFlight inFlight(const FlatProblem &flat, int32_t rank, int letter) const;
+  /// `task` is the one that takes memory. The result is valid until a task of
+  /// `task` runs on the rank. O(stages of the rank).
+  InFlight inFlight(const FlatProblem &flat, int32_t rank, Task task) const;
   /// Whether the next F of the stage keeps the cap and leaves enough memory to
   /// finish every micro-batch in flight. Precondition: without this F, all of
   /// them can be finished.
   bool fits(const FlatProblem &flat, const InFlight &inFlight, int32_t stage,
-            int letter) const {
+            Task task) const {
     const int32_t rank = flat.rankOf[stage];
     const int64_t cap = flat.caps[rank], takes = flat.takes[stage];
     if (held(rank) > cap - takes || inFlight.bytes > cap)
       return false;
-    return inFlight.bytes == 0 || done(letter, stage) == inFlight.oldest ||
+    return inFlight.bytes == 0 || done(task, stage) == inFlight.oldest ||
            inFlight.bytes + takes <= cap;
   }
-  bool fits(const FlatProblem &flat, int32_t stage, int letter = 0) const {
-    return fits(flat, inFlight(flat, flat.rankOf[stage], letter), stage,
-                letter);
+  bool fits(const FlatProblem &flat, int32_t stage, Task task = Task::F) const {
+    return fits(flat, inFlight(flat, flat.rankOf[stage], task), stage, task);
   }
-  /// Runs the next task of a stage and letter at `start`; returns its end.
-  int64_t run(const FlatProblem &flat, int letter, int32_t stage,
-              int64_t start);
+  /// Runs a stage's next `task` at `start`; returns its end.
+  int64_t run(const FlatProblem &flat, Task task, int32_t stage, int64_t start);
   /// Earliest time at which the next burst of an edge can get its link; `never`
   /// if none is held. The edge must begin a burst.
   int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
@@ -152,11 +152,9 @@ public:
   /// it is at least `ceiling` or the state cannot be finished. O(remaining
   /// tasks * stages of a rank).
   Estimate estimate(const PartialState &state, int64_t ceiling = never);
-  /// Earliest starts of the last estimate, [letter][FlatProblem::at()].
-  const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
-  const std::vector<int64_t> &tails(int letter) const {
-    return tail.ns[letter];
-  }
+  /// Earliest starts of the last estimate, [task][FlatProblem::at()].
+  const std::vector<int64_t> &heads(Task task) const { return head[task]; }
+  const std::vector<int64_t> &tails(Task task) const { return tail.ns[task]; }
 
   /// Raises the clocks, arrivals and free times of links of the last estimate's
   /// state to the earliest time at which anything can use them. Excludes no
@@ -193,8 +191,8 @@ private:
   int64_t arrivalFor(const PartialState &state, const Row &row,
                      int32_t k) const;
   void listRows();
-  void listTasksBefore(Row &row, int letter, int32_t s);
-  void listInputs(Row &row, int letter, int32_t s);
+  void listTasksBefore(Row &row, Task task, int32_t s);
+  void listInputs(Row &row, Task task, int32_t s);
   void listReleases();
   void startRows(const PartialState &state);
   void startCursors(const PartialState &state);
@@ -213,32 +211,32 @@ private:
   /// [rank]; empty if memory is ignored.
   std::vector<CapOrder> capOrders;
   Tails tail;
-  std::array<std::vector<int64_t>, 3> head;
+  PerTask<std::vector<int64_t>> head;
   /// Earliest time at which a message gets its link,
   /// [FlatProblem::messageAt()]; only for messages that occupy the link.
   std::vector<int64_t> messageStart;
   /// [stage]: position among the stages of its rank.
   std::vector<int32_t> place;
-  /// [letter][stage], for F and I.
-  std::array<std::vector<Row>, 2> rows;
+  /// [task][stage]; empty for W.
+  PerTask<std::vector<Row>> rows;
   /// [rank], for a chain: work of the tasks of the current micro-batch that
   /// workBefore() has seen. All of them run before the next one.
   std::vector<int64_t> workSeen;
   /// For other graphs: a task that always runs before another task of the same
   /// rank and micro-batch.
   struct Before {
-    /// [letter * stages + stage].
-    int32_t task;
+    Code code;
     int64_t ns;
   };
   std::vector<Before> before;
   /// An edge that a task reads. Its message arrives no earlier than
   /// starts[k] + delay, where `starts` are the times at which the message gets
   /// its link, or its producer's starts if it takes no time on the link. `from`
-  /// is the producer, [letter * stages + stage], if the message takes no time
-  /// on the link, else -1.
+  /// is the producer if the message takes no time on the link; nullopt
+  /// otherwise.
   struct Input {
-    int32_t edge, from;
+    int32_t edge;
+    std::optional<Code> from;
     const int64_t *starts;
     int64_t delay, latencyNs;
   };
@@ -248,7 +246,7 @@ private:
   /// I or W of a stage, by its position on the rank, that releases bytes.
   struct Release {
     int32_t place;
-    int letter;
+    Task task;
     int64_t bytes, ns;
     /// Earliest starts, indexed by micro-batch.
     const int64_t *heads;

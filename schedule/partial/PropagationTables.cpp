@@ -34,10 +34,10 @@ void Propagation::listReleases() {
   for (const auto &stages : flat.stagesOf) {
     std::vector<Release> &all = releases.emplace_back();
     for (const int32_t s : stages)
-      for (int letter : {1, 2})
-        if (const int64_t bytes = flat.freedBy(letter, s); bytes > 0)
-          all.push_back({place[s], letter, bytes, flat.ns[letter][s],
-                         &head[letter][flat.at(s, 0)]});
+      for (Task task : {Task::I, Task::W})
+        if (const int64_t bytes = flat.freedBy(task, s); bytes > 0)
+          all.push_back({place[s], task, bytes, flat.ns[task][s],
+                         &head[task][flat.at(s, 0)]});
     for (const int32_t s : stages) {
       cursors[s].begin = int32_t(nextReleases.size());
       nextReleases.resize(nextReleases.size() + all.size());
@@ -46,46 +46,45 @@ void Propagation::listReleases() {
 }
 
 void Propagation::listRows() {
-  for (int letter : {0, 1})
+  for (Task task : {Task::F, Task::I})
     for (int32_t s = 0; s < flat.stages; ++s) {
-      Row &row = rows[letter].emplace_back();
+      Row &row = rows[task].emplace_back();
       row.rank = flat.rankOf[s];
-      row.ns = flat.ns[letter][s];
-      row.heads = &head[letter][flat.at(s, 0)];
-      row.tails = &tail.ns[letter][flat.at(s, 0)];
+      row.ns = flat.ns[task][s];
+      row.heads = &head[task][flat.at(s, 0)];
+      row.tails = &tail.ns[task][flat.at(s, 0)];
       if (!flat.isChain)
-        listTasksBefore(row, letter, s);
-      listInputs(row, letter, s);
+        listTasksBefore(row, task, s);
+      listInputs(row, task, s);
       row.serialOutputs.begin = int32_t(serialOutputs.size());
-      for (int32_t e : flat.outputs(letter, s))
+      for (int32_t e : flat.outputs(task, s))
         if (flat.messages[e].occupancyNs > 0)
           serialOutputs.push_back(e);
       row.serialOutputs.end = int32_t(serialOutputs.size());
     }
 }
 
-void Propagation::listTasksBefore(Row &row, int letter, int32_t s) {
+void Propagation::listTasksBefore(Row &row, Task task, int32_t s) {
   row.before.begin = int32_t(before.size());
-  for (int earlier = 0; earlier <= letter; ++earlier)
+  for (Task earlier : {Task::F, Task::I})
     for (int32_t other : flat.stagesOf[row.rank])
-      if ((earlier != letter || other != s) &&
-          flat.leadsTo(earlier, other, letter, s))
-        before.push_back(
-            {earlier * flat.stages + other, flat.ns[earlier][other]});
+      if (earlier <= task && (earlier != task || other != s) &&
+          flat.leadsTo(earlier, other, task, s))
+        before.push_back({codeOf(earlier, other), flat.ns[earlier][other]});
   row.before.end = int32_t(before.size());
 }
 
-void Propagation::listInputs(Row &row, int letter, int32_t s) {
+void Propagation::listInputs(Row &row, Task task, int32_t s) {
   row.inputs.begin = int32_t(inputs.size());
-  for (int32_t e : flat.inputs(letter, s)) {
+  for (int32_t e : flat.inputs(task, s)) {
     const FlatProblem::Message &message = flat.messages[e];
     const bool isSerial = message.occupancyNs > 0;
     inputs.push_back(
-        {e, isSerial ? -1 : letter * flat.stages + message.from,
+        {e, isSerial ? std::nullopt : std::optional(codeOf(task, message.from)),
          isSerial ? &messageStart[flat.messageAt(e, 0)]
-                  : &head[letter][flat.at(message.from, 0)],
+                  : &head[task][flat.at(message.from, 0)],
          message.latencyNs +
-             (isSerial ? message.occupancyNs : flat.ns[letter][message.from]),
+             (isSerial ? message.occupancyNs : flat.ns[task][message.from]),
          message.latencyNs});
   }
   row.inputs.end = int32_t(inputs.size());

@@ -30,42 +30,45 @@ public:
   }
 
 private:
-  int64_t &of(int letter, int32_t s, int32_t k) {
-    return tails.ns[letter][flat.at(s, k)];
+  int64_t &of(Task task, int32_t s, int32_t k) {
+    return tails.ns[task][flat.at(s, k)];
   }
   int64_t &ofMessage(int32_t edge, int32_t k) {
     return tails.message[flat.messageAt(edge, k)];
   }
-  int64_t cost(int letter, int32_t s) const { return flat.ns[letter][s]; }
-  /// Tail through the next task of the same stage and letter.
-  int64_t throughNext(int letter, int32_t s, int32_t k) {
+  int64_t cost(Task task, int32_t s) const { return flat.ns[task][s]; }
+  /// Tail through the same task of the next micro-batch.
+  int64_t throughNext(Task task, int32_t s, int32_t k) {
     return k == flat.microbatches - 1 ? -never
-                                      : cost(letter, s) + of(letter, s, k + 1);
+                                      : cost(task, s) + of(task, s, k + 1);
   }
 
   void setForward(int32_t s, int32_t k) {
-    of(0, s, k) = std::max({throughRank(0, s, k), cost(1, s) + of(1, s, k),
-                            throughNext(0, s, k), throughMessages(0, s, k)});
+    of(Task::F, s, k) = std::max(
+        {throughRank(Task::F, s, k), cost(Task::I, s) + of(Task::I, s, k),
+         throughNext(Task::F, s, k), throughMessages(Task::F, s, k)});
   }
   void setBackward(int32_t s, int32_t k) {
-    of(2, s, k) = std::max(throughRank(2, s, k), throughNext(2, s, k));
-    of(1, s, k) = std::max({throughRank(1, s, k), cost(2, s) + of(2, s, k),
-                            throughNext(1, s, k), throughMessages(1, s, k)});
+    of(Task::W, s, k) =
+        std::max(throughRank(Task::W, s, k), throughNext(Task::W, s, k));
+    of(Task::I, s, k) = std::max(
+        {throughRank(Task::I, s, k), cost(Task::W, s) + of(Task::W, s, k),
+         throughNext(Task::I, s, k), throughMessages(Task::I, s, k)});
   }
 
   int64_t throughMessage(int32_t edge, int32_t k);
   int64_t behindOnLink(int32_t edge, int32_t k);
   /// Goes from the last message of a burst to the first, since the tail of a
   /// message depends on the next one.
-  int64_t throughMessages(int letter, int32_t s, int32_t k) {
+  int64_t throughMessages(Task task, int32_t s, int32_t k) {
     int64_t tail = -never;
-    const EdgeRange edges = flat.outputs(letter, s);
+    const EdgeRange edges = flat.outputs(task, s);
     for (const int32_t *e = edges.end(); e != edges.begin();)
       tail = std::max(tail, throughMessage(*--e, k));
     return tail;
   }
-  int64_t throughRank(int letter, int32_t s, int32_t k);
-  int64_t backwardWork(int letter, int32_t s, int32_t k, int32_t first) const;
+  int64_t throughRank(Task task, int32_t s, int32_t k);
+  int64_t backwardWork(Task task, int32_t s, int32_t k, int32_t first) const;
 
   Tails &tails;
   const FlatProblem &flat;
@@ -82,7 +85,7 @@ private:
 int64_t TailsBuilder::throughMessage(int32_t edge, int32_t k) {
   const FlatProblem::Message &hop = flat.messages[edge];
   const int64_t direct =
-      hop.latencyNs + cost(hop.letter, hop.to) + of(hop.letter, hop.to, k);
+      hop.latencyNs + cost(hop.task, hop.to) + of(hop.task, hop.to, k);
   if (hop.link < 0 || hop.occupancyNs == 0)
     return hop.transferNs() - hop.latencyNs + direct;
   int64_t &tail = ofMessage(edge, k) = direct;
@@ -117,47 +120,51 @@ int64_t TailsBuilder::behindOnLink(int32_t edge, int32_t k) {
 /// Tail of a task through its own rank. It is the larger of the work that the
 /// rank must run after the task, because of edges or the cap, and of the
 /// longest path from an F that the cap puts after the task.
-int64_t TailsBuilder::throughRank(int letter, int32_t s, int32_t k) {
+int64_t TailsBuilder::throughRank(Task task, int32_t s, int32_t k) {
   const int32_t rank = flat.rankOf[s], last = flat.microbatches;
   const auto &stages = flat.stagesOf[rank];
   int64_t work = 0, tail = -never;
   int32_t first = last;
   for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
-    const int32_t k2 =
-        capOrders.empty() ? last
-                          : capOrders[rank].firstBehind(letter, place[s], k, i);
+    const int32_t k2 = capOrders.empty()
+                           ? last
+                           : capOrders[rank].firstBehind(task, place[s], k, i);
     if (k2 < last)
-      tail = std::max(tail, cost(0, stages[i]) + of(0, stages[i], k2));
+      tail =
+          std::max(tail, cost(Task::F, stages[i]) + of(Task::F, stages[i], k2));
     first = std::min(first, k2);
     int32_t forward = first;
-    if (letter == 0 && i == place[s])
+    if (task == Task::F && i == place[s])
       forward = k + 1;
-    else if (letter == 0 && flat.leadsTo(0, s, 0, stages[i]))
+    else if (task == Task::F && flat.leadsTo(Task::F, s, Task::F, stages[i]))
       forward = k;
-    work += (last - std::min(first, forward)) * cost(0, stages[i]);
+    work += (last - std::min(first, forward)) * cost(Task::F, stages[i]);
   }
-  return std::max(tail, work + backwardWork(letter, s, k, first) +
+  return std::max(tail, work + backwardWork(task, s, k, first) +
                             flat.endOffset[rank]);
 }
 
 /// Work in ns of I and W on the task's rank that must run after the task
 /// because of edges, or after F of micro-batch `first`.
-int64_t TailsBuilder::backwardWork(int letter, int32_t s, int32_t k,
+int64_t TailsBuilder::backwardWork(Task task, int32_t s, int32_t k,
                                    int32_t first) const {
   int64_t work = 0;
   for (int32_t other : flat.stagesOf[flat.rankOf[s]]) {
     int32_t inputGrad = first, weightGrad = first;
-    if (letter == 0 ? flat.leadsTo(0, s, 1, other)
-                    : letter == 1 && flat.leadsTo(1, s, 1, other)) {
+    if (task == Task::F
+            ? flat.leadsTo(Task::F, s, Task::I, other)
+            : task == Task::I && flat.leadsTo(Task::I, s, Task::I, other)) {
       inputGrad = weightGrad = k;
-    } else if (other == s && letter == 1) {
+    } else if (other == s && task == Task::I) {
       inputGrad = k + 1;
       weightGrad = k;
     } else if (other == s) {
       weightGrad = k + 1;
     }
-    work += (flat.microbatches - std::min(first, inputGrad)) * cost(1, other) +
-            (flat.microbatches - std::min(first, weightGrad)) * cost(2, other);
+    work += (flat.microbatches - std::min(first, inputGrad)) *
+                cost(Task::I, other) +
+            (flat.microbatches - std::min(first, weightGrad)) *
+                cost(Task::W, other);
   }
   return work;
 }

@@ -7,7 +7,6 @@
 #include "schedule/partial/CapOrder.h"
 #include "schedule/partial/FlatProblem.h"
 
-#include <array>
 #include <vector>
 
 namespace rondo {
@@ -15,8 +14,8 @@ namespace rondo {
 /// Least time in ns from the end of every task to the end of the objective.
 /// Depends on the problem only, not on a state.
 struct Tails {
-  /// [letter][FlatProblem::at()].
-  std::array<std::vector<int64_t>, 3> ns;
+  /// [task][FlatProblem::at()].
+  PerTask<std::vector<int64_t>> ns;
   /// [FlatProblem::messageAt()]: least time from the end of the message's time
   /// on its link; only for messages that occupy the link.
   std::vector<int64_t> message;

@@ -38,7 +38,7 @@ ActiveChoices::ActiveChoices(const FlatProblem &flat)
   for (const std::vector<int32_t> &stages : flat.stagesOf)
     hasEqualWeightGrads.push_back(
         std::all_of(stages.begin(), stages.end(), [&](int32_t s) {
-          return flat.ns[2][s] == flat.ns[2][stages.front()] &&
+          return flat.ns[Task::W][s] == flat.ns[Task::W][stages.front()] &&
                  flat.weightGradFrees[s] ==
                      flat.weightGradFrees[stages.front()];
         }));
@@ -48,22 +48,21 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
   choices.clear();
   for (int32_t r = 0; r < flat.ranks; ++r) {
     bool hasWeightGrad = false;
-    const PartialState::InFlight inFlight = state.inFlight(flat, r, 0);
+    const PartialState::InFlight inFlight = state.inFlight(flat, r, Task::F);
     for (int32_t s : flat.stagesOf[r])
-      for (int letter : {0, 1, 2}) {
-        const int64_t start = state.earliest(flat, letter, s);
+      for (Task task : allTasks) {
+        const int64_t start = state.earliest(flat, task, s);
         if (start >= never ||
-            (letter == 0 &&
-             (state.banned(s) || !state.fits(flat, inFlight, s, 0))))
+            (task == Task::F &&
+             (state.banned(s) || !state.fits(flat, inFlight, s, Task::F))))
           continue;
         // W of stages with equal times and bytes are interchangeable.
-        if (letter == 2) {
+        if (task == Task::W) {
           if (hasWeightGrad && hasEqualWeightGrads[r])
             continue;
           hasWeightGrad = true;
         }
-        choices.push_back(
-            {{r}, letter, s, -1, start, start + flat.ns[letter][s]});
+        choices.push_back({{r}, task, s, -1, start, start + flat.ns[task][s]});
       }
   }
   if (!flat.hasContendedLinks)
@@ -75,7 +74,7 @@ void ActiveChoices::list(const PartialState &state, Scratch &choices) const {
     const int64_t start = state.earliestSend(flat, int32_t(e));
     if (start < never)
       choices.push_back({{message.link, true},
-                         message.letter,
+                         message.task,
                          message.from,
                          int32_t(e),
                          start,
@@ -90,7 +89,7 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
     return;
   const Choice first = forEachActive(
       choices, [&](const Choice &choice) { make(state, choice, successors); });
-  if (first.machine.isLink || first.letter != 0 ||
+  if (first.machine.isLink || first.task != Task::F ||
       !mayWait[first.machine.number] || !canWait(state, first.stage))
     return;
   PartialState held = state;
@@ -101,7 +100,8 @@ void ActiveChoices::expand(const PartialState &state, Scratch &choices,
 /// Whether another stage of the rank still has an F that is not banned.
 bool ActiveChoices::canWait(const PartialState &state, int32_t stage) const {
   for (int32_t s : flat.stagesOf[flat.rankOf[stage]])
-    if (s != stage && !state.banned(s) && state.done(0, s) < flat.microbatches)
+    if (s != stage && !state.banned(s) &&
+        state.done(Task::F, s) < flat.microbatches)
       return true;
   return false;
 }
@@ -115,7 +115,7 @@ void ActiveChoices::make(const PartialState &state, const Choice &choice,
   if (choice.machine.isLink)
     child.state.send(flat, choice.edge);
   else
-    child.state.run(flat, choice.letter, choice.stage, choice.start);
+    child.state.run(flat, choice.task, choice.stage, choice.start);
   child.choice = choice;
   child.isKept = child.isBeaten = child.isEstimated = false;
 }

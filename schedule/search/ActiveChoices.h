@@ -14,7 +14,7 @@ namespace rondo {
 /// A task, with `edge` -1, or the burst on a link that begins with `edge`.
 struct Choice {
   Machine machine;
-  int letter;
+  Task task;
   int32_t stage, edge;
   int64_t start, end;
 };

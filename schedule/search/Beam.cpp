@@ -245,7 +245,7 @@ private:
     item.isBeaten = child.isBeaten;
     item.inherits = child.inherits;
     nodes.push_back({parent, child.choice.machine,
-                     codeOf(child.choice.letter, child.choice.stage)});
+                     codeOf(child.choice.task, child.choice.stage)});
     item.node = int32_t(nodes.size()) - 1;
   }
 

@@ -52,15 +52,15 @@ void Alarms::set(int32_t rank, int64_t time) {
 }
 
 Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
-    : direction(direction), taker(direction == Direction::Backwards ? 2 : 0),
+    : direction(direction),
+      taker(direction == Direction::Backwards ? Task::W : Task::F),
       flat(direction == Direction::Backwards ? mirror(given) : given),
       state(flat), alarms(flat.ranks), work(flat.ranks), inFlight(flat.ranks),
       roomy(flat.caps), times(flat.ranks) {
   made.ranks.resize(flat.ranks);
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
   for (int32_t s = 0; s < flat.stages; ++s)
-    work[flat.rankOf[s]] +=
-        (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
+    work[flat.rankOf[s]] += flat.workOf(s) * flat.microbatches;
   for (int32_t s = 0; s < flat.stages; ++s)
     roomy[flat.rankOf[s]] -= 2 * flat.takes[s];
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
@@ -73,45 +73,45 @@ Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
     begins.push_back(int32_t(candidates.size()));
     for (int32_t s : stages) {
       slots[s] = int32_t(candidates.size());
-      for (int letter : {1, 0}) {
+      for (Task task : {Task::I, Task::F}) {
         candidates.emplace_back();
         candidates.back().stage = s;
-        candidates.back().letter = letter;
+        candidates.back().task = task;
       }
     }
   }
   begins.push_back(int32_t(candidates.size()));
 }
 
-int64_t Dispatcher::target(const Pattern &pattern, int letter,
+int64_t Dispatcher::target(const Pattern &pattern, Task task,
                            int32_t stage) const {
-  const int64_t k = state.done(letter, stage);
-  if (!pattern.targets[letter].empty())
-    return pattern.targets[letter][flat.at(stage, int32_t(k))];
-  const int64_t offset = pattern.offset[letter][stage];
+  const int64_t k = state.done(task, stage);
+  if (!pattern.targets[task].empty())
+    return pattern.targets[task][flat.at(stage, int32_t(k))];
+  const int64_t offset = pattern.offset[task][stage];
   if (pattern.group == 1)
     return offset + k * pattern.period;
   return offset + k / pattern.group * pattern.group * pattern.period +
          k % pattern.group * pattern.step;
 }
 
-/// Makes the next task of a stage and kind a candidate.
-void Dispatcher::look(const Pattern &pattern, int letter, int32_t stage) {
-  Candidate &next = candidate(letter, stage);
-  const int64_t k = state.done(letter, stage);
+/// Makes a stage's next `task` a candidate.
+void Dispatcher::look(const Pattern &pattern, Task task, int32_t stage) {
+  Candidate &next = candidate(task, stage);
+  const int64_t k = state.done(task, stage);
   next.target = next.arrival = never;
   if (k == flat.microbatches)
     return;
-  next.target = target(pattern, letter, stage);
-  next.arrival = state.ready(flat, letter, stage);
+  next.target = target(pattern, task, stage);
+  next.arrival = state.ready(flat, task, stage);
 }
 
 int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   std::fill(state.data.begin(), state.data.end(), 0);
   pending.assign(flat.ranks, 0);
   for (int32_t s = 0; s < flat.stages; ++s)
-    for (int letter : {0, 1})
-      look(pattern, letter, s);
+    for (Task task : {Task::F, Task::I})
+      look(pattern, task, s);
   if (direction == Direction::Backwards)
     for (int32_t rank = 0; rank < flat.ranks; ++rank)
       state.clock(rank) = -flat.endOffset[rank];
@@ -128,7 +128,7 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   alarms.clear();
   if (direction == Direction::Forwards)
     for (int32_t s = 0; s < flat.stages; ++s) {
-      if (flat.inputs(0, s).empty())
+      if (flat.inputs(Task::F, s).empty())
         alarms.set(flat.rankOf[s], 0);
     }
   else
@@ -153,12 +153,10 @@ const Orders &Dispatcher::orders() {
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     Sequence &order = made.ranks[rank];
     for (size_t i = 0; i < order.size(); ++i) {
-      const int letter = kindOf(order[i]);
+      const Task task = taskOf(order[i]);
       const int32_t stage = stageOf(order[i]);
-      times[rank][i] =
-          horizon + latest - times[rank][i] - flat.ns[letter][stage];
-      if (letter < 2)
-        order[i] = codeOf(1 - letter, stage);
+      times[rank][i] = horizon + latest - times[rank][i] - flat.ns[task][stage];
+      order[i] = codeOf(mirrored(task), stage);
     }
     std::reverse(order.begin(), order.end());
     std::reverse(times[rank].begin(), times[rank].end());
@@ -179,25 +177,25 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   if (direction == Direction::Forwards && pending[rank] == 0)
     return chosen;
   for (int32_t s : flat.stagesOf[rank]) {
-    const int64_t k = state.done(2, s);
+    const int64_t k = state.done(Task::W, s);
     if (direction == Direction::Backwards) {
       if (k == flat.microbatches || !mayTake(s))
         continue;
       int64_t at;
-      if (!pattern.targets[2].empty())
-        at = pattern.targets[2][flat.at(s, int32_t(k))];
+      if (!pattern.targets[Task::W].empty())
+        at = pattern.targets[Task::W][flat.at(s, int32_t(k))];
       else
-        at = pattern.offset[0][s] + k * pattern.period;
+        at = pattern.offset[Task::F][s] + k * pattern.period;
       if (at < earliest) {
         earliest = at;
         chosen = s;
       }
       continue;
     }
-    if (k >= state.done(1, s))
+    if (k >= state.done(Task::I, s))
       continue;
     if (isOrdered) {
-      const int64_t at = target(pattern, 2, s);
+      const int64_t at = target(pattern, Task::W, s);
       if (at < earliest) {
         earliest = at;
         chosen = s;
@@ -205,7 +203,7 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
     } else if (chosen < 0 ||
                flat.weightGradFrees[s] > flat.weightGradFrees[chosen] ||
                (flat.weightGradFrees[s] == flat.weightGradFrees[chosen] &&
-                k < state.done(2, chosen))) {
+                k < state.done(Task::W, chosen))) {
       chosen = s;
     }
   }
@@ -225,13 +223,13 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   for (const Candidate *next = candidates.data() + begins[rank]; next != end;
        ++next) {
     if (next->target == never ||
-        (next->letter == 0 && !isRoomy && !fits(0, next->stage)))
+        (next->task == Task::F && !isRoomy && !fits(Task::F, next->stage)))
       continue;
     if (next->target < nextAny->target)
       nextAny = next;
     if (next->arrival > now)
       wake = std::min(wake, next->arrival);
-    if (next->letter == 0) {
+    if (next->task == Task::F) {
       if (next->target < nextForward->target)
         nextForward = next;
       if (pattern.discipline == Discipline::ForwardInOrder)
@@ -256,26 +254,27 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   const bool isForwards = direction == Direction::Forwards;
   const bool isOrdered = pattern.weightGrad != WeightGrad::Fills;
   if (bestReady != &none) {
-    const int letter = bestReady->letter;
+    const Task task = bestReady->task;
     const int32_t stage = bestReady->stage;
     const bool isDue =
-        isForwards && pending[rank] >= int64_t(pattern.backlog) * (1 + letter);
+        isForwards &&
+        pending[rank] >= int64_t(pattern.backlog) * (task == Task::I ? 2 : 1);
     const int32_t s = isDue || isOrdered ? nextWeightGrad(pattern, rank) : -1;
-    if (s >= 0 && (isDue || target(pattern, 2, s) < bestReady->target))
-      place(pattern, 2, s, now);
-    else if (!isForwards && letter == 0 &&
-             state.done(2, stage) == state.done(0, stage))
-      place(pattern, 2, stage, now);
+    if (s >= 0 && (isDue || target(pattern, Task::W, s) < bestReady->target))
+      place(pattern, Task::W, s, now);
+    else if (!isForwards && task == Task::F &&
+             state.done(Task::W, stage) == state.done(Task::F, stage))
+      place(pattern, Task::W, stage, now);
     else
-      place(pattern, letter, stage, now);
+      place(pattern, task, stage, now);
     return;
   }
   const int32_t s = nextWeightGrad(pattern, rank);
   bool runs = s >= 0 && (isForwards || pending[rank] < pattern.backlog);
   if (runs && pattern.weightGrad == WeightGrad::Exact && nextAny != &none) {
-    runs = target(pattern, 2, s) < nextAny->target;
+    runs = target(pattern, Task::W, s) < nextAny->target;
   } else if (runs) {
-    const int64_t cost = flat.ns[2][s];
+    const int64_t cost = flat.ns[Task::W][s];
     bool delaysMessage = known < never && now + cost > known;
     if (delaysMessage && pattern.goal < never)
       delaysMessage = known + left[rank] + flat.endOffset[rank] <= pattern.goal;
@@ -284,40 +283,41 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
     runs = !delaysMessage;
   }
   if (runs)
-    place(pattern, 2, s, now);
+    place(pattern, Task::W, s, now);
   else
     alarms.set(rank, wake);
 }
 
-void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
+void Dispatcher::place(const Pattern &pattern, Task task, int32_t stage,
                        int64_t start) {
   const int32_t rank = flat.rankOf[stage];
-  const int64_t k = state.done(letter, stage);
-  const int64_t end = state.run(flat, letter, stage, start);
+  const int64_t k = state.done(task, stage);
+  const int64_t end = state.run(flat, task, stage, start);
   const bool isForwards = direction == Direction::Forwards;
-  if (!isForwards && letter != 1)
-    state.held(rank) += letter == 2 ? flat.takes[stage] : -flat.takes[stage];
-  if (letter == taker)
+  if (!isForwards && task != Task::I)
+    state.held(rank) +=
+        task == Task::W ? flat.takes[stage] : -flat.takes[stage];
+  if (task == taker)
     inFlight[rank] = state.inFlight(flat, rank, taker);
-  if (letter == 2)
+  if (task == Task::W)
     pending[rank] += isForwards ? -1 : 1;
-  else if (letter == (isForwards ? 1 : 0))
+  else if (task == (isForwards ? Task::I : Task::F))
     pending[rank] += isForwards ? 1 : -1;
-  made.ranks[rank].push_back(codeOf(letter, stage));
+  made.ranks[rank].push_back(codeOf(task, stage));
   times[rank].push_back(start);
   ++count;
-  left[rank] -= flat.ns[letter][stage];
+  left[rank] -= flat.ns[task][stage];
   latest = std::max(latest, end + left[rank] + flat.endOffset[rank]);
   alarms.set(rank, end);
-  if (letter == 2)
+  if (task == Task::W)
     return;
-  look(pattern, letter, stage);
-  if (letter == 0 && state.done(1, stage) == k)
-    candidate(1, stage).arrival = state.ready(flat, 1, stage);
-  for (int32_t e : flat.outputs(letter, stage)) {
+  look(pattern, task, stage);
+  if (task == Task::F && state.done(Task::I, stage) == k)
+    candidate(Task::I, stage).arrival = state.ready(flat, Task::I, stage);
+  for (int32_t e : flat.outputs(task, stage)) {
     const int32_t to = flat.messages[e].to;
-    if (state.done(letter, to) == k)
-      candidate(letter, to).arrival = state.ready(flat, letter, to);
+    if (state.done(task, to) == k)
+      candidate(task, to).arrival = state.ready(flat, task, to);
     const int32_t receiver = flat.rankOf[to];
     if (receiver == rank)
       continue;

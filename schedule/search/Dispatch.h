@@ -12,12 +12,12 @@ namespace rondo {
 /// Priorities of a rank's tasks. Each task has a target time. Except for
 /// `reach`, only the order of targets matters.
 struct Pattern {
-  /// Targets of F, I and W in ns, [letter][FlatProblem::at()].
-  std::array<std::vector<int64_t>, 3> targets;
+  /// Targets of F, I and W in ns, [task][FlatProblem::at()].
+  PerTask<std::vector<int64_t>> targets;
   /// If `targets` is empty, the target of F or I of micro-batch k in an endless
   /// steady state is
-  ///   offset[letter][stage] + k / group * group * period + k % group * step
-  std::array<std::vector<int64_t>, 2> offset;
+  ///   offset[task][stage] + k / group * group * period + k % group * step
+  PerTask<std::vector<int64_t>> offset;
   int64_t period = 0;
   int64_t group = 1;
   int64_t step = 0;
@@ -83,10 +83,10 @@ private:
 /// Runs a pattern in time order: F if it fits and every micro-batch can still
 /// be finished, W as Pattern::weightGrad states. All caps hold.
 ///
-/// Backwards, the problem is mirrored: letter 0 is I, which follows the edges
-/// of I in reverse; letter 1 is F; W comes before its I and takes the memory,
-/// which F releases. All letters, micro-batches and targets of a pattern are
-/// those of the mirrored problem.
+/// Backwards, the problem is mirrored: Task::F denotes I, which follows the
+/// edges of I in reverse; Task::I denotes F; W comes before its I and takes the
+/// memory, which F releases. All tasks, micro-batches and targets of a pattern
+/// are those of the mirrored problem.
 class Dispatcher {
 public:
   Dispatcher(const FlatProblem &flat, Direction direction);
@@ -110,32 +110,33 @@ private:
     int64_t target = never;
     /// Arrival of its last input; `never` if an input has not been produced.
     int64_t arrival = never;
-    int32_t stage = 0, letter = 0;
+    int32_t stage = 0;
+    Task task = Task::F;
   };
 
-  int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
-  bool fits(int letter, int32_t stage) const {
-    return letter == 1 ||
+  int64_t target(const Pattern &pattern, Task task, int32_t stage) const;
+  bool fits(Task task, int32_t stage) const {
+    return task == Task::I ||
            state.held(flat.rankOf[stage]) <= roomy[flat.rankOf[stage]] ||
            (direction == Direction::Backwards &&
-            state.done(2, stage) > state.done(0, stage)) ||
+            state.done(Task::W, stage) > state.done(Task::F, stage)) ||
            mayTake(stage);
   }
   /// Whether the task that takes memory may run.
   bool mayTake(int32_t stage) const {
     return state.fits(flat, inFlight[flat.rankOf[stage]], stage, taker);
   }
-  void look(const Pattern &pattern, int letter, int32_t stage);
-  Candidate &candidate(int letter, int32_t stage) {
-    return candidates[slots[stage] + 1 - letter];
+  void look(const Pattern &pattern, Task task, int32_t stage);
+  Candidate &candidate(Task task, int32_t stage) {
+    return candidates[slots[stage] + (task == Task::F)];
   }
   void decide(const Pattern &pattern, int32_t rank, int64_t now);
-  void place(const Pattern &pattern, int letter, int32_t stage, int64_t start);
+  void place(const Pattern &pattern, Task task, int32_t stage, int64_t start);
   int32_t nextWeightGrad(const Pattern &pattern, int32_t rank) const;
 
   const Direction direction;
-  /// The letter that takes memory.
-  const int taker;
+  /// The task that takes memory.
+  const Task taker;
   const FlatProblem flat;
   PartialState state;
   Alarms alarms;

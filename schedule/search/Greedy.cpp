@@ -30,29 +30,30 @@ bool Greedy::fits(int32_t replica) const {
   const int64_t cap = problem.memoryCaps[rank];
   if (cap == noMemoryCap)
     return true;
-  const int64_t own = next(0, replica);
+  const int64_t own = next(Task::F, replica);
   bool isOldest = true;
   int64_t reserve = 0;
   for (int32_t other : replicasOf[rank]) {
-    isOldest &= next(0, other) >= own && next(2, other) >= own;
+    isOldest &= next(Task::F, other) >= own && next(Task::W, other) >= own;
     reserve = std::max(reserve, most[other]);
   }
   const int64_t after = held[rank] + most[replica];
   return after <= cap && (isOldest || after + reserve <= cap);
 }
 
-bool Greedy::canStart(int letter, int32_t replica, int64_t now) const {
-  const int64_t microbatch = next(letter, replica);
+bool Greedy::canStart(Task task, int32_t replica, int64_t now) const {
+  const int64_t microbatch = next(task, replica);
   if (microbatch >= problem.microbatches)
     return false;
   // I needs its own F, and W its own I.
-  if (letter > 0 && started[letter][replica] >= started[letter - 1][replica])
+  if (task != Task::F &&
+      started[task][replica] >= started[taskBefore(task)][replica])
     return false;
-  if (letter == 2)
+  if (task == Task::W)
     return true;
   const int64_t place = at(replica, microbatch);
-  return missing[letter][place] == 0 && arrived[letter][place] <= now &&
-         (letter == 1 || fits(replica));
+  return missing[task][place] == 0 && arrived[task][place] <= now &&
+         (task == Task::I || fits(replica));
 }
 
 Greedy::Candidate Greedy::choose(const Priorities &priorities, int32_t rank,
@@ -60,24 +61,24 @@ Greedy::Candidate Greedy::choose(const Priorities &priorities, int32_t rank,
   Candidate best;
   bool bestIsLast = false;
   for (int32_t replica : replicasOf[rank])
-    for (int letter : {1, 0, 2}) {
-      if (!canStart(letter, replica, now))
+    for (Task task : {Task::I, Task::F, Task::W}) {
+      if (!canStart(task, replica, now))
         continue;
-      const int64_t target = priorities.offset[letter][replica] +
-                             next(letter, replica) * priorities.period;
+      const int64_t target = priorities.offset[task][replica] +
+                             next(task, replica) * priorities.period;
       // A W that only fills comes after all other tasks.
-      const bool isLast = letter == 2 && !priorities.ordersWeightGrads;
+      const bool isLast = task == Task::W && !priorities.ordersWeightGrads;
       if (best.replica < 0 || (bestIsLast && !isLast) ||
           (bestIsLast == isLast && target < best.target)) {
-        best = {replica, letter, target};
+        best = {replica, task, target};
         bestIsLast = isLast;
       }
     }
   return best;
 }
 
-void Greedy::task(ActionKind kind, int32_t replica, int64_t microbatch,
-                  int32_t rank) {
+void Greedy::append(ActionKind kind, int32_t replica, int64_t microbatch,
+                    int32_t rank) {
   const Cost &cost = problem.cost(replica, kind);
   orders[rank].push_back(Action(kind, replica, microbatch));
   clock[rank] += cost.ns;
@@ -86,20 +87,19 @@ void Greedy::task(ActionKind kind, int32_t replica, int64_t microbatch,
 
 void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
                    int64_t now) {
-  constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::InputGrad,
-                                  ActionKind::WeightGrad};
   const int32_t replica = chosen.replica;
-  const int64_t microbatch = next(chosen.letter, replica);
+  const int64_t microbatch = next(chosen.task, replica);
   clock[rank] = now;
-  if (chosen.letter == 1 && problem.recomputes(replica))
-    task(ActionKind::Recompute, replica, microbatch, rank);
-  const ActionKind kind = chosen.letter == 1 && isFused ? ActionKind::Backward
-                                                        : kinds[chosen.letter];
-  task(kind, replica, microbatch, rank);
-  ++started[chosen.letter][replica];
+  if (chosen.task == Task::I && problem.recomputes(replica))
+    append(ActionKind::Recompute, replica, microbatch, rank);
+  const ActionKind kind = chosen.task == Task::I && isFused
+                              ? ActionKind::Backward
+                              : kindOf(chosen.task);
+  append(kind, replica, microbatch, rank);
+  ++started[chosen.task][replica];
   --left;
   if (kind == ActionKind::Backward) {
-    ++started[2][replica];
+    ++started[Task::W][replica];
     --left;
   }
   wake(rank, clock[rank]);
@@ -128,10 +128,10 @@ void Greedy::send(int32_t e, int64_t microbatch, int64_t now) {
 
 void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
   const Edge &edge = problem.edges[e];
-  const int letter = edge.producer == ActionKind::Forward ? 0 : 1;
+  const Task task = taskOf(edge.producer);
   const int64_t place = at(edge.to, microbatch);
-  --missing[letter][place];
-  arrived[letter][place] = std::max(arrived[letter][place], arrival);
+  --missing[task][place];
+  arrived[task][place] = std::max(arrived[task][place], arrival);
   wake(problem.rankOf(edge.to), arrival);
 }
 
@@ -151,15 +151,15 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   network.reset();
   for (auto &column : started)
     column.assign(problem.numReplicas(), 0);
-  for (int letter : {0, 1}) {
+  for (Task task : {Task::F, Task::I}) {
     const size_t places = size_t(problem.numReplicas()) * problem.microbatches;
-    missing[letter].assign(places, 0);
-    arrived[letter].assign(places, 0);
+    missing[task].assign(places, 0);
+    arrived[task].assign(places, 0);
   }
   for (const Edge &edge : problem.edges)
     for (int64_t i = problem.replicas[edge.to].turn; i < problem.microbatches;
          i += problem.replicas[edge.to].turns)
-      missing[edge.producer == ActionKind::Forward ? 0 : 1][at(edge.to, i)] +=
+      missing[taskOf(edge.producer)][at(edge.to, i)] +=
           problem.carries(edge, i);
   left = problem.numTasks();
   alarms.reset(problem.numRanks());

@@ -6,10 +6,10 @@
 
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Schedule.h"
+#include "schedule/model/Task.h"
 #include "schedule/simulate/EventClock.h"
 #include "schedule/simulate/Network.h"
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -18,8 +18,8 @@ namespace rondo {
 /// Priorities of a rank's tasks: the one with the earliest target starts first.
 /// The target of a task is offset[kind][replica] + micro-batch * period.
 struct Priorities {
-  /// [0 for F, 1 for I or B, 2 for W][replica], in ns.
-  std::array<std::vector<int64_t>, 3> offset;
+  /// [task][replica], in ns; that of B is that of I.
+  PerTask<std::vector<int64_t>> offset;
   /// [replica]: whether its backwards are fused.
   std::vector<bool> isFused;
   int64_t period = 1;
@@ -44,7 +44,7 @@ private:
   /// The next task of a kind that a replica could run.
   struct Candidate {
     int32_t replica = -1;
-    int letter = 0;
+    Task task = Task::F;
     int64_t target = 0;
   };
 
@@ -53,16 +53,17 @@ private:
   }
   /// The micro-batch of a replica's next task of a kind; at least
   /// `problem.microbatches` if there is none.
-  int64_t next(int letter, int32_t replica) const {
+  int64_t next(Task task, int32_t replica) const {
     const Replica &place = problem.replicas[replica];
-    return place.turn + int64_t(started[letter][replica]) * place.turns;
+    return place.turn + int64_t(started[task][replica]) * place.turns;
   }
-  bool canStart(int letter, int32_t replica, int64_t now) const;
+  bool canStart(Task task, int32_t replica, int64_t now) const;
   bool fits(int32_t replica) const;
   Candidate choose(const Priorities &priorities, int32_t rank,
                    int64_t now) const;
   void start(const Candidate &chosen, bool isFused, int32_t rank, int64_t now);
-  void task(ActionKind kind, int32_t replica, int64_t microbatch, int32_t rank);
+  void append(ActionKind kind, int32_t replica, int64_t microbatch,
+              int32_t rank);
   void wake(int32_t rank, int64_t time) { alarms.add(time, rank, {}); }
   void send(int32_t edge, int64_t microbatch, int64_t now);
   void arrive(int32_t edge, int64_t microbatch, int64_t arrival);
@@ -77,12 +78,12 @@ private:
 
   std::vector<std::vector<Action>> orders;
   std::vector<int64_t> clock, held;
-  /// [letter][replica]: number of tasks that have started.
-  std::array<std::vector<int32_t>, 3> started;
-  /// [0 for F, 1 for I][at()]: number of inputs that have not been sent, and
+  /// [task][replica]: number of tasks that have started.
+  PerTask<std::vector<int32_t>> started;
+  /// [F or I][at()]: number of inputs that have not been sent, and
   /// the latest arrival so far in ns.
-  std::array<std::vector<int32_t>, 2> missing;
-  std::array<std::vector<int64_t>, 2> arrived;
+  PerTask<std::vector<int32_t>> missing;
+  PerTask<std::vector<int64_t>> arrived;
   const LinkTable links;
   Network network;
   struct Alarm {};

@@ -47,10 +47,10 @@ int64_t rondo::peakOf(const FlatProblem &flat, const Orders &orders) {
     int64_t held = 0;
     for (Code code : orders.ranks[rank]) {
       const int32_t s = stageOf(code);
-      if (kindOf(code) == 0)
+      if (taskOf(code) == Task::F)
         peak = std::max(peak, held += flat.takes[s]);
       else
-        held -= flat.freedBy(kindOf(code), s);
+        held -= flat.freedBy(taskOf(code), s);
     }
   }
   return peak;
@@ -61,14 +61,13 @@ double rondo::byteTimeOf(const FlatProblem &flat, const Orders &orders,
   double sum = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (size_t i = 0; i < orders.ranks[rank].size(); ++i) {
-      const int letter = kindOf(orders.ranks[rank][i]);
+      const Task task = taskOf(orders.ranks[rank][i]);
       const int32_t s = stageOf(orders.ranks[rank][i]);
       const int64_t start = timer.starts()[rank][i];
-      if (letter == 0)
+      if (task == Task::F)
         sum -= double(flat.takes[s]) * double(start);
       else
-        sum += double(flat.freedBy(letter, s)) *
-               double(start + flat.ns[letter][s]);
+        sum += double(flat.freedBy(task, s)) * double(start + flat.ns[task][s]);
     }
   return sum;
 }
@@ -127,7 +126,7 @@ public:
       for (int32_t rank = 0; rank < flat.ranks; ++rank)
         for (size_t i = 0; i + 1 < orders.ranks[rank].size(); ++i) {
           Code &code = orders.ranks[rank][i], &next = orders.ranks[rank][i + 1];
-          if (kindOf(code) != 0 || kindOf(next) == 0)
+          if (taskOf(code) != Task::F || taskOf(next) == Task::F)
             continue;
           if (budget.tasksUsed() >= end || budget.isSpent(flat.tasks()))
             return hasFound;

@@ -14,7 +14,8 @@ static int64_t longest(const std::vector<int64_t> &of) {
 /// Length of the shortest modulo slot. If a wave returns to the first rank,
 /// both waves need the same pace, so that it returns on a modulo slot.
 int64_t ModuloSlots::shortestNs(const FlatProblem &flat) {
-  const int64_t forward = longest(flat.ns[0]), backward = longest(flat.ns[1]);
+  const int64_t forward = longest(flat.ns[Task::F]),
+                backward = longest(flat.ns[Task::I]);
   int64_t transfer = 0;
   for (const FlatProblem::Message &message : flat.messages)
     transfer = std::max(transfer, message.transferNs());
@@ -26,7 +27,8 @@ int64_t ModuloSlots::shortestNs(const FlatProblem &flat) {
 bool ModuloSlots::fit(const FlatProblem &flat) {
   if (!flat.isChain || flat.ranks < 2 || flat.stages % flat.ranks != 0)
     return false;
-  if (double(shortestNs(flat) + longest(flat.ns[2])) * double(flat.tasks()) >
+  if (double(shortestNs(flat) + longest(flat.ns[Task::W])) *
+          double(flat.tasks()) >
       double(never) / 16)
     return false;
   std::vector<bool> isSeen(flat.ranks);
@@ -46,9 +48,10 @@ bool ModuloSlots::fit(const FlatProblem &flat) {
 ModuloSlots::ModuloSlots(const FlatProblem &flat, double factor) : flat(flat) {
   // If W took many modulo slots, the search would take longer without better
   // launches.
-  lengthNs = std::max<int64_t>(
-      {1, longest(flat.ns[2]) / 8, int64_t(double(shortestNs(flat)) * factor)});
-  const int64_t forward = longest(flat.ns[0]), backward = longest(flat.ns[1]);
+  lengthNs = std::max<int64_t>({1, longest(flat.ns[Task::W]) / 8,
+                                int64_t(double(shortestNs(flat)) * factor)});
+  const int64_t forward = longest(flat.ns[Task::F]),
+                backward = longest(flat.ns[Task::I]);
   phaseNs = flat.stages == flat.ranks
                 ? forward + (lengthNs - forward - backward) / 2
                 : lengthNs / 2;
@@ -71,8 +74,8 @@ std::vector<ModuloSlots::Pass> ModuloSlots::passesOf(const FlatProblem &flat,
   std::vector<Pass> made;
   for (int32_t j = 0; j < rounds; ++j) {
     const int32_t stage = j * flat.ranks + place;
-    made.push_back({0, stage, j * down});
-    made.push_back({1, stage, both - j * down - 1 - place});
+    made.push_back({Task::F, stage, j * down});
+    made.push_back({Task::I, stage, both - j * down - 1 - place});
   }
   return made;
 }
@@ -98,20 +101,20 @@ int32_t ModuloSlots::tightestPlace() const {
 void ModuloSlots::set(Row &of, const std::vector<Pass> &tasks, int32_t slot,
                       bool isTaken) const {
   for (const Pass &pass : tasks)
-    of.stageAt[pass.letter][slot + pass.slot] = isTaken ? pass.stage : -1;
+    of.stageAt[pass.task][slot + pass.slot] = isTaken ? pass.stage : -1;
 }
 
 bool ModuloSlots::isFree(int32_t slot) const {
   return std::all_of(passes[place].begin(), passes[place].end(),
                      [&](const Pass &pass) {
-                       return row.stageAt[pass.letter][slot + pass.slot] < 0;
+                       return row.stageAt[pass.task][slot + pass.slot] < 0;
                      });
 }
 
 template <typename Emit>
 void ModuloSlots::runWeightGrad(Row &of, State &state, const Emit &emit) const {
   const Code code = of.waiting[state.firstWaiting++];
-  state.freeNs += flat.ns[2][stageOf(code)];
+  state.freeNs += flat.ns[Task::W][stageOf(code)];
   state.held -= flat.weightGradFrees[stageOf(code)];
   emit(code);
 }
@@ -122,16 +125,17 @@ void ModuloSlots::runWeightGrad(Row &of, State &state, const Emit &emit) const {
 template <typename Emit>
 bool ModuloSlots::runSlot(Row &of, State &state, int64_t cap, int32_t slot,
                           bool isPressed, const Emit &emit) const {
-  for (int letter : {0, 1}) {
-    const int64_t start = startNs(letter, slot);
+  for (Task task : {Task::F, Task::I}) {
+    const int64_t start = startNs(task, slot);
     while (state.firstWaiting < state.numWaiting &&
-           state.freeNs + flat.ns[2][stageOf(of.waiting[state.firstWaiting])] <=
+           state.freeNs +
+                   flat.ns[Task::W][stageOf(of.waiting[state.firstWaiting])] <=
                start)
       runWeightGrad(of, state, emit);
-    const int32_t stage = of.stageAt[letter][slot];
+    const int32_t stage = of.stageAt[task][slot];
     if (stage < 0)
       continue;
-    if (letter == 0) {
+    if (task == Task::F) {
       while (state.held + flat.takes[stage] > cap) {
         if (!isPressed || state.firstWaiting == state.numWaiting)
           return false;
@@ -142,10 +146,10 @@ bool ModuloSlots::runSlot(Row &of, State &state, int64_t cap, int32_t slot,
       state.held -= flat.inputGradFrees[stage];
       if (size_t(state.numWaiting) == of.waiting.size())
         of.waiting.emplace_back();
-      of.waiting[state.numWaiting++] = codeOf(2, stage);
+      of.waiting[state.numWaiting++] = codeOf(Task::W, stage);
     }
-    emit(codeOf(letter, stage));
-    state.freeNs = std::max(state.freeNs, start) + flat.ns[letter][stage];
+    emit(codeOf(task, stage));
+    state.freeNs = std::max(state.freeNs, start) + flat.ns[task][stage];
   }
   return true;
 }
@@ -181,9 +185,9 @@ int64_t ModuloSlots::launch(const std::vector<int32_t> &delays) {
     for (;; ++slot) {
       if (slot > last)
         return never;
-      for (std::vector<int32_t> &stages : row.stageAt)
-        if (stages.size() < size_t(slot) + span)
-          stages.resize(2 * (size_t(slot) + span), -1);
+      for (Task task : {Task::F, Task::I})
+        if (row.stageAt[task].size() < size_t(slot) + span)
+          row.stageAt[task].resize(2 * (size_t(slot) + span), -1);
       if (!isFree(slot))
         continue;
       set(row, passes[place], slot, true);
@@ -208,8 +212,8 @@ bool ModuloSlots::toOrders(Orders &orders) {
     int32_t end = 0;
     for (const Pass &pass : passes[at])
       end = std::max(end, launches.back() + pass.slot + 1);
-    for (std::vector<int32_t> &stages : scratch.stageAt)
-      stages.assign(end, -1);
+    for (Task task : {Task::F, Task::I})
+      scratch.stageAt[task].assign(end, -1);
     for (int32_t launch : launches)
       set(scratch, passes[at], launch, true);
     const auto emit = [&](Code code) { order.push_back(code); };

@@ -52,13 +52,13 @@ public:
 private:
   /// A task of every micro-batch, `slot` modulo slots after its launch.
   struct Pass {
-    int letter;
+    Task task;
     int32_t stage, slot;
   };
-  /// The tasks of a rank: [0 for F, 1 for I][modulo slot] is the stage or -1;
+  /// The tasks of a rank: [F or I][modulo slot] is the stage or -1;
   /// and every W, in the order in which its I has run.
   struct Row {
-    std::array<std::vector<int32_t>, 2> stageAt;
+    PerTask<std::vector<int32_t>> stageAt;
     std::vector<Code> waiting;
   };
   /// Progress of a rank. The W that are still to run are Row::waiting from
@@ -68,8 +68,8 @@ private:
     int32_t firstWaiting = 0, numWaiting = 0;
   };
 
-  int64_t startNs(int letter, int64_t slot) const {
-    return slot * lengthNs + (letter == 0 ? 0 : phaseNs);
+  int64_t startNs(Task task, int64_t slot) const {
+    return slot * lengthNs + (task == Task::F ? 0 : phaseNs);
   }
   static std::vector<Pass> passesOf(const FlatProblem &flat, int32_t place);
   int32_t tightestPlace() const;

@@ -15,9 +15,8 @@
 using namespace rondo;
 
 Neighbourhood::Neighbourhood(const FlatProblem &flat)
-    : stages(size_t(flat.stages)), microbatches(size_t(flat.microbatches)),
-      limit(3 * stages), isFree(flat.ranks), rankTail(flat.ranks),
-      byTail(flat.ranks) {}
+    : flat(flat), limit(numCodes(flat.stages)), isFree(flat.ranks),
+      rankTail(flat.ranks), byTail(flat.ranks) {}
 
 NeighbourhoodBeam::NeighbourhoodBeam(const FlatProblem &flat, Budget &budget)
     : flat(flat), budget(budget), mayWait(ranksThatMayWait(flat)),
@@ -68,16 +67,16 @@ void NeighbourhoodBeam::keepBest(std::vector<Item> &layer) {
 
 /// On a rank that is not free, only the next task of its current order may run.
 bool NeighbourhoodBeam::mayRun(const PartialState &state, int32_t rank,
-                               int letter, int32_t s) const {
-  if (state.done(letter, s) >= neighbourhood->limit[codeOf(letter, s)])
+                               Task task, int32_t s) const {
+  if (state.done(task, s) >= neighbourhood->limit[codeOf(task, s)])
     return false;
   if (neighbourhood->isFree[rank])
     return true;
   int64_t done = 0;
   for (int32_t other : flat.stagesOf[rank])
-    for (int each : {0, 1, 2})
+    for (Task each : allTasks)
       done += state.done(each, other);
-  return current->ranks[rank][done] == codeOf(letter, s);
+  return current->ranks[rank][done] == codeOf(task, s);
 }
 
 /// Like ActiveChoices::expand(), within the neighbourhood and without messages.
@@ -85,20 +84,21 @@ void NeighbourhoodBeam::expand(const Item &item, const PartialState &state) {
   choices.clear();
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (int32_t s : flat.stagesOf[rank])
-      for (int letter : {0, 1, 2}) {
-        if (letter == 0 && (state.banned(s) ||
-                            state.held(rank) + flat.takes[s] > flat.caps[rank]))
+      for (Task task : allTasks) {
+        if (task == Task::F &&
+            (state.banned(s) ||
+             state.held(rank) + flat.takes[s] > flat.caps[rank]))
           continue;
-        const int64_t start = state.earliest(flat, letter, s);
-        if (start < never && mayRun(state, rank, letter, s))
+        const int64_t start = state.earliest(flat, task, s);
+        if (start < never && mayRun(state, rank, task, s))
           choices.push_back(
-              {{rank}, letter, s, -1, start, start + flat.ns[letter][s]});
+              {{rank}, task, s, -1, start, start + flat.ns[task][s]});
       }
   if (choices.empty())
     return;
   const Choice first = forEachActive(
       choices, [&](const Choice &choice) { make(item, state, choice); });
-  if (first.letter != 0 || !mayWait[first.machine.number] ||
+  if (first.task != Task::F || !mayWait[first.machine.number] ||
       !neighbourhood->isFree[first.machine.number])
     return;
   PartialState held = state;
@@ -121,14 +121,13 @@ std::vector<int32_t> &NeighbourhoodBeam::groupOf(uint64_t key) {
 
 void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
                              const Choice &choice) {
-  const auto [machine, letter, stage, edge, start, unused] = choice;
+  const auto [machine, task, stage, edge, start, unused] = choice;
   Item item;
   item.state = state;
-  const int64_t k = state.done(letter, stage);
-  const int64_t end = item.state.run(flat, letter, stage, start);
+  const int64_t k = state.done(task, stage);
+  const int64_t end = item.state.run(flat, task, stage, start);
   item.cost = std::max(
-      parent.cost,
-      end + neighbourhood->tail[neighbourhood->at(letter, stage, int32_t(k))]);
+      parent.cost, end + neighbourhood->tail[flat.at(task, stage, int32_t(k))]);
   budget.use(int64_t(neighbourhood->tasks.size()) / 2 + 4);
   if (item.cost > ceiling)
     return;
@@ -146,7 +145,7 @@ void NeighbourhoodBeam::make(const Item &parent, const PartialState &state,
     if (item.cost <= made[other].cost &&
         item.state.dominates(flat, made[other].state))
       made[other].isBeaten = true;
-  nodes.push_back({parent.node, {machine.number, codeOf(letter, stage)}});
+  nodes.push_back({parent.node, {machine.number, codeOf(task, stage)}});
   item.node = int32_t(nodes.size()) - 1;
   group.push_back(int32_t(made.size()));
   made.push_back(std::move(item));
@@ -158,38 +157,38 @@ void NeighbourhoodBeam::estimate(Item &item) {
   const PartialState &state = item.state;
   item.bound = item.cost;
   item.sum = 0;
-  for (const NeighbourhoodTask &task : neighbourhood->tasks) {
-    const auto [rank, letter, s, k, unused] = task;
-    if (k < state.done(letter, s))
+  for (const NeighbourhoodTask &each : neighbourhood->tasks) {
+    const auto [rank, task, s, k, unused] = each;
+    if (k < state.done(task, s))
       continue;
     int64_t start = state.clock(rank);
-    auto wait = [&](int from, int32_t stage, int32_t which, int64_t delay) {
+    auto wait = [&](Task from, int32_t stage, int32_t which, int64_t delay) {
       if (which >= state.done(from, stage))
-        start = std::max(start, head[neighbourhood->at(from, stage, which)] +
+        start = std::max(start, head[flat.at(from, stage, which)] +
                                     flat.ns[from][stage] + delay);
     };
     if (k > 0)
-      wait(letter, s, k - 1, 0);
-    if (letter > 0)
-      wait(letter - 1, s, k, 0);
-    if (letter < 2)
-      for (int32_t e : flat.inputs(letter, s)) {
+      wait(task, s, k - 1, 0);
+    if (task != Task::F)
+      wait(taskBefore(task), s, k, 0);
+    if (task != Task::W)
+      for (int32_t e : flat.inputs(task, s)) {
         if (k < state.sent(e))
           start = std::max(start, state.arrival(e, k));
         else
-          wait(letter, flat.messages[e].from, k, flat.messages[e].transferNs());
+          wait(task, flat.messages[e].from, k, flat.messages[e].transferNs());
       }
-    head[neighbourhood->at(task)] = start;
+    head[neighbourhood->at(each)] = start;
     item.bound =
-        std::max(item.bound, start + flat.ns[task.letter][task.stage] +
-                                 neighbourhood->tail[neighbourhood->at(task)]);
+        std::max(item.bound, start + flat.ns[task][s] +
+                                 neighbourhood->tail[neighbourhood->at(each)]);
   }
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     int64_t work = 0, first = never;
     for (const NeighbourhoodTask &task : neighbourhood->byTail[rank]) {
-      if (task.k < state.done(task.letter, task.stage))
+      if (task.k < state.done(task.kind, task.stage))
         continue;
-      work += flat.ns[task.letter][task.stage];
+      work += flat.ns[task.kind][task.stage];
       first = std::min(first, head[neighbourhood->at(task)]);
       item.bound =
           std::max(item.bound,

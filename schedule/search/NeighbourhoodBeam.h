@@ -15,7 +15,7 @@ namespace rondo {
 
 struct NeighbourhoodTask {
   int32_t rank;
-  int letter;
+  Task kind;
   int32_t stage, k;
   int64_t start;
 };
@@ -25,15 +25,12 @@ struct NeighbourhoodTask {
 struct Neighbourhood {
   explicit Neighbourhood(const FlatProblem &flat);
 
-  /// Index of a task in the arrays of all tasks.
-  size_t at(int letter, int32_t stage, int32_t k) const {
-    return (size_t(letter) * stages + size_t(stage)) * microbatches + size_t(k);
-  }
+  /// Index of a task in tables of all tasks.
   size_t at(const NeighbourhoodTask &task) const {
-    return at(task.letter, task.stage, task.k);
+    return size_t(flat.at(task.kind, task.stage, task.k));
   }
 
-  const size_t stages, microbatches;
+  const FlatProblem &flat;
   /// In an order in which they may run.
   std::vector<NeighbourhoodTask> tasks;
   /// [code]: number of its tasks that have run at the end of the neighbourhood;
@@ -81,7 +78,7 @@ private:
     Placed placed;
   };
 
-  bool mayRun(const PartialState &state, int32_t rank, int letter,
+  bool mayRun(const PartialState &state, int32_t rank, Task task,
               int32_t s) const;
   void expand(const Item &item, const PartialState &state);
   void make(const Item &parent, const PartialState &state,

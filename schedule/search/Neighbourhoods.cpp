@@ -53,7 +53,7 @@ public:
 
 private:
   int64_t nsOf(const NeighbourhoodTask &task) const {
-    return flat.ns[task.letter][task.stage];
+    return flat.ns[task.kind][task.stage];
   }
 
   /// Makes `orders` the current ones, unless they deadlock or break a cap.
@@ -75,13 +75,13 @@ private:
   void listTasks() {
     tasks.clear();
     std::vector<size_t> next(flat.ranks);
-    std::vector<int32_t> done(size_t(3) * flat.stages);
-    auto mayRun = [&](int letter, int32_t s, int32_t k) {
-      if (letter > 0 && k >= done[codeOf(letter - 1, s)])
+    std::vector<int32_t> done(numCodes(flat.stages));
+    auto mayRun = [&](Task kind, int32_t s, int32_t k) {
+      if (kind != Task::F && k >= done[codeOf(taskBefore(kind), s)])
         return false;
-      if (letter < 2)
-        for (int32_t e : flat.inputs(letter, s))
-          if (k >= done[codeOf(letter, flat.messages[e].from)])
+      if (kind != Task::W)
+        for (int32_t e : flat.inputs(kind, s))
+          if (k >= done[codeOf(kind, flat.messages[e].from)])
             return false;
       return true;
     };
@@ -90,10 +90,10 @@ private:
         for (size_t &i = next[rank]; i < current.ranks[rank].size(); ++i) {
           const Code code = current.ranks[rank][i];
           const int32_t s = stageOf(code), k = done[code];
-          if (!mayRun(kindOf(code), s, k))
+          if (!mayRun(taskOf(code), s, k))
             break;
           ++done[code];
-          tasks.push_back({rank, kindOf(code), s, k, timer.starts()[rank][i]});
+          tasks.push_back({rank, taskOf(code), s, k, timer.starts()[rank][i]});
         }
     nextOnRank.assign(tasks.size(), -1);
     std::vector<int32_t> last(flat.ranks, -1);
@@ -110,21 +110,21 @@ private:
   int64_t pathAfter(const NeighbourhoodTask &task,
                     const std::vector<int64_t> &tails, int64_t least) const {
     int64_t path = std::max(least, flat.endOffset[task.rank]);
-    auto add = [&](int letter, int32_t s, int32_t k, int64_t delay) {
-      path = std::max(path, delay + flat.ns[letter][s] +
-                                tails[neighbourhood.at(letter, s, k)]);
+    auto add = [&](Task kind, int32_t s, int32_t k, int64_t delay) {
+      path =
+          std::max(path, delay + flat.ns[kind][s] + tails[flat.at(kind, s, k)]);
     };
-    if (task.letter < 2) {
-      add(task.letter + 1, task.stage, task.k, 0);
-      for (int32_t e : flat.outputs(task.letter, task.stage))
-        add(task.letter, flat.messages[e].to, task.k,
+    if (task.kind != Task::W) {
+      add(taskAfter(task.kind), task.stage, task.k, 0);
+      for (int32_t e : flat.outputs(task.kind, task.stage))
+        add(task.kind, flat.messages[e].to, task.k,
             flat.messages[e].transferNs());
     }
     const int32_t next = nextOnRank[index[neighbourhood.at(task)]];
     if (&tails == &after && next >= 0)
-      add(tasks[next].letter, tasks[next].stage, tasks[next].k, 0);
+      add(tasks[next].kind, tasks[next].stage, tasks[next].k, 0);
     if (&tails != &after && task.k + 1 < flat.microbatches)
-      add(task.letter, task.stage, task.k + 1, 0);
+      add(task.kind, task.stage, task.k + 1, 0);
     return path;
   }
 
@@ -169,8 +169,8 @@ private:
     int64_t freeTasks = 0;
     for (const NeighbourhoodTask &task : tasks) {
       if (task.start < from) {
-        state.run(flat, task.letter, task.stage,
-                  state.earliest(flat, task.letter, task.stage));
+        state.run(flat, task.kind, task.stage,
+                  state.earliest(flat, task.kind, task.stage));
         ++prefix[task.rank];
       } else if (task.start < to) {
         neighbourhood.tasks.push_back(task);
@@ -191,7 +191,7 @@ private:
       neighbourhood.tail[neighbourhood.at(task)] = pathAfter(
           task, neighbourhood.tail, neighbourhood.rankTail[task.rank]);
       neighbourhood.byTail[task.rank].push_back(task);
-      int64_t &limit = neighbourhood.limit[codeOf(task.letter, task.stage)];
+      int64_t &limit = neighbourhood.limit[codeOf(task.kind, task.stage)];
       limit = std::max(limit, int64_t(task.k) + 1);
     }
     for (auto &list : neighbourhood.byTail)

@@ -13,21 +13,20 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     if (order.empty())
       continue;
     const LinkTable::Row &ends = flat.linkTable[link];
-    auto sends = [&](int letter, int32_t stage) {
-      for (int32_t e : flat.outputs(letter, stage))
+    auto sends = [&](Task task, int32_t stage) {
+      for (int32_t e : flat.outputs(task, stage))
         if (flat.messages[e].link == link)
           return true;
       return false;
     };
     std::vector<Action> messages, ready;
-    std::vector<std::vector<Action>> made(size_t(3) * flat.stages);
+    std::vector<std::vector<Action>> made(numCodes(flat.stages));
     for (Action action : schedule.rank(ends.from)) {
       const int32_t stage = int32_t(action.subject);
-      const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
-      if (action.traits().produces != MessageKind::None &&
-          sends(letter, stage)) {
+      const Task task = taskOf(action.kind());
+      if (action.traits().produces != MessageKind::None && sends(task, stage)) {
         ready.push_back(action);
-        made[codeOf(letter, stage)].push_back(action);
+        made[codeOf(task, stage)].push_back(action);
       }
     }
     std::vector<size_t> next(made.size());
@@ -44,23 +43,22 @@ Schedule rondo::toSchedule(const FlatProblem &flat, const Orders &orders,
   schedule.reserve(flat.tasks());
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     const Sequence &order = orders.ranks[rank];
-    std::vector<int32_t> next(size_t(3) * flat.stages, 0);
+    std::vector<int32_t> next(numCodes(flat.stages), 0);
     for (size_t i = 0; i < order.size(); ++i) {
       Code code = order[i];
       int32_t stage = stageOf(code);
       int32_t k = next[code]++;
-      Code weightGrad = codeOf(2, stage);
-      bool fused = fuse && kindOf(code) == 1 && i + 1 < order.size() &&
+      Code weightGrad = codeOf(Task::W, stage);
+      bool fused = fuse && taskOf(code) == Task::I && i + 1 < order.size() &&
                    order[i + 1] == weightGrad && next[weightGrad] == k;
       if (fused) {
         ++next[weightGrad];
         ++i;
       }
-      if (kindOf(code) == 1 && flat.recomputes[stage])
+      if (taskOf(code) == Task::I && flat.recomputes[stage])
         schedule.append({ActionKind::Recompute, stage, k});
       schedule.append(
-          {fused ? ActionKind::Backward : static_cast<ActionKind>(kindOf(code)),
-           stage, k});
+          {fused ? ActionKind::Backward : kindOf(taskOf(code)), stage, k});
     }
     schedule.endRank();
   }
@@ -72,7 +70,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
                                       const Schedule &schedule) {
   Orders orders;
   orders.ranks.resize(flat.ranks);
-  std::vector<int64_t> next(size_t(3) * flat.stages, 0);
+  std::vector<int64_t> next(numCodes(flat.stages), 0);
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (Action action : schedule.rank(rank)) {
       if (action.kind() == ActionKind::Recompute)
@@ -80,13 +78,13 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
       if (!action.isTask())
         return std::nullopt;
       const int32_t stage = int32_t(action.subject);
-      auto append = [&](int letter) {
-        orders.ranks[rank].push_back(codeOf(letter, stage));
-        return next[codeOf(letter, stage)]++ == int64_t(action.index);
+      auto append = [&](Task task) {
+        orders.ranks[rank].push_back(codeOf(task, stage));
+        return next[codeOf(task, stage)]++ == int64_t(action.index);
       };
       bool inOrder = action.kind() == ActionKind::Backward
-                         ? append(1) && append(2)
-                         : append(int(action.kind()));
+                         ? append(Task::I) && append(Task::W)
+                         : append(taskOf(action.kind()));
       if (!inOrder)
         return std::nullopt;
     }
@@ -98,10 +96,9 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
         {flat.linkTable[link].from, flat.linkTable[link].to});
     if (order == schedule.linkOrders.end())
       continue;
-    std::vector<int64_t> count(size_t(3) * flat.stages, 0);
+    std::vector<int64_t> count(numCodes(flat.stages), 0);
     for (Action action : order->second) {
-      const Code code = codeOf(action.kind() == ActionKind::Forward ? 0 : 1,
-                               int32_t(action.subject));
+      const Code code = codeOf(taskOf(action.kind()), int32_t(action.subject));
       if (count[code]++ != int64_t(action.index))
         return std::nullopt;
       orders.links[link].push_back(code);

@@ -12,16 +12,7 @@
 
 namespace rondo {
 
-/// A task without its micro-batch, which follows from the order: 3 * stage +
-/// kind, where kind is 0, 1 or 2 for F, I or W. Variables named `letter` hold
-/// that kind.
-using Code = uint32_t;
-constexpr int kindOf(Code code) { return int(code % 3); }
-constexpr int32_t stageOf(Code code) { return int32_t(code / 3); }
-constexpr Code codeOf(int letter, int32_t stage) {
-  return Code(3 * stage + letter);
-}
-
+/// The micro-batch of each task follows from the order.
 using Sequence = std::vector<Code>;
 
 /// A rank or a link, each of which does one thing at a time.

@@ -66,8 +66,7 @@ PatternMaker::PatternMaker(const FlatProblem &flat)
     row[s] =
         int32_t(std::find(stages.begin(), stages.end(), s) - stages.begin());
     rows = std::max(rows, row[s] + 1);
-    period = std::max(period, work[flat.rankOf[s]] +=
-                              flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]);
+    period = std::max(period, work[flat.rankOf[s]] += flat.workOf(s));
   }
   period = std::max<int64_t>(period, 1);
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
@@ -81,37 +80,37 @@ PatternMaker::PatternMaker(const FlatProblem &flat)
 
 Pattern PatternMaker::patternOf(const Genes &genes) const {
   Pattern pattern;
-  for (auto &column : pattern.offset)
-    column.resize(flat.stages);
+  for (Task task : {Task::F, Task::I})
+    pattern.offset[task].resize(flat.stages);
   const int64_t unit = std::max<int64_t>(1, period / 24);
-  auto slack = [&](int32_t from, int32_t to, int letter) {
+  auto slack = [&](int32_t from, int32_t to, Task task) {
     const auto &genesOf = row[from] == row[to] ? genes.hop : genes.turn;
-    return genesOf[2 * row[from] + letter] * unit;
+    return genesOf[Genes::at(row[from], task)] * unit;
   };
   pattern.period = std::max<int64_t>(1, period + genes.stretch * unit);
   Occupancy busy(flat.ranks);
-  auto place = [&](int letter, int32_t s) {
+  auto place = [&](Task task, int32_t s) {
     int64_t time = -never;
-    for (int32_t e : flat.inputs(letter, s)) {
+    for (int32_t e : flat.inputs(task, s)) {
       const FlatProblem::Message &message = flat.messages[e];
-      time = std::max(time, pattern.offset[letter][message.from] +
-                                flat.ns[letter][message.from] +
+      time = std::max(time, pattern.offset[task][message.from] +
+                                flat.ns[task][message.from] +
                                 message.transferNs() +
-                                slack(message.from, s, letter));
+                                slack(message.from, s, task));
     }
     if (time == -never)
-      time = letter == 0 ? 0
-                         : pattern.offset[0][s] + flat.ns[0][s] +
-                               genes.turn[2 * row[s]] * unit;
+      time = task == Task::F
+                 ? 0
+                 : pattern.offset[Task::F][s] + flat.ns[Task::F][s] +
+                       genes.turn[Genes::at(row[s], Task::F)] * unit;
     if (genes.isApart)
-      time =
-          busy.place(flat.rankOf[s], time, flat.ns[letter][s], pattern.period);
-    pattern.offset[letter][s] = time;
+      time = busy.place(flat.rankOf[s], time, flat.ns[task][s], pattern.period);
+    pattern.offset[task][s] = time;
   };
   for (int32_t s = 0; s < flat.stages; ++s)
-    place(0, s);
+    place(Task::F, s);
   for (int32_t s = flat.stages; s-- > 0;)
-    place(1, s);
+    place(Task::I, s);
   pattern.group = genes.group;
   pattern.step =
       std::max<int64_t>(1, pattern.period / rows + genes.step * unit);

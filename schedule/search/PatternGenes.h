@@ -11,11 +11,14 @@ namespace rondo {
 /// Parameters of a pattern. `hop`, `turn`, `stretch` and `step` are in 1/24 of
 /// the period.
 struct Genes {
-  /// [2 * row + letter]: slack of an edge within a row of stages (`hop`), and
+  /// [at()]: slack of an edge within a row of stages (`hop`), and
   /// of an edge from one row to another (`turn`). Row n has the n-th stages of
   /// all ranks. `turn` also applies between F and I of a stage whose I has no
   /// inputs.
   std::vector<int32_t> hop, turn;
+  static size_t at(int32_t row, Task task) {
+    return size_t(2 * row + indexOf(task));
+  }
   /// Added to the period.
   int32_t stretch = 0;
   int32_t group = 1, step = 0;

@@ -3,7 +3,7 @@
 //
 // The starts of a known order (of the incumbent or of a family; it may break
 // the caps) are the targets of a dispatch that keeps the caps. Then targets are
-// shifted for a letter, a row of stages, a time interval or all at random, and
+// shifted for a task, a row of stages, a time interval or all at random, and
 // the order is made again, so that many tasks move at once.
 //
 // Dispatches run forwards and backwards, each with the times that the other
@@ -28,8 +28,8 @@ public:
   explicit Replayer(PartInput input)
       : flat(input.flat), given(std::move(input.start)), best(input.best),
         budget(input.budget), timer(flat), random(input.seed) {
-    for (int letter : {0, 1, 2})
-      for (int64_t ns : flat.ns[letter])
+    for (Task task : allTasks)
+      for (int64_t ns : flat.ns[task])
         longest = std::max(longest, ns);
     for (int32_t s = 0; s < flat.stages; ++s)
       place.push_back(
@@ -124,21 +124,21 @@ private:
     const bool isForwards = side.direction == Direction::Forwards;
     for (auto &column : targets)
       column.resize(size_t(flat.stages) * flat.microbatches);
-    count.resize(size_t(3) * flat.stages);
+    count.resize(numCodes(flat.stages));
     for (int32_t rank = 0; rank < flat.ranks; ++rank) {
       std::fill(count.begin(), count.end(), 0);
       for (size_t i = 0; i < orders.ranks[rank].size(); ++i) {
         const Code code = orders.ranks[rank][i];
-        const int letter = kindOf(code);
+        const Task task = taskOf(code);
         const int32_t stage = stageOf(code), k = count[code]++;
         const int64_t start = starts[rank][i],
-                      finish = start + flat.ns[letter][stage];
+                      finish = start + flat.ns[task][stage];
         horizon = std::max(horizon, finish);
         if (isForwards)
-          targets[letter][flat.at(stage, k)] = start;
+          targets[task][flat.at(stage, k)] = start;
         else
-          targets[letter < 2 ? 1 - letter : 2]
-                 [flat.at(stage, flat.microbatches - 1 - k)] = -finish;
+          targets[mirrored(task)][flat.at(stage, flat.microbatches - 1 - k)] =
+              -finish;
       }
     }
     // Backwards, time 0 is the horizon. Only the order of targets matters.
@@ -190,14 +190,15 @@ private:
       shift(pattern);
   }
 
-  /// Shifts the targets of a random letter, set of stages and time interval.
+  /// Shifts the targets of a random task, set of stages and time interval.
   void shift(Pattern &pattern) {
     const int64_t amount =
         (random.below(2) ? 1 : -1) *
         (1 + int64_t(random.unit() * random.unit() * 8.0 * double(longest)));
     const int64_t noise = random.below(4) == 0 ? 2 * longest : 0;
-    const int letter = int(
-        random.below(pattern.weightGrad == Pattern::WeightGrad::Fills ? 2 : 3));
+    const Task task = allTasks[random.below(
+        pattern.weightGrad == Pattern::WeightGrad::Fills ? 2
+                                                         : tasksPerMicrobatch)];
     int64_t from = 0, to = horizon + 1;
     if (random.below(3)) {
       from = random.below(horizon + 1);
@@ -211,7 +212,7 @@ private:
       if (which == 2 && flat.rankOf[s] != flat.rankOf[one])
         continue;
       for (int32_t k = 0; k < flat.microbatches; ++k) {
-        int64_t &target = pattern.targets[letter][flat.at(s, k)];
+        int64_t &target = pattern.targets[task][flat.at(s, k)];
         if (target >= from && target < to)
           target += noise ? random.below(2 * noise) - noise : amount;
       }

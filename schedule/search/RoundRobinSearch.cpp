@@ -60,9 +60,9 @@ private:
     }
     // Keeps offsets far below 2^63.
     longest = std::min(longest, int64_t(1) << 40);
-    for (int letter : {0, 1, 2})
-      priorities.offset[letter].assign(problem.numReplicas(),
-                                       letter == 1 ? -2 * longest : 0);
+    for (Task task : allTasks)
+      priorities.offset[task].assign(problem.numReplicas(),
+                                     task == Task::I ? -2 * longest : 0);
     priorities.period = longest;
     return priorities;
   }
@@ -78,13 +78,12 @@ private:
       priorities.period = 1 + random.below(4 * longest);
     } else {
       const int64_t amount = random.below(8 * longest + 1) - 4 * longest;
-      const size_t letter = size_t(random.below(3));
+      const Task task = allTasks[random.below(tasksPerMicrobatch)];
       if (what == 3)
-        for (int64_t &offset : priorities.offset[letter])
+        for (int64_t &offset : priorities.offset[task])
           offset += amount;
       else
-        priorities.offset[letter][random.below(problem.numReplicas())] +=
-            amount;
+        priorities.offset[task][random.below(problem.numReplicas())] += amount;
     }
   }
 

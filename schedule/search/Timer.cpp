@@ -14,14 +14,13 @@ Timer::Timer(const FlatProblem &flat) : flat(flat), network(flat.linkTable) {
     start[rank].resize(flat.stagesOf[rank].size() * 3 * flat.microbatches);
   work.resize(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s)
-    work[flat.rankOf[s]] +=
-        (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
+    work[flat.rankOf[s]] += flat.workOf(s) * flat.microbatches;
   carried.resize(flat.links);
   carriedOf.resize(flat.messages.size());
   clock.resize(flat.ranks);
   held.resize(flat.ranks);
   position.resize(flat.ranks);
-  done.resize(size_t(3) * flat.stages);
+  done.resize(numCodes(flat.stages));
 }
 
 /// Sends a message over its link, or requests the NICs that it crosses.
@@ -54,8 +53,8 @@ void Timer::transfer(int32_t edge, int32_t k, int64_t readyNs) {
   if (receiver != flat.rankOf[message.from] &&
       position[receiver] < int64_t(running->ranks[receiver].size()) &&
       running->ranks[receiver][position[receiver]] ==
-          codeOf(message.letter, message.to) &&
-      done[codeOf(message.letter, message.to)] == k)
+          codeOf(message.task, message.to) &&
+      done[codeOf(message.task, message.to)] == k)
     ready.push_back(receiver);
 }
 
@@ -66,7 +65,7 @@ void Timer::carryBurst(int32_t edge, int32_t k, int64_t end) {
 
 /// The first edge of the burst that a task sends over a link; -1: none.
 int32_t Timer::burstOf(int32_t link, Code producer) const {
-  for (int32_t e : flat.outputs(kindOf(producer), stageOf(producer)))
+  for (int32_t e : flat.outputs(taskOf(producer), stageOf(producer)))
     if (flat.messages[e].link == link)
       return e;
   return -1;
@@ -94,9 +93,9 @@ void Timer::send(int32_t edge, int32_t k, int64_t end) {
 
 /// Arrival of the last message for a task in ns; negative if one has not been
 /// sent.
-int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
+int64_t Timer::readyFor(Task task, int32_t stage, int32_t k) const {
   int64_t last = 0;
-  for (int32_t e : flat.inputs(letter, stage)) {
+  for (int32_t e : flat.inputs(task, stage)) {
     const int64_t arrived = arrival[flat.messageAt(e, k)];
     if (arrived < 0)
       return arrived;
@@ -132,36 +131,35 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
     const Sequence &order = orders.ranks[rank];
     for (int64_t &at = position[rank]; at < int64_t(order.size()); ++at) {
       const Code code = order[at];
-      const int letter = kindOf(code);
+      const Task task = taskOf(code);
       const int32_t stage = stageOf(code), k = done[code];
       int64_t begin = clock[rank];
-      if (letter == 2 ? k >= done[code - 1]
-                      : letter == 1 && k >= done[code - 1])
+      if (task != Task::F && k >= done[codeOf(taskBefore(task), stage)])
         break;
-      if (letter != 2) {
-        const int64_t arrived = readyFor(letter, stage, k);
+      if (task != Task::W) {
+        const int64_t arrived = readyFor(task, stage, k);
         if (arrived < 0)
           break;
         begin = std::max(begin, arrived);
       }
-      if (letter == 0) {
+      if (task == Task::F) {
         held[rank] += flat.takes[stage];
         if (held[rank] > flat.caps[rank])
           return never;
       } else {
-        held[rank] -= flat.freedBy(letter, stage);
+        held[rank] -= flat.freedBy(task, stage);
       }
-      const int64_t end = begin + flat.ns[letter][stage];
-      left[rank] -= flat.ns[letter][stage];
+      const int64_t end = begin + flat.ns[task][stage];
+      left[rank] -= flat.ns[task][stage];
       if (end + left[rank] + flat.endOffset[rank] > ceiling)
         return never;
       start[rank][at] = begin;
       clock[rank] = end;
       ++done[code];
       ++ran;
-      if (letter == 2)
+      if (task == Task::W)
         continue;
-      for (int32_t e : flat.outputs(letter, stage))
+      for (int32_t e : flat.outputs(task, stage))
         if (flat.messages[e].beginsBurst())
           send(e, k, end);
     }

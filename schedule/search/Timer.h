@@ -26,7 +26,7 @@ private:
   bool carryNext();
   void carryBurst(int32_t edge, int32_t k, int64_t end);
   int32_t burstOf(int32_t link, Code producer) const;
-  int64_t readyFor(int letter, int32_t stage, int32_t k) const;
+  int64_t readyFor(Task task, int32_t stage, int32_t k) const;
 
   const FlatProblem &flat;
   std::vector<std::vector<int64_t>> start;

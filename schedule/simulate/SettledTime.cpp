@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/simulate/SettledTime.h"
+#include "schedule/model/Task.h"
 
 #include <algorithm>
 
@@ -33,26 +34,24 @@ public:
   Rows(const Problem &window, const Schedule &schedule,
        const Simulation &simulation)
       : each(window.microbatchesEach()),
-        width(window.numReplicas() * (3 * each + 1)),
+        ofReplica(tasksPerMicrobatch * each + 1),
+        width(window.numReplicas() * ofReplica),
         times(width * window.iterations, 0) {
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       const Action action = schedule.rank(0).begin()[i];
       const int64_t replica = action.subject;
       if (action.kind() == ActionKind::Step) {
-        times[action.index * width + replica * (3 * each + 1) + 3 * each] =
+        times[action.index * width + (replica + 1) * ofReplica - 1] =
             simulation.endNs[i];
         continue;
       }
-      const int64_t letter = action.kind() == ActionKind::Forward      ? 0
-                             : action.kind() == ActionKind::WeightGrad ? 2
-                             : action.traits().makes & inputGradDone   ? 1
-                                                                       : -1;
       // R is not compared: its start follows from its backward.
-      if (letter < 0)
+      if (!action.isTask() || action.kind() == ActionKind::Recompute)
         continue;
+      const int64_t task = indexOf(taskOf(action.kind()));
       for (int64_t m = action.index, end = m + action.count; m < end; ++m)
-        times[m / each * width + replica * (3 * each + 1) + letter * each +
-              m % each] = simulation.startNs[i];
+        times[m / each * width + replica * ofReplica + task * each + m % each] =
+            simulation.startNs[i];
     }
   }
 
@@ -69,7 +68,9 @@ public:
   int64_t stepEnd(int64_t k) const { return times[(k + 1) * width - 1]; }
 
 private:
-  const int64_t each, width;
+  /// Micro-batches of an iteration, entries of a replica in a row, and entries
+  /// of a row. The step is the last entry of its replica.
+  const int64_t each, ofReplica, width;
   std::vector<int64_t> times;
 };
 

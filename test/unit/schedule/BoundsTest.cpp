@@ -145,31 +145,31 @@ Schedule randomSchedule(const Problem &problem, Generator &random) {
   PartialState state(flat);
   std::vector<std::vector<Action>> orders(flat.ranks);
   for (int64_t left = flat.tasks(); left > 0;) {
-    std::vector<std::pair<int, int32_t>> choices;
+    std::vector<std::pair<Task, int32_t>> choices;
     for (int32_t s = 0; s < flat.stages; ++s)
-      for (int letter : {0, 1, 2})
-        if (state.earliest(flat, letter, s) < never &&
-            (letter != 0 || state.fits(flat, s)))
-          choices.push_back({letter, s});
+      for (Task task : allTasks)
+        if (state.earliest(flat, task, s) < never &&
+            (task != Task::F || state.fits(flat, s)))
+          choices.push_back({task, s});
     if (choices.empty()) {
       if (!flat.isSingleEnded)
         return {};
       ADD_FAILURE() << "no way on from a state that counts as safe";
       return {};
     }
-    auto [letter, s] = choices[random() % choices.size()];
-    auto run = [&, s = s](int letter) {
-      int64_t k = state.done(letter, s);
-      state.run(flat, letter, s, state.earliest(flat, letter, s));
+    auto [task, s] = choices[random() % choices.size()];
+    auto run = [&, s = s](Task task) {
+      int64_t k = state.done(task, s);
+      state.run(flat, task, s, state.earliest(flat, task, s));
       --left;
       return k;
     };
-    int64_t k = run(letter);
-    bool fuses = letter == 1 && state.done(2, s) == k && random() % 2;
+    int64_t k = run(task);
+    bool fuses = task == Task::I && state.done(Task::W, s) == k && random() % 2;
     if (fuses)
-      run(2);
+      run(Task::W);
     orders[flat.rankOf[s]].push_back(
-        {fuses ? ActionKind::Backward : static_cast<ActionKind>(letter), s, k});
+        {fuses ? ActionKind::Backward : kindOf(task), s, k});
   }
   return Schedule(orders);
 }

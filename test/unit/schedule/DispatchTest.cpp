@@ -119,40 +119,39 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
     EXPECT_TRUE(keepsCaps(problem, simulation));
     EXPECT_LE(simulation.makespanNs, value);
 
-    // [letter][stage and micro-batch]
-    std::array<std::vector<int64_t>, 3> start;
+    // [task][stage and micro-batch]
+    PerTask<std::vector<int64_t>> start;
     for (auto &column : start)
       column.resize(size_t(flat->stages) * flat->microbatches);
     int64_t first = never, last = 0;
     for (int32_t r = 0; r < flat->ranks; ++r) {
-      std::vector<int32_t> count(size_t(3) * flat->stages);
+      std::vector<int32_t> count(numCodes(flat->stages));
       const std::vector<int64_t> simulated =
           startsOfCodes(schedule, simulation, r);
       int64_t free = 0;
       for (size_t i = 0; i < orders.ranks[r].size(); ++i) {
         const Code code = orders.ranks[r][i];
-        const int letter = kindOf(code);
+        const Task task = taskOf(code);
         const int64_t at = dispatcher.starts()[r][i];
-        start[letter][flat->at(stageOf(code), count[code]++)] = at;
+        start[task][flat->at(stageOf(code), count[code]++)] = at;
         EXPECT_GE(at, free);
         EXPECT_GE(at, simulated[i]);
         first = std::min(first, at);
-        free = at + flat->ns[letter][stageOf(code)];
+        free = at + flat->ns[task][stageOf(code)];
       }
       last = std::max(last, free);
     }
     EXPECT_EQ(last, value);
     EXPECT_EQ(first, 0);
-    for (int letter : {0, 1})
+    for (Task task : {Task::F, Task::I})
       for (int32_t s = 0; s < flat->stages; ++s)
         for (int32_t k = 0; k < flat->microbatches; ++k) {
-          const int64_t end =
-              start[letter][flat->at(s, k)] + flat->ns[letter][s];
-          EXPECT_LE(end, start[letter + 1][flat->at(s, k)]);
-          for (int32_t e : flat->outputs(letter, s)) {
+          const int64_t end = start[task][flat->at(s, k)] + flat->ns[task][s];
+          EXPECT_LE(end, start[taskAfter(task)][flat->at(s, k)]);
+          for (int32_t e : flat->outputs(task, s)) {
             const FlatProblem::Message &message = flat->messages[e];
             EXPECT_LE(end + message.latencyNs,
-                      start[letter][flat->at(message.to, k)]);
+                      start[task][flat->at(message.to, k)]);
           }
         }
   }

@@ -22,7 +22,7 @@ namespace rondo::test {
 class Exhaustive {
 public:
   /// Whether there is a schedule below `target`. With `inOrder`, micro-batches
-  /// keep their order in each stage and letter. All times must be below 2^15.
+  /// keep their order in each stage and task. All times must be below 2^15.
   Exhaustive(const Problem &problem, int64_t target, bool inOrder)
       : problem(problem), target(target), inOrder(inOrder),
         stages(problem.numStages()), all(problem.microbatches) {

@@ -3,6 +3,8 @@
 
 #include "Examples.h"
 
+#include "schedule/model/Task.h"
+
 using namespace rondo;
 using namespace rondo::test;
 
@@ -185,6 +187,32 @@ TEST(Problem, OccupancyIsRoundedUp) {
   EXPECT_EQ((Link{0, 3000}).occupancyNs(7), 3);
   EXPECT_EQ((Link{0, std::numeric_limits<int64_t>::max()}).occupancyNs(1), 1);
   EXPECT_EQ((Link{0, 1}).occupancyNs(maxMessageBytes), 1000 * maxMessageBytes);
+}
+
+TEST(Task, CodesAndKindsOfActionsConvertBothWays) {
+  std::vector<bool> isSeen(numCodes(5));
+  for (int32_t stage = 0; stage < 5; ++stage)
+    for (Task task : allTasks) {
+      const Code code = codeOf(task, stage);
+      ASSERT_LT(code, isSeen.size());
+      EXPECT_FALSE(isSeen[code]);
+      isSeen[code] = true;
+      EXPECT_EQ(taskOf(code), task);
+      EXPECT_EQ(stageOf(code), stage);
+    }
+  std::string letters;
+  for (Task task : allTasks) {
+    EXPECT_EQ(taskOf(kindOf(task)), task);
+    EXPECT_EQ(mirrored(mirrored(task)), task);
+    letters += traitsOf(kindOf(task)).letter;
+  }
+  EXPECT_EQ(letters, "FIW");
+  EXPECT_EQ(taskBefore(Task::W), Task::I);
+  EXPECT_EQ(taskAfter(Task::F), Task::I);
+  EXPECT_EQ(taskOf(ActionKind::Backward), Task::I);
+  EXPECT_EQ(taskOf(ActionKind::Recompute), Task::I);
+  EXPECT_EQ(mirrored(Task::F), Task::I);
+  EXPECT_EQ(mirrored(Task::W), Task::W);
 }
 
 } // namespace

@@ -136,33 +136,33 @@ inline Problem drawGraph(Engine &random, LinkCosts links = LinkCosts::Serial) {
 inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
   Orders orders;
   orders.ranks.resize(flat.ranks);
-  std::vector<int32_t> done(size_t(3) * flat.stages);
-  auto mayRun = [&](int letter, int32_t s) {
-    const int32_t k = done[codeOf(letter, s)];
+  std::vector<int32_t> done(numCodes(flat.stages));
+  auto mayRun = [&](Task task, int32_t s) {
+    const int32_t k = done[codeOf(task, s)];
     if (k == flat.microbatches)
       return false;
-    if (letter == 2)
-      return k < done[codeOf(1, s)];
-    if (letter == 1 && k >= done[codeOf(0, s)])
+    if (task == Task::W)
+      return k < done[codeOf(Task::I, s)];
+    if (task == Task::I && k >= done[codeOf(Task::F, s)])
       return false;
-    for (int32_t e : flat.inputs(letter, s))
-      if (k >= done[codeOf(letter, flat.messages[e].from)])
+    for (int32_t e : flat.inputs(task, s))
+      if (k >= done[codeOf(task, flat.messages[e].from)])
         return false;
     return true;
   };
-  auto run = [&](int letter, int32_t s) {
-    orders.ranks[flat.rankOf[s]].push_back(codeOf(letter, s));
-    ++done[codeOf(letter, s)];
+  auto run = [&](Task task, int32_t s) {
+    orders.ranks[flat.rankOf[s]].push_back(codeOf(task, s));
+    ++done[codeOf(task, s)];
   };
   for (int64_t left = flat.tasks(); left > 0;) {
-    const int letter = int(pick(random, 0, fused ? 1 : 2));
+    const Task task = allTasks[pick(random, 0, fused ? 1 : 2)];
     const int32_t s = int32_t(pick(random, 0, flat.stages - 1));
-    if (!mayRun(letter, s))
+    if (!mayRun(task, s))
       continue;
-    run(letter, s);
+    run(task, s);
     --left;
-    if (fused && letter == 1) {
-      run(2, s);
+    if (fused && task == Task::I) {
+      run(Task::W, s);
       --left;
     }
   }
@@ -174,8 +174,7 @@ inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
     for (Code code : orders.ranks[flat.linkTable[link].from])
       for (int32_t e : flat.edgesOf[link]) {
         const FlatProblem::Message &message = flat.messages[e];
-        if (message.beginsBurst() &&
-            code == codeOf(message.letter, message.from))
+        if (message.beginsBurst() && code == codeOf(message.task, message.from))
           order.push_back(code);
       }
     for (int64_t swaps = pick(random, 0, 3); swaps > 0; --swaps)

@@ -69,7 +69,7 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
   orders.links.resize(flat->links);
   std::vector<std::vector<int64_t>> starts(flat->ranks);
   struct Choice {
-    int letter;
+    Task task;
     int32_t stage;
     /// The first of a burst; -1 of a task.
     int32_t edge;
@@ -78,10 +78,10 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
   int64_t placed = 0;
   for (std::vector<Choice> choices;; choices.clear()) {
     for (int32_t s = 0; s < flat->stages; ++s)
-      for (int letter : {0, 1, 2}) {
-        const int64_t start = state.earliest(*flat, letter, s);
-        if (start < never && (letter != 0 || state.fits(*flat, s)))
-          choices.push_back({letter, s, -1, start});
+      for (Task task : allTasks) {
+        const int64_t start = state.earliest(*flat, task, s);
+        if (start < never && (task != Task::F || state.fits(*flat, s)))
+          choices.push_back({task, s, -1, start});
       }
     for (size_t e = 0; e < flat->messages.size(); ++e) {
       const FlatProblem::Message &message = flat->messages[e];
@@ -89,12 +89,12 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
         continue;
       const int64_t send = state.earliestSend(*flat, int32_t(e));
       if (send < never)
-        choices.push_back({message.letter, message.from, int32_t(e), send});
+        choices.push_back({message.task, message.from, int32_t(e), send});
     }
     if (choices.empty())
       break;
     const Choice choice = choices[pick(random, 0, int64_t(choices.size()) - 1)];
-    const Code code = codeOf(choice.letter, choice.stage);
+    const Code code = codeOf(choice.task, choice.stage);
     if (choice.edge >= 0) {
       const int32_t link = flat->messages[choice.edge].link;
       int64_t end = choice.start;
@@ -106,8 +106,8 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
       continue;
     }
     const int32_t rank = flat->rankOf[choice.stage];
-    EXPECT_EQ(state.run(*flat, choice.letter, choice.stage, choice.start),
-              choice.start + flat->ns[choice.letter][choice.stage]);
+    EXPECT_EQ(state.run(*flat, choice.task, choice.stage, choice.start),
+              choice.start + flat->ns[choice.task][choice.stage]);
     orders.ranks[rank].push_back(code);
     starts[rank].push_back(choice.start);
     ++placed;
