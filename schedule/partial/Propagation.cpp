@@ -259,25 +259,26 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
 }
 
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
-  lanes.clear();
+  preemptive.clear();
   for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2})
-      lanes.add(&head[letter][flat.at(s, 0)], &tail.ns[letter][flat.at(s, 0)],
-                flat.ns[letter][s], state.done(letter, s), flat.microbatches);
+      preemptive.add(&head[letter][flat.at(s, 0)],
+                     &tail.ns[letter][flat.at(s, 0)], flat.ns[letter][s],
+                     state.done(letter, s), flat.microbatches);
   const int64_t time = state.clock(rank);
-  return lanes.run(time, time + flat.endOffset[rank]);
+  return preemptive.run(time, time + flat.endOffset[rank]);
 }
 
 int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
-  lanes.clear();
+  preemptive.clear();
   for (int32_t e : flat.edgesOf[link]) {
     const int64_t ns = flat.messages[e].occupancyNs;
     if (ns > 0)
-      lanes.add(&messageStart[flat.messageAt(e, 0)],
-                &tail.message[flat.messageAt(e, 0)], ns, state.sent(e),
-                flat.microbatches);
+      preemptive.add(&messageStart[flat.messageAt(e, 0)],
+                     &tail.message[flat.messageAt(e, 0)], ns, state.sent(e),
+                     flat.microbatches);
   }
-  return lanes.run(state.linkFree(link), -never);
+  return preemptive.run(state.linkFree(link), -never);
 }
 
 Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {
