@@ -27,6 +27,7 @@
 #include "runtime/adaptive/tuner.h"
 #include "runtime/trainer/link_trace.h"
 #include "schedule/families/Family.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 
 #include "lowering/Lowering.h"
 #include "schedule/families/Family.h"
+#include "schedule/program/ProgramSimulator.h"
 
 #include <benchmark/benchmark.h>
 

@@ -5,6 +5,7 @@
 
 #include "dialect/Bridge.h"
 #include "schedule/order/Residency.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/SettledTime.h"
 
 #include <algorithm>
@@ -37,8 +38,12 @@ rondo::codegen::predict(pipe::ScheduleOp schedule, const Problem &problem,
                                 simulateProgram(problem, program).makespanNs);
   for (int64_t ns : simulation.rankWorkNs)
     text.predictedWorkNs += ns / problem.iterations;
-  if (problem.iterations > 1)
-    text.predictedNs = settledIterationNs(problem, known->schedule);
+  if (problem.iterations > 1) {
+    const SettledTime settled =
+        settledTime(problem, known->schedule,
+                    simulate(problem, known->schedule, /*keepTimes=*/true));
+    text.predictedNs = settled.ns / settled.iterations;
+  }
   text.peakMemoryBytes = simulation.peakBytes;
   return mlir::success();
 }

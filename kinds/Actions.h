@@ -207,92 +207,95 @@ constexpr ActionTraits row(ActionKind kind, const char *keyword) {
   return traits;
 }
 
+using K = ActionKind;
+using B = BufferKind;
+
+/// A row per kind.
+inline constexpr ActionTraits knownActions[] = {
+    row(K::Forward, "forward")
+        .progress(nothingDone, forwardDone)
+        .passes(MessageKind::Activation)
+        .buffers({{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad,
+                   B::Checkpoints},
+                  4},
+                 {})
+        .implemented("F"),
+    row(K::InputGrad, "input_grad")
+        .progress(forwardDone, inputGradDone)
+        .passes(MessageKind::Gradient)
+        .buffers({{B::InputGrad}, 1},
+                 {{B::SavedForInputGrad, B::RecomputedForInputGrad}, 2})
+        .implemented("I"),
+    row(K::WeightGrad, "weight_grad")
+        .progress(inputGradDone, weightGradDone)
+        .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad}, 2})
+        .implemented("W"),
+    row(K::Backward, "backward")
+        .progress(forwardDone, inputGradDone | weightGradDone)
+        .passes(MessageKind::Gradient)
+        .buffers({{B::InputGrad}, 1},
+                 {{B::SavedForInputGrad, B::SavedForWeightGrad,
+                   B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
+                  4})
+        .implemented("B"),
+    // If the stage recomputes, I and B of the micro-batch need R in addition
+    // to F.
+    row(K::Recompute, "recompute")
+        .progress(forwardDone, recomputeDone)
+        .passes(MessageKind::Recomputed)
+        .buffers({{B::RecomputedOutput, B::RecomputedForInputGrad,
+                   B::RecomputedForWeightGrad},
+                  3},
+                 {{B::Checkpoints}, 1})
+        .implemented("R"),
+    row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
+    row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
+    row(K::Unshard, "unshard")
+        .named("UNSHARD")
+        .on(Subject::Replica, Lane::Collective)
+        .perUnit()
+        .implemented(),
+    row(K::Reshard, "reshard").named("RESHARD").perUnit().implemented(),
+    row(K::ReduceGrad, "reduce_grad")
+        .named("REDUCE_GRAD")
+        .on(Subject::Replica, Lane::Collective)
+        .perUnit()
+        .implemented(),
+    row(K::AllReduce, "all_reduce")
+        .named("ALL_REDUCE")
+        .on(Subject::Collective, Lane::Collective)
+        .perStep()
+        .afterAll(weightGradDone)
+        .implemented(),
+    row(K::Await, "await")
+        .on(Subject::Collective, Lane::Compute)
+        .perStep()
+        .implemented(),
+    row(K::Step, "step")
+        .named("STEP")
+        .perStep()
+        .afterAll(weightGradDone)
+        .implemented(),
+    row(K::Save, "save")
+        .named("SAVE")
+        .on(Subject::Replica, Lane::Copy)
+        .repeatable(),
+    row(K::Load, "load")
+        .named("LOAD")
+        .on(Subject::Replica, Lane::Copy)
+        .repeatable(),
+};
+static_assert(sizeof knownActions / sizeof *knownActions == numActionKinds,
+              "every kind has a row");
+
 /// A row for each of the maxActionKinds values of the kind field.
 struct ActionTable {
   ActionTraits rows[maxActionKinds];
 };
 
 constexpr ActionTable makeActionTable() {
-  using K = ActionKind;
-  using B = BufferKind;
-  const ActionTraits known[] = {
-      row(K::Forward, "forward")
-          .progress(nothingDone, forwardDone)
-          .passes(MessageKind::Activation)
-          .buffers({{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad,
-                     B::Checkpoints},
-                    4},
-                   {})
-          .implemented("F"),
-      row(K::InputGrad, "input_grad")
-          .progress(forwardDone, inputGradDone)
-          .passes(MessageKind::Gradient)
-          .buffers({{B::InputGrad}, 1},
-                   {{B::SavedForInputGrad, B::RecomputedForInputGrad}, 2})
-          .implemented("I"),
-      row(K::WeightGrad, "weight_grad")
-          .progress(inputGradDone, weightGradDone)
-          .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad}, 2})
-          .implemented("W"),
-      row(K::Backward, "backward")
-          .progress(forwardDone, inputGradDone | weightGradDone)
-          .passes(MessageKind::Gradient)
-          .buffers({{B::InputGrad}, 1},
-                   {{B::SavedForInputGrad, B::SavedForWeightGrad,
-                     B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
-                    4})
-          .implemented("B"),
-      // If the stage recomputes, I and B of the micro-batch need R in addition
-      // to F.
-      row(K::Recompute, "recompute")
-          .progress(forwardDone, recomputeDone)
-          .passes(MessageKind::Recomputed)
-          .buffers({{B::RecomputedOutput, B::RecomputedForInputGrad,
-                     B::RecomputedForWeightGrad},
-                    3},
-                   {{B::Checkpoints}, 1})
-          .implemented("R"),
-      row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
-      row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
-      row(K::Unshard, "unshard")
-          .named("UNSHARD")
-          .on(Subject::Replica, Lane::Collective)
-          .perUnit()
-          .implemented(),
-      row(K::Reshard, "reshard").named("RESHARD").perUnit().implemented(),
-      row(K::ReduceGrad, "reduce_grad")
-          .named("REDUCE_GRAD")
-          .on(Subject::Replica, Lane::Collective)
-          .perUnit()
-          .implemented(),
-      row(K::AllReduce, "all_reduce")
-          .named("ALL_REDUCE")
-          .on(Subject::Collective, Lane::Collective)
-          .perStep()
-          .afterAll(weightGradDone)
-          .implemented(),
-      row(K::Await, "await")
-          .on(Subject::Collective, Lane::Compute)
-          .perStep()
-          .implemented(),
-      row(K::Step, "step")
-          .named("STEP")
-          .perStep()
-          .afterAll(weightGradDone)
-          .implemented(),
-      row(K::Save, "save")
-          .named("SAVE")
-          .on(Subject::Replica, Lane::Copy)
-          .repeatable(),
-      row(K::Load, "load")
-          .named("LOAD")
-          .on(Subject::Replica, Lane::Copy)
-          .repeatable(),
-  };
-  static_assert(sizeof known / sizeof *known == numActionKinds,
-                "every kind has a row");
   ActionTable table;
-  for (const ActionTraits &traits : known)
+  for (const ActionTraits &traits : knownActions)
     table.rows[static_cast<int>(traits.kind)] = traits;
   return table;
 }

@@ -10,6 +10,7 @@
 
 #include "lowering/SlotAssignment.h"
 #include "schedule/model/BufferNumbers.h"
+#include "schedule/program/ProgramSimulator.h"
 
 #include <vector>
 

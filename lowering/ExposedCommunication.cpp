@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "schedule/gathers/PlaceGathers.h"
 #include "schedule/order/Shards.h"
+#include "schedule/program/ProgramSimulator.h"
 
 using namespace rondo;
 

@@ -11,7 +11,7 @@
 #define RONDO_LOWERING_LOWERING_H
 
 #include "lowering/ForEach.h"
-#include "schedule/program/Program.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/ProgramRules.h"
 #include "schedule/simulate/DelayTable.h"
 

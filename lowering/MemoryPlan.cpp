@@ -19,12 +19,11 @@ int64_t aligned(int64_t bytes) {
 
 class Planner {
 public:
-  Planner(const Problem &problem, const Replicas &replicas, int32_t numRanks,
-          const std::vector<ReplicaBuffers> &buffers, const KeptBytes &kept,
-          Program &program, const ForEach &forEach)
-      : problem(problem), replicas(replicas), buffers(buffers), kept(kept),
-        program(program), forEach(forEach), numbers(problem),
-        arenas(numRanks, program) {}
+  Planner(const MemoryRequest &request, Program &program,
+          const ForEach &forEach)
+      : problem(request.executing), replicas(request.replicas),
+        buffers(request.buffers), kept(request.kept), program(program),
+        forEach(forEach), numbers(problem), arenas(request.numRanks, program) {}
 
   /// `simulation`: see `withoutPlaces` of planMemory().
   std::optional<Fault> run(ProgramSimulation &simulation);
@@ -205,12 +204,10 @@ ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                   : ProgramSimulation();
 }
 
-std::optional<Fault>
-rondo::planMemory(const Problem &executing, const Replicas &replicas,
-                  int32_t numRanks, const std::vector<ReplicaBuffers> &buffers,
-                  Program &program, const KeptBytes &kept,
-                  const ForEach &forEach, ProgramSimulation *withoutPlaces) {
+std::optional<Fault> rondo::planMemory(const MemoryRequest &request,
+                                       Program &program, const ForEach &forEach,
+                                       ProgramSimulation *withoutPlaces) {
   ProgramSimulation own;
-  return Planner(executing, replicas, numRanks, buffers, kept, program, forEach)
+  return Planner(request, program, forEach)
       .run(withoutPlaces ? *withoutPlaces : own);
 }

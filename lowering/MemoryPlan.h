@@ -5,7 +5,7 @@
 #define RONDO_LOWERING_MEMORYPLAN_H
 
 #include "lowering/ForEach.h"
-#include "schedule/program/Program.h"
+#include "schedule/program/ProgramSimulator.h"
 
 #include <optional>
 
@@ -22,6 +22,20 @@ struct KeptBytes {
   std::vector<int64_t> staging;
   /// [replica]: slots of its weights; empty: one each.
   std::vector<int32_t> weightSlots;
+};
+
+/// What planMemory() places, and on which ranks. The references must outlive
+/// the call.
+struct MemoryRequest {
+  /// The problem whose ranks run the program.
+  const Problem &executing;
+  /// The rank, of `numRanks`, that holds the state of each stage. For the
+  /// sequential reference these are not the executing ranks.
+  const Replicas &replicas;
+  int32_t numRanks;
+  /// [replica].
+  const std::vector<ReplicaBuffers> &buffers;
+  KeptBytes kept = {};
 };
 
 /// Simulates a program without places, with any number of launches in flight.
@@ -47,16 +61,10 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 /// makes the output after the next, so that fast ranks do not run ahead of slow
 /// ones.
 ///
-/// `executing` is the problem whose ranks run the program. `replicas` name the
-/// rank, of `numRanks`, that holds the state of each stage; for the sequential
-/// reference these are not the executing ranks. The program must keep rule L1.
-/// Returns a fault if a buffer or an arena is too large, or if a pool needs
-/// more than `maxSlots` slots. `withoutPlaces` is the result of
-/// simulateWithoutPlaces(), or receives it if it is not complete.
-std::optional<Fault> planMemory(const Problem &executing,
-                                const Replicas &replicas, int32_t numRanks,
-                                const std::vector<ReplicaBuffers> &buffers,
-                                Program &program, const KeptBytes &kept = {},
+/// The program must keep rule L1. Returns a fault if a buffer or an arena is
+/// too large, or if a pool needs more than `maxSlots` slots. `withoutPlaces` is
+/// the result of simulateWithoutPlaces(), or receives it if it is not complete.
+std::optional<Fault> planMemory(const MemoryRequest &request, Program &program,
                                 const ForEach &forEach = inTurn,
                                 ProgramSimulation *withoutPlaces = nullptr);
 

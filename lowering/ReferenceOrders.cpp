@@ -90,12 +90,10 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
 }
 
 Schedule rondo::evaluationSchedule(const Problem &problem) {
-  std::vector<std::vector<int32_t>> replicasOf(problem.numRanks());
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    replicasOf[problem.rankOf(replica)].push_back(replica);
   Schedule schedule;
   schedule.reserve(int64_t(problem.numReplicas()) * problem.microbatches);
-  for (const std::vector<int32_t> &replicas : replicasOf) {
+  for (const std::vector<int32_t> &replicas :
+       problem.replicas.byRank(problem.numRanks())) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
       for (int32_t replica : replicas)
         if (problem.replicas[replica].takes(i))

@@ -146,11 +146,13 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
     LoweredProgram &lowered = schedules[one.schedule].programs[one.program];
     if (lowered.program.arenaBytes.empty())
       one.fault = planMemory(
-          lowered.executing, first.replicas, first.numRanks(),
-          buffers[one.schedule], lowered.program,
-          {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
-           versions.weightSlots},
-          forEach, &lowered.withoutPlaces);
+          {lowered.executing,
+           first.replicas,
+           first.numRanks(),
+           buffers[one.schedule],
+           {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
+            versions.weightSlots}},
+          lowered.program, forEach, &lowered.withoutPlaces);
   });
   std::vector<int64_t> arena(first.numRanks(), 0);
   for (Planned &one : all) {

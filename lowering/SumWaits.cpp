@@ -3,6 +3,7 @@
 
 #include "lowering/SumWaits.h"
 
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/NormDelay.h"
 
 #include <algorithm>

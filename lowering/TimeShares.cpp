@@ -3,6 +3,7 @@
 
 #include "lowering/TimeShares.h"
 
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <algorithm>

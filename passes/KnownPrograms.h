@@ -11,6 +11,7 @@
 #define RONDO_PASSES_KNOWNPROGRAMS_H
 
 #include "dialect/Bridge.h"
+#include "schedule/program/ProgramSimulator.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -317,10 +317,10 @@ SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
   if (!mayFail(plan, problem, limitsArenas))
     return run(problem, options);
   Problem tightened = problem;
-  return searchFitting({plan, problem, roughBound(problem), tightened, run,
-                        /*mayGiveUp=*/[] { return false; },
-                        /*triesFamilies=*/true, limitsArenas},
-                       options);
+  FittingSearch fitting{plan,      problem, roughBound(problem),
+                        tightened, run,     /*mayGiveUp=*/[] { return false; }};
+  fitting.limitsArenas = limitsArenas;
+  return searchFitting(fitting, options);
 }
 
 } // namespace rondo

@@ -31,6 +31,7 @@ void keepBetter(const Problem &problem, std::optional<SearchResult> &kept,
 using RunSearch =
     std::function<SearchResult(const Problem &, const SearchOptions &)>;
 
+/// Input of a search for orders that fit. The references must outlive it.
 struct FittingSearch {
   const PlanFigures &plan;
   /// The plan's problem, and a lower bound of its objective.

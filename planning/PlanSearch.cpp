@@ -70,15 +70,14 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
   };
   const Problem &problem = candidate.plan->problem;
   const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
+  auto mayGiveUp = [&] { return isAnyFound() || options.deadline.isOver(); };
+  FittingSearch fitting{candidate.plan->figures, problem, candidate.bound,
+                        candidate.tightened,     run,     mayGiveUp};
+  fitting.triesFamilies = !candidate.found;
   SearchResult result =
       problem.replicas.areSharded()
           ? searchSharded(candidate.plan->figures, problem, share, run)
-          : searchFitting(
-                {candidate.plan->figures, problem, candidate.bound,
-                 candidate.tightened, run,
-                 [&] { return isAnyFound() || options.deadline.isOver(); },
-                 /*triesFamilies=*/!candidate.found},
-                share);
+          : searchFitting(fitting, share);
   if (result.schedule) {
     keepBetter(problem, candidate.found, std::move(result));
     // The state may be NoSchedule from an earlier round.

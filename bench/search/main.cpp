@@ -14,8 +14,8 @@
 // --from, whose name contains TEXT. --clock=cpu limits the processor time of
 // the search, so that figures are valid on a busy machine. --threads is how
 // many work on a problem, by wall time. --show prints the names of the N worst
-// cases. --without leaves out a bound or a part of the search, such as L5 or
-// steady-state pattern.
+// cases. --without leaves out a bound or a part of the search, such as LB5 (or
+// L5, its name in JSON) or steady-state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,16 @@
 
 using namespace rondo;
 
-static bool isPart(llvm::StringRef name) {
-  auto isNamed = [&](const auto &row) { return name == row.name; };
-  return llvm::any_of(boundArguments(), isNamed) ||
-         llvm::any_of(searchParts(), isNamed);
+/// The name in its table of a bound or a part of the search; empty if there is
+/// none.
+static std::string nameInTable(const std::string &name) {
+  for (const BoundArgument &row : boundArguments())
+    if (name == row.name || name == printedBound(row.name))
+      return row.name;
+  for (const SearchPart &row : searchParts())
+    if (name == row.name)
+      return name;
+  return "";
 }
 
 static Settings readArgumentsOrExit(int argc, char **argv) {
@@ -65,8 +71,8 @@ static Settings readArgumentsOrExit(int argc, char **argv) {
     } else if (key == "--match") {
       settings.match = value.str();
     } else if (key == "--without") {
-      settings.without = value.str();
-      isGood = isPart(value);
+      settings.without = nameInTable(value.str());
+      isGood = !settings.without.empty();
     } else if (key == "--clock") {
       settings.isProcessorClock = value == "cpu";
       isGood = value == "cpu" || value == "wall";

@@ -25,8 +25,8 @@ public:
     const std::optional<int64_t> best =
         integerIn(known, problem.name, "best_ns");
     const std::string note = ", bound " + std::to_string(result.bound.ns) +
-                             " by " + result.bound.name + ", found by " +
-                             result.origin;
+                             " by " + printedBound(result.bound.name) +
+                             ", found by " + result.origin;
     if (best && result.schedule)
       toBest.add(problem.name, run.objective, *best, note);
     if (!booleanOf(known, problem.name, "proven"))

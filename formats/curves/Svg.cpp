@@ -4,6 +4,7 @@
 #include "formats/curves/Curve.h"
 #include "formats/curves/Labels.h"
 #include "formats/timeline/Pictures.h"
+#include "schedule/bounds/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -162,8 +163,8 @@ void Picture::writeLimits() {
     lines.push_back({left, level - 1, width - right, level + 1});
     os << "<path class=\"bound\" d=\"M" << at(left) << " " << at(level) << "H"
        << at(width - right) << "\"><title>no schedule is below "
-       << timeText(curve.boundNs) << " (bound " << escaped(curve.bound)
-       << ")</title></path>\n";
+       << timeText(curve.boundNs) << " (bound "
+       << escaped(printedBound(curve.bound)) << ")</title></path>\n";
   }
   if (curve.capBytes) {
     const double place = x(double(*curve.capBytes));
@@ -300,7 +301,7 @@ void Picture::writeLegend() {
   add("<path class=\"front\" d=\"M0 0H12\"/>", "best for the memory");
   if (curve.boundNs >= 0)
     add("<path class=\"bound\" d=\"M0 0H12\"/>",
-        "bound " + curve.bound + ", " + timeText(curve.boundNs));
+        "bound " + printedBound(curve.bound) + ", " + timeText(curve.boundNs));
   if (curve.capBytes)
     add("<path class=\"cap\" d=\"M6 -6V6\"/>", "cap");
   if (!curve.missing.empty())

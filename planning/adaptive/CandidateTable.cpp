@@ -7,6 +7,7 @@
 #include "planning/adaptive/MemoryLimit.h"
 #include "schedule/bounds/Bounds.h"
 #include "schedule/families/Family.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/Legality.h"
 
 #include <algorithm>

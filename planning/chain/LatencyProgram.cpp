@@ -99,9 +99,13 @@ void LatencyProgram::addLast(const Stage &stage, const Limits &limits) {
                length = stage.lengthOf(own, stage.allReduce),
                steady = steadyNs(stage.part, 0, 1);
   if (stage.end == U && length < best.length && steady <= limits.steadyNs &&
-      fits(cut, next, stage.first, stage.end, 1))
-    best = {length, own, steady, stage.allReduce, static_cast<int16_t>(next),
-            0,      1};
+      fits(cut, next, stage.first, stage.end, 1)) {
+    best.length = length;
+    best.way = own;
+    best.steady = steady;
+    best.late = stage.allReduce;
+    best.setNext(next, /*units=*/0, /*others=*/0);
+  }
 }
 
 /// Adds a stage before one of `other` units.
@@ -134,13 +138,11 @@ void LatencyProgram::addBefore(const Stage &stage, int32_t other,
   if (steady > limits.steadyNs || length + steady > limits.timeNs ||
       !fits(layers.cut, layers.next, first, end, behind.stages + 1))
     return;
-  best = {length,
-          own + below,
-          steady,
-          late,
-          static_cast<int16_t>(layers.next),
-          static_cast<int16_t>(other),
-          static_cast<int16_t>(behind.stages + 1)};
+  best.length = length;
+  best.way = own + below;
+  best.steady = steady;
+  best.late = late;
+  best.setNext(layers.next, other, behind.stages);
 }
 
 std::vector<ChainPlan> LatencyProgram::solve(const Limits &limits,

@@ -50,6 +50,14 @@ private:
     double length = std::numeric_limits<double>::infinity(), way = length,
            steady = 0, late = 0;
     int16_t nextCut = 0, nextUnits = 0, stages = 0;
+
+    /// `others` stages follow, the first of them from `cut` on and on `units`
+    /// units.
+    void setNext(int32_t cut, int32_t units, int32_t others) {
+      nextCut = static_cast<int16_t>(cut);
+      nextUnits = static_cast<int16_t>(units);
+      stages = static_cast<int16_t>(others + 1);
+    }
   };
   /// StageNs without rounding.
   struct Part {

@@ -13,14 +13,6 @@
 
 using namespace rondo;
 
-/// [rank]: its replicas, by stage.
-static std::vector<std::vector<int32_t>> chunksOfRanks(const Problem &problem) {
-  std::vector<std::vector<int32_t>> chunks(problem.numRanks());
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    chunks[problem.rankOf(replica)].push_back(replica);
-  return chunks;
-}
-
 /// Sets `worst` to the move of which less is hidden.
 static void keepWorse(Beside &worst, Beside other) {
   if (other.partOf(1) > worst.partOf(1))
@@ -29,7 +21,8 @@ static void keepWorse(Beside &worst, Beside other) {
 
 Hiding rondo::hidingOf(const Problem &problem) {
   Hiding worst;
-  for (const std::vector<int32_t> &chunks : chunksOfRanks(problem))
+  for (const std::vector<int32_t> &chunks :
+       problem.replicas.byRank(problem.numRanks()))
     for (size_t k = 0; k < chunks.size(); ++k) {
       const int32_t replica = chunks[k];
       const ShardedState how = problem.shardedState(replica);

@@ -3,6 +3,8 @@
 
 #include "runtime/adaptive/estimator.h"
 
+#include "schedule/program/ProgramSimulator.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>

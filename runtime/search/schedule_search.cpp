@@ -137,11 +137,10 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   if (!mayBlock(plan, problem) && !mayOverflow(plan, problem))
     return run(problem, options);
   Problem tightened = problem;
-  return searchFitting({plan, problem, roughBound(problem), tightened, run,
-                        /*mayGiveUp=*/[] { return true; },
-                        /*triesFamilies=*/true, /*limitsArenas=*/true,
-                        alsoPlacedFor},
-                       options);
+  FittingSearch fitting{plan,      problem, roughBound(problem),
+                        tightened, run,     /*mayGiveUp=*/[] { return true; }};
+  fitting.alsoPlacedFor = alsoPlacedFor;
+  return searchFitting(fitting, options);
 }
 
 /// What a program computes, without messages and steps.
@@ -199,9 +198,9 @@ std::optional<Fault> Finder::place(const Problem &links,
       links, lowered.tasks, simulate(links, lowered.tasks, /*keepTimes=*/true),
       plan.needsOf(rondo::ProgramKind::Pipeline));
   lowered.program.resident = plan.resident;
-  if (auto fault =
-          planMemory(links, links.replicas, links.numRanks(), plan.buffers,
-                     lowered.program, keptBytes(request, plan)))
+  if (auto fault = planMemory({links, links.replicas, links.numRanks(),
+                               plan.buffers, keptBytes(request, plan)},
+                              lowered.program))
     return fault;
   if (std::optional<Fault> fault = checkLowered(lowered, plan))
     return fault;

@@ -14,6 +14,11 @@ const std::vector<BoundArgument> &rondo::boundArguments() {
   return table;
 }
 
+std::string rondo::printedBound(std::string_view name) {
+  const bool isRuleToo = !name.empty() && name.front() == 'L';
+  return isRuleToo ? "LB" + std::string(name.substr(1)) : std::string(name);
+}
+
 namespace {
 
 struct Limits {

@@ -13,17 +13,22 @@
 
 #include "schedule/model/Problem.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace rondo {
 
-/// No schedule has an objective below `ns`. `name` is the name of the argument,
-/// such as "L1".
+/// No schedule has an objective below `ns`. `name` is the published name of the
+/// argument: "L1" for LB1, as JSON and the language write it.
 struct Bound {
   int64_t ns = 0;
   const char *name = "L1";
 };
+
+/// The published name of a bound as texts for people write it: "LB1" for "L1",
+/// since "L1" is also a rule of programs. Names such as "G1" stay.
+std::string printedBound(std::string_view name);
 
 /// The time complexity of an argument.
 enum class BoundCost : uint8_t {

@@ -47,6 +47,6 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
 }
 
 BoundArgument rondo::memoryPrecedence() {
-  return {"L4", "L3 with heads and tails of the memory cap", computeMemory,
+  return {"L4", "LB3 with heads and tails of the memory cap", computeMemory,
           BoundCost::Tasks};
 }

@@ -28,17 +28,9 @@ static int64_t reduceNs(const Problem &problem, int32_t replica) {
   return moveNs(problem, replica, ActionKind::ReduceGrad);
 }
 
-static std::vector<std::vector<int32_t>>
-replicasOfRanks(const Problem &problem) {
-  std::vector<std::vector<int32_t>> replicas(problem.numRanks());
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    replicas[problem.rankOf(replica)].push_back(replica);
-  return replicas;
-}
-
 Problem rondo::withWholeStateAtMost(const Problem &problem) {
   Problem whole = withWholeState(problem);
-  const auto replicas = replicasOfRanks(problem);
+  const auto replicas = problem.replicas.byRank(problem.numRanks());
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     whole.memoryCaps[rank] = problem.memoryCaps[rank];
     if (problem.memoryCaps[rank] == noMemoryCap || replicas[rank].empty())
@@ -128,7 +120,7 @@ static void addAgain(const Problem &problem, const std::vector<bool> &isAround,
 
 std::vector<LeastMoves> rondo::leastMoves(const Problem &problem) {
   std::vector<LeastMoves> least(problem.numRanks());
-  const auto replicas = replicasOfRanks(problem);
+  const auto replicas = problem.replicas.byRank(problem.numRanks());
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     LeastMoves &moves = least[rank];
     for (int32_t replica : replicas[rank]) {
@@ -245,7 +237,8 @@ static int64_t computeWorkAfterGathers(const Problem &problem, int64_t,
                                        int64_t) {
   const GatheredPath path(problem);
   int64_t most = 0;
-  for (const std::vector<int32_t> &replicas : replicasOfRanks(problem)) {
+  for (const std::vector<int32_t> &replicas :
+       problem.replicas.byRank(problem.numRanks())) {
     if (replicas.empty())
       continue;
     int64_t head = path.heads[replicas.front()],

@@ -137,16 +137,18 @@ variantsOfBlockwise(const Problem &problem) {
 }
 
 Family rondo::blockwise() {
-  return {
-      "blockwise",
-      "units of micro-batches, chunk by chunk, staggered",
-      "Tang et al., arXiv 2402.03791",
-      {{"u", 0, 0, "micro-batches per unit, 0 for the number of ranks, or auto",
-        /*mayBeAuto=*/true},
-       {"v", 0, 0, "chunks per rank, 0 for the plan's, or auto",
-        /*mayBeAuto=*/true, /*isOfPlan=*/true}},
-      generateBlockwise,
-      variantsOfBlockwise,
-      stepsOfListSchedule,
-      /*needsChain=*/true};
+  Family family;
+  family.name = "blockwise";
+  family.summary = "units of micro-batches, chunk by chunk, staggered";
+  family.source = "Tang et al., arXiv 2402.03791";
+  family.parameters = {
+      {"u", 0, 0, "micro-batches per unit, 0 for the number of ranks, or auto",
+       /*mayBeAuto=*/true},
+      {"v", 0, 0, "chunks per rank, 0 for the plan's, or auto",
+       /*mayBeAuto=*/true, /*isOfPlan=*/true}};
+  family.generate = generateBlockwise;
+  family.variants = variantsOfBlockwise;
+  family.extraSteps = stepsOfListSchedule;
+  family.needsChain = true;
+  return family;
 }

@@ -25,10 +25,8 @@
 
 using namespace rondo;
 
-static void writeRank(Schedule &schedule, const Chunks &chunks, int64_t r,
+static void writeRank(RankOrder &order, int64_t ranks, int64_t r,
                       int64_t last) {
-  const int64_t ranks = chunks.ranks;
-  RankOrder order(schedule, chunks, r, last);
   std::queue<int32_t> pending;
   auto inputGrad = [&](int32_t chunk) {
     order.inputGrad(chunk);
@@ -84,18 +82,15 @@ static FamilyResult generateDualPipeV(const Problem &problem,
   auto placement = needVPlacement("dualpipe-v", problem);
   if (!placement)
     return placement.fault();
-  const Chunks &chunks = *placement;
-  if (problem.microbatches < 2 * chunks.ranks)
+  const int32_t ranks = placement->ranks;
+  if (problem.microbatches < 2 * ranks)
     return makeFault<FaultKind::FewMicrobatches>(
-        "dualpipe-v", problem.microbatches, chunks.ranks,
-        2 * chunks.ranks - problem.microbatches);
-  Schedule schedule;
-  schedule.reserve(int64_t(6) * chunks.ranks * problem.microbatches);
-  for (int32_t r = 0; r < chunks.ranks; ++r) {
-    writeRank(schedule, chunks, r, problem.microbatches);
-    schedule.endRank();
-  }
-  return schedule;
+        "dualpipe-v", problem.microbatches, ranks,
+        2 * ranks - problem.microbatches);
+  return orderRanks(placement, problem, 3,
+                    [&](RankOrder &order, const Chunks &, int32_t r) {
+                      writeRank(order, ranks, r, problem.microbatches);
+                    });
 }
 
 Family rondo::dualPipeV() {

@@ -16,24 +16,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 using namespace rondo;
 
 static FamilyResult generateGpipe(const Problem &problem,
                                   const FamilyArguments &) {
-  if (auto fault = needLinearPlacement("gpipe", problem))
-    return *fault;
-  Schedule schedule;
-  schedule.reserve(int64_t(2) * problem.numStages() * problem.microbatches);
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
-    for (int32_t i = 0; i < problem.microbatches; ++i)
-      schedule.append({ActionKind::Forward, s, i});
-    for (int32_t i = 0; i < problem.microbatches; ++i)
-      schedule.append({ActionKind::Backward, s, i});
-    schedule.endRank();
-  }
-  return schedule;
+  return orderStages("gpipe", problem, 2, [&](Schedule &schedule, int32_t s) {
+    for (ActionKind kind : {ActionKind::Forward, ActionKind::Backward})
+      for (int32_t i = 0; i < problem.microbatches; ++i)
+        schedule.append({kind, s, i});
+  });
 }
 
 Family rondo::gpipe() {

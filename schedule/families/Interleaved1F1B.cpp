@@ -27,15 +27,8 @@ using namespace rondo;
 
 static FamilyResult generateInterleaved1F1B(const Problem &problem,
                                             const FamilyArguments &) {
-  auto placement = needLoopedPlacement("interleaved-1f1b", problem);
-  if (!placement)
-    return placement.fault();
-  const Chunks &chunks = *placement;
-  const Rounds rounds(problem, chunks);
-  Schedule schedule;
-  schedule.reserve(2 * rounds.total() * chunks.ranks);
-  for (int32_t r = 0; r < chunks.ranks; ++r) {
-    RankOrder order(schedule, chunks, r, problem.microbatches);
+  auto append = [&](RankOrder &order, const Chunks &chunks, int32_t r) {
+    const Rounds rounds(problem, chunks);
     const int64_t warmUp = rounds.warmUp(r, 2);
     for (int64_t k = 0; k < warmUp; ++k)
       order.forward(rounds.forwardChunk(k));
@@ -44,9 +37,9 @@ static FamilyResult generateInterleaved1F1B(const Problem &problem,
         order.forward(rounds.forwardChunk(warmUp + k));
       order.backward(rounds.backwardChunk(k));
     }
-    schedule.endRank();
-  }
-  return schedule;
+  };
+  return orderRanks(needLoopedPlacement("interleaved-1f1b", problem), problem,
+                    2, append);
 }
 
 Family rondo::interleaved1F1B() {

@@ -26,15 +26,8 @@ using namespace rondo;
 
 static FamilyResult generateInterleavedZb(const Problem &problem,
                                           const FamilyArguments &) {
-  auto placement = needLoopedPlacement("interleaved-zb", problem);
-  if (!placement)
-    return placement.fault();
-  const Chunks &chunks = *placement;
-  const Rounds rounds(problem, chunks);
-  Schedule schedule;
-  schedule.reserve(3 * rounds.total() * chunks.ranks);
-  for (int32_t r = 0; r < chunks.ranks; ++r) {
-    RankOrder order(schedule, chunks, r, problem.microbatches);
+  auto append = [&](RankOrder &order, const Chunks &chunks, int32_t r) {
+    const Rounds rounds(problem, chunks);
     const int64_t warmUp = rounds.warmUp(r, 1);
     for (int64_t k = 0; k < warmUp; ++k)
       order.forward(rounds.forwardChunk(k));
@@ -48,9 +41,9 @@ static FamilyResult generateInterleavedZb(const Problem &problem,
     }
     while (weightGrad < rounds.total())
       order.weightGrad(rounds.backwardChunk(weightGrad++));
-    schedule.endRank();
-  }
-  return schedule;
+  };
+  return orderRanks(needLoopedPlacement("interleaved-zb", problem), problem, 3,
+                    append);
 }
 
 Family rondo::interleavedZb() {

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 #include <algorithm>
@@ -21,14 +22,10 @@ using namespace rondo;
 
 static FamilyResult generateKfkb(const Problem &problem,
                                  const FamilyArguments &arguments) {
-  if (auto fault = needLinearPlacement("kfkb", problem))
-    return *fault;
   const int64_t stages = problem.numStages(), last = problem.microbatches;
   // A group of more than M is a group of M.
   const int64_t k = std::min(arguments.at("k"), last);
-  Schedule schedule;
-  schedule.reserve(2 * stages * last);
-  for (int64_t s = 0; s < stages; ++s) {
+  return orderStages("kfkb", problem, 2, [&](Schedule &schedule, int32_t s) {
     int64_t forward = 0, backward = 0;
     auto run = [&](ActionKind kind, int64_t &next, int64_t count) {
       for (int64_t end = std::min(next + count, last); next < end; ++next)
@@ -39,9 +36,7 @@ static FamilyResult generateKfkb(const Problem &problem,
       run(ActionKind::Backward, backward, k);
       run(ActionKind::Forward, forward, k);
     }
-    schedule.endRank();
-  }
-  return schedule;
+  });
 }
 
 /// Larger groups if they fit: rank 0 holds k P activations.

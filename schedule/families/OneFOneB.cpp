@@ -15,23 +15,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/RankOrder.h"
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 using namespace rondo;
 
 static FamilyResult generateOneFOneB(const Problem &problem,
                                      const FamilyArguments &) {
-  if (auto fault = needLinearPlacement("1f1b", problem))
-    return *fault;
-  const int32_t stages = problem.numStages(), last = problem.microbatches;
-  Schedule schedule;
-  schedule.reserve(int64_t(2) * stages * last);
-  for (int32_t s = 0; s < stages; ++s) {
-    appendOneForwardOneBackward(schedule, s, last, stages - s);
-    schedule.endRank();
-  }
-  return schedule;
+  return oneForwardOneBackward("1f1b", problem);
 }
 
 Family rondo::oneFOneB() {

@@ -12,14 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/Overlapped.h"
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 using namespace rondo;
 
 static FamilyResult generatePipeDream(const Problem &problem,
                                       const FamilyArguments &) {
-  return generateWithoutFlush("pipedream", problem);
+  return oneForwardOneBackward("pipedream", problem);
 }
 
 Family rondo::pipeDream() {

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/Overlapped.h"
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 using namespace rondo;
@@ -21,25 +21,19 @@ using namespace rondo;
 static FamilyResult generatePipeMare(const Problem &problem,
                                      const FamilyArguments &arguments) {
   if (arguments.at("spatial") == 0)
-    return generateWithoutFlush("pipemare", problem);
-  if (auto fault = needLinearPlacement("pipemare", problem))
-    return *fault;
-  const int32_t stages = problem.numStages();
+    return oneForwardOneBackward("pipemare", problem);
   const int64_t last = problem.microbatches;
-  Schedule schedule;
-  schedule.reserve((2 * last + problem.iterations) * stages);
-  for (int32_t s = 0; s < stages; ++s) {
-    // Slot 0 is that of the stage's first F.
-    const int64_t between = 2 * (int64_t(stages) - s) - 1;
-    for (int64_t slot = 0; slot < last + between; ++slot) {
-      if (slot < last)
-        schedule.append({ActionKind::Forward, s, slot});
-      if (slot >= between)
-        appendBackward(schedule, problem, s, slot - between);
-    }
-    schedule.endRank();
-  }
-  return schedule;
+  return orderStages(
+      "pipemare", problem, 2, [&](Schedule &schedule, int32_t s) {
+        // Slot 0 is that of the stage's first F.
+        const int64_t between = 2 * (int64_t(problem.numStages()) - s) - 1;
+        for (int64_t slot = 0; slot < last + between; ++slot) {
+          if (slot < last)
+            schedule.append({ActionKind::Forward, s, slot});
+          if (slot >= between)
+            appendBackward(schedule, problem, s, slot - between);
+        }
+      });
 }
 
 Family rondo::pipeMare() {
@@ -47,10 +41,11 @@ Family rondo::pipeMare() {
   family.name = "pipemare";
   family.summary = "1F1B without flush, with the newest weights everywhere";
   family.source = "Yang et al., arXiv 1910.05124";
-  family.parameters = {
-      {"spatial", 0, 0,
-       "1: the order of a stage that runs an F and a B at the same time",
-       /*mayBeAuto=*/false, /*isOfPlan=*/false, /*maximum=*/1}};
+  FamilyParameter spatial = {
+      "spatial", 0, 0,
+      "1: the order of a stage that runs an F and a B at the same time"};
+  spatial.maximum = 1;
+  family.parameters = {spatial};
   family.generate = generatePipeMare;
   family.policy = "pipemare";
   return family;

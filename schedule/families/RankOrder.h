@@ -7,8 +7,6 @@
 #include "schedule/families/Placement.h"
 #include "schedule/model/Task.h"
 
-#include <algorithm>
-
 namespace rondo {
 
 /// Appends the tasks of one rank. Each kind and chunk takes its micro-batches
@@ -53,18 +51,23 @@ private:
   std::vector<PerTask<int64_t>> taken;
 };
 
-/// Appends the order of a stage: `warmup` forwards, then one fused backward and
-/// one forward alternately, then the remaining backwards.
-inline void appendOneForwardOneBackward(Schedule &schedule, int32_t stage,
-                                        int32_t microbatches, int32_t warmup) {
-  int32_t forward = 0;
-  while (forward < std::min(microbatches, warmup))
-    schedule.append({ActionKind::Forward, stage, forward++});
-  for (int32_t i = 0; i < microbatches; ++i) {
-    schedule.append({ActionKind::Backward, stage, i});
-    if (forward < microbatches)
-      schedule.append({ActionKind::Forward, stage, forward++});
+/// The schedule in which `append(order, chunks, rank)` appends the order of
+/// each rank: `tasksEach` tasks per stage and micro-batch. A fault if there is
+/// no placement.
+template <typename Append>
+FamilyResult orderRanks(const Result<Chunks> &placement, const Problem &problem,
+                        int64_t tasksEach, const Append &append) {
+  if (!placement)
+    return placement.fault();
+  const Chunks &chunks = *placement;
+  Schedule schedule;
+  schedule.reserve(tasksEach * problem.numStages() * problem.microbatches);
+  for (int32_t rank = 0; rank < chunks.ranks; ++rank) {
+    RankOrder order(schedule, chunks, rank, problem.microbatches);
+    append(order, chunks, rank);
+    schedule.endRank();
   }
+  return schedule;
 }
 
 } // namespace rondo

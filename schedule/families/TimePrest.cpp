@@ -96,10 +96,6 @@ FamilyResult generateTimePrest(const Problem &problem,
   return withSteps(problem, listSchedule(problem, timesOf(problem), rule));
 }
 
-int64_t stepsOfTimePrest(const Problem &problem) {
-  return int64_t(24) * problem.numStages() * problem.microbatches;
-}
-
 } // namespace
 
 Family rondo::timePrest() {
@@ -108,7 +104,7 @@ Family rondo::timePrest() {
   family.summary = "forwards by micro-batch, one backward an iteration";
   family.source = "arXiv 2410.14312";
   family.generate = generateTimePrest;
-  family.extraSteps = stepsOfTimePrest;
+  family.extraSteps = stepsOfListSchedule;
   family.needsChain = true;
   family.policy = "timeprest";
   return family;

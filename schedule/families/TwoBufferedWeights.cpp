@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/Overlapped.h"
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 using namespace rondo;
@@ -19,7 +19,7 @@ static FamilyResult generateTwoBuffered(const Problem &problem,
   if (problem.microbatchesEach() < problem.numStages())
     return makeFault<FaultKind::FewForTwoVersions>(
         "2bw", problem.microbatchesEach(), problem.numStages());
-  return generateWithoutFlush("2bw", problem);
+  return oneForwardOneBackward("2bw", problem);
 }
 
 Family rondo::twoBufferedWeights() {

@@ -37,11 +37,11 @@ static FamilyResult generateVHalf(const Problem &problem,
 }
 
 Family rondo::vHalf() {
-  return {"v-half",
-          "two chunks per rank in a V with half of 1f1b's memory",
-          "Qi et al., arXiv 2405.15362",
-          {},
-          generateVHalf,
-          nullptr,
-          stepsOfRepeatedBlocks};
+  Family family;
+  family.name = "v-half";
+  family.summary = "two chunks per rank in a V with half of 1f1b's memory";
+  family.source = "Qi et al., arXiv 2405.15362";
+  family.generate = generateVHalf;
+  family.extraSteps = stepsOfRepeatedBlocks;
+  return family;
 }

@@ -37,11 +37,11 @@ static FamilyResult generateVMin(const Problem &problem,
 }
 
 Family rondo::vMin() {
-  return {"v-min",
-          "two chunks per rank in a V with a third of 1f1b's memory",
-          "Qi et al., arXiv 2405.15362",
-          {},
-          generateVMin,
-          nullptr,
-          stepsOfRepeatedBlocks};
+  Family family;
+  family.name = "v-min";
+  family.summary = "two chunks per rank in a V with a third of 1f1b's memory";
+  family.source = "Qi et al., arXiv 2405.15362";
+  family.generate = generateVMin;
+  family.extraSteps = stepsOfRepeatedBlocks;
+  return family;
 }

@@ -128,12 +128,12 @@ static FamilyResult generateWave(const Problem &problem,
 }
 
 Family rondo::wave() {
-  return {"wave",
-          "chunks that run down and up the ranks",
-          "Liu et al., arXiv 2308.15762",
-          {},
-          generateWave,
-          nullptr,
-          stepsOfListSchedule,
-          /*needsChain=*/true};
+  Family family;
+  family.name = "wave";
+  family.summary = "chunks that run down and up the ranks";
+  family.source = "Liu et al., arXiv 2308.15762";
+  family.generate = generateWave;
+  family.extraSteps = stepsOfListSchedule;
+  family.needsChain = true;
+  return family;
 }

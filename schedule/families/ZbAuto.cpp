@@ -183,12 +183,13 @@ static int64_t tasksTimedByZbAuto(const Problem &problem) {
 }
 
 Family rondo::zbAuto() {
-  return {"zb-auto",
-          "zero bubble on a line, laid out by the times and caps of the plan",
-          "Qi et al., arXiv 2401.10241",
-          {},
-          generateZbAuto,
-          nullptr,
-          tasksTimedByZbAuto,
-          /*needsChain=*/true};
+  Family family;
+  family.name = "zb-auto";
+  family.summary =
+      "zero bubble on a line, laid out by the times and caps of the plan";
+  family.source = "Qi et al., arXiv 2401.10241";
+  family.generate = generateZbAuto;
+  family.extraSteps = tasksTimedByZbAuto;
+  family.needsChain = true;
+  return family;
 }

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 #include <algorithm>
@@ -23,12 +24,8 @@ using namespace rondo;
 
 static FamilyResult generateZbH1(const Problem &problem,
                                  const FamilyArguments &) {
-  if (auto fault = needLinearPlacement("zb-h1", problem))
-    return *fault;
   const int32_t stages = problem.numStages(), last = problem.microbatches;
-  Schedule schedule;
-  schedule.reserve(int64_t(3) * stages * last);
-  for (int32_t s = 0; s < stages; ++s) {
+  return orderStages("zb-h1", problem, 3, [&](Schedule &schedule, int32_t s) {
     int32_t forward = 0, weightGrad = 0;
     while (forward < std::min(last, stages - s))
       schedule.append({ActionKind::Forward, s, forward++});
@@ -41,9 +38,7 @@ static FamilyResult generateZbH1(const Problem &problem,
     }
     while (weightGrad < last)
       schedule.append({ActionKind::WeightGrad, s, weightGrad++});
-    schedule.endRank();
-  }
-  return schedule;
+  });
 }
 
 Family rondo::zbH1() {

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/families/LinearOrders.h"
 #include "schedule/families/Registry.h"
 
 #include <algorithm>
@@ -25,12 +26,8 @@ using namespace rondo;
 
 static FamilyResult generateZbH2(const Problem &problem,
                                  const FamilyArguments &) {
-  if (auto fault = needLinearPlacement("zb-h2", problem))
-    return *fault;
   const int32_t stages = problem.numStages(), last = problem.microbatches;
-  Schedule schedule;
-  schedule.reserve(int64_t(3) * stages * last);
-  for (int32_t s = 0; s < stages; ++s) {
+  return orderStages("zb-h2", problem, 3, [&](Schedule &schedule, int32_t s) {
     int32_t forward = 0, weightGrad = 0;
     while (forward < std::min(2 * (stages - s) - 1, last))
       schedule.append({ActionKind::Forward, s, forward++});
@@ -43,9 +40,7 @@ static FamilyResult generateZbH2(const Problem &problem,
     }
     while (weightGrad < last)
       schedule.append({ActionKind::WeightGrad, s, weightGrad++});
-    schedule.endRank();
-  }
-  return schedule;
+  });
 }
 
 Family rondo::zbH2() {

@@ -26,16 +26,9 @@ using namespace rondo;
 
 static FamilyResult generateZbv(const Problem &problem,
                                 const FamilyArguments &) {
-  auto placement = needVPlacement("zbv", problem);
-  if (!placement)
-    return placement.fault();
-  const Chunks &chunks = *placement;
-  const int64_t ranks = chunks.ranks;
-  const int64_t all = std::max<int64_t>(problem.microbatches, 2 * ranks - 1);
-  Schedule schedule;
-  schedule.reserve(int64_t(6) * ranks * problem.microbatches);
-  for (int64_t r = 0; r < ranks; ++r) {
-    RankOrder order(schedule, chunks, r, problem.microbatches);
+  auto append = [&](RankOrder &order, const Chunks &chunks, int64_t r) {
+    const int64_t ranks = chunks.ranks;
+    const int64_t all = std::max<int64_t>(problem.microbatches, 2 * ranks - 1);
     auto backward = [&](int32_t chunk) {
       order.inputGrad(chunk);
       order.weightGrad(chunk);
@@ -66,9 +59,8 @@ static FamilyResult generateZbv(const Problem &problem,
     for (int32_t chunk : {1, 0})
       while (order.weightGrads(chunk) < all)
         order.weightGrad(chunk);
-    schedule.endRank();
-  }
-  return schedule;
+  };
+  return orderRanks(needVPlacement("zbv", problem), problem, 3, append);
 }
 
 Family rondo::zbv() {

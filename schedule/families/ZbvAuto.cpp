@@ -193,12 +193,13 @@ static int64_t tasksTimedByZbvAuto(const Problem &problem) {
 }
 
 Family rondo::zbvAuto() {
-  return {"zbv-auto",
-          "zero bubble in a V, laid out by the times and caps of the plan",
-          "Qi et al., arXiv 2405.15362",
-          {},
-          generateZbvAuto,
-          nullptr,
-          tasksTimedByZbvAuto,
-          /*needsChain=*/true};
+  Family family;
+  family.name = "zbv-auto";
+  family.summary =
+      "zero bubble in a V, laid out by the times and caps of the plan";
+  family.source = "Qi et al., arXiv 2405.15362";
+  family.generate = generateZbvAuto;
+  family.extraSteps = tasksTimedByZbvAuto;
+  family.needsChain = true;
+  return family;
 }

@@ -119,14 +119,24 @@ public:
     return firstOfStage[stage];
   }
 
+  /// [rank]: the numbers of its replicas, ascending. O(replicas + ranks).
+  std::vector<std::vector<int32_t>> byRank(int32_t numRanks) const {
+    std::vector<std::vector<int32_t>> numbers(numRanks);
+    for (int32_t number = 0; number < size(); ++number)
+      numbers[list[number].rank].push_back(number);
+    return numbers;
+  }
+
   /// Appends a stage with a replica per share, in the order of samples. Each
   /// group of `shards` consecutive replicas stores the state once.
   void addStage(const std::vector<Share> &shares, int32_t shards = 1) {
     const int32_t stage = numStages();
     int32_t replica = 0, firstSample = 0;
     for (const Share &share : shares) {
-      list.push_back({stage, replica, share.rank, firstSample, share.samples,
-                      /*turn=*/0, /*turns=*/1, replica % shards, shards});
+      Replica added{stage, replica, share.rank, firstSample, share.samples};
+      added.shard = replica % shards;
+      added.shards = shards;
+      list.push_back(added);
       ++replica;
       firstSample += share.samples;
     }
@@ -141,9 +151,12 @@ public:
   void addRoundRobinStage(const std::vector<int32_t> &ranks,
                           int32_t samples = 1) {
     const int32_t stage = numStages(), turns = int32_t(ranks.size());
-    for (int32_t replica = 0; replica < turns; ++replica)
-      list.push_back(
-          {stage, replica, ranks[replica], 0, samples, replica, turns});
+    for (int32_t replica = 0; replica < turns; ++replica) {
+      Replica added{stage, replica, ranks[replica], 0, samples};
+      added.turn = replica;
+      added.turns = turns;
+      list.push_back(added);
+    }
     firstOfStage.push_back(size());
   }
   void moveTo(int32_t number, int32_t rank) { list[number].rank = rank; }

@@ -8,17 +8,18 @@
 
 using namespace rondo;
 
-// Within a lane, releases ascend and tails descend, so one cursor per lane is
-// enough. Only lanes with a longer tail than the running lane's can preempt it.
-int64_t Lanes::run(int64_t time, int64_t least) {
+// Within a queue, releases ascend and tails descend, so one cursor per queue is
+// enough. Only queues with a longer tail than the running queue's can preempt
+// it.
+int64_t PreemptiveBound::run(int64_t time, int64_t least) {
   int64_t best = least;
   size_t count = 0;
-  byTail.resize(lanes.size());
-  for (Lane &lane : lanes) {
+  byTail.resize(queues.size());
+  for (Queue &queue : queues) {
     size_t at = count++;
-    for (; at > 0 && byTail[at - 1]->tail < lane.tail; --at)
+    for (; at > 0 && byTail[at - 1]->tail < queue.tail; --at)
       byTail[at] = byTail[at - 1];
-    byTail[at] = &lane;
+    byTail[at] = &queue;
   }
   while (count > 0) {
     int64_t nextRelease = never;
@@ -31,24 +32,25 @@ int64_t Lanes::run(int64_t time, int64_t least) {
       time = nextRelease;
       continue;
     }
-    Lane &lane = *byTail[chosen];
-    const int64_t run = std::min(lane.left, nextRelease - time);
+    Queue &queue = *byTail[chosen];
+    const int64_t run = std::min(queue.left, nextRelease - time);
     time += run;
-    lane.left -= run;
-    if (lane.left)
+    queue.left -= run;
+    if (queue.left)
       continue;
-    best = std::max(best, time + lane.tail);
-    if (++lane.heads == lane.endOfHeads) {
+    best = std::max(best, time + queue.tail);
+    if (++queue.heads == queue.endOfHeads) {
       std::copy(&byTail[chosen + 1], &byTail[count], &byTail[chosen]);
       --count;
       continue;
     }
-    lane.release = *lane.heads;
-    lane.tail = *++lane.tails;
-    lane.left = lane.ns;
-    for (; chosen + 1 < count && byTail[chosen + 1]->tail > lane.tail; ++chosen)
+    queue.release = *queue.heads;
+    queue.tail = *++queue.tails;
+    queue.left = queue.ns;
+    for (; chosen + 1 < count && byTail[chosen + 1]->tail > queue.tail;
+         ++chosen)
       byTail[chosen] = byTail[chosen + 1];
-    byTail[chosen] = &lane;
+    byTail[chosen] = &queue;
   }
   return best;
 }

@@ -259,25 +259,25 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
 }
 
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
-  lanes.clear();
+  preemptive.clear();
   for (int32_t s : flat.stagesOf[rank])
     for (Task task : allTasks)
-      lanes.add(&head[task][flat.at(s, 0)], &tail.ns[task][flat.at(s, 0)],
-                flat.ns[task][s], state.done(task, s), flat.microbatches);
+      preemptive.add(&head[task][flat.at(s, 0)], &tail.ns[task][flat.at(s, 0)],
+                     flat.ns[task][s], state.done(task, s), flat.microbatches);
   const int64_t time = state.clock(rank);
-  return lanes.run(time, time + flat.endOffset[rank]);
+  return preemptive.run(time, time + flat.endOffset[rank]);
 }
 
 int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
-  lanes.clear();
+  preemptive.clear();
   for (int32_t e : flat.edgesOf[link]) {
     const int64_t ns = flat.messages[e].occupancyNs;
     if (ns > 0)
-      lanes.add(&messageStart[flat.messageAt(e, 0)],
-                &tail.message[flat.messageAt(e, 0)], ns, state.sent(e),
-                flat.microbatches);
+      preemptive.add(&messageStart[flat.messageAt(e, 0)],
+                     &tail.message[flat.messageAt(e, 0)], ns, state.sent(e),
+                     flat.microbatches);
   }
-  return lanes.run(state.linkFree(link), -never);
+  return preemptive.run(state.linkFree(link), -never);
 }
 
 Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {

@@ -266,7 +266,7 @@ private:
   /// of a stage that can have released bytes.
   std::vector<int64_t> limits;
   /// Scratch: tasks of a rank, or messages of a link.
-  Lanes lanes;
+  PreemptiveBound preemptive;
 };
 
 } // namespace rondo

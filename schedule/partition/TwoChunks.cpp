@@ -83,8 +83,8 @@ bool TwoChunks::runFrom(int32_t middle, int64_t limit, Aim aim) {
     ++turn;
     std::vector<Cut> next;
     for (size_t i = 0; i < cuts.back().size(); ++i)
-      extend(cuts.back()[i], static_cast<int32_t>(i), place, middle, limit, aim,
-             next);
+      extend(cuts.back()[i],
+             {static_cast<int32_t>(i), place, middle, limit, aim}, next);
     if (next.empty() || stepsLeft <= 0)
       return false;
     cuts.push_back(std::move(next));
@@ -92,10 +92,10 @@ bool TwoChunks::runFrom(int32_t middle, int64_t limit, Aim aim) {
   return true;
 }
 
-/// Adds each continuation of `cut` by layers for the rank at `place`.
-void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
-                       int32_t middle, int64_t limit, Aim aim,
+/// Adds each continuation of `cut` by layers for the rank of the step.
+void TwoChunks::extend(const Cut &cut, const Step &step,
                        std::vector<Cut> &next) {
+  const auto [parent, place, middle, limit, aim] = step;
   const int32_t rank = input.rankOfStage[place], behind = ranks - place - 1;
   const int64_t cap = input.memoryCaps[rank];
   const double room =

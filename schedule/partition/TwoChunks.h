@@ -51,8 +51,13 @@ private:
   TwoChunks(const PartitionInput &input, const Layers &layers, bool isV);
   /// `middle` is the first layer of the second chunk; unused in a V.
   bool runFrom(int32_t middle, int64_t limit, Aim aim);
-  void extend(const Cut &cut, int32_t parent, int32_t place, int32_t middle,
-              int64_t limit, Aim aim, std::vector<Cut> &next);
+  /// Layers for the rank at `place`, after the cut number `parent`.
+  struct Step {
+    int32_t parent, place, middle;
+    int64_t limit;
+    Aim aim;
+  };
+  void extend(const Cut &cut, const Step &step, std::vector<Cut> &next);
   void keep(const Cut &cut, Aim aim, std::vector<Cut> &next);
   /// Finds the cut with the least work, or the most even one, over all middles.
   void runAll(int64_t limit, Aim aim);

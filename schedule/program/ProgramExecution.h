@@ -14,7 +14,7 @@
 #include "schedule/order/RankWorklist.h"
 #include "schedule/order/Residency.h"
 #include "schedule/program/GroupCollectives.h"
-#include "schedule/program/Program.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/program/Slots.h"
 #include "schedule/simulate/IssueQueue.h"
 #include "schedule/simulate/Network.h"

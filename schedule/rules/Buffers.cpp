@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/order/EqualMicrobatches.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/BufferReplay.h"
 #include "schedule/rules/ProgramRules.h"
 

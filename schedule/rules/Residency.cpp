@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/order/Residency.h"
-#include "schedule/program/Program.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>

@@ -24,11 +24,11 @@ std::string DepthOrder::text() const {
   case BackwardStyle::Fused:
     return text;
   case BackwardStyle::Split:
-    return text + ", W behind I";
+    return text + ", W after I";
   case BackwardStyle::LateWeights:
-    text += ", W behind the next F";
+    text += ", W after the next F";
     if (lateStages < int32_t(depths.size()))
-      text += " on " + countOf(lateStages, "stage") + ", behind I on " +
+      text += " on " + countOf(lateStages, "stage") + ", after I on " +
               std::to_string(depths.size() - size_t(lateStages));
     return text;
   case BackwardStyle::Whole:

@@ -53,7 +53,7 @@ struct DepthOrder {
   /// contain neither: on s, W comes after the next F; on t, right after I.
   int32_t lateStages = everyStage;
 
-  /// For example `depths 4,3,2,1, W behind I`.
+  /// For example `depths 4,3,2,1, W after I`.
   std::string text() const;
 };
 

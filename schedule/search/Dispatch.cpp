@@ -12,8 +12,8 @@ using namespace rondo;
 static FlatProblem mirror(const FlatProblem &flat) {
   FlatProblem result = flat;
   result.reverse();
-  // In reverse time W takes the memory of its micro-batch, and F (now letter 1)
-  // frees it.
+  // In reverse time W takes the memory of its micro-batch, and F (Task::I of
+  // the result) frees it.
   result.inputGradFrees = flat.takes;
   result.weightGradFrees.assign(flat.stages, 0);
   const int64_t least =

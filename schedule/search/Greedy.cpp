@@ -9,10 +9,10 @@
 using namespace rondo;
 
 Greedy::Greedy(const Problem &problem)
-    : problem(problem), edges(problem), replicasOf(problem.numRanks()),
-      links(problem), network(links) {
+    : problem(problem), edges(problem),
+      replicasOf(problem.replicas.byRank(problem.numRanks())), links(problem),
+      network(links) {
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
-    replicasOf[problem.rankOf(replica)].push_back(replica);
     const Cost &again = problem.cost(replica, ActionKind::Recompute);
     most.push_back(
         problem.cost(replica, ActionKind::Forward).acquireBytes +

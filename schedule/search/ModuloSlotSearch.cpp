@@ -144,7 +144,7 @@ static bool mayUseModuloSlots(const FlatProblem &flat) {
 
 SearchPart rondo::moduloSlots() {
   return {"modulo-slots",
-          "launches on beats",
+          "launches at modulo slots",
           PartPhase::Island,
           makePart<ModuloSlotSearch>,
           30,

@@ -33,15 +33,13 @@ static void appendBackward(const Problem &problem, Schedule &schedule,
 }
 
 Schedule rondo::oneByOne(const Problem &problem) {
-  std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
-  for (int32_t s = 0; s < problem.numReplicas(); ++s)
-    stagesOf[problem.rankOf(s)].push_back(s);
   // If an R may wait for another R, all R of a micro-batch come before its
   // backwards.
   const bool isAcross = problem.hasRecomputationAcross();
   Schedule schedule;
   schedule.reserve(problem.numTasks());
-  for (const std::vector<int32_t> &stages : stagesOf) {
+  for (const std::vector<int32_t> &stages :
+       problem.replicas.byRank(problem.numRanks())) {
     for (int32_t i = 0; i < problem.microbatches; ++i) {
       for (int32_t s : stages)
         if (problem.replicas[s].takes(i))

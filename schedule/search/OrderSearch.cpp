@@ -4,6 +4,7 @@
 #include "schedule/search/OrderSearch.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace rondo;
 
@@ -82,19 +83,18 @@ OrderSearch::OrderSearch(const OrderSearchInput &input,
       rounds(flat, best, budget, workers), guided(flat, best, budget, workers) {
   for (const SearchPart &part : searchParts())
     if (part.phase == PartPhase::Round && uses(part))
-      steady.push_back({&part, runnerOf(part, options.seed)});
+      steady.push_back(start(part, options.seed));
 }
 
 bool OrderSearch::uses(const SearchPart &part) const {
   return options.without != part.name && (!part.applies || part.applies(flat));
 }
 
-std::unique_ptr<Runner> OrderSearch::runnerOf(const SearchPart &part,
-                                              uint64_t seed,
-                                              Orders start) const {
-  return rounds.runner([&](Incumbent &own, Budget &share) {
-    return part.make({flat, seed, own, share, std::move(start)});
-  });
+OrderSearch::RunningPart
+OrderSearch::start(const SearchPart &part, uint64_t seed, Orders orders) const {
+  return {&part, rounds.runner([&](Incumbent &own, Budget &share) {
+            return part.make({flat, seed, own, share, std::move(orders)});
+          })};
 }
 
 void OrderSearch::run() {
@@ -104,7 +104,7 @@ void OrderSearch::run() {
 }
 
 void OrderSearch::runRounds(BoundSeeker &seeker) {
-  Islands open = islands();
+  RunningParts open = islands();
   rounds.run(firstTurns(open));
   if (uses(beamSearch()) && !isOver() && endsWithBeam())
     return;
@@ -117,10 +117,9 @@ void OrderSearch::runRounds(BoundSeeker &seeker) {
     std::vector<Rounds::Turn> turns;
     if (round == 1)
       seeker.start(rounds, turns);
-    for (auto &island : open)
-      turns.push_back({island.get(), tasks});
-    for (const Steady &each : steady)
-      turns.push_back({each.runner.get(), tasks});
+    for (const RunningParts *parts : {&open, &steady})
+      for (const RunningPart &each : *parts)
+        turns.push_back({each.runner.get(), tasks});
     const int64_t before = budget.tasksUsed();
     rounds.run(turns);
     seeker.take();
@@ -142,14 +141,15 @@ bool OrderSearch::endsWithBeam() {
 /// pattern, which makes many trials. If time is up, no island runs; parts that
 /// need no seed run if there is no schedule yet.
 std::vector<Rounds::Turn>
-OrderSearch::firstTurns(const Islands &islands) const {
+OrderSearch::firstTurns(const RunningParts &islands) const {
   std::vector<Rounds::Turn> turns;
   const bool isLate = isOver();
-  for (const auto &island : islands)
+  for (const RunningPart &island : islands)
     if (!isLate)
-      turns.push_back({island.get(), replay().firstTurn * flat.tasks()});
+      turns.push_back(
+          {island.runner.get(), island.part->firstTurn * flat.tasks()});
   const size_t first = turns.empty() ? 0 : 1;
-  for (const Steady &each : steady) {
+  for (const RunningPart &each : steady) {
     const int64_t tasks = each.part->firstTurn * flat.tasks();
     if (tasks == 0 || (isLate && !best.orders.empty()))
       continue;
@@ -163,41 +163,55 @@ OrderSearch::firstTurns(const Islands &islands) const {
 
 /// Drops the worse half of the islands. If the incumbent is better than all of
 /// them, adds an island that begins with its orders.
-void OrderSearch::shrink(Islands &islands, uint64_t round) const {
+void OrderSearch::shrink(RunningParts &islands, uint64_t round) const {
   std::stable_sort(islands.begin(), islands.end(),
-                   [](const auto &a, const auto &b) {
-                     return a->part->value() < b->part->value();
+                   [](const RunningPart &a, const RunningPart &b) {
+                     return a.runner->part->value() < b.runner->part->value();
                    });
   islands.resize((islands.size() + 1) / 2);
-  if (uses(replay()) &&
-      (islands.empty() || islands[0]->part->value() > best.objective))
-    islands.insert(
-        islands.begin(),
-        runnerOf(replay(), options.seed + round * 1000003, best.orders));
+  if (!islands.empty() && islands[0].runner->part->value() <= best.objective)
+    return;
+  for (const SearchPart &part : searchParts())
+    if (part.continuesOrders && uses(part))
+      islands.insert(islands.begin(),
+                     start(part, options.seed + round * 1000003, best.orders));
 }
 
-/// One island for each seed, the best first: orders that keep the caps before
-/// those that do not. Large problems only have an island of the incumbent. If
-/// modulo slots apply, also an island of these.
-OrderSearch::Islands OrderSearch::islands() const {
-  Islands islands;
-  if (uses(replay()) && flat.tasks() > replayedTasks) {
+/// Adds an island for each seed, the best first: orders that keep the caps
+/// before those that do not. Large problems only have an island of the
+/// incumbent.
+void OrderSearch::addIslandsOfSeeds(const SearchPart &part,
+                                    RunningParts &islands) const {
+  if (flat.tasks() > replayedTasks) {
     if (!best.orders.empty())
-      islands.push_back(runnerOf(replay(), options.seed, best.orders));
-  } else if (uses(replay())) {
-    std::stable_sort(
-        seeds.begin(), seeds.end(),
-        [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
-    for (size_t i = 0; i < seeds.size(); ++i)
-      if (auto orders = toOrders(flat, seeds[i].schedule))
-        islands.push_back(
-            runnerOf(replay(), options.seed + i, std::move(*orders)));
+      islands.push_back(start(part, options.seed, best.orders));
+    return;
   }
-  // If time is short, only the first islands run. On a linear pipeline modulo
-  // slots are better than any seed, otherwise the best seed comes before them.
-  if (uses(moduloSlots()))
-    islands.insert(islands.begin() +
-                       (flat.stages > flat.ranks && !islands.empty()),
-                   runnerOf(moduloSlots(), options.seed));
+  std::stable_sort(
+      seeds.begin(), seeds.end(),
+      [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
+  for (size_t i = 0; i < seeds.size(); ++i)
+    if (auto orders = toOrders(flat, seeds[i].schedule))
+      islands.push_back(start(part, options.seed + i, std::move(*orders)));
+}
+
+/// The islands of the table, in the order of their first turns. If time is
+/// short, only the first islands run. On a linear pipeline an island without
+/// orders (modulo slots) is better than any seed, otherwise the best seed comes
+/// before it.
+OrderSearch::RunningParts OrderSearch::islands() const {
+  RunningParts islands, withoutOrders;
+  for (const SearchPart &part : searchParts()) {
+    if (part.phase != PartPhase::Island || !uses(part))
+      continue;
+    if (part.continuesOrders)
+      addIslandsOfSeeds(part, islands);
+    else
+      withoutOrders.push_back(start(part, options.seed));
+  }
+  islands.insert(islands.begin() +
+                     (flat.stages > flat.ranks && !islands.empty()),
+                 std::make_move_iterator(withoutOrders.begin()),
+                 std::make_move_iterator(withoutOrders.end()));
   return islands;
 }

@@ -54,17 +54,23 @@ public:
 
 private:
   class BoundSeeker;
-  using Islands = std::vector<std::unique_ptr<Runner>>;
+  /// A row of the table that has turns, with its runner.
+  struct RunningPart {
+    const SearchPart *part;
+    std::unique_ptr<Runner> runner;
+  };
+  using RunningParts = std::vector<RunningPart>;
 
   bool isOver() const {
     return best.isOptimal() || budget.isSpent(4 * flat.tasks());
   }
   bool uses(const SearchPart &part) const;
-  std::unique_ptr<Runner> runnerOf(const SearchPart &part, uint64_t seed,
-                                   Orders start = {}) const;
-  Islands islands() const;
-  std::vector<Rounds::Turn> firstTurns(const Islands &islands) const;
-  void shrink(Islands &islands, uint64_t round) const;
+  RunningPart start(const SearchPart &part, uint64_t seed,
+                    Orders orders = {}) const;
+  void addIslandsOfSeeds(const SearchPart &part, RunningParts &islands) const;
+  RunningParts islands() const;
+  std::vector<Rounds::Turn> firstTurns(const RunningParts &islands) const;
+  void shrink(RunningParts &islands, uint64_t round) const;
   bool endsWithBeam();
   void runRounds(BoundSeeker &seeker);
 
@@ -77,12 +83,8 @@ private:
   OrderSearchOwner &owner;
   Rounds rounds;
   WideningBeam guided;
-  /// A part that has a turn in every round.
-  struct Steady {
-    const SearchPart *part;
-    std::unique_ptr<Runner> runner;
-  };
-  std::vector<Steady> steady;
+  /// Parts of phase Round.
+  RunningParts steady;
 };
 
 } // namespace rondo

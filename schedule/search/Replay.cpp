@@ -237,6 +237,8 @@ private:
 } // namespace
 
 SearchPart rondo::replay() {
-  return {"replay", "known orders as priorities, under the caps",
-          PartPhase::Island, makePart<Replayer>, 30};
+  SearchPart part = {"replay", "known orders as priorities, under the caps",
+                     PartPhase::Island, makePart<Replayer>, 30};
+  part.continuesOrders = true;
+  return part;
 }

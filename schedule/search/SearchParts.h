@@ -28,7 +28,7 @@ struct PartInput {
   uint64_t seed;
   Incumbent &best;
   Budget &budget;
-  /// Orders to begin with, legal or not; only replay uses them.
+  /// Orders to begin with, legal or not, of a part that `continuesOrders`.
   Orders start = {};
 };
 
@@ -53,9 +53,7 @@ struct SearchPart {
   const char *name;
   const char *summary;
   PartPhase phase;
-  /// Null in phases Start, Between and End, which have code of their own. Only
-  /// parts of phase Round run from the table; OrderSearch::islands() makes the
-  /// islands.
+  /// Null in phases Start, Between and End, which have code of their own.
   std::unique_ptr<Part> (*make)(PartInput) = nullptr;
   /// Tasks of its turn in the first round, per task of the problem. Later
   /// rounds give all islands and parts of rounds the same share. 0: the part
@@ -63,6 +61,9 @@ struct SearchPart {
   int64_t firstTurn = 0;
   /// Null: applies to all problems.
   bool (*applies)(const FlatProblem &) = nullptr;
+  /// A part of phase Island: has one island for each seed, which begins with
+  /// the seed's orders. Otherwise the part has one island, without orders.
+  bool continuesOrders = false;
 };
 
 template <typename Kind> std::unique_ptr<Part> makePart(PartInput input) {

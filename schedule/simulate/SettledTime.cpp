@@ -8,7 +8,8 @@
 
 using namespace rondo;
 
-int32_t rondo::iterationsUnderWay(const Problem &window,
+/// Maximum number of iterations whose tasks are under way at once on any rank.
+static int32_t iterationsUnderWay(const Problem &window,
                                   const Schedule &schedule) {
   const int64_t each = window.microbatchesEach();
   int64_t most = 1;
@@ -100,19 +101,4 @@ SettledTime rondo::settledTime(const Problem &window, const Schedule &schedule,
     return {simulation.makespanNs, 1, false};
   return {rows.stepEnd(last) - rows.stepEnd(first),
           static_cast<int32_t>(last - first), false};
-}
-
-int64_t rondo::settledIterationNs(const Problem &window,
-                                  const Schedule &schedule) {
-  const Simulation simulation = simulate(window, schedule, /*keepTimes=*/true);
-  std::vector<int64_t> stepNs(window.iterations, 0);
-  for (int64_t i = 0; i < schedule.numActions(); ++i) {
-    const Action action = schedule.rank(0).begin()[i];
-    if (action.kind() == ActionKind::Step &&
-        int64_t(action.subject) == window.numReplicas() - 1)
-      stepNs[action.index] = simulation.endNs[i];
-  }
-  const int32_t first = window.iterations / 4,
-                last = window.iterations - 1 - first;
-  return last > first ? (stepNs[last] - stepNs[first]) / (last - first) : 0;
 }

@@ -26,9 +26,6 @@ struct SettledTime {
   }
 };
 
-/// Maximum number of iterations whose tasks are under way at once on any rank.
-int32_t iterationsUnderWay(const Problem &window, const Schedule &schedule);
-
 /// The settled time of a window. `simulation` is the schedule's, with times.
 /// The window must have the steps of all iterations.
 ///
@@ -39,11 +36,6 @@ int32_t iterationsUnderWay(const Problem &window, const Schedule &schedule);
 /// 3.7). Worst case O(iterations^2 * tasks of an iteration).
 SettledTime settledTime(const Problem &window, const Schedule &schedule,
                         const Simulation &simulation);
-
-/// Mean time in ns that an iteration adds to a long run, measured between steps
-/// of the last stage in the middle of the window, away from ramp-up and drain.
-/// Precondition: the window has at least four iterations. O(actions).
-int64_t settledIterationNs(const Problem &window, const Schedule &schedule);
 
 } // namespace rondo
 

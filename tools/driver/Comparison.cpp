@@ -237,7 +237,7 @@ void Comparison::writeTable() const {
          << microbatchesText(problem) << "\n";
   if (bound)
     outs() << "lower bound of the " << objectiveName(problem) << ": "
-           << formatNs(bound->ns) << " (" << bound->name << ", "
+           << formatNs(bound->ns) << " (" << printedBound(bound->name) << ", "
            << summaryOf(*bound) << ")\n";
   Table table;
   std::vector<std::string> head;

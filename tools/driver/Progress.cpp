@@ -48,7 +48,8 @@ void Progress::step() {
   ++done;
 }
 
-/// `2 of 9 problems  mid: makespan 251 ms, bound 240 ms (L5), gap 4.6 %, 0.7 s`
+/// `2 of 9 problems  mid: makespan 251 ms, bound 240 ms (LB5), gap 4.6 %, 0.7
+/// s`
 std::string Progress::line() const {
   std::string text;
   raw_string_ostream os(text);
@@ -61,8 +62,8 @@ std::string Progress::line() const {
       os << objective << " " << formatNs(latest.objectiveNs);
     else
       os << "no schedule yet";
-    os << ", bound " << formatNs(latest.bound.ns) << " (" << latest.bound.name
-       << "), ";
+    os << ", bound " << formatNs(latest.bound.ns) << " ("
+       << printedBound(latest.bound.name) << "), ";
     if (isFound && latest.bound.ns > 0)
       os << format("gap %.1f %%, ",
                    100 * (double(latest.objectiveNs) / latest.bound.ns - 1));

@@ -55,7 +55,8 @@ static void printTable(const Problem &problem, const MemoryCurve &curve) {
     const SearchResult &result = point.result;
     const int64_t reached = objectiveOf(problem, result.simulation);
     table.add({"  " + formatBytes(point.capBytes), formatNs(reached),
-               formatNs(result.bound.ns) + " (" + result.bound.name + ")",
+               formatNs(result.bound.ns) + " (" +
+                   printedBound(result.bound.name) + ")",
                upTo(point.boundUpToBytes),
                gapText(result.provenOptimal, reached, result.bound.ns)});
   }

@@ -6,6 +6,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "planning/PlanArenas.h"
+#include "schedule/bounds/Bounds.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
@@ -85,8 +86,8 @@ void printGap(pipe::ScheduleOp op) {
   outs() << "@" << op.getSymName() << ": "
          << gapText(found.getProvenOptimal(), reached, found.getLowerBoundNs())
          << ", no " << (isSpan ? "span" : "makespan") << " is below "
-         << formatNs(found.getLowerBoundNs()) << " (" << found.getBound()
-         << ")\n";
+         << formatNs(found.getLowerBoundNs()) << " ("
+         << printedBound(found.getBound()) << ")\n";
 }
 
 /// Schedules that have yet to be searched.

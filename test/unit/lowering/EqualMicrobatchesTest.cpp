@@ -28,8 +28,9 @@ Sound reference(Random &random) {
   sound.program = insertCommunication(
       sound.problem, sound.schedule,
       simulate(sound.problem, sound.schedule, /*keepTimes=*/true), sound.needs);
-  EXPECT_EQ(planMemory(sound.problem, problem.replicas, problem.numRanks(),
-                       replicaBuffers(problem), sound.program),
+  EXPECT_EQ(planMemory({sound.problem, problem.replicas, problem.numRanks(),
+                        replicaBuffers(problem)},
+                       sound.program),
             std::nullopt);
   return sound;
 }
@@ -106,8 +107,9 @@ Program randomReference(const Problem &sequential, const Problem &problem,
   Program program = insertCommunication(sequential, schedule,
                                         simulate(sequential, schedule, true),
                                         {{norm(problem)}, true});
-  EXPECT_EQ(planMemory(sequential, problem.replicas, problem.numRanks(),
-                       replicaBuffers(problem), program),
+  EXPECT_EQ(planMemory({sequential, problem.replicas, problem.numRanks(),
+                        replicaBuffers(problem)},
+                       program),
             std::nullopt);
   program.order = Schedule({order});
   if (random() % 3 != 0) {

@@ -133,8 +133,9 @@ Program rondo::test::lower(const Problem &problem, const Schedule &schedule,
   Simulation simulation = simulate(problem, schedule, true);
   EXPECT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, needs);
-  EXPECT_EQ(planMemory(problem, problem.replicas, problem.numRanks(),
-                       replicaBuffers(problem), program),
+  EXPECT_EQ(planMemory({problem, problem.replicas, problem.numRanks(),
+                        replicaBuffers(problem)},
+                       program),
             std::nullopt);
   return program;
 }

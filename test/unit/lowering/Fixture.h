@@ -4,7 +4,7 @@
 #ifndef RONDO_TEST_UNIT_LOWERING_FIXTURE_H
 #define RONDO_TEST_UNIT_LOWERING_FIXTURE_H
 
-#include "schedule/program/Program.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/ProgramRules.h"
 
 #include <cstdint>

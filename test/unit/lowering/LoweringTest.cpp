@@ -150,7 +150,7 @@ TEST(Lowering, EvaluationRunsForwardOnly) {
   Simulation simulation = simulate(problem, schedule, true);
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, {});
-  ASSERT_EQ(planMemory(problem, problem.replicas, 4, replicaBuffers(problem),
+  ASSERT_EQ(planMemory({problem, problem.replicas, 4, replicaBuffers(problem)},
                        program),
             std::nullopt);
   EXPECT_EQ(checkChannels(problem, program), std::nullopt);

@@ -24,9 +24,10 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(sequential, schedule, simulation,
                                         {{norm(problem)}, true});
-  ASSERT_EQ(planMemory(sequential, problem.replicas, 4, replicaBuffers(problem),
-                       program),
-            std::nullopt);
+  ASSERT_EQ(
+      planMemory({sequential, problem.replicas, 4, replicaBuffers(problem)},
+                 program),
+      std::nullopt);
   EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
   for (int32_t s = 0; s < 4; ++s) {
     const Place &saved = program.place(s, BufferKind::SavedForWeightGrad);
@@ -93,7 +94,7 @@ TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
   Schedule schedule = familySchedule("interleaved-1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  ASSERT_EQ(planMemory(problem, problem.replicas, 2, buffers, program),
+  ASSERT_EQ(planMemory({problem, problem.replicas, 2, buffers}, program),
             std::nullopt);
   auto poolOf = [&](int32_t stage) {
     return program.place(stage, BufferKind::Workspace).pool;
@@ -113,7 +114,7 @@ TEST(MemoryPlan, AbsurdSizesAreAnError) {
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
   std::optional<Fault> wrong =
-      planMemory(problem, problem.replicas, 2, buffers, program);
+      planMemory({problem, problem.replicas, 2, buffers}, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_EQ(describe(*wrong),
             "stage 1 asks for 1152921504606846976 bytes of weights; an arena "
@@ -127,7 +128,7 @@ TEST(MemoryPlan, MoreDataSlotsThanATableNamesAreAnError) {
                                         simulate(problem, schedule, true), {});
   std::vector<ReplicaBuffers> buffers = replicaBuffers(problem);
   std::optional<Fault> wrong =
-      planMemory(problem, problem.replicas, 1, buffers, program);
+      planMemory({problem, problem.replicas, 1, buffers}, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_NE(describe(*wrong).find("65536 slots at most"), std::string::npos)
       << describe(*wrong);

@@ -100,8 +100,9 @@ TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
       const Schedule &schedule = *result;
       Program program = insertCommunication(
           problem, schedule, simulate(problem, schedule, true), {});
-      auto fault = planMemory(problem, problem.replicas, problem.numRanks(),
-                              buffersOf(problem), program);
+      auto fault = planMemory(
+          {problem, problem.replicas, problem.numRanks(), buffersOf(problem)},
+          program);
       ASSERT_FALSE(fault) << describe(*fault, problem);
       ASSERT_EQ(broken(problem, schedule, program, problem.memoryCaps), "")
           << family;
@@ -162,7 +163,7 @@ TEST(Replica, APartThatIsNotReceivedIsMissed) {
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
   ASSERT_FALSE(
-      planMemory(problem, problem.replicas, 3, buffersOf(problem), program));
+      planMemory({problem, problem.replicas, 3, buffersOf(problem)}, program));
   ASSERT_EQ(checkBuffers(problem, program), std::nullopt);
   std::vector<std::vector<Action>> orders;
   for (int32_t rank = 0; rank < 3; ++rank)
@@ -184,7 +185,7 @@ TEST(Replica, FaultsOfBuffersNameTheStage) {
                                         simulate(problem, schedule, true), {});
   std::vector<ReplicaBuffers> buffers = buffersOf(problem);
   buffers[2][static_cast<int>(BufferKind::Weights)] = -8;
-  auto fault = planMemory(problem, problem.replicas, 3, buffers, program);
+  auto fault = planMemory({problem, problem.replicas, 3, buffers}, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem)
                 .find("stage 1 asks for -8 bytes of "
@@ -202,8 +203,9 @@ TEST(Replica, ASlotHoldsPartsOfOneMicrobatch) {
     const Schedule schedule = familySchedule("gpipe", problem);
     Program program = insertCommunication(
         problem, schedule, simulate(problem, schedule, true), {});
-    ASSERT_FALSE(planMemory(problem, problem.replicas, problem.numRanks(),
-                            buffersOf(problem), program));
+    ASSERT_FALSE(planMemory(
+        {problem, problem.replicas, problem.numRanks(), buffersOf(problem)},
+        program));
     // All micro-batches' outputs in the slot of the first.
     const BufferNumbers buffers(problem);
     program.places[buffers.sent(0)].slotOf = {0};

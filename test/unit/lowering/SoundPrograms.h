@@ -64,9 +64,10 @@ inline void planMemoryOf(Sound &sound,
                          ProgramSimulation *withoutPlaces = nullptr) {
   KeptBytes kept;
   kept.staging.assign(sound.problem.numRanks(), stagedBytes);
-  EXPECT_EQ(planMemory(sound.problem, sound.problem.replicas,
-                       sound.problem.numRanks(), replicaBuffers(sound.problem),
-                       sound.program, kept, inTurn, withoutPlaces),
+  EXPECT_EQ(planMemory({sound.problem, sound.problem.replicas,
+                        sound.problem.numRanks(), replicaBuffers(sound.problem),
+                        kept},
+                       sound.program, inTurn, withoutPlaces),
             std::nullopt);
   sound.devices = sound.program.arenaBytes;
 }

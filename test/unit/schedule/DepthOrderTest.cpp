@@ -125,8 +125,8 @@ TEST(DepthOrder, HasWeightGradientsInTwoPositions) {
   EXPECT_EQ(timeOf(problem, {BackwardStyle::Split, {1, 1}}).each(), 20);
   EXPECT_EQ(timeOf(problem, lateOn(everyStage)).each(), 20);
   EXPECT_EQ(lateOn(1).text(),
-            "depths 1,1, W behind the next F on 1 stage, behind I on 1");
-  EXPECT_EQ(lateOn(everyStage).text(), "depths 1,1, W behind the next F");
+            "depths 1,1, W after the next F on 1 stage, after I on 1");
+  EXPECT_EQ(lateOn(everyStage).text(), "depths 1,1, W after the next F");
 }
 
 TEST(LeastDepths, AreLessWithWeightGradientsInTwoPositions) {

@@ -7,6 +7,7 @@
 #include "SteppedRun.h"
 
 #include "schedule/model/CollectiveTime.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/search/Search.h"
 #include "schedule/search/Timer.h"
 #include "schedule/simulate/Network.h"

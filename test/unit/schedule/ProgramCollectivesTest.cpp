@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramExamples.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/ProgramRules.h"
 
 using namespace rondo;

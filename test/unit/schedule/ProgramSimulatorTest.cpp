@@ -1,6 +1,7 @@
 //===- ProgramSimulatorTest.cpp - How programs run ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/program/ProgramSimulator.h"
 #include "ProgramExamples.h"
 #include "schedule/rules/ProgramRules.h"
 

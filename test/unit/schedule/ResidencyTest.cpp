@@ -4,6 +4,7 @@
 #include "LoweredExample.h"
 
 #include "schedule/order/Residency.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/ProgramRules.h"
 
 using namespace rondo;

@@ -110,7 +110,7 @@ TEST(Shards, FaultsOfOrders) {
       "nothing frees; reshard them after the last task that reads them [S9]");
   EXPECT_EQ(fault({{U, 0, 0}, {F, 0, 0}, {B, 0, 0}, {R, 0, 0}}),
             "0B0 at position 2 of rank 0 makes gradients of stage 0 that no "
-            "reduce_grad after it adds; write one behind it, in front of the "
+            "reduce_grad after it adds; write one after it, before the "
             "stage's step [S9]");
   EXPECT_EQ(fault({{U, 0, 0}, {F, 0, 0}, {S, 0, 0}, {B, 0, 0}, {R, 0, 0}}),
             "reduce_grad 0 of stage 0 at position 2 of rank 0 has no gradients "
@@ -124,7 +124,7 @@ TEST(Shards, FaultsOfOrders) {
                    {S, 0, 0}}),
             "step of stage 0 at position 4 of rank 0 comes before reduce_grad "
             "0 of stage 0 at position 5 of rank 0, which still moves the state "
-            "of its stage; move the step behind it [S9]");
+            "of its stage; move the step after it [S9]");
   EXPECT_EQ(fault({{U, 0, 0},
                    {F, 0, 0},
                    {B, 0, 0},
@@ -133,7 +133,7 @@ TEST(Shards, FaultsOfOrders) {
                    {R, 0, 0}}),
             "step of stage 0 at position 4 of rank 0 comes before reshard 0 of "
             "stage 0 at position 5 of rank 0, which still moves the state of "
-            "its stage; move the step behind it [S9]");
+            "its stage; move the step after it [S9]");
 }
 
 TEST(Shards, FaultsOfGroups) {

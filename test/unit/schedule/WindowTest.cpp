@@ -69,7 +69,7 @@ TEST(Windows, ReadVersionsThatAreThere) {
   policy.forward = ForwardWeights::Vertical;
   EXPECT_EQ(said(first, late, policy),
             "1F2 at position 3 of rank 1 reads version 1 of its weights for "
-            "micro-batch 2, but its stage has made 0 before it; move it behind "
+            "micro-batch 2, but its stage has made 0 before it; move it after "
             "the step that makes version 1, or choose another policy of "
             "versions [S8]");
   policy = synchronousPolicy;
