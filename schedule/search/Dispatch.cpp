@@ -64,7 +64,7 @@ Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
   for (int32_t s = 0; s < flat.stages; ++s)
     roomy[flat.rankOf[s]] -= 2 * flat.takes[s];
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
-    made.ranks[rank].reserve(flat.stagesOf[rank].size() * 3 *
+    made.ranks[rank].reserve(numCodes(int32_t(flat.stagesOf[rank].size())) *
                              flat.microbatches);
     times[rank].reserve(made.ranks[rank].capacity());
   }

@@ -11,7 +11,8 @@ Timer::Timer(const FlatProblem &flat) : flat(flat), network(flat.linkTable) {
   arrival.resize(flat.messages.size() * flat.microbatches);
   start.resize(flat.ranks);
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    start[rank].resize(flat.stagesOf[rank].size() * 3 * flat.microbatches);
+    start[rank].resize(numCodes(int32_t(flat.stagesOf[rank].size())) *
+                       flat.microbatches);
   work.resize(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s)
     work[flat.rankOf[s]] += flat.workOf(s) * flat.microbatches;
