@@ -62,25 +62,25 @@ void LatencyProgram::extend(const Layers &layers, const Limits &limits) {
         share * fastest * (M - 1) * layers.backward > limits.steadyNs)
       continue;
     for (int32_t end = last; end >= count; --end)
-      addStage(layers, end - count, end, limits);
+      addStage(layers, end - count, end, share, limits);
   }
 }
 
 void LatencyProgram::addStage(const Layers &layers, int32_t first, int32_t end,
-                              const Limits &limits) {
+                              double share, const Limits &limits) {
   const double M = problem.microbatches;
-  const int32_t devices = (end - first) * groups.devicesPerUnit();
-  const double share = costs.share(devices),
-               scaled =
-                   share * 100 /
-                   static_cast<double>(groups.weakest(first, end).speedPercent);
+  const double scaled =
+      share * 100 /
+      static_cast<double>(groups.weakest(first, end).speedPercent);
   const Part part = {layers.forward * scaled, layers.backward * scaled};
   const double own = part.forward + part.backward;
+  // Skip the division of allReduceNs() for stages that are too long anyway.
   if (own + (M - 1) * part.backward > limits.timeNs ||
-      (M - 1) * part.backward > limits.steadyNs)
+      (M - 1) * part.backward > limits.steadyNs || M * own > limits.timeNs)
     return;
   const auto allReduce = static_cast<double>(costs.allReduceNs(
-      cuts[layers.cut], cuts[layers.next], devices, groups.within(first, end)));
+      cuts[layers.cut], cuts[layers.next],
+      (end - first) * groups.devicesPerUnit(), groups.within(first, end)));
   if (M * own + allReduce > limits.timeNs)
     return;
   const Stage stage = {layers, first,     end,
@@ -88,8 +88,7 @@ void LatencyProgram::addStage(const Layers &layers, int32_t first, int32_t end,
   if (layers.next == C)
     addLast(stage, limits);
   else
-    for (int32_t other = 1; other <= U - end; ++other)
-      addBefore(stage, other, limits);
+    addBefore(stage, limits);
 }
 
 void LatencyProgram::addLast(const Stage &stage, const Limits &limits) {
@@ -108,41 +107,43 @@ void LatencyProgram::addLast(const Stage &stage, const Limits &limits) {
   }
 }
 
-/// Adds a stage before one of `other` units.
-void LatencyProgram::addBefore(const Stage &stage, int32_t other,
-                               const Limits &limits) {
+/// Adds a stage before each known plan of the layers after it.
+void LatencyProgram::addBefore(const Stage &stage, const Limits &limits) {
   const Layers &layers = stage.layers;
   const int32_t first = stage.first, end = stage.end;
-  Part part = stage.part;
+  const int32_t unit = groups.devicesPerUnit(), devices = (end - first) * unit;
+  const double own = stage.part.forward + stage.part.backward;
   Rest &best = rest[at(layers.cut, first, end - first)];
-  const Rest &behind = rest[at(layers.next, end, other)];
-  const double own = part.forward + part.backward;
-  if (own + behind.way >= best.length)
-    return;
-  const int32_t unit = groups.devicesPerUnit();
-  const GroupLink &link = groups.across(first, end, end + other);
-  const double sent = layers.milliBytes *
-                      costs.messageShare((end - first) * unit, other * unit,
-                                         link.inTurn),
-               latency = static_cast<double>(link.latencyNs);
-  part.send = latency + sent / static_cast<double>(link.rate);
-  part.sendBack = latency + sent / static_cast<double>(link.rateBack);
-  const double below = part.send + part.sendBack + behind.way,
-               late = std::max(stage.allReduce,
-                               behind.late - part.backward - part.sendBack),
-               length = stage.lengthOf(own + below, late);
-  if (length >= best.length)
-    return;
-  const double steady =
-      std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
-  if (steady > limits.steadyNs || length + steady > limits.timeNs ||
-      !fits(layers.cut, layers.next, first, end, behind.stages + 1))
-    return;
-  best.length = length;
-  best.way = own + below;
-  best.steady = steady;
-  best.late = late;
-  best.setNext(layers.next, other, behind.stages);
+  Part part = stage.part;
+  for (int32_t other = 1; other <= U - end; ++other) {
+    const Rest &behind = rest[at(layers.next, end, other)];
+    if (own + behind.way >= best.length)
+      continue;
+    const GroupLink &link = groups.across(first, end, end + other);
+    const double sent = layers.milliBytes *
+                        costs.messageShare(devices, other * unit, link.inTurn),
+                 latency = static_cast<double>(link.latencyNs);
+    part.send = latency + sent / static_cast<double>(link.rate);
+    part.sendBack = latency + sent / static_cast<double>(link.rateBack);
+    const double below = part.send + part.sendBack + behind.way,
+                 late = std::max(stage.allReduce,
+                                 behind.late - part.backward - part.sendBack),
+                 length = stage.lengthOf(own + below, late);
+    if (length >= best.length)
+      continue;
+    const double steady =
+        std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
+    if (steady > limits.steadyNs || length + steady > limits.timeNs ||
+        !fits(layers.cut, layers.next, first, end, behind.stages + 1))
+      continue;
+    best = {length,
+            own + below,
+            steady,
+            late,
+            static_cast<int16_t>(layers.next),
+            static_cast<int16_t>(other),
+            static_cast<int16_t>(behind.stages + 1)};
+  }
 }
 
 std::vector<ChainPlan> LatencyProgram::solve(const Limits &limits,

@@ -97,10 +97,11 @@ private:
     }
   };
   void extend(const Layers &layers, const Limits &limits);
-  void addStage(const Layers &layers, int32_t first, int32_t end,
+  /// `share`: of a micro-batch, on each device of the units.
+  void addStage(const Layers &layers, int32_t first, int32_t end, double share,
                 const Limits &limits);
   void addLast(const Stage &stage, const Limits &limits);
-  void addBefore(const Stage &stage, int32_t other, const Limits &limits);
+  void addBefore(const Stage &stage, const Limits &limits);
   ChainPlan planFrom(int32_t first, int32_t count) const;
 
   const ChainProblem &problem;
