@@ -7,6 +7,7 @@
 #include "lowering/MemoryPlan.h"
 #include "planning/Deadline.h"
 #include "planning/FittingSearch.h"
+#include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/Portfolio.h"
 

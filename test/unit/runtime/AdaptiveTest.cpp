@@ -6,6 +6,7 @@
 #include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/base/error.h"
+#include "schedule/program/ProgramSimulator.h"
 
 #include "gtest/gtest.h"
 
