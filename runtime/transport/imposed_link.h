@@ -17,8 +17,8 @@ namespace rondo::runtime {
 /// What a link takes for a message: it is occupied for bytes /
 /// speedBytesPerUs() and the message arrives `latencyNs` later. bytesPerUs ==
 /// 0: no occupancy. A sum of parts takes halvesNs(2), a gather or a scatter
-/// halvesNs(1); they delay no message, and none delays them. A rank runs one after
-/// another.
+/// halvesNs(1); they delay no message, and none delays them. A rank runs one
+/// after another.
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
