@@ -28,14 +28,9 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     bool isAdaptive = false;
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
-    FoundBefore before;
-    if (auto schedules = getCachedAnalysis<pipe::CheckedSchedules>())
-      before.schedules = &schedules->get();
-    if (auto programs = getCachedAnalysis<pipe::VerifiedPrograms>())
-      before.programs = &programs->get();
     if (failed(chosen) ||
         failed(emitExecutable(module, {name, *chosen, isAdaptive, backend},
-                              getAnalysis<pipe::ScheduleFigures>(), before)))
+                              getAnalysisManager())))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();

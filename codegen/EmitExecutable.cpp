@@ -6,13 +6,12 @@
 #include "codegen/EmitFunctions.h"
 #include "codegen/EmitTables.h"
 #include "codegen/Predict.h"
-#include "passes/Layers.h"
-#include "passes/Phases.h"
-#include "passes/Threads.h"
+#include "plans/Layers.h"
+#include "plans/PlanFigures.h"
+#include "plans/ProgramValue.h"
+#include "plans/Threads.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
-
-#include <atomic>
 
 using namespace mlir;
 
@@ -31,9 +30,15 @@ namespace {
 
 /// A schedule of the executable, and its plan.
 struct Member {
+  explicit Member(pipe::ScheduleOp schedule)
+      : schedule(schedule), plan(schedule.lookupPlan()) {}
+
+  const Problem &problem() const { return checked->problem(); }
+
   pipe::ScheduleOp schedule;
   pipe::PlanOp plan;
-  Problem problem;
+  const pipe::CheckedSchedule *checked = nullptr;
+  const PlanFigures *figures = nullptr;
   /// Index into Emitter::sizes.
   int32_t sizes = 0;
 };
@@ -43,11 +48,7 @@ struct EmittedProgram {
   pipe::ProgramOp op;
   /// Index into Emitter::members.
   size_t member = 0;
-  Program program;
-  /// The problem whose ranks run it.
-  Problem executing;
-  /// What the ops of its ranks write.
-  llvm::DenseMap<Operation *, Action> actions;
+  const pipe::ProgramValue *value = nullptr;
   ProgramText text;
 };
 
@@ -55,14 +56,12 @@ class Emitter {
 public:
   /// `backend` is empty if the target names it.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
-          bool isAdaptive, StringRef backend, pipe::ScheduleFigures &figures,
-          const FoundBefore &before)
-      : module(module), figures(figures), before(before), name(name),
-        isAdaptive(isAdaptive), backend(backend),
-        forEach(pipe::onThreadsOf(module.getContext())),
+          bool isAdaptive, StringRef backend, AnalysisManager analyses)
+      : module(module), analyses(analyses), name(name), isAdaptive(isAdaptive),
+        backend(backend), forEach(pipe::onThreadsOf(module.getContext())),
         builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
     for (pipe::ScheduleOp schedule : schedules)
-      members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
+      members.emplace_back(schedule);
     if (backend.empty() &&
         members.front().plan.getTargetKind() == pipe::Target::Cuda)
       this->backend = "cudaBackend";
@@ -73,7 +72,6 @@ public:
 private:
   void describeSizes();
   LogicalResult collectPrograms(Member &member);
-  LogicalResult expand(EmittedProgram &emitted);
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
@@ -86,8 +84,7 @@ private:
   void emitProgram(EmittedProgram &emitted);
 
   ModuleOp module;
-  pipe::ScheduleFigures &figures;
-  const FoundBefore before;
+  AnalysisManager analyses;
   StringRef name;
   const bool isAdaptive;
   StringRef backend;
@@ -105,7 +102,7 @@ private:
 LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
                                        ProgramText &text) {
   OverlapText overlap;
-  overlap.delays = figures.of(member.schedule).delays;
+  overlap.delays = member.figures->delays;
   if (overlap.delays.size() == 0)
     return failure();
   // As the program has it: a schedule may name several iterations that are
@@ -113,8 +110,8 @@ LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
   program.walk([&](pipe::RepeatOp repeat) {
     overlap.iterationsEach = static_cast<int32_t>(repeat.getStep());
   });
-  for (const Replica &replica : member.problem.replicas)
-    overlap.policies.push_back(member.problem.policyOf(replica.stage));
+  for (const Replica &replica : member.problem().replicas)
+    overlap.policies.push_back(member.problem().policyOf(replica.stage));
   text.overlap = std::move(overlap);
   return success();
 }
@@ -157,7 +154,7 @@ LogicalResult Emitter::collectPrograms(Member &member) {
                                     : pipe::stringifyProgramKind(op.getKind()))
                             .str();
     emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
-    emitted.text.microbatches = member.problem.microbatchesEach();
+    emitted.text.microbatches = member.problem().microbatchesEach();
     emitted.text.sizes = member.sizes;
     emitted.text.samples = sizes[member.sizes].samples;
     emitted.text.accumulatesInIndexOrder =
@@ -175,55 +172,48 @@ LogicalResult Emitter::collectPrograms(Member &member) {
   return success();
 }
 
-LogicalResult Emitter::expand(EmittedProgram &emitted) {
-  pipe::ProgramOp op = emitted.op;
-  Member &member = members[emitted.member];
-  emitted.executing = pipe::executingProblem(op.getKind(), member.problem);
-  std::optional<pipe::ExpandedProgram> known;
-  if (before.programs)
-    known = before.programs->take(op);
-  if (!known) {
-    FailureOr<pipe::ExpandedProgram> expanded =
-        pipe::expandProgram(op, emitted.executing);
-    if (failed(expanded))
-      return failure();
-    known = std::move(*expanded);
-  }
-  emitted.program = std::move(known->program);
-  emitted.actions = std::move(known->actions);
-  for (const Replica &replica : emitted.executing.replicas)
-    emitted.text.rankOfReplica.push_back(replica.rank);
-  if (op.getKind() != pipe::ProgramKind::Pipeline)
-    return success();
-  return predict(member.schedule, member.problem, before.schedules,
-                 emitted.program, emitted.text);
-}
-
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
-    FailureOr<Problem> built = pipe::buildProblem(member.schedule);
-    if (failed(built))
+    member.checked =
+        &analyses.getChildAnalysis<pipe::CheckedSchedule>(member.schedule);
+    if (!member.checked->isReadable())
       return failure();
-    member.problem = std::move(*built);
+    if (member.checked->fault())
+      return member.checked->emitFault();
+    member.figures =
+        &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
+             .figures();
   }
   describeSizes();
   for (Member &member : members)
     if (failed(collectPrograms(member)))
       return failure();
-  std::atomic<bool> isExpanded{true};
+  std::vector<AnalysisManager> ofPrograms;
+  for (EmittedProgram &emitted : programs)
+    ofPrograms.push_back(analyses.nest(emitted.op));
   fromTheLast(forEach, programs.size(), [&](size_t i) {
-    if (failed(expand(programs[i])))
-      isExpanded = false;
+    EmittedProgram &emitted = programs[i];
+    emitted.value = &ofPrograms[i].getAnalysis<pipe::ProgramValue>();
+    if (emitted.value->isReadable() &&
+        emitted.op.getKind() == pipe::ProgramKind::Pipeline)
+      predict(*members[emitted.member].checked, emitted.value->program(),
+              emitted.text);
   });
-  if (!isExpanded)
-    return failure();
+  for (EmittedProgram &emitted : programs) {
+    if (!emitted.value->isReadable())
+      return failure();
+    emitted.text.program = &emitted.value->program();
+    for (const Replica &replica : emitted.value->executing().replicas)
+      emitted.text.rankOfReplica.push_back(replica.rank);
+  }
   // The reference is program 0.
   llvm::stable_sort(programs,
                     [](const EmittedProgram &a, const EmittedProgram &b) {
                       return a.text.kind < b.text.kind;
                     });
   for (size_t i = 1; i < programs.size(); ++i)
-    if (programs[i].program.arenaBytes != programs[0].program.arenaBytes)
+    if (programs[i].text.program->arenaBytes !=
+        programs[0].text.program->arenaBytes)
       return programs[i]
                  .op
                  .emitError("programs of one executable have different "
@@ -231,8 +221,6 @@ LogicalResult Emitter::expandAll() {
                  .attachNote(programs[0].op.getLoc())
              << "this is the other";
   nameSpaces();
-  for (EmittedProgram &emitted : programs)
-    emitted.text.program = &emitted.program;
   return success();
 }
 
@@ -262,7 +250,7 @@ void Emitter::describeSizes() {
   VersionMemory versions;
   for (Member &member : members) {
     control = withSharedControl(control, pipe::replicaBuffers(member.plan));
-    versions = sharedVersions(versions, figures.of(member.schedule).versions);
+    versions = sharedVersions(versions, member.figures->versions);
   }
   pipe::PlanOp first = members.front().plan;
   for (pipe::StageOp stage : first.getStages())
@@ -292,16 +280,17 @@ void Emitter::describeSizes() {
 }
 
 void Emitter::emitProgram(EmittedProgram &emitted) {
-  std::vector<RankCode> codes(emitted.program.order.numRanks());
+  std::vector<RankCode> codes(emitted.value->program().order.numRanks());
   for (auto [r, code] : llvm::enumerate(codes))
     code.rank = r;
-  const EdgeTable edges(emitted.executing);
+  const EdgeTable edges(emitted.value->executing());
   const SmallVector<pipe::RankOp, 0> ranks = emitted.op.getRanks();
   forEach(ranks.size(), [&](size_t i) {
     pipe::RankOp rank = ranks[i];
     codes[rank.getRank()] =
-        readRank(rank, emitted.executing, edges,
-                 [&](Operation *op) { return emitted.actions.lookup(op); });
+        readRank(rank, emitted.value->executing(), edges, [&](Operation *op) {
+          return emitted.value->actions().lookup(op);
+        });
   });
 
   text("\nnamespace " + emitted.text.space + " {\n");
@@ -312,7 +301,7 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
       function.name = emitted.text.space + "_" + function.name;
     emitFunction(builder, loc, function);
   }
-  Problem &problem = members[emitted.member].problem;
+  const Problem &problem = members[emitted.member].problem();
   text(programTables(emitted.text, problem, functions, forEach));
   text("} // namespace " + emitted.text.space + "\n");
 }
@@ -338,10 +327,10 @@ LogicalResult Emitter::run() {
   for (auto [number, each] : llvm::enumerate(sizes)) {
     text(layerTable(each.layers, number));
     text(shareTable(each, number));
-    text(edgeTable(members.front().problem, stages, each, number));
+    text(edgeTable(members.front().problem(), stages, each, number));
   }
   text(stageTable(stages));
-  text(replicaTable(members.front().problem.replicas));
+  text(replicaTable(members.front().problem().replicas));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
   text("} // namespace\n");
@@ -351,7 +340,7 @@ LogicalResult Emitter::run() {
   text(executableText({name.str(), sizes.front().layers.size(), stages.size(),
                        backend.str(), isAdaptive,
                        pipe::momentsOf(members.front().plan)},
-                      texts, members.front().problem));
+                      texts, members.front().problem()));
   return success();
 }
 
@@ -359,10 +348,9 @@ LogicalResult Emitter::run() {
 
 LogicalResult emitExecutable(ModuleOp module,
                              const ExecutableToEmit &executable,
-                             pipe::ScheduleFigures &figures,
-                             const FoundBefore &before) {
+                             AnalysisManager analyses) {
   return Emitter(module, executable.name, executable.schedules,
-                 executable.isAdaptive, executable.backend, figures, before)
+                 executable.isAdaptive, executable.backend, analyses)
       .run();
 }
 

@@ -5,11 +5,9 @@
 #define RONDO_CODEGEN_EMITEXECUTABLE_H
 
 #include "dialect/Pipe.h"
-#include "passes/CheckedSchedules.h"
-#include "passes/KnownPrograms.h"
-#include "passes/PlanFigures.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/AnalysisManager.h"
 
 namespace rondo::codegen {
 
@@ -22,19 +20,11 @@ struct ExecutableToEmit {
   llvm::StringRef backend;
 };
 
-/// What passes before have found out about the module's schedules and programs;
-/// null: nothing.
-struct FoundBefore {
-  const pipe::CheckedSchedules *schedules = nullptr;
-  /// Emitting takes what it needs.
-  pipe::VerifiedPrograms *programs = nullptr;
-};
-
-/// Writes it as EmitC behind all that the module holds, which stays.
+/// Appends EmitC to the module, whose ops are kept. `analyses` are the
+/// module's.
 mlir::LogicalResult emitExecutable(mlir::ModuleOp module,
                                    const ExecutableToEmit &executable,
-                                   pipe::ScheduleFigures &figures,
-                                   const FoundBefore &before);
+                                   mlir::AnalysisManager analyses);
 
 } // namespace rondo::codegen
 

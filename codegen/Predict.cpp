@@ -3,32 +3,18 @@
 
 #include "codegen/Predict.h"
 
-#include "dialect/Bridge.h"
 #include "schedule/order/Residency.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/SettledTime.h"
 
 #include <algorithm>
-#include <utility>
 
 using namespace rondo;
 
-mlir::LogicalResult
-rondo::codegen::predict(pipe::ScheduleOp schedule, const Problem &problem,
-                        const pipe::CheckedSchedules *checked,
-                        const Program &program, ProgramText &text) {
-  pipe::CheckedSchedule own;
-  const pipe::CheckedSchedule *known =
-      checked ? checked->of(schedule) : nullptr;
-  if (!known) {
-    auto order = pipe::expandSchedule(schedule, problem);
-    if (failed(order))
-      return mlir::failure();
-    own.schedule = std::move(order->schedule);
-    own.simulation = simulate(problem, own.schedule);
-    known = &own;
-  }
-  const Simulation &simulation = known->simulation;
+void rondo::codegen::predict(const pipe::CheckedSchedule &schedule,
+                             const Program &program, ProgramText &text) {
+  const Problem &problem = schedule.problem();
+  const Simulation &simulation = schedule.simulation();
   text.predictedNs = simulation.makespanNs;
   // What the schedule does not have: sums over replicas, and launches that are
   // held back.
@@ -40,10 +26,8 @@ rondo::codegen::predict(pipe::ScheduleOp schedule, const Problem &problem,
     text.predictedWorkNs += ns / problem.iterations;
   if (problem.iterations > 1) {
     const SettledTime settled =
-        settledTime(problem, known->schedule,
-                    simulate(problem, known->schedule, /*keepTimes=*/true));
+        settledTime(problem, schedule.order(), simulation);
     text.predictedNs = settled.ns / settled.iterations;
   }
   text.peakMemoryBytes = simulation.peakBytes;
-  return mlir::success();
 }

@@ -33,6 +33,10 @@ inline constexpr int64_t maxActions = int64_t(1) << 27;
 /// declares weights, else the devices' memory: then activations are all that
 /// is known of.
 mlir::FailureOr<Problem> buildProblem(PlanOp plan);
+/// The same without diagnostics, for a plan that may be no part of a file: the
+/// fault of the problem that it states. Its model, its cluster and the costs of
+/// its stages are known.
+Result<Problem> problemOf(PlanOp plan);
 
 /// The problem in which a schedule of the plan is judged. Where its iterations
 /// overlap it is a window with the schedule's policies: long enough to prove

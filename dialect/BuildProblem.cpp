@@ -138,26 +138,12 @@ static InFlightDiagnostic emitProblemFault(const Fault &fault, PlanOp plan) {
   return error;
 }
 
-FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
-  ClusterOp cluster = plan.lookupCluster();
-  if (!cluster || !plan.lookupModel())
-    return plan.emitError() << "plan @" << plan.getSymName()
-                            << " names an unknown model or cluster";
-  Problem problem;
-  problem.name = plan.getSymName().str();
-  problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
-  if (const int64_t samples = plan.getSamplesOfMicrobatch()) {
-    problem.samples =
-        static_cast<int32_t>(std::min<int64_t>(samples, maxSamples));
-    problem.statesSamples = true;
-  }
-
+/// Devices, links, NICs and channels.
+static void addCluster(ClusterOp cluster, Problem &problem) {
   DenseMap<StringAttr, int32_t> rankOf;
-  std::vector<int64_t> flopsPerUs;
   for (auto [rank, device] : llvm::enumerate(cluster.getDevices())) {
     rankOf[device.getSymNameAttr()] = static_cast<int32_t>(rank);
     problem.memoryCaps.push_back(device.getMemoryBytes());
-    flopsPerUs.push_back(device.getFlopsPerUs());
   }
   if (auto link = cluster.getLink())
     problem.link = linkOf(*link);
@@ -181,22 +167,20 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     problem.channels.receiveSlots =
         static_cast<int32_t>(channels->getReceiveSlots());
   }
+}
 
+/// The costs of the stages, and the messages between them.
+static void addStages(PlanOp plan, Problem &problem) {
+  std::vector<int64_t> flopsPerUs;
+  for (DeviceOp device : plan.lookupCluster().getDevices())
+    flopsPerUs.push_back(device.getFlopsPerUs());
   SmallVector<StageOp, 0> stages = plan.getStages();
   std::vector<int64_t> outputBytes;
   problem.replicas = plan.getReplicas();
   problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   const std::vector<std::vector<int32_t>> inputs = plan.getInputs();
   for (auto [number, stage] : llvm::enumerate(stages)) {
-    auto costs = stage.getCosts();
-    if (!costs) {
-      InFlightDiagnostic error = stage.emitError()
-                                 << "the costs of stage @" << stage.getSymName()
-                                 << " are not known";
-      error.attachNote() << "write costs<...>, or let pipe-resolve-stages "
-                            "estimate them";
-      return error;
-    }
+    const auto costs = stage.getCosts();
     problem.setStageCost(static_cast<int32_t>(number), costs->getForwardNs(),
                          costs->getInputGradNs(), costs->getWeightGradNs(),
                          costs->getActivationBytes(),
@@ -218,7 +202,11 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     problem.recomputation.resize(problem.numReplicas());
   problem.makeGraph(inputs, outputBytes);
   problem.addRecomputedEdges();
-  for (auto [number, stage] : llvm::enumerate(stages))
+}
+
+/// Gathers and reductions of sharded stages.
+static void addShards(PlanOp plan, Problem &problem) {
+  for (auto [number, stage] : llvm::enumerate(plan.getStages()))
     if (auto sharded = stage.getSharded()) {
       const std::vector<ReplicaBuffers> buffers = stage.buffersByReplica();
       auto bytes = [&](BufferKind kind) {
@@ -239,11 +227,45 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
               problem.cost(replica, ActionKind::Reshard).releaseBytes =
                   bytes(BufferKind::GatheredWeights);
     }
+}
+
+Result<Problem> rondo::pipe::problemOf(PlanOp plan) {
+  Problem problem;
+  problem.name = plan.getSymName().str();
+  problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
+  if (const int64_t samples = plan.getSamplesOfMicrobatch()) {
+    problem.samples =
+        static_cast<int32_t>(std::min<int64_t>(samples, maxSamples));
+    problem.statesSamples = true;
+  }
+  addCluster(plan.lookupCluster(), problem);
+  addStages(plan, problem);
+  addShards(plan, problem);
   if (declaresWeights(plan))
     takeState(plan, problem);
   if (std::optional<Fault> fault = problem.check())
-    return emitProblemFault(*fault, plan);
+    return std::move(*fault);
   return problem;
+}
+
+FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
+  if (!plan.lookupCluster() || !plan.lookupModel())
+    return plan.emitError() << "plan @" << plan.getSymName()
+                            << " names an unknown model or cluster";
+  for (StageOp stage : plan.getStages()) {
+    if (stage.getCosts())
+      continue;
+    InFlightDiagnostic error = stage.emitError()
+                               << "the costs of stage @" << stage.getSymName()
+                               << " are not known";
+    error.attachNote() << "write costs<...>, or let pipe-resolve-stages "
+                          "estimate them";
+    return error;
+  }
+  Result<Problem> problem = problemOf(plan);
+  if (!problem)
+    return emitProblemFault(problem.fault(), plan);
+  return std::move(*problem);
 }
 
 std::vector<ReplicaBuffers> rondo::pipe::replicaBuffers(PlanOp plan) {

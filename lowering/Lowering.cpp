@@ -163,10 +163,10 @@ withSharedControl(const std::vector<ReplicaBuffers> &buffers,
   return result;
 }
 
-static ProgramDemands demandsOf(const LoweredProgram &lowered,
-                                const PlanFigures &plan) {
-  return {&lowered.tasks, plan.needsOf(lowered.kind), plan.devices,
-          plan.stagingOf(lowered.kind), &plan.delays};
+static ProgramDemands demandsOf(const CheckedProgram &checked) {
+  const PlanFigures &plan = *checked.plan;
+  return {checked.tasks, plan.needsOf(checked.kind), plan.devices,
+          plan.stagingOf(checked.kind), &plan.delays};
 }
 
 void checkLowered(std::vector<CheckedProgram> &programs,
@@ -174,7 +174,7 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   std::vector<size_t> largestFirst(programs.size());
   std::iota(largestFirst.begin(), largestFirst.end(), size_t(0));
   auto sizeOf = [&](size_t i) {
-    return programs[i].lowered->program.order.numActions();
+    return programs[i].program->order.numActions();
   };
   std::stable_sort(largestFirst.begin(), largestFirst.end(),
                    [&](size_t a, size_t b) { return sizeOf(a) > sizeOf(b); });
@@ -185,10 +185,10 @@ void checkLowered(std::vector<CheckedProgram> &programs,
   forEach(found.size(), [&](size_t i) {
     const size_t which = largestFirst[i % programs.size()],
                  chain = chains.size() - 1 - i / programs.size();
-    const LoweredProgram &lowered = *programs[which].lowered;
+    const CheckedProgram &checked = programs[which];
     found[which * chains.size() + chain] =
-        checkChain(chains[chain], lowered.executing, lowered.program,
-                   demandsOf(lowered, *programs[which].plan));
+        checkChain(chains[chain], *checked.executing, *checked.program,
+                   demandsOf(checked));
   });
   for (size_t i = 0; i < found.size(); ++i)
     if (std::optional<Fault> &fault = programs[i / chains.size()].fault; !fault)
@@ -198,9 +198,9 @@ void checkLowered(std::vector<CheckedProgram> &programs,
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
                                   const PlanFigures &plan,
                                   const ForEach &forEach) {
-  std::vector<CheckedProgram> one(1);
-  one.front().lowered = &lowered;
-  one.front().plan = &plan;
+  std::vector<CheckedProgram> one = {{lowered.kind, &lowered.executing,
+                                      &lowered.tasks, &lowered.program, &plan,
+                                      std::nullopt}};
   checkLowered(one, forEach);
   return std::move(one.front().fault);
 }

@@ -153,9 +153,12 @@ std::vector<ReplicaBuffers>
 withSharedControl(const std::vector<ReplicaBuffers> &buffers,
                   const std::vector<ReplicaBuffers> &others);
 
-/// A program, the figures of its plan, and its fault.
+/// A program, what it must keep to, and its fault. See LoweredProgram.
 struct CheckedProgram {
-  const LoweredProgram *lowered = nullptr;
+  ProgramKind kind = ProgramKind::Pipeline;
+  const Problem *executing = nullptr;
+  const Schedule *tasks = nullptr;
+  const Program *program = nullptr;
   const PlanFigures *plan = nullptr;
   std::optional<Fault> fault;
 };

@@ -1,14 +1,8 @@
 //===- ChooseCandidates.cpp - What an adaptive executable runs ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Bridge.h"
-#include "passes/AdaptiveSchedules.h"
 #include "passes/Passes.h"
-#include "passes/Phases.h"
-#include "passes/SizedPlanOps.h"
-#include "schedule/rules/Legality.h"
-
-#include "mlir/IR/Builders.h"
+#include "plans/AdaptiveSchedules.h"
 
 using namespace mlir;
 
@@ -16,162 +10,12 @@ namespace rondo::pipe {
 #define GEN_PASS_DEF_CHOOSECANDIDATES
 #include "passes/Passes.h.inc"
 
-/// The time of everything where neither time nor effort is given.
-static constexpr int64_t defaultTimeLimitMs = 5000;
-
-AdaptiveAttr defaultAdaptive(MLIRContext *context) {
-  return AdaptiveAttr::get(context, defaultCandidates, noMemoryCap,
-                           unknownTimeLimit, unknownEffort, /*seed=*/0);
-}
-
-static CandidateOptions optionsOf(AdaptiveAttr adaptive,
-                                  const std::atomic<bool> *interrupt) {
-  CandidateOptions options;
-  options.most = adaptive.getCandidates();
-  options.seed = adaptive.getSeed();
-  options.effort =
-      adaptive.getEffort() == unknownEffort ? 0 : adaptive.getEffort();
-  int64_t limit = adaptive.getTimeLimitMs();
-  if (limit == unknownTimeLimit)
-    limit = options.effort > 0 ? 0 : defaultTimeLimitMs;
-  options.deadline = Deadline(limit);
-  options.interrupt = interrupt;
-  return options;
-}
-
-/// `k2_m16` or `searched_m8`, or that with a number behind it.
-static std::string nameFor(const Candidate &candidate, Operation *module) {
-  const std::string stem =
-      (candidate.group > 0 ? "k" + std::to_string(candidate.group)
-                           : std::string("searched")) +
-      "_m" + std::to_string(candidate.microbatches);
-  std::string name = stem;
-  for (int number = 2; SymbolTable::lookupSymbolIn(module, name); ++number)
-    name = stem + "_" + std::to_string(number);
-  return name;
-}
-
-static FamilyAttr familyOf(const Candidate &candidate, OpBuilder &builder) {
-  if (candidate.family.empty())
-    return {};
-  const auto choice = *parseFamily(candidate.family);
-  SmallVector<NamedAttribute> arguments;
-  for (const auto &[name, value] : choice.arguments)
-    arguments.push_back(
-        builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-  return FamilyAttr::get(builder.getContext(), choice.family->name,
-                         builder.getDictionaryAttr(arguments));
-}
-
-/// Writes a kept candidate behind the schedule that was written.
-static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
-                                           ScheduleOp written, PlanOp plan,
-                                           const Problem &problem) {
-  OpBuilder builder(written);
-  Operation *behind = written;
-  // Behind those that are there already.
-  while (isa_and_nonnull<ScheduleOp, ProgramOp>(behind->getNextNode()))
-    behind = behind->getNextNode();
-  builder.setInsertionPointAfter(behind);
-  SearchAttr search;
-  FoundAttr found;
-  if (const std::optional<SearchResult> &result = candidate.found) {
-    search = SearchAttr::get(builder.getContext(), Objective::Makespan,
-                             unknownTimeLimit, unknownEffort, /*seed=*/0);
-    found = FoundAttr::get(
-        builder.getContext(), result->origin, result->simulation.makespanNs,
-        result->simulation.spanNs, result->bound.ns, result->bound.name,
-        result->provenOptimal, static_cast<pipe::SearchStop>(result->stop));
-  }
-  auto schedule = ScheduleOp::create(
-      builder, written.getLoc(), nameFor(candidate, written->getParentOp()),
-      plan.getSymName(), familyOf(candidate, builder), search, found,
-      /*versions=*/ArrayAttr(), GathersAttr(), /*claims=*/ClaimsAttr(),
-      Accumulate::IndexOrder, written.getNorm());
-  candidate.name = schedule.getSymName().str();
-  if (failed(foldSchedule(candidate.schedule, schedule)))
-    return failure();
-  // Its messages are placed for a network that the cluster does not state.
-  builder.setInsertionPointAfter(schedule);
-  ProgramOp program =
-      createProgram(builder, written.getLoc(),
-                    programName(schedule, rondo::ProgramKind::Pipeline),
-                    schedule, ProgramKind::Pipeline);
-  foldProgram(candidate.program, problem, program);
-  return schedule;
-}
-
-FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
-                                           const std::atomic<bool> *interrupt) {
-  ScheduleOp written = executable.lookupSchedules().front();
-  if (written.overlaps())
-    return executable.emitError()
-               .append("iterations of schedule @", written.getSymName(),
-                       " overlap; an adaptive executable changes its schedule "
-                       "between iterations, so its schedules end each of them: "
-                       "use one that drains, such as family<\"1f1b\">, or "
-                       "compile it without --adaptive")
-               .attachNote(written.getLoc())
-           << "this is the schedule";
-  PlanOp plan = written.lookupPlan();
-  for (StageOp stage : plan.getStages())
-    if (stage.getSharded())
-      return stage.emitError()
-                 .append("stage @", stage.getSymName(),
-                         " is sharded; an adaptive executable keeps state "
-                         "whole on each rank: leave out `sharded`, or compile "
-                         "schedule @",
-                         written.getSymName(), " without --adaptive")
-                 .attachNote(executable.getLoc())
-             << "executable @" << executable.getSymName()
-             << " chooses among candidates";
-  FailureOr<Problem> problem = buildProblem(plan);
-  if (failed(problem))
-    return failure();
-  FailureOr<ExpandedSchedule> order = expandSchedule(written, *problem);
-  if (failed(order))
-    return failure();
-  if (std::optional<Fault> fault = checkSchedule(*problem, order->schedule))
-    return emitFault(*fault, *order, *problem, written);
-  FailureOr<std::string> family = familyText(written);
-  if (failed(family))
-    return failure();
-  AdaptiveAttr adaptive = executable.getAdaptiveAttr();
-  SizedPlanOps ops(plan, adaptive.getMemoryBytes(), written.computesNorm());
-  Result<CandidateTable> found = findCandidates(
-      ops.plans(), {written.getSymName().str(), *family, order->schedule},
-      optionsOf(adaptive, interrupt));
-  if (!found) {
-    executable.emitError() << "schedule @" << written.getSymName()
-                           << " does not run: "
-                           << describe(found.fault(), *problem);
-    return failure();
-  }
-  auto &table = *found;
-  std::vector<bool> used(table.plans.size(), false);
-  SmallVector<Attribute> names;
-  for (size_t place : table.kept) {
-    Candidate &candidate = table.candidates[place];
-    used[candidate.plan] = true;
-    if (place == 0) {
-      names.push_back(FlatSymbolRefAttr::get(written.getSymNameAttr()));
-      continue;
-    }
-    FailureOr<ScheduleOp> schedule =
-        writeSchedule(candidate, written, ops.plan(candidate.plan),
-                      table.plans[candidate.plan].problem);
-    if (failed(schedule))
-      return failure();
-    names.push_back(FlatSymbolRefAttr::get(schedule->getSymNameAttr()));
-  }
-  ops.eraseUnused(used);
-  executable.setSchedulesAttr(ArrayAttr::get(executable.getContext(), names));
-  return std::move(table);
-}
-
 namespace {
 
 struct ChooseCandidates : impl::ChooseCandidatesBase<ChooseCandidates> {
+  explicit ChooseCandidates(const RunControl *control = nullptr)
+      : interrupt(control ? control->interrupt : nullptr) {}
+
   void runOnOperation() override {
     for (ExecutableOp executable : getOperation().getOps<ExecutableOp>())
       if (executable.getAdaptiveAttr() &&
@@ -180,16 +24,13 @@ struct ChooseCandidates : impl::ChooseCandidatesBase<ChooseCandidates> {
         return signalPassFailure();
   }
 
-  const std::atomic<bool> *interrupt = nullptr;
+  const std::atomic<bool> *interrupt;
 };
 
 } // namespace
 
-std::unique_ptr<Pass>
-createChooseCandidates(const std::atomic<bool> *interrupt) {
-  auto pass = std::make_unique<ChooseCandidates>();
-  pass->interrupt = interrupt;
-  return pass;
+std::unique_ptr<Pass> createChooseCandidates(const RunControl *control) {
+  return std::make_unique<ChooseCandidates>(control);
 }
 
 } // namespace rondo::pipe

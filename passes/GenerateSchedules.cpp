@@ -3,8 +3,8 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
-#include "passes/PlanFigures.h"
 #include "planning/gathers/Units.h"
+#include "plans/PlanFigures.h"
 #include "schedule/order/Repeating.h"
 #include "schedule/transforms/Iterations.h"
 
@@ -32,11 +32,11 @@ bool repeats(const Schedule &schedule, const Problem &window) {
                                           RepetitionEnd::Drained));
 }
 
-/// Over several iterations, in a window long enough for the order to repeat.
-/// Where it follows from times that never settle, it is that of equal times, as
-/// papers state it.
+/// Writes the schedule of a family; over several iterations, in a window long
+/// enough for the order to repeat. If its times never settle, writes the order
+/// of equal times, as papers state it.
 FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
-  // A longer window takes too long to write and to look through.
+  // A longer window takes too long to write and to search.
   constexpr int64_t maxTasks = int64_t(1) << 21;
   if (problem.iterations == 1)
     return rondo::generate(choice, problem);

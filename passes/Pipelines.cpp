@@ -6,6 +6,8 @@
 
 #include "mlir/Pass/PassRegistry.h"
 
+#include <utility>
+
 namespace rondo::pipe {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
@@ -13,26 +15,36 @@ namespace rondo::pipe {
 
 using namespace rondo::pipe;
 
-void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
-                                        const std::atomic<bool> *interrupt) {
+void rondo::pipe::buildPlanPipeline(mlir::OpPassManager &pm) {
   // Costs and sizes first: all rules and families read them.
   pm.addPass(createResolveStages());
   // Boundary: from here on every plan states a sound problem.
   pm.addPass(createVerifyPartitioned());
+}
+
+void rondo::pipe::buildOrderPipeline(mlir::OpPassManager &pm,
+                                     RunControl *control, OnNone onNone) {
   // Families and searches write orders and never judge them.
   pm.addPass(createGenerateSchedules());
   // Takes the longest, so everything else that can fail before there is a
   // schedule has been checked.
-  pm.addPass(createSearchSchedules(interrupt));
-  // Behind all that writes orders of tasks.
+  pm.addPass(createSearchSchedules(control, std::move(onNone)));
+  // After all passes that write orders of tasks.
   pm.addPass(createPlaceGathers());
-  // Judges candidates beside the schedule that is there.
-  pm.addPass(createChooseCandidates(interrupt));
-  // Boundary: from here on every order is complete and can run.
-  pm.addPass(createVerifyScheduled());
 }
 
-void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm) {
+void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
+                                        RunControl *control) {
+  buildPlanPipeline(pm);
+  buildOrderPipeline(pm, control);
+  // Evaluates candidates against the existing schedule.
+  pm.addPass(createChooseCandidates(control));
+  // Boundary: from here on every order is complete and can run.
+  pm.addPass(createVerifyScheduled(control));
+}
+
+void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm,
+                                     RunControl *control) {
   // Receives are placed by simulation, so the order must be final.
   pm.addPass(createInsertCommunication());
   // Lives of buffers follow from the positions of messages; nothing may move
@@ -40,14 +52,14 @@ void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createPlanMemory());
   // Boundary: what is emitted has been proved, with its messages and its
   // memory.
-  pm.addPass(createVerifyLowered());
+  pm.addPass(createVerifyLowered(control));
 }
 
 void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm,
-                                      const std::atomic<bool> *interrupt) {
-  buildSchedulePipeline(pm, interrupt);
+                                      RunControl *control) {
+  buildSchedulePipeline(pm, control);
   // Programs that the file contains.
-  pm.addPass(createVerifyLowered());
+  pm.addPass(createVerifyLowered(control));
 }
 
 void rondo::pipe::registerPasses() {
@@ -55,6 +67,7 @@ void rondo::pipe::registerPasses() {
   mlir::PassPipelineRegistration<>(
       "pipe-schedule", "source to scheduled, proved",
       [](mlir::OpPassManager &pm) { buildSchedulePipeline(pm); });
-  mlir::PassPipelineRegistration<>("pipe-lower", "scheduled to lowered, proved",
-                                   buildLowerPipeline);
+  mlir::PassPipelineRegistration<>(
+      "pipe-lower", "scheduled to lowered, proved",
+      [](mlir::OpPassManager &pm) { buildLowerPipeline(pm); });
 }

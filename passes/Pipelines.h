@@ -4,23 +4,32 @@
 #ifndef RONDO_PASSES_PIPELINES_H
 #define RONDO_PASSES_PIPELINES_H
 
-#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 
-#include <atomic>
+#include "mlir/Pass/PassManager.h"
 
 namespace rondo::pipe {
 
-/// Source to scheduled: every schedule written and proved. `interrupt`, which
-/// may be null, ends searches with the best result so far.
+// `control` is that of the passes, or null.
+
+/// Source to sound plans: stages with costs and sizes, proved.
+void buildPlanPipeline(mlir::OpPassManager &pm);
+
+/// Writes the order of every schedule of sound plans, and proves none. `onNone`
+/// is that of createSearchSchedules().
+void buildOrderPipeline(mlir::OpPassManager &pm, RunControl *control = nullptr,
+                        OnNone onNone = nullptr);
+
+/// Source to scheduled: every schedule written and proved.
 void buildSchedulePipeline(mlir::OpPassManager &pm,
-                           const std::atomic<bool> *interrupt = nullptr);
+                           RunControl *control = nullptr);
 
 /// Scheduled to lowered: programs with messages and memory, proved.
-void buildLowerPipeline(mlir::OpPassManager &pm);
+void buildLowerPipeline(mlir::OpPassManager &pm, RunControl *control = nullptr);
 
 /// Proves what the module contains, whatever its phase, without lowering it.
 void buildVerifyPipeline(mlir::OpPassManager &pm,
-                         const std::atomic<bool> *interrupt = nullptr);
+                         RunControl *control = nullptr);
 
 } // namespace rondo::pipe
 

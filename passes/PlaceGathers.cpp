@@ -1,11 +1,12 @@
 //===- PlaceGathers.cpp - Where sharded stages gather and reduce ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/gathers/PlaceGathers.h"
 #include "dialect/Bridge.h"
+#include "kinds/Counts.h"
 #include "passes/Passes.h"
-#include "passes/PlanFigures.h"
-#include "passes/StatedOrder.h"
 #include "planning/gathers/FittingGathers.h"
+#include "plans/PlanFigures.h"
 #include "schedule/order/Shards.h"
 #include "schedule/rules/Legality.h"
 
@@ -27,6 +28,109 @@ struct PlaceGathers : impl::PlaceGathersBase<PlaceGathers> {
   LogicalResult place(ScheduleOp schedule);
   LogicalResult placeByUnit(ScheduleOp schedule, const Problem &problem,
                             const Schedule &order, int64_t unit);
+};
+
+/// One of the numbers of `gathers`, as stated.
+struct Stated {
+  StringRef what;
+  ArrayRef<int64_t> counts;
+  int32_t Residency::*field;
+
+  int32_t of(size_t rank) const {
+    return static_cast<int32_t>(counts[counts.size() == 1 ? 0 : rank]);
+  }
+};
+
+/// The chunks that a rank of an order by hand holds whole at once.
+struct Held {
+  int64_t weights = 0, gradients = 0;
+  /// [replica]: number of micro-batches whose gradients are not reduced; and
+  /// the micro-batch whose tasks have read what is gathered, -1: none yet, -2:
+  /// several.
+  std::vector<int64_t> unreduced, readBy;
+};
+
+/// Checks that an order that moves state by itself holds no more than `gathers`
+/// states. O(actions * replicas).
+class StatedOrder {
+public:
+  StatedOrder(ScheduleOp schedule, const Problem &problem,
+              const ExpandedSchedule &expanded, const Stated &weights,
+              const Stated &gradients)
+      : schedule(schedule), problem(problem), expanded(expanded),
+        weights(weights), gradients(gradients) {}
+
+  LogicalResult check() const {
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+      Held held{0, 0, std::vector<int64_t>(problem.numReplicas(), 0),
+                std::vector<int64_t>(problem.numReplicas(), -1)};
+      const ActionRange order = expanded.schedule.rank(rank);
+      for (int64_t i = 0; i < order.size(); ++i) {
+        Operation *op = expanded.opOf[expanded.schedule.rankBegin(rank) + i];
+        take(order[i], held);
+        if (failed(compare(op, rank, weights, held.weights,
+                           llvm::is_contained(held.readBy, -2))) ||
+            failed(compare(op, rank, gradients, held.gradients,
+                           llvm::any_of(held.unreduced, [](int64_t count) {
+                             return count > 1;
+                           }))))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+private:
+  void take(Action action, Held &held) const {
+    const auto replica = static_cast<int32_t>(action.subject);
+    if (!(action.isTask() || action.traits().movesState()) ||
+        !problem.replicas[replica].isSharded())
+      return;
+    const rondo::ShardedState how = problem.shardedState(replica);
+    const bool isWeights = how == rondo::ShardedState::Weights,
+               isGradients = how != rondo::ShardedState::Optimizer;
+    if (action.kind() == ActionKind::Unshard) {
+      held.weights += isWeights;
+      held.readBy[replica] = -1;
+    } else if (action.kind() == ActionKind::Reshard) {
+      held.weights -= isWeights;
+      held.readBy[replica] = -1;
+    } else if (action.kind() == ActionKind::ReduceGrad) {
+      held.gradients -= isGradients && held.unreduced[replica] > 0;
+      held.unreduced[replica] = 0;
+    } else {
+      int64_t &by = held.readBy[replica];
+      by = !isWeights || by == -1 || by == action.index ? action.index : -2;
+      if (action.traits().makes & weightGradDone) {
+        held.gradients += isGradients && held.unreduced[replica] == 0;
+        held.unreduced[replica] += isGradients;
+      }
+    }
+  }
+
+  LogicalResult compare(Operation *op, int32_t rank, const Stated &stated,
+                        int64_t held, bool isOfSeveral) const {
+    if (stated.counts.empty())
+      return success();
+    const int64_t most = stated.of(rank);
+    if (held <= std::max<int64_t>(most, 1) && !(most == 0 && isOfSeveral))
+      return success();
+    InFlightDiagnostic error =
+        op->emitError() << "rank " << rank << " has " << stated.what << " of "
+                        << countOf(held, "chunk") << " whole here";
+    if (held <= std::max<int64_t>(most, 1))
+      error << " for more than one micro-batch";
+    error << ", more than the " << most << " of gathers<" << stated.what
+          << ">; leave `gathers` out, or the actions that move state";
+    error.attachNote(ScheduleOp(schedule).getLoc())
+        << "this schedule has the numbers";
+    return error;
+  }
+
+  ScheduleOp schedule;
+  const Problem &problem;
+  const ExpandedSchedule &expanded;
+  const Stated &weights, &gradients;
 };
 
 LogicalResult check(ScheduleOp schedule, const Problem &problem,
@@ -78,7 +182,7 @@ SmallVector<int64_t> countsOf(const Residencies &residencies,
   return counts;
 }
 
-/// How many micro-batches a unit of a `blockwise` schedule has; 0 of others.
+/// Returns the micro-batches of a unit of a `blockwise` schedule; 0 for others.
 FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
   FamilyAttr family = schedule.getFamilyAttr();
   if (!family || family.getName() != "blockwise")
@@ -90,7 +194,7 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
     return int64_t(0);
   if (const int64_t unit = choice->arguments.at("u"))
     return unit;
-  // As many as a chunk has stages.
+  // One for each stage of a chunk.
   const int32_t rank = problem.rankOf(0);
   return problem.numStages() /
          llvm::count_if(problem.replicas, [&](const Replica &replica) {
@@ -98,7 +202,7 @@ FailureOr<int64_t> unitOf(ScheduleOp schedule, const Problem &problem) {
          });
 }
 
-/// How many micro-batches a unit of the rule has.
+/// Returns the micro-batches of a unit of the rule.
 FailureOr<int64_t> unitOfRule(ScheduleOp schedule, const Problem &problem,
                               int64_t stated) {
   if (stated > problem.microbatches) {
@@ -144,7 +248,7 @@ LogicalResult compareToUnits(ScheduleOp schedule, const Problem &problem,
   return success();
 }
 
-/// `ahead` counts chunks beside the one in use, of those that are whole.
+/// Checks `ahead`, which counts whole chunks in addition to the one in use.
 LogicalResult checkAhead(ScheduleOp schedule, const Problem &problem,
                          const Stated &weights, const Stated &ahead) {
   std::vector<int32_t> chunks(problem.numRanks(), 0);
@@ -207,8 +311,9 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
   if (movesState(expanded->schedule)) {
     if (isByUnit)
       return compareToUnits(schedule, *problem, *expanded, gathers->getUnit());
-    return gathers ? checkStatedOrder(schedule, *problem, *expanded, stated[0],
-                                      stated[1])
+    return gathers ? StatedOrder(schedule, *problem, *expanded, stated[0],
+                                 stated[1])
+                         .check()
                    : success();
   }
   // Verifying says what is wrong with an order that cannot run.

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/ReferenceOrders.h"
-#include "passes/CheckedSchedules.h"
-#include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
-#include "passes/Phases.h"
-#include "passes/PlanFigures.h"
-#include "passes/Threads.h"
+#include "plans/CheckedSchedule.h"
+#include "plans/PlanFigures.h"
+#include "plans/Programs.h"
+#include "plans/Threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +28,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
          executables(getOperation()))
       if (failed(plan(schedules)))
         return signalPassFailure();
-    markAnalysesPreserved<CheckedSchedules, ScheduleFigures>();
+    // Schedules stay as they are.
+    markAnalysesPreserved<CheckedSchedule, ScheduleFigures>();
   }
 
   LogicalResult plan(ArrayRef<ScheduleOp> schedules);
@@ -104,20 +104,15 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();
-    LoweredSchedule each{
-        getAnalysis<ScheduleFigures>().of(schedule), std::move(*problem), {}};
+    LoweredSchedule each{getChildAnalysis<ScheduleFigures>(schedule).figures(),
+                         std::move(*problem),
+                         {}};
     each.programs.resize(programs.size());
-    auto &inserted = getAnalysis<InsertedPrograms>();
     std::atomic<bool> isSound{true};
     fromTheLast(onThreadsOf(&getContext()), programs.size(), [&](size_t i) {
       LoweredProgram &program = each.programs[i];
       program.kind = loweredKind(programs[i].getKind());
       program.executing = executingProblem(programs[i].getKind(), each.problem);
-      if (auto known = inserted.take(programs[i])) {
-        program.program = std::move(known->program);
-        program.withoutPlaces = std::move(known->simulation);
-        return;
-      }
       FailureOr<ExpandedProgram> expanded =
           expandProgram(programs[i], program.executing);
       if (failed(expanded)) {

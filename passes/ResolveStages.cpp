@@ -1,8 +1,8 @@
 //===- ResolveStages.cpp - Give every stage its costs and sizes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/Layers.h"
 #include "passes/Passes.h"
+#include "plans/Layers.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
-#include "passes/Phases.h"
+#include "plans/Programs.h"
 
 using namespace mlir;
 

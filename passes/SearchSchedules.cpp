@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
-#include "passes/Phases.h"
-#include "passes/PlanFigures.h"
 #include "planning/FittingSearch.h"
+#include "plans/PlanFigures.h"
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/search/Search.h"
 
@@ -42,11 +41,11 @@ struct SearchSchedules : impl::SearchSchedulesBase<SearchSchedules> {
   LogicalResult write(ScheduleOp schedule);
   SearchOptions optionsOf(SearchAttr search) const;
 
-  const std::atomic<bool> *interrupt = nullptr;
-  std::function<void(ScheduleOp, const Fault &)> onNone;
+  RunControl *control = nullptr;
+  OnNone onNone;
 };
 
-/// What the op says, unless the pass was told otherwise.
+/// The options of the op; those of the pass override them.
 SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
   SearchOptions options;
   options.seed = seed >= 0 ? seed : search.getSeed();
@@ -57,7 +56,7 @@ SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
   if (limit == unknownTimeLimit)
     limit = options.effort > 0 ? 0 : SearchOptions().timeLimitMs;
   options.timeLimitMs = limit;
-  options.interrupt = interrupt;
+  options.interrupt = control ? control->interrupt : nullptr;
   return options;
 }
 
@@ -84,7 +83,8 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   if (!result.schedule) {
     InFlightDiagnostic error = schedule.emitError() << describe(*result.fault);
     if (isShortfall(*result.fault)) {
-      markNoOrderFits(error);
+      if (control)
+        control->noOrderFits = true;
       const int32_t rank = result.fault->rank;
       DeviceOp device = plan.lookupCluster().getDevices()[rank];
       error.attachNote(device.getLoc())
@@ -103,11 +103,10 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
 
 } // namespace
 
-std::unique_ptr<Pass>
-createSearchSchedules(const std::atomic<bool> *interrupt,
-                      std::function<void(ScheduleOp, const Fault &)> onNone) {
+std::unique_ptr<Pass> createSearchSchedules(RunControl *control,
+                                            OnNone onNone) {
   auto pass = std::make_unique<SearchSchedules>();
-  pass->interrupt = interrupt;
+  pass->control = control;
   pass->onNone = std::move(onNone);
   return pass;
 }

@@ -20,7 +20,7 @@ struct SetTarget : impl::SetTargetBase<SetTarget> {
         return signalPassFailure();
   }
 
-  /// What a plan for GPUs states stays.
+  /// Keeps the number that a plan for GPUs states.
   int64_t residentOf(PlanOp plan) {
     return target == Target::Cuda && plan.getTarget()
                ? plan.getTarget()->getResident()

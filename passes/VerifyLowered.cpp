@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"
-#include "passes/KnownPrograms.h"
 #include "passes/Passes.h"
-#include "passes/Phases.h"
-#include "passes/PlanFigures.h"
-#include "passes/Threads.h"
+#include "plans/CheckedSchedule.h"
+#include "plans/PlanFigures.h"
+#include "plans/ProgramValue.h"
+#include "plans/Programs.h"
+#include "plans/Threads.h"
 #include "schedule/bounds/Shortfall.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -20,60 +21,81 @@ namespace rondo::pipe {
 
 namespace {
 
-/// The tasks that a program must hold, as its schedule's op lists them.
-FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
-                                     const Problem &executing) {
-  const auto kind = loweredKind(op.getKind());
-  ScheduleOp schedule = op.lookupSchedule();
-  ExpandedSchedule promising;
-  const bool readsSchedule = op.getKind() == ProgramKind::Pipeline ||
-                             (op.getKind() == ProgramKind::Sequential &&
-                              problem.replicas.areSharded());
-  if (readsSchedule) {
-    FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, problem);
-    if (failed(expanded))
-      return failure();
-    promising = std::move(*expanded);
-  }
-  return tasksOf(kind, executing, problem, promising.schedule);
-}
+/// A program that is being verified.
+struct LoweredOp {
+  ProgramOp op;
+  /// The program that the op states.
+  const ProgramValue *value = nullptr;
+  /// The tasks that the program must contain, as the op of its schedule lists
+  /// them; null if that or the program cannot be read, which has been reported.
+  const Schedule *tasks = nullptr;
+  /// The tasks if they are not the order of the schedule.
+  Schedule ownTasks;
+  std::optional<Fault> fault;
+};
 
-/// Fills `actions`, if it is not null, with what each op writes.
-FailureOr<LoweredProgram>
-expandLowered(ProgramOp op, const Problem &problem,
-              llvm::DenseMap<Operation *, Action> *actions = nullptr) {
-  LoweredProgram lowered;
-  lowered.kind = loweredKind(op.getKind());
-  lowered.executing = executingProblem(op.getKind(), problem);
-  FailureOr<ExpandedProgram> expanded = expandProgram(op, lowered.executing);
-  if (failed(expanded))
-    return failure();
-  FailureOr<Schedule> promised =
-      promisedSchedule(op, problem, lowered.executing);
-  if (failed(promised))
-    return failure();
-  lowered.tasks = std::move(*promised);
-  lowered.program = std::move(expanded->program);
-  if (actions)
-    *actions = std::move(expanded->actions);
-  return lowered;
+struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
+  explicit VerifyLowered(RunControl *control = nullptr) : control(control) {}
+
+  void runOnOperation() override;
+  void findFaults(MutableArrayRef<LoweredOp> programs);
+  void emitFault(const LoweredOp &each);
+  void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank);
+
+  RunControl *control;
+};
+
+/// Reads and checks the programs of one schedule.
+void VerifyLowered::findFaults(MutableArrayRef<LoweredOp> programs) {
+  ScheduleOp schedule = programs.front().op.lookupSchedule();
+  const auto &checked = getChildAnalysis<CheckedSchedule>(schedule);
+  const auto &figures = getChildAnalysis<ScheduleFigures>(schedule).figures();
+  const ForEach forEach = onThreadsOf(&getContext());
+  std::vector<AnalysisManager> analyses;
+  for (LoweredOp &each : programs)
+    analyses.push_back(getAnalysisManager().nest(each.op));
+  fromTheLast(forEach, programs.size(), [&](size_t i) {
+    LoweredOp &each = programs[i];
+    each.value = &analyses[i].getAnalysis<ProgramValue>();
+    if (!checked.isReadable() || !each.value->isReadable())
+      return;
+    each.tasks = &checked.order();
+    if (each.op.getKind() == ProgramKind::Pipeline &&
+        !checked.order().hasCounts())
+      return;
+    each.ownTasks =
+        tasksOf(loweredKind(each.op.getKind()), each.value->executing(),
+                checked.problem(), checked.order());
+    each.tasks = &each.ownTasks;
+  });
+  std::vector<CheckedProgram> results;
+  for (const LoweredOp &each : programs)
+    if (each.tasks)
+      results.push_back({loweredKind(ProgramOp(each.op).getKind()),
+                         &each.value->executing(), each.tasks,
+                         &each.value->program(), &figures, std::nullopt});
+  checkLowered(results, forEach);
+  auto next = results.begin();
+  for (LoweredOp &each : programs)
+    if (each.tasks)
+      each.fault = std::move((next++)->fault);
 }
 
 /// Says which device it is, and what fills the arena.
-void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
-  auto module = op->getParentOfType<ModuleOp>();
+void VerifyLowered::explainArena(InFlightDiagnostic &error, ProgramOp op,
+                                 int32_t rank) {
   std::vector<LoweredProgram> programs;
-  for (const SmallVector<ScheduleOp, 0> &schedules : executables(module)) {
+  for (const SmallVector<ScheduleOp, 0> &schedules :
+       executables(getOperation())) {
     if (!llvm::is_contained(schedules, op.lookupSchedule()))
       continue;
-    for (ProgramOp other : module.getOps<ProgramOp>()) {
+    for (ProgramOp other : getOperation().getOps<ProgramOp>()) {
       if (!llvm::is_contained(schedules, other.lookupSchedule()))
         continue;
-      FailureOr<Problem> problem = buildProblem(other.lookupSchedule());
-      if (failed(problem))
-        continue;
-      if (auto lowered = expandLowered(other, *problem); succeeded(lowered))
-        programs.push_back(std::move(*lowered));
+      const auto &value = getChildAnalysis<ProgramValue>(other);
+      if (value.isReadable())
+        programs.push_back({loweredKind(other.getKind()), value.executing(),
+                            Schedule(), value.program(), ProgramSimulation()});
     }
   }
   PlanOp plan = op.lookupPlan();
@@ -85,74 +107,22 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
         << "`rondo search FILE" << options << "` looks for a plan that fits";
 }
 
-/// A program that is being verified.
-struct LoweredOp {
-  ProgramOp op;
-  const PlanFigures *plan;
-  LoweredProgram lowered;
-  /// What its ops write.
-  llvm::DenseMap<Operation *, Action> actions;
-  std::optional<Fault> fault;
-  /// Errors about what it says have been emitted.
-  bool isUnreadable = false;
-};
-
-struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
-  void runOnOperation() override;
-};
-
-/// Checks the programs of one schedule and hands those without faults on.
-void findFaults(MutableArrayRef<LoweredOp> programs,
-                VerifiedPrograms &verified) {
-  MLIRContext *context = programs.front().op.getContext();
-  fromTheLast(onThreadsOf(context), programs.size(), [&](size_t i) {
-    LoweredOp &each = programs[i];
-    FailureOr<Problem> problem = buildProblem(each.op.lookupSchedule());
-    FailureOr<LoweredProgram> lowered = failure();
-    if (succeeded(problem))
-      lowered = expandLowered(each.op, *problem, &each.actions);
-    each.isUnreadable = failed(lowered);
-    if (!each.isUnreadable)
-      each.lowered = std::move(*lowered);
-  });
-  std::vector<CheckedProgram> checked;
-  for (const LoweredOp &each : programs)
-    if (!each.isUnreadable)
-      checked.push_back({&each.lowered, each.plan, std::nullopt});
-  checkLowered(checked, onThreadsOf(context));
-  auto next = checked.begin();
-  for (LoweredOp &each : programs) {
-    if (each.isUnreadable)
-      continue;
-    each.fault = std::move((next++)->fault);
-    if (each.fault)
-      continue;
-    verified.add(each.op,
-                 {std::move(each.lowered.program), std::move(each.actions)});
-    each.lowered = {};
-  }
-}
-
-void emitFault(const LoweredOp &each) {
+void VerifyLowered::emitFault(const LoweredOp &each) {
   ProgramOp op = each.op;
-  InFlightDiagnostic error =
-      emitFault(*each.fault, each.lowered.program, each.lowered.executing, op);
+  InFlightDiagnostic error = pipe::emitFault(*each.fault, each.value->program(),
+                                             each.value->executing(), op);
   if (each.fault->kind != FaultKind::ArenaOverCap)
     return;
-  FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
-  if (succeeded(problem) && findShortfall(*problem))
-    markNoOrderFits(error);
+  const auto &checked = getChildAnalysis<CheckedSchedule>(op.lookupSchedule());
+  if (control && findShortfall(checked.problem()))
+    control->noOrderFits = true;
   explainArena(error, op, each.fault->rank);
 }
 
 void VerifyLowered::runOnOperation() {
-  auto &figures = getAnalysis<ScheduleFigures>();
-  auto &verified = getAnalysis<VerifiedPrograms>();
   std::vector<LoweredOp> programs;
   for (ProgramOp op : getOperation().getOps<ProgramOp>())
-    programs.push_back({op, &figures.of(op.lookupSchedule()), LoweredProgram(),
-                        llvm::DenseMap<Operation *, Action>(), std::nullopt,
-                        false});
+    programs.emplace_back().op = op;
   MutableArrayRef<LoweredOp> left(programs);
   while (!left.empty()) {
     ScheduleOp schedule = left.front().op.lookupSchedule();
@@ -160,14 +130,14 @@ void VerifyLowered::runOnOperation() {
       return each.op.lookupSchedule() != schedule;
     });
     const size_t count = end - left.begin();
-    findFaults(left.take_front(count), verified);
+    findFaults(left.take_front(count));
     left = left.drop_front(count);
   }
-  // The programs of a schedule share its arena and its faults, so the first
-  // error says it all.
+  // The programs of a schedule share its arena and its faults, so only the
+  // first error is emitted.
   llvm::SmallPtrSet<Operation *, 4> faulty;
   for (LoweredOp &each : programs) {
-    if (!each.fault && !each.isUnreadable)
+    if (each.tasks && !each.fault)
       continue;
     if (faulty.insert(each.op.lookupSchedule()).second && each.fault)
       emitFault(each);
@@ -177,4 +147,9 @@ void VerifyLowered::runOnOperation() {
 }
 
 } // namespace
+
+std::unique_ptr<Pass> createVerifyLowered(RunControl *control) {
+  return std::make_unique<VerifyLowered>(control);
+}
+
 } // namespace rondo::pipe

@@ -5,8 +5,8 @@
 #include "codegen/Passes.h"
 #include "codegen/TemporaryName.h"
 #include "dialect/Pipe.h"
-#include "passes/FreedMemory.h"
 #include "passes/Passes.h"
+#include "tools/FreedMemory.h"
 #include "tools/driver/Files.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
@@ -52,7 +52,7 @@ static bool run(int argc, char **argv, mlir::DialectRegistry &registry) {
 }
 
 int main(int argc, char **argv) {
-  rondo::pipe::keepFreedMemory();
+  rondo::keepFreedMemory();
   rondo::removeLibraryOptions();
   mlir::DialectRegistry registry;
   registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,

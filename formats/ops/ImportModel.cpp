@@ -3,7 +3,7 @@
 
 #include "formats/ops/Imports.h"
 
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"

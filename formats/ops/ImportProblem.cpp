@@ -9,7 +9,7 @@
 #include "formats/json/Value.h"
 #include "formats/ops/Translations.h"
 #include "kinds/Counts.h"
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

@@ -4,7 +4,7 @@
 #include "formats/PlannedCosts.h"
 #include "formats/StageEdges.h"
 #include "formats/ops/Imports.h"
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"

@@ -4,8 +4,8 @@
 #include "tools/driver/ArenaFigures.h"
 
 #include "dialect/Bridge.h"
-#include "passes/Layers.h"
 #include "passes/Pipelines.h"
+#include "plans/Layers.h"
 #include "tools/driver/Report.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/ops/Imports.h"
-#include "passes/AdaptiveSchedules.h"
+#include "plans/AdaptiveSchedules.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"

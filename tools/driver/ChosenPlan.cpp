@@ -6,7 +6,7 @@
 #include "dialect/Bridge.h"
 #include "lowering/Lowering.h"
 #include "passes/Pipelines.h"
-#include "passes/PlanFigures.h"
+#include "plans/PlanFigures.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,8 +1,8 @@
 //===- ComparePlans.cpp - Families on plans of different shapes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/PlanShapes.h"
 #include "planning/PlanArenas.h"
+#include "plans/PlanFactory.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
@@ -20,9 +20,9 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
   std::vector<PlanShape> shapes;
   if (int code = chooseShapes(wanted, base, shapes))
     return code;
-  pipe::PlanShapes plans(base);
+  pipe::PlanFactory factory(base);
   std::vector<PlanCandidate> candidates = makeCandidates(
-      plans.space(), shapes, request.search->objective, Deadline());
+      pipe::shapeSpace(factory), shapes, request.search->objective, Deadline());
   if (request.style == Style::Csv)
     llvm::outs() << csvHead();
   const auto without = planless(candidates);

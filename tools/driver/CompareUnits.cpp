@@ -3,8 +3,8 @@
 
 #include "tools/driver/CompareUnits.h"
 
-#include "passes/PlanShapes.h"
 #include "planning/gathers/Units.h"
+#include "plans/PlanFactory.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
@@ -254,8 +254,8 @@ static int compareChunks(const SimulateRequest &request,
   pipe::PlanOp base;
   if (int code = readBasePlan(file, request.path, base))
     return code;
-  pipe::PlanShapes shaped(base);
-  const PlanSpace space = shaped.space();
+  pipe::PlanFactory factory(base);
+  const PlanSpace space = pipe::shapeSpace(factory);
   ShapeRequest among = wanted;
   among.placements = "linear,interleaved";
   if (among.chunks.empty() || among.chunks == "auto") {

@@ -3,7 +3,7 @@
 
 #include "codegen/BodyLibraries.h"
 #include "codegen/HostCompiler.h"
-#include "passes/FreedMemory.h"
+#include "tools/FreedMemory.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
@@ -119,7 +119,7 @@ int compile(const Arguments &arguments) {
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
                        ": it is a directory or a device");
-  pipe::keepFreedMemory();
+  keepFreedMemory();
   Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;

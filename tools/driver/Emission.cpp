@@ -5,9 +5,9 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Bridge.h"
-#include "passes/AdaptiveSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "plans/AdaptiveSchedules.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ArenaFigures.h"
 #include "tools/driver/Commands.h"
@@ -18,6 +18,7 @@
 #include "tools/driver/Report.h"
 
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/Cpp/CppEmitter.h"
 #include "llvm/Support/FileSystem.h"
@@ -285,20 +286,22 @@ int Emission::resolve() {
 
 namespace {
 
-/// Calls a function between two passes, which leaves the module as it is.
-class Between
-    : public mlir::PassWrapper<Between, mlir::OperationPass<mlir::ModuleOp>> {
+/// Notes what the report says of the module, which emitting replaces, as soon
+/// as passes have found it out.
+class Notes : public mlir::PassInstrumentation {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Between)
+  Notes(std::function<void()> onScheduled, std::function<void()> onPlanned)
+      : onScheduled(std::move(onScheduled)), onPlanned(std::move(onPlanned)) {}
 
-  explicit Between(std::function<void()> call) : call(std::move(call)) {}
-  void runOnOperation() override {
-    call();
-    markAllAnalysesPreserved();
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *) override {
+    if (pass->getArgument() == "pipe-verify-scheduled")
+      onScheduled();
+    else if (pass->getArgument() == "pipe-plan-memory")
+      onPlanned();
   }
 
 private:
-  std::function<void()> call;
+  const std::function<void()> onScheduled, onPlanned;
 };
 
 } // namespace
@@ -330,20 +333,21 @@ int Emission::runTo(Phase last) {
   const bool hasPrograms = !file.module().getOps<pipe::ProgramOp>().empty();
   std::optional<Interrupt> interrupt(std::in_place);
   context()->enableMultithreading();
-  auto build = [&](mlir::OpPassManager &passes) {
-    pipe::buildSchedulePipeline(passes, Interrupt::flag());
-    passes.addPass(std::make_unique<Between>([&] {
-      interrupt.reset();
-      noteSchedules();
-    }));
+  auto build = [&](mlir::PassManager &passes) {
+    passes.addInstrumentation(std::make_unique<Notes>(
+        [&] {
+          interrupt.reset();
+          noteSchedules();
+        },
+        [&] { noteArenas(); }));
+    pipe::buildSchedulePipeline(passes, file.control());
     if (last == Phase::Scheduled)
       return;
     // Programs of the file are kept, so errors are reported at their ops,
     // before memory is planned for those that have none.
     if (hasPrograms)
-      passes.addPass(pipe::createVerifyLowered());
-    pipe::buildLowerPipeline(passes);
-    passes.addPass(std::make_unique<Between>([&] { noteArenas(); }));
+      passes.addPass(pipe::createVerifyLowered(file.control()));
+    pipe::buildLowerPipeline(passes, file.control());
     if (last == Phase::Lowered)
       return;
     codegen::ConvertToEmitCOptions options;
@@ -367,10 +371,8 @@ int Emission::candidates(pipe::AdaptiveAttr adaptive,
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createVerifyPartitioned());
-        passes.addPass(pipe::createGenerateSchedules());
-        passes.addPass(pipe::createSearchSchedules(interrupt.flag()));
-        passes.addPass(pipe::createPlaceGathers());
-        passes.addPass(pipe::createVerifyScheduled());
+        pipe::buildOrderPipeline(passes, file.control());
+        passes.addPass(pipe::createVerifyScheduled(file.control()));
       })))
     return file.exitCode();
   pipe::ExecutableOp executable =

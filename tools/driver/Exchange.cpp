@@ -9,8 +9,8 @@
 #include "formats/json/ProblemReader.h"
 #include "formats/json/ProblemWriter.h"
 #include "formats/json/ScheduleReader.h"
-#include "passes/Passes.h"
-#include "passes/PlanFigures.h"
+#include "passes/Pipelines.h"
+#include "plans/PlanFigures.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/NamedSchedules.h"
@@ -263,10 +263,8 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
       other.erase();
   Interrupt interrupt;
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createGenerateSchedules());
-        passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
-        passes.addPass(pipe::createPlaceGathers());
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        pipe::buildOrderPipeline(passes, file.control());
       })))
     return file.exitCode();
   pipe::PlanOp plan = op.lookupPlan();

@@ -3,7 +3,7 @@
 
 #include "formats/json/Documents.h"
 #include "formats/ops/Imports.h"
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"

@@ -5,8 +5,8 @@
 
 #include "dialect/Pipe.h"
 #include "formats/json/CostsReader.h"
-#include "passes/LayerTimes.h"
-#include "passes/Layers.h"
+#include "plans/LayerTimes.h"
+#include "plans/Layers.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 

@@ -6,7 +6,6 @@
 #include "dialect/Nearest.h"
 #include "dialect/Nesting.h"
 #include "dialect/Pipe.h"
-#include "passes/Phases.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
@@ -136,18 +135,14 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
 }
 
 mlir::LogicalResult
-ModuleFile::run(function_ref<void(mlir::OpPassManager &)> build) {
+ModuleFile::run(function_ref<void(mlir::PassManager &)> build) {
   mlir::PassManager passes(&context);
   build(passes);
-  mlir::ScopedDiagnosticHandler watch(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        noOrderFits |= pipe::saysNoOrderFits(diagnostic);
-        // Leaves the printing to the next handler.
-        return mlir::failure();
-      });
   return passes.run(*root);
 }
 
-int ModuleFile::exitCode() const { return noOrderFits ? Infeasible : Failure; }
+int ModuleFile::exitCode() const {
+  return runControl.noOrderFits ? Infeasible : Failure;
+}
 
 } // namespace rondo::driver

@@ -4,6 +4,9 @@
 #ifndef RONDO_TOOLS_DRIVER_MODULEFILE_H
 #define RONDO_TOOLS_DRIVER_MODULEFILE_H
 
+#include "passes/Passes.h"
+#include "tools/driver/Interrupt.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -14,7 +17,7 @@
 #include <vector>
 
 namespace mlir {
-class OpPassManager;
+class PassManager;
 } // namespace mlir
 
 namespace rondo::driver {
@@ -29,8 +32,9 @@ public:
   /// Adds what another file holds.
   mlir::LogicalResult readAlso(llvm::StringRef path);
   /// Runs the passes that `build` adds.
-  mlir::LogicalResult
-  run(llvm::function_ref<void(mlir::OpPassManager &)> build);
+  mlir::LogicalResult run(llvm::function_ref<void(mlir::PassManager &)> build);
+  /// For passes: Ctrl-C ends their searches, and exitCode() is what they found.
+  pipe::RunControl *control() { return &runControl; }
 
   /// Whether a module has been read.
   bool isRead() const { return static_cast<bool>(root); }
@@ -51,8 +55,7 @@ private:
   mlir::MLIRContext context;
   std::vector<std::unique_ptr<Source>> sources;
   mlir::OwningOpRef<mlir::ModuleOp> root;
-  /// An error of run() was that a device's memory is too small for every order.
-  bool noOrderFits = false;
+  pipe::RunControl runControl{Interrupt::flag()};
 };
 
 } // namespace rondo::driver

@@ -5,9 +5,9 @@
 
 #include "dialect/Bridge.h"
 #include "formats/ops/Imports.h"
-#include "passes/Layers.h"
-#include "passes/ModelPlans.h"
 #include "planning/model/GivenCuts.h"
+#include "plans/Layers.h"
+#include "plans/PlanFactory.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
@@ -378,8 +378,8 @@ int planModelFiles(const Arguments &arguments) {
                                 : std::string())
          << " an iteration, target " << stringifyTarget(request.target)
          << " in " << stringifyDType(request.dtype) << "\n";
-  pipe::ModelPlans plans(base, request.samples);
-  const ModelSpace space = plans.space();
+  pipe::PlanFactory factory(base);
+  const ModelSpace space = pipe::modelSpace(factory, request.samples);
   if (request.options.recompute == RecomputeChoice::All &&
       !is_contained(space.mayRecompute, true))
     return reportUsage("--recompute all is for blocks, of which the model has "
@@ -392,7 +392,7 @@ int planModelFiles(const Arguments &arguments) {
   const PlanTrial &best = result.plans.front();
   if (arguments.has("baselines"))
     printModelBaselines(runModelBaselines(space, withSameTime(request)), best);
-  if (int code = writeBest(request, plans.plan(best.laid), best))
+  if (int code = writeBest(request, factory.plan(best.laid.id), best))
     return code;
   return Interrupt::exitCode(Success);
 }

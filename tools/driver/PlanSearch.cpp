@@ -7,7 +7,7 @@
 
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemWriter.h"
-#include "passes/PlanShapes.h"
+#include "plans/PlanFactory.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
@@ -22,6 +22,7 @@
 #include "llvm/Support/Format.h"
 
 #include <cmath>
+#include <optional>
 
 using namespace llvm;
 
@@ -52,7 +53,7 @@ private:
   const Deadline deadline;
   ModuleFile file;
   pipe::PlanOp base;
-  pipe::PlanShapes plans{nullptr};
+  std::optional<pipe::PlanFactory> factory;
   PlanSearchResult result;
 };
 
@@ -64,7 +65,7 @@ mlir::OwningOpRef<mlir::ModuleOp>
 PlanSearchRun::moduleOf(const PlanCandidate &best) {
   const StringRef planName = base.getSymName();
   auto [module, plan] =
-      moduleOfPlan(plans.plan(*best.plan), planName, base.getModel());
+      moduleOfPlan(factory->plan(best.plan->id), planName, base.getModel());
   dropStageFigures(plan);
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
@@ -246,7 +247,7 @@ int PlanSearchRun::run() {
   std::vector<PlanShape> shapes;
   if (int code = chooseShapes(request.shapes, base, shapes))
     return code;
-  plans = pipe::PlanShapes(base);
+  factory.emplace(base);
   Interrupt interrupt;
   PlanSearchOptions options;
   options.search = request.search.options;
@@ -259,7 +260,7 @@ int PlanSearchRun::run() {
                            const SearchProgress &now) {
       progress.show(candidate.plan->problem, candidate.shape.text(), now);
     };
-    result = rondo::searchPlans(plans.space(), shapes, options);
+    result = rondo::searchPlans(pipe::shapeSpace(*factory), shapes, options);
   }
   const PlanCandidate *best =
       result.best ? &result.candidates[*result.best] : nullptr;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/TimeShares.h"
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 #include "tools/driver/PlanModel.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Table.h"

@@ -7,7 +7,7 @@
 #include "formats/json/ProblemReader.h"
 #include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
-#include "passes/PlanFigures.h"
+#include "plans/PlanFigures.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

@@ -4,7 +4,7 @@
 #include "tools/driver/SearchedModule.h"
 
 #include "dialect/Bridge.h"
-#include "passes/PlanFigures.h"
+#include "plans/PlanFigures.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

@@ -5,7 +5,7 @@
 
 #include "dialect/Nearest.h"
 #include "passes/Passes.h"
-#include "passes/PlanShapes.h"
+#include "plans/ShapeGroups.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"

@@ -172,7 +172,7 @@ int simulatePlans(const SimulateRequest &request) {
     if (failed(file.run([&](mlir::OpPassManager &passes) {
           passes.addPass(pipe::createGenerateSchedules());
           passes.addPass(pipe::createSearchSchedules(
-              Interrupt::flag(), [&](pipe::ScheduleOp op, const Fault &why) {
+              file.control(), [&](pipe::ScheduleOp op, const Fault &why) {
                 unfound.try_emplace(op, why);
               }));
           passes.addPass(pipe::createPlaceGathers());

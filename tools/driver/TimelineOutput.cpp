@@ -4,7 +4,7 @@
 #include "tools/driver/TimelineOutput.h"
 
 #include "dialect/Bridge.h"
-#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "schedule/order/Repeating.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
@@ -166,10 +166,8 @@ int readModule(const Arguments &arguments, const std::string &path,
   noteOtherPlans(path, plan, name, chosen);
   if (!window.isSingle)
     noteOverlaps(chosen, problems);
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createGenerateSchedules());
-        passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
-        passes.addPass(pipe::createPlaceGathers());
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        pipe::buildOrderPipeline(passes, file.control());
       })))
     return file.exitCode();
   pictured.emplace(problems[*number], window.asProgram);

@@ -8,7 +8,7 @@
 #include "lowering/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "passes/PlanFigures.h"
+#include "plans/PlanFigures.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
@@ -170,8 +170,8 @@ void verifyOthers(ModuleFile &file) {
   for (pipe::ScheduleOp schedule : unsearched)
     schedule.erase();
   // The result is the failure that has been reported, whatever this finds.
-  (void)file.run([](mlir::OpPassManager &passes) {
-    passes.addPass(pipe::createVerifyScheduled());
+  (void)file.run([&](mlir::OpPassManager &passes) {
+    passes.addPass(pipe::createVerifyScheduled(file.control()));
   });
 }
 
@@ -186,7 +186,7 @@ int verifyModule(const std::string &modulePath) {
     return reportError(modulePath + ": contains no pipe.plan");
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
-        pipe::buildVerifyPipeline(passes, interrupt.flag());
+        pipe::buildVerifyPipeline(passes, file.control());
       }))) {
     verifyOthers(file);
     return file.exitCode();

@@ -3,8 +3,8 @@
 
 #include "tools/driver/VersionedSums.h"
 
-#include "passes/PlanFigures.h"
-#include "passes/VersionedWindow.h"
+#include "plans/PlanFigures.h"
+#include "plans/VersionedWindow.h"
 #include "tools/driver/Report.h"
 
 #include <cmath>

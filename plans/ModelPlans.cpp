@@ -1,17 +1,14 @@
-//===- ModelPlans.cpp - Plans of a model as ops ---------------------------===//
+//===- ModelPlans.cpp - Plans of a model on its cluster -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/ModelPlans.h"
+#include "plans/PlanFactory.h"
 
 #include "dialect/Bridge.h"
-#include "passes/LayerTimes.h"
-#include "passes/Layers.h"
-#include "passes/PlanFigures.h"
-#include "passes/ScratchDiagnostics.h"
+#include "plans/LayerTimes.h"
+#include "plans/Layers.h"
+#include "plans/PlanFigures.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Verifier.h"
-#include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +18,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// What a chain's rate is at most; a link without a limit has this.
+/// The highest rate of a chain, which a link without a limit has.
 static constexpr int64_t maxRate = int64_t(1) << 36;
 
 /// Times that layers state are the same on all devices.
@@ -31,57 +28,40 @@ static bool haveStatedTimes(ArrayRef<LayerOp> layers) {
   });
 }
 
-/// References to all of them, or to those chosen by their place.
-static SmallVector<Attribute> namesOf(
-    ArrayRef<LayerOp> layers,
-    function_ref<bool(size_t)> isChosen = [](size_t) { return true; }) {
-  SmallVector<Attribute> names;
-  for (auto [place, each] : llvm::enumerate(layers)) {
-    LayerOp layer = each;
-    if (isChosen(place))
-      names.push_back(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
-  }
-  return names;
-}
-
 /// The layers that a stage says it recomputes; null if it has none of those.
 static ArrayAttr recomputed(ArrayRef<LayerOp> layers, int32_t first,
                             const std::vector<bool> &recomputes) {
-  const SmallVector<Attribute> names =
-      namesOf(layers, [&](size_t place) { return recomputes[first + place]; });
+  SmallVector<Attribute> names;
+  for (auto [place, layer] : llvm::enumerate(layers))
+    if (recomputes[first + place])
+      names.push_back(FlatSymbolRefAttr::get(LayerOp(layer).getSymNameAttr()));
   if (names.empty())
     return {};
-  LayerOp any = layers.front();
-  MLIRContext *context = any.getContext();
   // An empty list means all.
-  return names.size() == layers.size() ? ArrayAttr::get(context, {})
-                                       : ArrayAttr::get(context, names);
+  if (names.size() == layers.size())
+    names.clear();
+  return ArrayAttr::get(LayerOp(layers.front()).getContext(), names);
 }
 
-static void addStage(PlanOp plan, size_t number, ArrayRef<LayerOp> layers,
-                     int32_t first, ArrayRef<int32_t> ranks, int64_t samples,
+/// A stage of consecutive layers among all of the plan's model.
+static void addStage(PlanOp plan, ArrayRef<LayerOp> all,
+                     const ChainStage &stage, int64_t samples,
                      const std::vector<bool> &recomputes) {
-  OpBuilder builder = OpBuilder::atBlockEnd(&plan.getBody().front());
-  const SmallVector<int64_t> replicas(ranks.begin(), ranks.end());
-  const auto count = static_cast<int64_t>(replicas.size());
-  // Shares that differ by one at most, where they cannot be equal.
-  DenseI64ArrayAttr shares;
-  if (samples % count != 0) {
-    SmallVector<int64_t> each(count, samples / count);
-    for (int64_t k = 0; k < samples % count; ++k)
-      ++each[k];
-    shares = builder.getDenseI64ArrayAttr(each);
-  }
-  StageOp::create(builder, plan.getLoc(), "s" + std::to_string(number),
-                  builder.getArrayAttr(namesOf(layers)),
-                  builder.getDenseI64ArrayAttr(replicas), shares,
-                  /*round_robin=*/false, ShardedAttr(),
-                  recomputed(layers, first, recomputes), /*across=*/false,
-                  /*inputs=*/ArrayAttr(), StageCostsAttr(),
-                  /*buffers=*/ArrayAttr());
+  const auto layers = all.slice(stage.first, stage.end - stage.first);
+  const SmallVector<int64_t> ranks(stage.devices.begin(), stage.devices.end());
+  const auto count = static_cast<int64_t>(ranks.size());
+  StageOp added = addStage(plan, layers, ranks);
+  added.setRecomputeAttr(recomputed(layers, stage.first, recomputes));
+  // Shares that differ by at most one if they cannot be equal.
+  if (samples % count == 0)
+    return;
+  SmallVector<int64_t> shares(count, samples / count);
+  for (int64_t k = 0; k < samples % count; ++k)
+    ++shares[k];
+  added.setSharesAttr(DenseI64ArrayAttr::get(plan.getContext(), shares));
 }
 
-/// Servers, as the chain planner wants to know them: devices that are joined by
+/// Returns the servers, as the chain planner defines them: devices joined by
 /// links of at least the geometric mean of the slowest and the fastest.
 static std::vector<int32_t> nodesOf(const Problem &problem,
                                     const std::vector<int64_t> &rates) {
@@ -181,40 +161,66 @@ static void takeCluster(PlanOp plan, const Problem &problem,
   takeMemory(deviceBytes(plan), chain);
 }
 
-PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
-  OpBuilder builder(base);
-  builder.setInsertionPointAfter(base);
-  auto plan = cast<PlanOp>(builder.clone(*base));
-  plan.setSymName(
-      (base.getSymName() + "_" + std::to_string(made.size())).str());
-  plan.setMicrobatches(samples / microbatchSamples);
+/// A copy without stages, with micro-batches of this size.
+static OwningOpRef<PlanOp> copyOfBase(PlanFactory &factory, int64_t samples,
+                                      int64_t microbatchSamples) {
+  OwningOpRef<PlanOp> plan = factory.copyOfBase();
+  plan->setMicrobatches(samples / microbatchSamples);
   // A model of timed layers alone has no samples, and one with layers of one
   // size has its own.
-  ModelOp model = base.lookupModel();
+  ModelOp model = plan->lookupModel();
   if (!model.findLayerOfOneSize() &&
       (model.getSizes() || microbatchSamples > 1))
-    plan.setSamplesAttr(builder.getI64IntegerAttr(microbatchSamples));
-  plan.getBody().front().clear();
+    plan->setSamplesAttr(
+        Builder(plan->getContext()).getI64IntegerAttr(microbatchSamples));
+  plan->getBody().front().clear();
   return plan;
 }
 
-Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
-                                       const std::vector<bool> &recomputes) {
-  ScratchDiagnostics refusals(base.getContext());
-  PlanOp plan = copyOfBase(microbatchSamples);
-  llvm::scope_exit erase([&] { plan.erase(); });
+/// A layer of the chain that recomputes or keeps what it needs; `before` is the
+/// preceding layer if that keeps its activations.
+static ChainLayer chainLayer(StringRef name, const LayerFigures &figures,
+                             bool recomputes, const LayerFigures *before) {
+  ChainLayer layer;
+  layer.name = name.str();
+  layer.forwardNs = figures.forwardNs;
+  layer.backwardNs = figures.inputGradNs + figures.weightGradNs;
+  layer.outputBytes = figures.outputBytes;
+  layer.parameterBytes = figures.gradientBytes;
+  layer.stateBytes = figures.stateBytes;
+  const int64_t held = figures.heldToInputGrad + figures.heldToWeightGrad;
+  if (!recomputes) {
+    layer.stashBytes = held;
+    return layer;
+  }
+  layer.backwardNs += figures.forwardNs;
+  layer.workingBytes = held;
+  // The output that it starts from again.
+  if (before)
+    layer.stashBytes = before->outputBytes;
+  return layer;
+}
+
+/// See ModelSpace::chain.
+static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
+                                      int64_t microbatchSamples,
+                                      const std::vector<bool> &recomputes) {
+  OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, microbatchSamples);
+  PlanOp plan = *owned;
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
-  addStage(plan, 0, layers, 0, {0}, microbatchSamples, recomputes);
-  if (failed(checkLayerSizes(plan.lookupModel(), plan)))
-    return *refusals.fault;
+  addStage(plan, layers, {0, static_cast<int32_t>(layers.size()), {0}},
+           microbatchSamples, recomputes);
+  if (std::optional<UnsoundSize> size =
+          findUnsoundSize(plan.lookupModel(), plan))
+    return std::move(size->fault);
   const StageFigures stageFigures(plan);
   for (StageOp stage : plan.getStages())
     stage.setCostsAttr(stageFigures.costs(stage));
-  FailureOr<Problem> problem = buildProblem(plan);
-  if (failed(problem))
-    return *refusals.fault;
+  Result<Problem> problem = problemOf(plan);
+  if (!problem)
+    return std::move(problem.fault());
   ChainProblem chain;
-  chain.name = base.getSymName().str();
+  chain.name = factory.base().getSymName().str();
   chain.microbatches = static_cast<int32_t>(plan.getMicrobatches());
   // A layer of one size takes whole micro-batches.
   chain.samples =
@@ -226,34 +232,21 @@ Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
   const std::vector<LayerFigures> all = layerFigures(plan, slowest);
   if (!haveStatedTimes(layers))
     takeSpeeds(speeds, chain);
-  for (auto [k, figures] : llvm::enumerate(all)) {
-    ChainLayer &layer = chain.layers.emplace_back();
-    LayerOp op = layers[k];
-    layer.name = op.getSymName().str();
-    layer.forwardNs = figures.forwardNs;
-    layer.backwardNs = figures.inputGradNs + figures.weightGradNs;
-    layer.outputBytes = k + 1 < all.size() ? figures.outputBytes : 0;
-    layer.parameterBytes = figures.gradientBytes;
-    layer.stateBytes = figures.stateBytes;
-    const int64_t held = figures.heldToInputGrad + figures.heldToWeightGrad;
-    if (!recomputes[k]) {
-      layer.stashBytes = held;
-      continue;
-    }
-    layer.backwardNs += figures.forwardNs;
-    layer.workingBytes = held;
-    // The output that it starts from again.
-    if (k > 0 && !recomputes[k - 1])
-      layer.stashBytes = all[k - 1].outputBytes;
-  }
+  for (auto [k, figures] : llvm::enumerate(all))
+    chain.layers.push_back(
+        chainLayer(LayerOp(layers[k]).getSymName(), figures, recomputes[k],
+                   k > 0 && !recomputes[k - 1] ? &all[k - 1] : nullptr));
+  chain.layers.back().outputBytes = 0;
   if (std::optional<Fault> fault = chain.check())
     return *fault;
   return chain;
 }
 
-double ModelPlans::leastWorkNs(int64_t microbatchSamples) {
-  PlanOp plan = copyOfBase(microbatchSamples);
-  llvm::scope_exit erase([&] { plan.erase(); });
+/// See ModelSpace::leastWorkNs.
+static double leastWorkNs(PlanFactory &factory, int64_t samples,
+                          int64_t microbatchSamples) {
+  OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, microbatchSamples);
+  PlanOp plan = *owned;
   const std::vector<int64_t> speeds = flopsPerUsOf(plan);
   const std::vector<LayerFigures> all =
       layerFigures(plan, llvm::min_element(speeds) - speeds.begin());
@@ -281,42 +274,29 @@ double ModelPlans::leastWorkNs(int64_t microbatchSamples) {
   return fixed + least;
 }
 
-Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
-  ScratchDiagnostics refusals(base.getContext());
-  PlanOp plan = copyOfBase(wanted.samples);
-  llvm::scope_exit erase([&] { plan.erase(); });
+static Result<LaidPlan> makeLaid(PlanFactory &factory, int64_t samples,
+                                 const ModelPlan &wanted) {
+  OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, wanted.samples);
+  PlanOp plan = *owned;
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
-  for (auto [s, stage] : llvm::enumerate(wanted.stages))
-    addStage(
-        plan, s,
-        ArrayRef<LayerOp>(layers).slice(stage.first, stage.end - stage.first),
-        stage.first, stage.devices, wanted.samples, wanted.recomputes);
-  // The verifier of the plan leaves out what it uses outside of it.
-  SymbolTableCollection tables;
-  if (failed(verify(plan)) || failed(plan.verifySymbolUses(tables)) ||
-      failed(checkLayerSizes(plan.lookupModel(), plan)))
-    return *refusals.fault;
-  const StageFigures figures(plan);
-  for (StageOp stage : plan.getStages()) {
-    stage.setCostsAttr(figures.costs(stage));
-    stage.setBuffersByReplica(figures.buffers(stage));
-  }
-  FailureOr<Problem> problem = buildProblem(plan);
-  if (failed(problem))
-    return *refusals.fault;
+  for (const ChainStage &stage : wanted.stages)
+    addStage(plan, layers, stage, wanted.samples, wanted.recomputes);
+  if (std::optional<Fault> fault = factory.check(plan))
+    return std::move(*fault);
+  resolveStages(plan);
   LaidPlan laid;
-  laid.id = made.size();
+  Result<size_t> id = factory.keep(std::move(owned), laid.problem);
+  if (!id)
+    return std::move(id.fault());
+  laid.id = *id;
   laid.plan = wanted;
-  laid.problem = std::move(*problem);
-  laid.problem.name = base.getSymName().str();
   takeState(plan, laid.problem);
   laid.figures = figuresOf(plan);
-  erase.release();
-  made.push_back(plan);
   return laid;
 }
 
-ModelSpace ModelPlans::space() {
+ModelSpace rondo::pipe::modelSpace(PlanFactory &factory, int64_t samples) {
+  PlanOp base = factory.base();
   ModelSpace space;
   space.name = base.getSymName().str();
   space.samples = samples;
@@ -332,13 +312,15 @@ ModelSpace ModelPlans::space() {
   for (LayerOp layer : base.lookupModel().getLayers())
     space.mayRecompute.push_back(layer.getKind() == LayerKind::Block);
   space.layers = static_cast<int32_t>(space.mayRecompute.size());
-  space.chain = [this](int64_t microbatchSamples,
-                       const std::vector<bool> &recomputes) {
-    return chain(microbatchSamples, recomputes);
+  space.chain = [&factory, samples](int64_t microbatchSamples,
+                                    const std::vector<bool> &recomputes) {
+    return makeChain(factory, samples, microbatchSamples, recomputes);
   };
-  space.leastWorkNs = [this](int64_t microbatchSamples) {
-    return leastWorkNs(microbatchSamples);
+  space.leastWorkNs = [&factory, samples](int64_t microbatchSamples) {
+    return leastWorkNs(factory, samples, microbatchSamples);
   };
-  space.make = [this](const ModelPlan &plan) { return make(plan); };
+  space.make = [&factory, samples](const ModelPlan &plan) {
+    return makeLaid(factory, samples, plan);
+  };
   return space;
 }

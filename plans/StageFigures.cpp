@@ -1,8 +1,8 @@
 //===- StageFigures.cpp - Costs and buffers of stages by their layers -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/LayerTimes.h"
-#include "passes/Layers.h"
+#include "plans/LayerTimes.h"
+#include "plans/Layers.h"
 
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
@@ -45,13 +45,13 @@ static int64_t defaultSamples(LayerOp op, const runtime::LayerDesc &layer) {
 }
 
 namespace {
-/// What layers need together for one micro-batch.
+/// Sums over layers for one micro-batch.
 struct Figures {
-  /// Of the micro-batch's samples, what one task has at most.
+  /// The most samples of the micro-batch that a task takes.
   int64_t largestShare = std::numeric_limits<int64_t>::max();
   int64_t ns[3] = {0, 0, 0};
   int64_t freedByInputGrad = 0, activation = 0, output = 0;
-  /// Of the layers that R runs.
+  /// Sums over the layers that R runs.
   int64_t recomputeNs = 0, recomputed = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);

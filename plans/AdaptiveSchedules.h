@@ -1,8 +1,8 @@
 //===- AdaptiveSchedules.h - What an adaptive executable runs ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_ADAPTIVESCHEDULES_H
-#define RONDO_PASSES_ADAPTIVESCHEDULES_H
+#ifndef RONDO_PLANS_ADAPTIVESCHEDULES_H
+#define RONDO_PLANS_ADAPTIVESCHEDULES_H
 
 #include "dialect/Pipe.h"
 #include "planning/adaptive/CandidateTable.h"
@@ -24,4 +24,4 @@ chooseCandidates(ExecutableOp executable,
 
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_ADAPTIVESCHEDULES_H
+#endif // RONDO_PLANS_ADAPTIVESCHEDULES_H

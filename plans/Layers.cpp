@@ -1,7 +1,7 @@
 //===- Layers.cpp - Layers and stages as the runtime knows them -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 
 #include "kinds/Counts.h"
 #include "runtime/model/attention_memory.h"
@@ -72,11 +72,12 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
                        custom.getWeightGradFlops()};
 }
 
-/// The places in the model of what feeds a layer, all in front of it.
+/// Places in the model of the layers that feed a layer, all before it.
 using LayerInputs = SmallVector<unsigned, 1>;
 
-/// By place in the model: the layer before, and for the first layer of a stage
-/// the last ones of the stages that feed it.
+/// Returns the inputs of each layer, by place in the model: the layer before,
+/// or for the first layer of a stage the last layers of the stages that feed
+/// it.
 static std::vector<LayerInputs> layerInputs(PlanOp plan) {
   llvm::DenseMap<StringAttr, unsigned> places;
   std::vector<LayerInputs> result;
@@ -147,14 +148,14 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
         std::min<size_t>(from.size(), runtime::maxLayerInputs));
     for (int32_t k = 0; k < desc.numInputs; ++k)
       desc.inputBytes[k] = outputs[from[k]];
-    // What a layer states is exact, what its kind computes is padded.
+    // Stated sizes are exact; computed ones are padded.
     const int64_t output = layer.getSyntheticAttr() || layer.getCustomAttr()
                                ? desc.outputBytes
                                : runtime::layerSizes(desc).output;
     outputs.push_back(output);
     layers.push_back(desc);
   }
-  // What no layer takes goes nowhere.
+  // An output that no layer takes is not sent.
   std::vector<bool> isTaken(layers.size());
   for (const LayerInputs &from : inputs)
     for (unsigned place : from)
@@ -178,69 +179,84 @@ static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
 static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
                          maxLayerFlops = int64_t(1) << 60;
 
+/// Checks the buffers and matrices of the layers of a GPT or a Llama.
+static std::optional<Fault> findUnsoundMatrix(ModelOp model, PlanOp plan) {
+  const std::optional<ModelSizes> sizes = model.getSizes();
+  if (!sizes)
+    return std::nullopt;
+  // Widths of a token's q, k and v together, and of all query heads.
+  double qkv = 3 * double(sizes->hidden), queries = double(sizes->hidden);
+  if (LlamaAttr llama = model.getLlamaAttr()) {
+    queries = double(sizes->heads) * llama.getHeadWidthOrDefault();
+    qkv = queries +
+          2.0 * llama.getKvHeadsOrDefault() * llama.getHeadWidthOrDefault();
+  }
+  const double widest =
+      std::max({double(sizes->vocab), double(sizes->hidden), double(sizes->ffn),
+                double(sizes->sequence), queries});
+  const int64_t samples = plan ? plan.getSamplesOfMicrobatch() : sizes->batch;
+  const double tokens = double(samples) * sizes->sequence;
+  const double elements = std::max(tokens, double(sizes->hidden)) * widest;
+  // Matrices of BLAS have 32-bit sizes; a GPT block's widest has 3 * hidden.
+  const double longest = std::max(tokens, qkv);
+  if (elements <= maxElements &&
+      elements * std::max(queries, double(sizes->hidden)) <= maxFlops &&
+      longest <= std::numeric_limits<int32_t>::max())
+    return std::nullopt;
+  return makeFault<FaultKind::LargeMatrix>(
+      llvm::formatv("{0:e1}", elements).str());
+}
+
+/// Checks the figures that a layer states.
+static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
+  SmallVector<int64_t> times, sizes, flops;
+  if (LayerCostsAttr costs = layer.getCostsAttr())
+    for (int64_t ns : llvm::concat<const int64_t>(
+             std::array<int64_t, 3>{costs.getForwardNs(),
+                                    costs.getInputGradNs(),
+                                    costs.getWeightGradNs()},
+             costs.getForwardsNs(), costs.getInputGradsNs(),
+             costs.getWeightGradsNs()))
+      times.push_back(ns);
+  if (SyntheticAttr figures = layer.getSyntheticAttr()) {
+    times = {figures.getForwardNs(), figures.getInputGradNs(),
+             figures.getWeightGradNs()};
+    sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
+             figures.getWeightBytes()};
+  }
+  if (CustomAttr custom = layer.getCustomAttr()) {
+    sizes = {custom.getWeightBytes(), custom.getSavedForInputGradBytes(),
+             custom.getSavedForWeightGradBytes(), custom.getOutputBytes(),
+             custom.getWorkspaceBytes()};
+    flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
+             custom.getWeightGradFlops()};
+  }
+  for (int64_t count : flops)
+    if (count > maxLayerFlops)
+      return makeFault<FaultKind::LayerOperations>(count, maxLayerFlops);
+  for (int64_t bytes : sizes)
+    if (bytes > maxLayerBytes)
+      return makeFault<FaultKind::LayerBytes>(bytes, maxLayerBytes);
+  for (int64_t ns : times)
+    if (ns > maxLayerNs)
+      return makeFault<FaultKind::LayerTime>(ns, maxLayerNs);
+  return std::nullopt;
+}
+
+std::optional<UnsoundSize> rondo::pipe::findUnsoundSize(ModelOp model,
+                                                        PlanOp plan) {
+  if (std::optional<Fault> fault = findUnsoundMatrix(model, plan))
+    return UnsoundSize{plan ? plan.getOperation() : model.getOperation(),
+                       std::move(*fault)};
+  for (LayerOp layer : model.getLayers())
+    if (std::optional<Fault> fault = findUnsoundFigure(layer))
+      return UnsoundSize{layer, std::move(*fault)};
+  return std::nullopt;
+}
+
 LogicalResult rondo::pipe::checkLayerSizes(ModelOp model, PlanOp plan) {
-  if (const std::optional<ModelSizes> sizes = model.getSizes()) {
-    // Of a token's q, k and v, and of all query heads.
-    double qkv = 3 * double(sizes->hidden), queries = double(sizes->hidden);
-    if (LlamaAttr llama = model.getLlamaAttr()) {
-      queries = double(sizes->heads) * llama.getHeadWidthOrDefault();
-      qkv = queries +
-            2.0 * llama.getKvHeadsOrDefault() * llama.getHeadWidthOrDefault();
-    }
-    double widest =
-        std::max({double(sizes->vocab), double(sizes->hidden),
-                  double(sizes->ffn), double(sizes->sequence), queries});
-    const int64_t samples = plan ? plan.getSamplesOfMicrobatch() : sizes->batch;
-    double tokens = double(samples) * sizes->sequence;
-    double elements = std::max(tokens, double(sizes->hidden)) * widest;
-    // Matrices of BLAS have 32-bit sizes; a GPT block's widest has 3 * hidden.
-    double longest = std::max(tokens, qkv);
-    if (elements > maxElements ||
-        elements * std::max(queries, double(sizes->hidden)) > maxFlops ||
-        longest > std::numeric_limits<int32_t>::max())
-      return (plan ? plan.emitError() : model.emitError())
-             << "sizes are absurd: a layer would hold about "
-             << llvm::formatv("{0:e1}", elements).str()
-             << " numbers in one buffer";
-  }
-  for (LayerOp layer : model.getLayers()) {
-    SmallVector<int64_t> times, sizes;
-    if (LayerCostsAttr costs = layer.getCostsAttr())
-      for (int64_t ns : llvm::concat<const int64_t>(
-               std::array<int64_t, 3>{costs.getForwardNs(),
-                                      costs.getInputGradNs(),
-                                      costs.getWeightGradNs()},
-               costs.getForwardsNs(), costs.getInputGradsNs(),
-               costs.getWeightGradsNs()))
-        times.push_back(ns);
-    if (SyntheticAttr figures = layer.getSyntheticAttr()) {
-      times = {figures.getForwardNs(), figures.getInputGradNs(),
-               figures.getWeightGradNs()};
-      sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
-               figures.getWeightBytes()};
-    }
-    if (CustomAttr custom = layer.getCustomAttr()) {
-      sizes = {custom.getWeightBytes(), custom.getSavedForInputGradBytes(),
-               custom.getSavedForWeightGradBytes(), custom.getOutputBytes(),
-               custom.getWorkspaceBytes()};
-      for (int64_t flops :
-           {custom.getForwardFlops(), custom.getInputGradFlops(),
-            custom.getWeightGradFlops()})
-        if (flops > maxLayerFlops)
-          return layer.emitError()
-                 << "layer states " << flops
-                 << " operations, more than the most of " << maxLayerFlops;
-    }
-    for (int64_t bytes : sizes)
-      if (bytes > maxLayerBytes)
-        return layer.emitError()
-               << "layer states " << bytes << " bytes, more than the most of "
-               << maxLayerBytes;
-    for (int64_t ns : times)
-      if (ns > maxLayerNs)
-        return layer.emitError() << "layer states " << ns
-                                 << " ns, more than the most of " << maxLayerNs;
-  }
+  if (std::optional<UnsoundSize> size = findUnsoundSize(model, plan))
+    return size->op->emitError() << describe(size->fault);
   return success();
 }
 
@@ -278,7 +294,7 @@ static LogicalResult checkNumInputs(PlanOp plan) {
   return success();
 }
 
-/// What layers hand over has the size that the next kind works on.
+/// Checks that the output of a layer has the size that the next kind takes.
 static LogicalResult checkInputs(PlanOp plan) {
   if (failed(checkNumInputs(plan)))
     return failure();
@@ -294,7 +310,7 @@ static LogicalResult checkInputs(PlanOp plan) {
     LayerOp maker = ops[inputs.front()];
     InFlightDiagnostic error = maker.emitError()
                                << "layer @" << maker.getSymName();
-    // What it states is rounded up in `made`.
+    // `made` has the stated size, rounded up.
     if (auto custom = maker.getCustomAttr(); custom && inputs.size() == 1)
       error << " states output_bytes = " << custom.getOutputBytes()
             << ", but layer @" << ops[l].getSymName() << " takes " << taken

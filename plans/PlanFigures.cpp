@@ -1,11 +1,11 @@
-//===- PlanFigures.cpp - What lowering needs to know of a plan ------------===//
+//===- PlanFigures.cpp - Figures of plans for lowering --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/PlanFigures.h"
+#include "plans/PlanFigures.h"
 
 #include "dialect/Bridge.h"
-#include "passes/Layers.h"
-#include "passes/VersionedWindow.h"
+#include "plans/Layers.h"
+#include "plans/VersionedWindow.h"
 #include "runtime/model/layer_sizes.h"
 #include "runtime/model/layouts.h"
 #include "schedule/model/CollectiveTime.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// Where a shared weight begins in the weights of a stage, in elements.
+/// The first element of a shared weight in the weights of a stage.
 static int64_t beginOfShared(StageOp stage, ModelOp model,
                              ArrayRef<runtime::LayerDesc> layers) {
   int64_t begin = 0;
@@ -45,7 +45,7 @@ static std::vector<Collective> sumsOfShards(PlanOp plan,
   const ModelSizes sizes = *plan.lookupModel().getSizes();
   const int64_t count = sizes.vocab * sizes.hidden;
   SmallVector<StageOp, 0> stages = plan.getStages();
-  // By replica: where its shard begins, counted from the first element.
+  // [replica]: the ends of its shard, counted from the first element.
   std::vector<int64_t> begins, ends;
   std::set<int64_t> borders = {0, count};
   for (int32_t replica : tied.replicas) {
@@ -125,8 +125,8 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   return figures;
 }
 
-/// What R, I and B of a replica that is moved back need for the largest of its
-/// layers.
+/// Bytes that R, I and B of a replica that is moved back need for its largest
+/// layer.
 static int64_t scratchOf(StageOp stage, ArrayRef<runtime::LayerDesc> layers,
                          ModelOp model) {
   int64_t most = 0;
@@ -136,8 +136,9 @@ static int64_t scratchOf(StageOp stage, ArrayRef<runtime::LayerDesc> layers,
   return runtime::alignedBytes(most);
 }
 
-/// What the tasks of a schedule whose iterations overlap read, and the memory
-/// that this takes. Verifying says what is wrong with one that is not sound.
+/// Adds the versions that the tasks of a schedule whose iterations overlap
+/// read, and the memory that these take. Faults are left to
+/// pipe-verify-scheduled.
 static void addVersions(ScheduleOp schedule, const VersionedWindow &window,
                         PlanFigures &figures) {
   figures.delays = window.delays;
@@ -161,40 +162,13 @@ static void addVersions(ScheduleOp schedule, const VersionedWindow &window,
   }
 }
 
-static FailureOr<VersionedWindow> windowOf(ScheduleOp schedule) {
-  if (!schedule.overlaps() || schedule.isBodyEmpty())
-    return failure();
-  return analyzeWindow(schedule);
-}
-
-static PlanFigures figuresOf(ScheduleOp schedule,
-                             const FailureOr<VersionedWindow> &window) {
+PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
   PlanFigures figures =
-      rondo::pipe::figuresOf(schedule.lookupPlan(), schedule.computesNorm());
+      figuresOf(schedule.lookupPlan(), schedule.computesNorm());
+  if (!schedule.overlaps() || schedule.isBodyEmpty())
+    return figures;
+  FailureOr<VersionedWindow> window = analyzeWindow(schedule);
   if (succeeded(window))
     addVersions(schedule, *window, figures);
   return figures;
-}
-
-PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
-  return ::figuresOf(schedule, windowOf(schedule));
-}
-
-ScheduleFigures::Known &ScheduleFigures::find(ScheduleOp schedule) {
-  std::unique_ptr<Known> &of = known[schedule];
-  if (!of) {
-    of = std::make_unique<Known>();
-    of->window = windowOf(schedule);
-    of->figures = ::figuresOf(schedule, of->window);
-  }
-  return *of;
-}
-
-const PlanFigures &ScheduleFigures::of(ScheduleOp schedule) {
-  return find(schedule).figures;
-}
-
-const VersionedWindow *ScheduleFigures::window(ScheduleOp schedule) {
-  const FailureOr<VersionedWindow> &window = find(schedule).window;
-  return succeeded(window) ? &*window : nullptr;
 }

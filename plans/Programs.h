@@ -1,8 +1,8 @@
-//===- Phases.h - What passes of several phases share -----------*- C++ -*-===//
+//===- Programs.h - Programs and executables of schedules -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_PHASES_H
-#define RONDO_PASSES_PHASES_H
+#ifndef RONDO_PLANS_PROGRAMS_H
+#define RONDO_PLANS_PROGRAMS_H
 
 #include "dialect/Bridge.h"
 #include "lowering/Lowering.h"
@@ -36,11 +36,6 @@ static_assert(
         int(ProgramKind::Evaluation) == int(rondo::ProgramKind::Evaluation),
     "the two conversions above are casts");
 
-/// Marks an error that says that a device's memory is too small for every order
-/// (Shortfall.h), so that a tool can tell it from others.
-void markNoOrderFits(mlir::InFlightDiagnostic &error);
-bool saysNoOrderFits(mlir::Diagnostic &diagnostic);
-
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_PHASES_H
+#endif // RONDO_PLANS_PROGRAMS_H

@@ -1,16 +1,12 @@
-//===- SizedPlanOps.cpp - A plan with other micro-batches, as ops ---------===//
+//===- SizedPlans.cpp - A plan with other micro-batches -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/SizedPlanOps.h"
-
 #include "dialect/Bridge.h"
-#include "passes/Layers.h"
-#include "passes/PlanFigures.h"
-#include "passes/ScratchDiagnostics.h"
+#include "plans/Layers.h"
+#include "plans/PlanFactory.h"
+#include "plans/PlanFigures.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Verifier.h"
-#include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +15,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// How many sizes are tried at most: those nearest to the plan's own.
+/// Tries at most this many sizes: those nearest to the plan's own.
 static constexpr size_t maxSizes = 12;
 
 /// Whether a stage's buffers are those that its layers need. If they are
@@ -57,20 +53,17 @@ static StageCostsAttr costsLike(StageOp base, StageCostsAttr estimate,
       here.getCheckpointBytes());
 }
 
-PlanOp SizedPlanOps::copyOfBase(int64_t microbatches) {
-  OpBuilder builder(base);
-  builder.setInsertionPointAfter(base);
-  auto plan = cast<PlanOp>(builder.clone(*base));
+/// With the same samples in another number of micro-batches.
+static OwningOpRef<PlanOp> copyOfBase(PlanFactory &factory,
+                                      int64_t microbatches) {
+  PlanOp base = factory.base();
+  OwningOpRef<PlanOp> plan = factory.copyOfBase();
+  Builder builder(plan->getContext());
   const int64_t samples =
       base.getSamplesOfMicrobatch() * int64_t(base.getMicrobatches());
-  std::string name =
-      (base.getSymName() + "_m" + std::to_string(microbatches)).str();
-  while (SymbolTable::lookupSymbolIn(base->getParentOp(), name))
-    name += "_";
-  plan.setSymName(name);
-  plan.setMicrobatches(microbatches);
-  plan.setSamplesAttr(builder.getI64IntegerAttr(samples / microbatches));
-  for (StageOp stage : plan.getStages())
+  plan->setMicrobatches(microbatches);
+  plan->setSamplesAttr(builder.getI64IntegerAttr(samples / microbatches));
+  for (StageOp stage : plan->getStages())
     if (const std::optional<ArrayRef<int64_t>> own = stage.getShares()) {
       SmallVector<int64_t> shares;
       for (int64_t share : *own)
@@ -87,9 +80,9 @@ static bool haveSameTimes(StageCostsAttr a, StageCostsAttr b) {
          a.getWeightGradNs() == b.getWeightGradNs();
 }
 
-/// Where stages of the base have times of their own, those of other sizes are
-/// in proportion to them.
-CostSources SizedPlanOps::sourcesOf(PlanOp plan) {
+/// If stages of the base have times of their own, those of other sizes are in
+/// proportion to them.
+static CostSources sourcesOf(PlanOp plan, PlanOp base) {
   const StageFigures ofBase(base), figures(plan);
   CostSources sources;
   for (auto [stage, written] :
@@ -104,17 +97,38 @@ CostSources SizedPlanOps::sourcesOf(PlanOp plan) {
   return sources;
 }
 
-Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
-  ScratchDiagnostics refusals(plan.getContext());
-  FailureOr<Problem> problem = buildProblem(plan);
-  if (failed(problem))
-    return *refusals.fault;
+/// Keeps a copy of the base with other micro-batches.
+static Result<size_t> keepSized(PlanFactory &factory, int64_t microbatches,
+                                Problem &problem) {
+  PlanOp base = factory.base();
+  OwningOpRef<PlanOp> plan = copyOfBase(factory, microbatches);
+  if (std::optional<Fault> fault = factory.check(*plan))
+    return std::move(*fault);
+  const StageFigures estimates(base), figures(*plan);
+  for (auto [stage, written] :
+       llvm::zip_equal(plan->getStages(), base.getStages())) {
+    if (!areDerived(written, estimates))
+      return makeFault<FaultKind::BuffersOfOneSize>(
+          StageOp(written).getSymName().str(), int64_t(base.getMicrobatches()));
+    StageOp(stage).setCostsAttr(
+        costsLike(written, estimates.costs(written), figures.costs(stage)));
+    StageOp(stage).setBuffersByReplica(figures.buffers(stage));
+  }
+  return factory.keep(std::move(plan), problem);
+}
+
+static Result<SizedPlan> makeSized(PlanFactory &factory, int64_t microbatches,
+                                   int64_t memoryBytes, bool hasNorm) {
   SizedPlan sized;
-  sized.id = made.size();
-  sized.problem = std::move(*problem);
-  sized.problem.name = base.getSymName().str();
+  Result<size_t> id = microbatches == 0
+                          ? factory.keepBase(sized.problem)
+                          : keepSized(factory, microbatches, sized.problem);
+  if (!id)
+    return std::move(id.fault());
+  sized.id = *id;
+  PlanOp plan = factory.plan(sized.id);
   sized.figures = figuresOf(plan, hasNorm);
-  sized.costs = sourcesOf(plan);
+  sized.costs = sourcesOf(plan, factory.base());
   const std::vector<int64_t> state = stateBytes(plan);
   for (size_t rank = 0; rank < sized.figures.devices.size(); ++rank) {
     int64_t &device = sized.figures.devices[rank];
@@ -123,38 +137,7 @@ Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
     if (memoryBytes != noMemoryCap)
       cap = std::min(cap, std::max<int64_t>(0, memoryBytes - state[rank]));
   }
-  made.push_back(plan);
   return sized;
-}
-
-Result<SizedPlan> SizedPlanOps::make(int64_t microbatches) {
-  if (microbatches == 0)
-    return valueOf(base);
-  ScratchDiagnostics refusals(base.getContext());
-  PlanOp plan = copyOfBase(microbatches);
-  llvm::scope_exit erase([&] { plan.erase(); });
-  const StageFigures estimates(base), figures(plan);
-  if (failed(verify(plan)) || failed(checkLayerSizes(plan.lookupModel(), plan)))
-    return *refusals.fault;
-  for (auto [stage, written] :
-       llvm::zip_equal(plan.getStages(), base.getStages())) {
-    if (!areDerived(written, estimates))
-      return makeFault<FaultKind::BuffersOfOneSize>(
-          StageOp(written).getSymName().str(), int64_t(base.getMicrobatches()));
-    StageOp(stage).setCostsAttr(
-        costsLike(written, estimates.costs(written), figures.costs(stage)));
-    StageOp(stage).setBuffersByReplica(figures.buffers(stage));
-  }
-  Result<SizedPlan> sized = valueOf(plan);
-  if (sized)
-    erase.release();
-  return sized;
-}
-
-void SizedPlanOps::eraseUnused(const std::vector<bool> &used) {
-  for (size_t id = 1; id < made.size(); ++id)
-    if (!used[id])
-      made[id].erase();
 }
 
 /// Numbers of micro-batches into which the samples of an iteration can be
@@ -183,11 +166,15 @@ static std::vector<int64_t> numbersFor(PlanOp plan) {
   return numbers;
 }
 
-SizedPlans SizedPlanOps::plans() {
+SizedPlans rondo::pipe::sizedPlans(PlanFactory &factory, int64_t memoryBytes,
+                                   bool hasNorm) {
+  PlanOp base = factory.base();
   SizedPlans plans;
   plans.samples = std::max<int64_t>(1, base.getSamplesOfMicrobatch()) *
                   int64_t(base.getMicrobatches());
   plans.microbatches = numbersFor(base);
-  plans.make = [this](int64_t microbatches) { return make(microbatches); };
+  plans.make = [&factory, memoryBytes, hasNorm](int64_t microbatches) {
+    return makeSized(factory, microbatches, memoryBytes, hasNorm);
+  };
   return plans;
 }

@@ -1,8 +1,8 @@
-//===- VersionedWindow.h - What overlapping iterations read -----*- C++ -*-===//
+//===- VersionedWindow.h - Versions in overlapping iterations ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_VERSIONEDWINDOW_H
-#define RONDO_PASSES_VERSIONEDWINDOW_H
+#ifndef RONDO_PLANS_VERSIONEDWINDOW_H
+#define RONDO_PLANS_VERSIONEDWINDOW_H
 
 #include "dialect/Pipe.h"
 #include "schedule/simulate/DelayTable.h"
@@ -21,8 +21,8 @@ struct VersionedWindow {
   Simulation times;
   VersionAnalysis versions;
   DelayTable delays;
-  /// Of that order; nothing where it is more than the iterations that are under
-  /// way at once, since a longer window would be needed to prove it.
+  /// Delay of the norm in that order; nothing if it exceeds the iterations that
+  /// are under way at once, since only a longer window would prove it.
   std::optional<int64_t> normDelay;
 };
 /// Fails where the schedule breaks a rule other than S5, without saying which.
@@ -32,4 +32,4 @@ void timeOrder(VersionedWindow &window);
 
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_VERSIONEDWINDOW_H
+#endif // RONDO_PLANS_VERSIONEDWINDOW_H

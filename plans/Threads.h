@@ -1,8 +1,8 @@
 //===- Threads.h - Work on the threads of a context -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_THREADS_H
-#define RONDO_PASSES_THREADS_H
+#ifndef RONDO_PLANS_THREADS_H
+#define RONDO_PLANS_THREADS_H
 
 #include "lowering/ForEach.h"
 
@@ -10,7 +10,7 @@
 
 namespace rondo::pipe {
 
-/// As many as the context has; `--mlir-disable-threading` leaves one.
+/// Uses the threads of the context; one with `--mlir-disable-threading`.
 inline ForEach onThreadsOf(mlir::MLIRContext *context) {
   return [context](size_t count, const std::function<void(size_t)> &work) {
     mlir::parallelFor(context, 0, count, work);
@@ -19,4 +19,4 @@ inline ForEach onThreadsOf(mlir::MLIRContext *context) {
 
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_THREADS_H
+#endif // RONDO_PLANS_THREADS_H

@@ -1,7 +1,7 @@
-//===- Phases.cpp - What phases share -------------------------------------===//
+//===- Programs.cpp - Programs and executables of schedules ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/Phases.h"
+#include "plans/Programs.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -14,20 +14,21 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
   return rondo::executingProblem(loweredKind(kind), problem);
 }
 
-static constexpr StringLiteral noOrderFitsMark = "no order fits";
-
-void markNoOrderFits(InFlightDiagnostic &error) {
-  if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
-    diagnostic->getMetadata().push_back(DiagnosticArgument(noOrderFitsMark));
+static StringRef suffixOf(rondo::ProgramKind kind) {
+  using rondo::ProgramKind;
+  switch (kind) {
+  case ProgramKind::Sequential:
+    return "sequential";
+  case ProgramKind::Evaluation:
+    return "evaluation";
+  case ProgramKind::Pipeline:
+    break;
+  }
+  return "lowered";
 }
 
-bool saysNoOrderFits(Diagnostic &diagnostic) {
-  return llvm::any_of(
-      diagnostic.getMetadata(), [](const DiagnosticArgument &mark) {
-        return mark.getKind() ==
-                   DiagnosticArgument::DiagnosticArgumentKind::String &&
-               mark.getAsString() == noOrderFitsMark;
-      });
+std::string programName(ScheduleOp schedule, rondo::ProgramKind kind) {
+  return (schedule.getSymName() + "_" + suffixOf(kind)).str();
 }
 
 std::vector<SmallVector<ScheduleOp, 0>> executables(ModuleOp module) {

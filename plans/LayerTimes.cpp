@@ -1,9 +1,9 @@
 //===- LayerTimes.cpp - Measured times of a layer -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/LayerTimes.h"
+#include "plans/LayerTimes.h"
 
-#include "passes/Layers.h"
+#include "plans/Layers.h"
 
 #include <algorithm>
 
@@ -40,7 +40,7 @@ struct OneSize {
 };
 } // namespace
 
-/// Of costs of one size, `usual` if they do not state it.
+/// The size and times of costs of one size, which is `usual` if not stated.
 static OneSize oneSizeOf(LayerCostsAttr costs, int64_t usual) {
   if (costs.getSamples().empty())
     return {usual,

@@ -1,7 +1,7 @@
-//===- VersionedWindow.cpp - What overlapping iterations read -------------===//
+//===- VersionedWindow.cpp - Versions in overlapping iterations -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "passes/VersionedWindow.h"
+#include "plans/VersionedWindow.h"
 
 #include "dialect/Bridge.h"
 #include "schedule/order/Repeating.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// Whether what a task reads depends on times.
+/// Whether the version that a task reads depends on times.
 static bool dependsOnTimes(const Problem &problem) {
   return llvm::any_of(problem.versions, [](const VersionPolicy &policy) {
     return policy.backward == rondo::BackwardWeights::Committed;

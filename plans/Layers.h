@@ -1,14 +1,16 @@
 //===- Layers.h - Layers and stages as the runtime knows them ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_PASSES_LAYERS_H
-#define RONDO_PASSES_LAYERS_H
+#ifndef RONDO_PLANS_LAYERS_H
+#define RONDO_PLANS_LAYERS_H
 
 #include "dialect/Pipe.h"
 #include "kinds/Optimizers.h"
 #include "planning/adaptive/CostSource.h"
 #include "runtime/model/executable.h"
+#include "schedule/model/Fault.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +23,22 @@ inline constexpr int64_t maxLayerNs = int64_t(1) << 46;
 /// them. Names point into the module.
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 
-/// Device memory that a rank takes at most for attention beside its arena,
-/// bytes (runtime/model/attention_memory.h).
+/// Most bytes of device memory that a rank takes for attention in addition to
+/// its arena (runtime/model/attention_memory.h).
 int64_t attentionMemoryBytes(PlanOp plan);
 
-/// Fails with an error where sizes are so large that the sums of a stage could
-/// leave 64 bits; the runtime's size functions rely on that. `plan` is one of
-/// the model, or null: then micro-batches are those that the model states.
+/// A size with which the sums of a stage could exceed 64 bits, and the op that
+/// states it.
+struct UnsoundSize {
+  mlir::Operation *op = nullptr;
+  Fault fault;
+};
+/// Finds the first such size of a model, or none; the runtime's size functions
+/// need it. `plan` is one of the model, or null: then micro-batches are those
+/// that the model states.
+std::optional<UnsoundSize> findUnsoundSize(ModelOp model,
+                                           PlanOp plan = nullptr);
+/// The same as an error.
 mlir::LogicalResult checkLayerSizes(ModelOp model, PlanOp plan = nullptr);
 
 /// Fails with an error where the bodies of the plan's target do not take its
@@ -45,53 +56,55 @@ inline int32_t momentsOf(PlanOp plan) {
       .moments;
 }
 
-/// What the stages of a plan need by their layers: sizes from the runtime's own
-/// functions, times from measurements or from floating-point operations. Reads
-/// the model and the cluster once; both must stay as they are meanwhile.
+/// Costs and buffers of the stages of a plan by their layers: sizes from the
+/// runtime's own functions, times from measurements or from floating-point
+/// operations. Reads the model and the cluster once; neither may change while
+/// it is used.
 class StageFigures {
 public:
   explicit StageFigures(PlanOp plan);
 
   /// O(layers of the stage).
   StageCostsAttr costs(StageOp stage) const;
-  /// Where the times in costs() come from.
+  /// The sources of the times in costs().
   CostSources sources(StageOp stage) const;
-  /// By replica.
+  /// [replica]
   llvm::SmallVector<BuffersAttr, 1> buffers(StageOp stage) const;
 
 private:
-  /// Of a micro-batch's samples, what a task of the stage has at most.
+  /// The most samples of a micro-batch that a task of the stage takes.
   int64_t largestShareOf(StageOp stage) const;
   /// The places of the stage's layers in the model, in its own order.
   std::vector<unsigned> placesOf(StageOp stage) const;
 
   int64_t microbatches;
-  /// Of each weight.
+  /// Moments of each weight.
   int32_t moments;
   int32_t samples;
-  /// By place in the model.
+  /// [place in the model]
   std::vector<runtime::LayerDesc> layers;
   llvm::SmallVector<LayerOp, 0> ops;
   llvm::DenseMap<mlir::StringAttr, unsigned> places;
   /// Stages whose R makes what R of others begins with.
   llvm::DenseSet<mlir::StringAttr> readAgain;
-  /// By rank.
+  /// [rank]
   std::vector<int64_t> flopsPerUs;
 };
 
-/// What one layer adds to the stage of a rank that holds it.
+/// The time and memory that one layer adds to a stage.
 struct LayerLoad {
   /// F, I and W of one micro-batch.
   int64_t workNs = 0;
   /// Weights, gradients and moments.
   int64_t stateBytes = 0;
-  /// Of one micro-batch.
+  /// For one micro-batch.
   int64_t activationBytes = 0;
 };
-/// In model order. Stage costs are the sums of it.
+/// Returns the loads in model order. Stage costs are their sums.
 std::vector<LayerLoad> layerLoads(PlanOp plan, int64_t rank);
 
-/// What one layer needs, by the runtime's own functions, for one micro-batch.
+/// Sizes and times of one layer for one micro-batch, by the runtime's
+/// functions.
 struct LayerFigures {
   /// Values of its weights; those that it shares count in the first layer that
   /// has them.
@@ -107,7 +120,7 @@ struct LayerFigures {
   /// operations at the device's speed.
   int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
 };
-/// In model order, with times on `rank`.
+/// Returns the figures in model order, with times on `rank`.
 std::vector<LayerFigures> layerFigures(PlanOp plan, int64_t rank = 0);
 
 /// Operations a microsecond of each rank's device, its own figure or what is
@@ -116,4 +129,4 @@ std::vector<int64_t> flopsPerUsOf(PlanOp plan);
 
 } // namespace rondo::pipe
 
-#endif // RONDO_PASSES_LAYERS_H
+#endif // RONDO_PLANS_LAYERS_H

@@ -1,0 +1,178 @@
+//===- PlanShapes.cpp - Other ways to lay a model on a cluster ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Bridge.h"
+#include "plans/Layers.h"
+#include "plans/PlanFactory.h"
+#include "plans/PlanFigures.h"
+#include "plans/ShapeGroups.h"
+#include "schedule/families/Placement.h"
+#include "schedule/partition/Partition.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+/// `4 or 8`: divisors of `samples` on both sides of a number that is none.
+static std::string nextDivisors(int64_t samples, int64_t number) {
+  int64_t below = std::min(number, samples);
+  while (samples % below != 0)
+    --below;
+  const int64_t last = std::min(samples, 16 * number);
+  int64_t above = number + 1;
+  while (above <= last && samples % above != 0)
+    ++above;
+  std::string text = std::to_string(below);
+  if (above <= last)
+    text += " or " + std::to_string(above);
+  return text;
+}
+
+/// Lets `plan`, a copy of the base, run as many samples in `after`
+/// micro-batches; what is wrong, if anything.
+static std::optional<Fault>
+resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
+  const int64_t before = plan.getMicrobatches();
+  if (before == after)
+    return std::nullopt;
+  ModelOp model = plan.lookupModel();
+  const std::optional<ModelSizes> sizes = model.getSizes();
+  const int64_t samples = sizes ? sizes->batch * before : 0;
+  if (samples % after != 0)
+    return makeFault<FaultKind::UnevenSamples>(samples, after,
+                                               nextDivisors(samples, after));
+  for (LayerOp layer : model.getLayers())
+    if (layer.getCustomAttr())
+      return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
+                                                 before);
+  plan.setModelAttr(
+      FlatSymbolRefAttr::get(factory.resizedModel(after).getSymNameAttr()));
+  plan.setMicrobatches(after);
+  return std::nullopt;
+}
+
+/// Puts stages of `begins` in place of the plan's own.
+static void writeStages(PlanOp plan, const ShapeGroups &groups,
+                        const std::vector<int32_t> &groupOfStage,
+                        const std::vector<int32_t> &begins) {
+  plan.getBody().front().clear();
+  SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
+  for (size_t s = 0; s < groupOfStage.size(); ++s)
+    addStage(
+        plan,
+        ArrayRef<LayerOp>(layers).slice(begins[s], begins[s + 1] - begins[s]),
+        groups.ranks[groupOfStage[s]])
+        .setShardedAttr(groups.sharded);
+}
+
+/// Returns the rank of each stage, for `ranks` ranks.
+static std::vector<int32_t> ranksOfStages(const PlanShape &shape,
+                                          size_t ranks) {
+  const Chunks chunks{static_cast<int32_t>(ranks), shape.chunks,
+                      shape.placing == Placing::V ||
+                          shape.placing == Placing::Wave};
+  std::vector<int32_t> rankOfStage(chunks.ranks * chunks.count);
+  for (int32_t c = 0; c < chunks.count; ++c)
+    for (int32_t r = 0; r < chunks.ranks; ++r)
+      rankOfStage[chunks.stage(c, r)] = r;
+  return rankOfStage;
+}
+
+/// Whether the stages of `plan` lie on the groups as `shape` says, however its
+/// layers are cut.
+static bool hasPlacing(PlanOp plan, const ShapeGroups &groups,
+                       const PlanShape &shape) {
+  if (shape.placing == Placing::AsWritten)
+    return true;
+  return llvm::equal(
+      plan.getStages(), ranksOfStages(shape, groups.ranks.size()),
+      [&](StageOp stage, int32_t group) {
+        return llvm::equal(stage.getRanks(), groups.ranks[group]);
+      });
+}
+
+/// Cuts the layers of `plan`, a copy of `base`; what is wrong, if anything.
+static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
+                                      const ShapeGroups &groups,
+                                      const PlanShape &shape, double &gap) {
+  if (!plan.isChain())
+    return makeFault<FaultKind::NotAChain>(base.getSymName().str());
+  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
+  PartitionInput input;
+  input.rankOfStage = ranksOfStages(shape, groups.ranks.size());
+  for (const SmallVector<int64_t> &ranks : groups.ranks) {
+    int64_t cap = noMemoryCap;
+    for (int64_t rank : ranks)
+      cap = std::min<int64_t>(cap, devices[rank].getMemoryBytes());
+    input.memoryCaps.push_back(cap);
+    input.workNs.emplace_back();
+    input.bytes.clear();
+    const auto shares = static_cast<int64_t>(ranks.size());
+    for (LayerLoad load : layerLoads(plan, ranks.front())) {
+      // Time of all samples, in every group.
+      input.workNs.back().push_back(load.workNs);
+      // Sizes are checked to have room for all micro-batches.
+      input.bytes.push_back(load.stateBytes / groups.shards() +
+                            shape.held * load.activationBytes / shares);
+    }
+  }
+  const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
+  if (!partition)
+    return partition.fault();
+  const auto &cut = *partition;
+  writeStages(plan, groups, input.rankOfStage, cut.begins);
+  gap = double(cut.busiestNs - cut.leastNs) /
+        double(std::max<int64_t>(cut.leastNs, 1));
+  return std::nullopt;
+}
+
+/// The plan of a shape, or why there is none.
+static Result<ShapedPlan> makeShaped(PlanFactory &factory,
+                                     const ShapeGroups &groups,
+                                     const PlanShape &shape) {
+  OwningOpRef<PlanOp> owned = factory.copyOfBase();
+  PlanOp plan = *owned;
+  if (std::optional<Fault> fault =
+          resizeMicrobatches(plan, factory, shape.microbatches))
+    return std::move(*fault);
+  if (std::optional<UnsoundSize> size =
+          findUnsoundSize(plan.lookupModel(), plan))
+    return std::move(size->fault);
+  ShapedPlan shaped;
+  if (shape.placing != Placing::AsWritten)
+    if (std::optional<Fault> fault =
+            cutLayers(plan, factory.base(), groups, shape, shaped.cutGap))
+      return std::move(*fault);
+  resolveStages(plan);
+  Result<size_t> id = factory.keep(std::move(owned), shaped.problem);
+  if (!id)
+    return std::move(id.fault());
+  shaped.id = *id;
+  // A chosen plan is one that compiles, so what weights are not declared is 0.
+  takeState(plan, shaped.problem);
+  shaped.figures = figuresOf(plan);
+  shaped.begins.push_back(0);
+  for (StageOp stage : plan.getStages()) {
+    shaped.ranks.push_back(stage.getRanks()[0]);
+    shaped.begins.push_back(shaped.begins.back() + stage.getLayers().size());
+  }
+  return shaped;
+}
+
+PlanSpace rondo::pipe::shapeSpace(PlanFactory &factory) {
+  PlanOp base = factory.base();
+  const ShapeGroups groups = *shapeGroups(base);
+  PlanSpace space;
+  space.name = base.getSymName().str();
+  space.ranks = groups.ranks.size();
+  space.layers = base.lookupModel().getLayers().size();
+  space.make = [&factory, groups](const PlanShape &shape) {
+    return makeShaped(factory, groups, shape);
+  };
+  space.isWrittenAs = [base, groups](const PlanShape &shape) {
+    return hasPlacing(base, groups, shape);
+  };
+  return space;
+}
