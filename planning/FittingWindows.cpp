@@ -187,4 +187,15 @@ WindowSearchResult searchFittingWindow(const Problem &window,
   return FittingWindows(window, options, arenasOf).run();
 }
 
+void countWeights(const PlanFigures &figures, Problem &problem) {
+  if (!figures.declaresWeights)
+    return;
+  problem.weightBytes.assign(problem.numStages(), 0);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    int64_t &bytes = problem.weightBytes[problem.replicas[replica].stage];
+    bytes = std::max(
+        bytes, figures.buffers[replica][static_cast<int>(BufferKind::Weights)]);
+  }
+}
+
 } // namespace rondo

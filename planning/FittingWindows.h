@@ -10,6 +10,7 @@
 #ifndef RONDO_PLANNING_FITTINGWINDOWS_H
 #define RONDO_PLANNING_FITTINGWINDOWS_H
 
+#include "lowering/Lowering.h"
 #include "schedule/search/WindowSearch.h"
 
 #include <cstdint>
@@ -36,6 +37,10 @@ using ArenasOfOrder = std::function<std::optional<std::vector<int64_t>>(
 WindowSearchResult searchFittingWindow(const Problem &window,
                                        const WindowSearchOptions &options,
                                        const ArenasOfOrder &arenasOf);
+
+/// Makes a plan's problem count the bytes of its stages' weights, of which a
+/// window may keep several versions.
+void countWeights(const PlanFigures &figures, Problem &problem);
 
 } // namespace rondo
 

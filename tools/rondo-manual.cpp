@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/driver/Manual.h"
+#include "tools/driver/Commands.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 #include "tools/FreedMemory.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Report.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +17,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
 
 #include <cstdlib>
@@ -32,12 +34,23 @@ static void removeShortPipeline() {
 static bool run(int argc, char **argv, mlir::DialectRegistry &registry) {
   const auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "Rondo's passes over the pipe dialect\n", registry);
-  if (output == "-" || rondo::driver::isSpecialFile(output))
-    return succeeded(mlir::MlirOptMain(argc, argv, input, output, registry));
   auto fail = [](const llvm::Twine &why) {
     llvm::WithColor::error(llvm::errs(), "rondo-opt") << why << "\n";
     return false;
   };
+  // A pipe can be read once.
+  if (input != "-" && !rondo::driver::isSpecialFile(input) &&
+      !rondo::driver::isModuleFile(input)) {
+    auto text = llvm::MemoryBuffer::getFile(input);
+    const std::string why =
+        text ? rondo::driver::whyOtherKind(input, (*text)->getBuffer(),
+                                           {rondo::formats::FileKind::Plans})
+             : std::string();
+    if (!why.empty())
+      return fail(why);
+  }
+  if (output == "-" || rondo::driver::isSpecialFile(output))
+    return succeeded(mlir::MlirOptMain(argc, argv, input, output, registry));
   if (llvm::Error error = rondo::driver::checkWritable(output))
     return fail(llvm::toString(std::move(error)));
   const std::string temporary = rondo::codegen::temporaryBeside(output);

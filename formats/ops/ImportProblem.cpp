@@ -309,6 +309,33 @@ static void reportAt(MLIRContext *context, StringRef fileName,
     emitError(UnknownLoc::get(context)) << fileName << ": " << what;
 }
 
+/// Why a problem cannot be written as a plan at the builder's insertion point;
+/// empty if it is written.
+static std::string writeProblem(OpBuilder &builder, const Problem &problem) {
+  if (problem.name.empty())
+    return "a problem has an empty name, which no plan can have";
+  std::string why = whyNoPlan(problem);
+  if (why.empty())
+    why = Importer(builder, problem).write();
+  return why.empty() ? why
+                     : "problem \"" + problem.name +
+                           "\" cannot be written as a plan: " + why;
+}
+
+OwningOpRef<ModuleOp> rondo::formats::importProblem(const Problem &problem,
+                                                    MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(builder, builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  if (const std::string why = writeProblem(builder, problem); !why.empty()) {
+    emitError(builder.getUnknownLoc()) << why;
+    return nullptr;
+  }
+  return module;
+}
+
 OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
                                                      StringRef contents,
                                                      StringRef schedulesPath,
@@ -324,24 +351,11 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
-  for (const Problem &problem : file->problems) {
-    if (problem.name.empty()) {
-      emitError(loc) << fileName
-                     << ": a problem has an empty name, which no plan can have";
+  for (const Problem &problem : file->problems)
+    if (const std::string why = writeProblem(builder, problem); !why.empty()) {
+      emitError(loc) << fileName << ": " << why;
       return nullptr;
     }
-    if (const std::string why = whyNoPlan(problem); !why.empty()) {
-      emitError(loc) << fileName << ": problem \"" << problem.name
-                     << "\" cannot be written as a plan: " << why;
-      return nullptr;
-    }
-    if (const std::string why = Importer(builder, problem).write();
-        !why.empty()) {
-      emitError(loc) << fileName << ": problem \"" << problem.name
-                     << "\" cannot be written as a plan: " << why;
-      return nullptr;
-    }
-  }
   if (schedulesPath.empty())
     return module;
   if (Error error = addSchedules(*module, *file, schedulesPath)) {

@@ -99,11 +99,20 @@ rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
 Expected<pipe::ScheduleOp>
 rondo::formats::importSchedule(const ScheduleSource &source,
                                const Problem &problem) {
-  pipe::PlanOp plan = source.plan;
-  auto module = plan->getParentOfType<ModuleOp>();
   Expected<Schedule> schedule = readOrders(source.document, problem);
   if (!schedule)
     return schedule.takeError();
+  FailureOr<pipe::ScheduleOp> op =
+      importOrders(source.plan, problem, *schedule);
+  if (failed(op))
+    return faultIn(source.document, "the language has no op for an action");
+  return *op;
+}
+
+FailureOr<pipe::ScheduleOp>
+rondo::formats::importOrders(pipe::PlanOp plan, const Problem &problem,
+                             const Schedule &schedule) {
+  auto module = plan->getParentOfType<ModuleOp>();
   auto builder = OpBuilder::atBlockEnd(module.getBody());
   auto op = pipe::ScheduleOp::create(
       builder, plan.getLoc(),
@@ -111,10 +120,10 @@ rondo::formats::importSchedule(const ScheduleSource &source,
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
       pipe::FoundAttr(), /*versions=*/ArrayAttr(), pipe::GathersAttr(),
       /*claims=*/pipe::ClaimsAttr(),
-      checkAccumulation(problem, *schedule) ? pipe::Accumulate::ScheduleOrder
-                                            : pipe::Accumulate::IndexOrder,
+      checkAccumulation(problem, schedule) ? pipe::Accumulate::ScheduleOrder
+                                           : pipe::Accumulate::IndexOrder,
       pipe::Norm::Global);
-  if (failed(pipe::foldSchedule(*schedule, op)))
-    return faultIn(source.document, "the language has no op for an action");
+  if (failed(pipe::foldSchedule(schedule, op)))
+    return failure();
   return op;
 }

@@ -24,6 +24,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importProblems(llvm::StringRef fileName,
                                                  llvm::StringRef schedulesPath,
                                                  mlir::MLIRContext *context);
 
+/// The same of one problem. Null after reporting an error.
+mlir::OwningOpRef<mlir::ModuleOp> importProblem(const Problem &problem,
+                                                mlir::MLIRContext *context);
+
 /// A rondo-schedule/1 object and the plan that its `problem` names.
 struct ScheduleSource {
   json::Document document;
@@ -52,6 +56,12 @@ public:
 /// OverCapError.
 llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
                                                 const Problem &problem);
+
+/// The same of orders that are known to keep these rules. Fails if the language
+/// has no op for an action.
+mlir::FailureOr<pipe::ScheduleOp> importOrders(pipe::PlanOp plan,
+                                               const Problem &problem,
+                                               const Schedule &schedule);
 
 /// Writes each `pipe.schedule` of a module as a rondo-schedule line with its
 /// figures. A schedule that breaks a rule, or has no body yet, is an error.

@@ -4,16 +4,32 @@
 #ifndef RONDO_TOOLS_DRIVER_ARGUMENTS_H
 #define RONDO_TOOLS_DRIVER_ARGUMENTS_H
 
-#include "tools/driver/OptionTables.h"
+#include "schedule/families/Family.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace rondo::driver {
+
+/// Flags of values from options/Shared.td.
+namespace option_flags {
+enum : unsigned {
+  Number = 1u << 4,
+  Positive = 1u << 5,
+  Word = 1u << 6,
+  Family = 1u << 7,
+  Repeatable = 1u << 8,
+};
+} // namespace option_flags
+
+/// In every table.
+enum : unsigned { InputOption = 1, UnknownOption = 2 };
 
 struct Command;
 
@@ -70,6 +86,11 @@ private:
   unsigned missingIndex = 0, missingCount = 0;
   llvm::opt::InputArgList list;
 };
+
+/// Adds the families that one value of --family asks for: a family with its
+/// parameters, or all. Returns what is wrong with it, if anything.
+std::optional<std::string> chooseFamilies(const std::string &text,
+                                          std::vector<FamilyChoice> &choices);
 
 } // namespace rondo::driver
 

@@ -1,9 +1,8 @@
 //===- BashCompletion.cpp - Bash completion of the commands ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/Manual.h"
-
 #include "schedule/families/Family.h"
+#include "tools/driver/Commands.h"
 
 #include "llvm/ADT/StringExtras.h"
 

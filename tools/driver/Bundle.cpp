@@ -4,11 +4,14 @@
 #include "codegen/Bundle.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/Support/Path.h"
+
+#define OPTIONS "tools/driver/Bundle.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -51,9 +54,10 @@ int run(const Arguments &arguments) {
 
 const Command &bundleCommand() {
   static const Command command{
+      20,
       "bundle",
       "write sources to build on another machine",
-      bundleOptions(),
+      optionTable(),
       {"FILE [-o FOLDER] [OPTIONS]"},
       {"rondo bundle examples/gpt-small.mlir --target=cuda -o train-src",
        "rondo bundle examples/gpt-small.mlir --transport=mpi -o train-src"},

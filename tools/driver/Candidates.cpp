@@ -3,18 +3,22 @@
 
 #include "formats/ops/Imports.h"
 #include "plans/AdaptiveSchedules.h"
+#include "reports/Figures.h"
+#include "reports/Table.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/Table.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
+
+#define OPTIONS "tools/driver/Candidates.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -175,12 +179,8 @@ int run(const Arguments &arguments) {
   printSummary(*table);
   printCosts(*table);
   if (!output.empty()) {
-    Error error = writeFile(output, [&](raw_ostream &os) {
-      formats::printOps(emission.module(), os);
-      return Error::success();
-    });
-    if (error)
-      return reportError(toString(std::move(error)));
+    if (int code = writeOps(output, emission.module()))
+      return code;
     reportWritten(output, countOf(table->kept.size(), "schedule") +
                               " and a pipe.executable");
   }
@@ -191,9 +191,10 @@ int run(const Arguments &arguments) {
 
 const Command &candidatesCommand() {
   static const Command command{
+      60,
       "candidates",
       "list schedules for a network that changes",
-      candidatesOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]"},
       {"rondo candidates examples/gpt-small.mlir",
        "rondo candidates examples/gpt-small.mlir --all --effort 1000",

@@ -1,7 +1,9 @@
 //===- Commands.h - The commands of rondo -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One file per command. Its options are in options/<Command>.td.
+// A command is two files: <Command>.td has its options, and <Command>.cpp its
+// text for the help and its work, in nameCommand(). CMake finds the .td and
+// writes Commands.inc, a list of COMMAND(name), which only Driver.cpp includes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +32,8 @@ enum ExitCode : int {
 };
 
 struct Command {
+  /// Commands are listed by ascending place; places are 10 apart.
+  int place;
   /// One word, or two: `import model`.
   const char *name;
   /// One phrase for the help.
@@ -49,26 +53,10 @@ struct Command {
   size_t maxFiles = 1;
 };
 
-const Command &blameCommand();
-const Command &bundleCommand();
-const Command &candidatesCommand();
-const Command &compareCommand();
-const Command &compileCommand();
-const Command &diffCommand();
-const Command &exportCommand();
-const Command &importCommand();
-const Command &importClusterCommand();
-const Command &importModelCommand();
-const Command &importProfileCommand();
-const Command &planCommand();
-const Command &searchCommand();
-const Command &showCommand();
-const Command &simulateCommand();
-const Command &verifyCommand();
-const Command &versionsCommand();
-
-/// In the order of the help.
+/// By ascending place, the order of the help.
 llvm::ArrayRef<const Command *> commands();
+/// The commands of two words that begin with this one, such as `import`.
+std::vector<const Command *> commandsAfter(llvm::StringRef word);
 
 /// `rondo-import-model`: the name with a hyphen for each blank, as manual pages
 /// have it.
@@ -83,6 +71,39 @@ llvm::ArrayRef<ExitCodeText> exitCodes();
 
 /// The whole of `rondo`.
 int runDriver(int argc, char **argv);
+
+//===----------------------------------------------------------------------===//
+// Help, manual pages and bash completion, derived from the commands
+//===----------------------------------------------------------------------===//
+
+/// Which of plan, search and compare to take, a table of their help.
+void printPlanCommands(llvm::raw_ostream &os);
+
+/// `rondo help`: the commands, with examples.
+void printOverview(llvm::raw_ostream &os);
+/// Only the commands.
+void printCommands(llvm::raw_ostream &os);
+/// `rondo help COMMAND`.
+void printHelp(llvm::raw_ostream &os, const Command &command);
+
+/// rondo(1), which lists the commands.
+void writeManualPage(llvm::raw_ostream &os);
+/// rondo-COMMAND(1).
+void writeManualPage(llvm::raw_ostream &os, const Command &command);
+
+/// Help for all commands, in Markdown.
+void writeReference(llvm::raw_ostream &os);
+
+/// The formats of `rondo export` and `rondo import`, as a table in Markdown.
+void writeFormats(llvm::raw_ostream &os);
+
+/// Bash completion of commands, options, their words, files and families.
+void writeBashCompletion(llvm::raw_ostream &os);
+
+/// Writes all of these into a folder: man1/*.1, commands.md, formats.md and
+/// rondo.bash.
+/// Returns the exit code; a failure has been printed.
+int writeManual(llvm::StringRef folder);
 
 } // namespace rondo::driver
 

@@ -7,9 +7,8 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -18,6 +17,9 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
+
+#define OPTIONS "tools/driver/Compile.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -152,9 +154,10 @@ int run(const Arguments &arguments) {
 
 const Command &compileCommand() {
   static const Command command{
+      10,
       "compile",
       "make an executable that trains",
-      compileOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]"},
       {"rondo compile examples/gpt-small.mlir -o train",
        "rondo compile examples/gpt-small.mlir --emit=cpp",

@@ -1,12 +1,14 @@
 //===- Diff.cpp - rondo diff ----------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "reports/DiffReport.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/DiffReport.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/MeasuredFiles.h"
-#include "tools/driver/Prediction.h"
+#include "tools/driver/Measured.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Terminal.h"
+
+#define OPTIONS "tools/driver/Diff.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -59,9 +61,10 @@ int run(const Arguments &arguments) {
 
 const Command &diffCommand() {
   static const Command command{
+      90,
       "diff",
       "say where a program's time differs from what was predicted",
-      diffOptions(),
+      optionTable(),
       {"FILE.mlir TRACE... [--schedule NAME] [OPTIONS]",
        "FILE TRACE... [--schedules FILE | --family NAME] [OPTIONS]",
        "PREDICTED.json TRACE... [OPTIONS]"},

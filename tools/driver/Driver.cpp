@@ -4,7 +4,6 @@
 #include "tools/driver/Commands.h"
 
 #include "dialect/Nearest.h"
-#include "tools/driver/Help.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -13,16 +12,32 @@ using namespace llvm;
 
 namespace rondo::driver {
 
+// In the command's source.
+#define COMMAND(name) const Command &name##Command();
+#include "tools/driver/Commands.inc"
+#undef COMMAND
+
 ArrayRef<const Command *> commands() {
-  static const Command *const table[] = {
-      &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
-      &compareCommand(), &candidatesCommand(), &simulateCommand(),
-      &showCommand(), &diffCommand(), &versionsCommand(), &verifyCommand(),
-      &blameCommand(), &exportCommand(), &importModelCommand(),
-      &importClusterCommand(), &importProfileCommand(),
-      // Behind the commands that begin with its name.
-      &importCommand()};
-  return table;
+  static const std::vector<const Command *> sorted = [] {
+    std::vector<const Command *> all = {
+#define COMMAND(name) &name##Command(),
+#include "tools/driver/Commands.inc"
+#undef COMMAND
+    };
+    llvm::sort(all, [](const Command *a, const Command *b) {
+      return a->place < b->place;
+    });
+    return all;
+  }();
+  return sorted;
+}
+
+std::vector<const Command *> commandsAfter(StringRef word) {
+  std::vector<const Command *> found;
+  for (const Command *command : commands())
+    if (StringRef(command->name).starts_with((word + " ").str()))
+      found.push_back(command);
+  return found;
 }
 
 std::string hyphenated(const Command &command) {
@@ -45,28 +60,20 @@ ArrayRef<ExitCodeText> exitCodes() {
 
 namespace {
 
-/// The command that the arguments begin with, whose words are dropped from
-/// them; null if there is none.
+/// The command that the arguments begin with, of two words before one, whose
+/// words are dropped from them; null if there is none.
 const Command *takeCommand(ArrayRef<const char *> &arguments) {
-  for (const Command *command : commands()) {
-    SmallVector<StringRef> words;
-    StringRef(command->name).split(words, ' ');
-    if (arguments.size() < words.size() ||
-        !equal(words, arguments.take_front(words.size())))
-      continue;
-    arguments = arguments.drop_front(words.size());
-    return command;
-  }
+  for (size_t count : {2, 1})
+    for (const Command *command : commands()) {
+      SmallVector<StringRef> words;
+      StringRef(command->name).split(words, ' ');
+      if (words.size() != count || arguments.size() < count ||
+          !equal(words, arguments.take_front(count)))
+        continue;
+      arguments = arguments.drop_front(count);
+      return command;
+    }
   return nullptr;
-}
-
-/// The commands of two words that begin with this one, such as `import`.
-SmallVector<const Command *> commandsAfter(StringRef word) {
-  SmallVector<const Command *> found;
-  for (const Command *command : commands())
-    if (StringRef(command->name).starts_with((word + " ").str()))
-      found.push_back(command);
-  return found;
 }
 
 bool asksForHelp(StringRef argument) {
@@ -114,7 +121,7 @@ int help(const Command &command) {
 
 /// Help for all commands of two words that begin alike, if there are any.
 std::optional<int> helpAfter(StringRef word) {
-  const SmallVector<const Command *> found = commandsAfter(word);
+  const std::vector<const Command *> found = commandsAfter(word);
   for (const Command *command : found) {
     outs() << (command == found.front() ? "" : "\n");
     printHelp(outs(), *command);

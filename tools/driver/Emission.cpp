@@ -5,17 +5,17 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Bridge.h"
+#include "modules/ProgramFigures.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "plans/AdaptiveSchedules.h"
+#include "reports/Figures.h"
 #include "schedule/bounds/Shortfall.h"
-#include "tools/driver/ArenaFigures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/MeasuredCosts.h"
-#include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -310,7 +310,7 @@ void Emission::noteSchedules() {
   SmallVector<pipe::ScheduleOp> schedules(
       file.module().getOps<pipe::ScheduleOp>());
   figures = ranksOf(schedules.front()) + ", ";
-  figures += schedules.size() == 1 ? titleOf(schedules.front())
+  figures += schedules.size() == 1 ? pipe::titleOf(schedules.front())
                                    : countOf(schedules.size(), "schedule");
   bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
 }
@@ -318,13 +318,13 @@ void Emission::noteSchedules() {
 void Emission::noteArenas() {
   // The same for all programs of a schedule.
   auto programs = file.module().getOps<pipe::ProgramOp>();
-  moreFigures = arenasOfSchedules(file.module());
+  moreFigures = pipe::arenasOfSchedules(file.module());
   if (programs.empty())
     return;
   pipe::PlanOp plan = (*programs.begin()).lookupPlan();
   if (auto arena = (*programs.begin()).getArena())
     figures += ", arena " + fullestArena(*arena, pipe::deviceBytes(plan));
-  moreFigures += besideArenas(plan);
+  moreFigures += pipe::besideArenas(plan);
 }
 
 int Emission::runTo(Phase last) {

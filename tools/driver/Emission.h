@@ -14,7 +14,7 @@
 #include "formats/ops/Translations.h"
 #include "planning/adaptive/CandidateTable.h"
 #include "tools/driver/Arguments.h"
-#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Session.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -107,7 +107,7 @@ private:
   int chooseTarget();
 
   const EmissionRequest request;
-  ModuleFile file;
+  Session file;
   /// The schedule of --schedule-file; its text is in the buffer.
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
   formats::ScheduleSource source;

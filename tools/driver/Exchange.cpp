@@ -7,17 +7,15 @@
 #include "dialect/Nearest.h"
 #include "formats/json/Documents.h"
 #include "formats/json/ProblemReader.h"
-#include "formats/json/ProblemWriter.h"
 #include "formats/json/ScheduleReader.h"
 #include "passes/Pipelines.h"
+#include "planning/FittingWindows.h"
 #include "plans/PlanFigures.h"
+#include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/NamedSchedules.h"
-#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchedModule.h"
-#include "tools/driver/Windows.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -71,10 +69,10 @@ int readProblem(const std::string &path, const std::string &name,
 int readScheduleFile(const std::string &path, int64_t line,
                      const std::string &problemPath,
                      exchange::ExchangedSchedule &schedule) {
-  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
   if (!buffer)
-    return reportError(toString(buffer.takeError()));
-  const StringRef contents = (*buffer)->getBuffer();
+    return Failure;
+  const StringRef contents = buffer->getBuffer();
   // `rondo simulate --json` prints lines whatever the file's name.
   std::vector<json::Document> documents = json::splitDocuments(path, contents);
   if (documents.size() == 1 && documents.front().line == 0 &&
@@ -171,8 +169,7 @@ namespace {
 
 /// A file of plans, and the schedules of it that a command names.
 struct ChosenSchedules {
-  ModuleFile file;
-  std::vector<Problem> problems;
+  Session session;
   SmallVector<pipe::ScheduleOp, 0> chosen;
 
   /// `name` lists schedules; all if it is empty. Every failure has been
@@ -186,21 +183,20 @@ struct ChosenSchedules {
 
 int ChosenSchedules::read(const std::string &path, const std::string &name,
                           const std::string &costsPath) {
-  std::vector<PlanFigures> figures;
-  if (int code = readPlans(file, path, costsPath, problems, figures))
+  if (int code = session.load(path, costsPath))
     return code;
   if (hasEmptyName(name) && !name.empty())
     return reportUsage("--schedule has an empty name");
   if (name.empty())
-    append_range(chosen, file.module().getOps<pipe::ScheduleOp>());
-  else if (chosen = findSchedules(file.module(), name, path); chosen.empty())
+    append_range(chosen, session.module().getOps<pipe::ScheduleOp>());
+  else if (chosen = findSchedules(session.module(), name, path); chosen.empty())
     return Failure;
   return Success;
 }
 
 const Problem &ChosenSchedules::problemOf(pipe::PlanOp plan) {
-  const auto plans = file.module().getOps<pipe::PlanOp>();
-  return problems[std::distance(plans.begin(), find(plans, plan))];
+  const auto plans = session.module().getOps<pipe::PlanOp>();
+  return session.problems[std::distance(plans.begin(), find(plans, plan))];
 }
 
 /// `: @a, @b`.
@@ -217,7 +213,8 @@ int readLayersOfModule(const std::string &path, const std::string &name,
   ChosenSchedules source;
   if (int code = source.read(path, name, costsPath))
     return code;
-  SmallVector<pipe::PlanOp> plans(source.file.module().getOps<pipe::PlanOp>());
+  SmallVector<pipe::PlanOp> plans(
+      source.session.module().getOps<pipe::PlanOp>());
   if (!name.empty())
     plans.assign(1, source.chosen.front().lookupPlan());
   if (plans.size() != 1)
@@ -237,8 +234,8 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   ChosenSchedules source;
   if (int code = source.read(path, name, costsPath))
     return code;
-  ModuleFile &file = source.file;
-  mlir::ModuleOp module = file.module();
+  Session &session = source.session;
+  mlir::ModuleOp module = session.module();
   const auto &chosen = source.chosen;
   if (chosen.empty())
     return reportError(path + ": contains no pipe.schedule; write " +
@@ -263,10 +260,10 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
       other.erase();
   Interrupt interrupt;
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        pipe::buildOrderPipeline(passes, file.control());
+  if (failed(session.run([&](mlir::OpPassManager &passes) {
+        pipe::buildOrderPipeline(passes, session.control());
       })))
-    return file.exitCode();
+    return session.exitCode();
   pipe::PlanOp plan = op.lookupPlan();
   schedule.problem = source.problemOf(plan);
   if (op.overlaps()) {
@@ -294,22 +291,45 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   return Success;
 }
 
-int writeProblemFile(const std::string &path, const Problem &problem) {
-  if (path.empty())
-    return Success;
-  if (Error error = writeFile(path, [&](raw_ostream &os) {
-        json::writeProblem(os, problem);
-        os << "\n";
-        return Error::success();
-      }))
-    return reportError(toString(std::move(error)));
+int readSchedulesFor(const Problem &problem, const std::string &path,
+                     std::vector<FileSchedule> &schedules) {
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
+  if (!buffer)
+    return Failure;
+  const exchange::Importer importer = exchange::rondoScheduleImporter();
+  exchange::ImportOptions options;
+  options.problem = &problem;
+  const size_t before = schedules.size();
+  for (const json::Document &document :
+       json::splitDocuments(path, buffer->getBuffer())) {
+    const std::string where = path + ": " + document.where();
+    const auto report = [&](const std::string &message) {
+      return reportUnread(path, buffer->getBuffer(),
+                          {formats::FileKind::Schedule},
+                          document.where() + message);
+    };
+    if (auto fault = json::checkSyntax(document.text))
+      return report(fault->message);
+    const json::ScheduleText text{json::Value(document.text)};
+    if (text.problemName() != problem.name)
+      continue;
+    std::vector<std::string> notes;
+    Expected<exchange::ExchangedSchedule> read =
+        importer.read(document.text, options, notes);
+    if (!read)
+      return report(toString(read.takeError()));
+    const std::string name =
+        read->family.empty()
+            ? "schedule " + std::to_string(schedules.size() - before)
+            : read->family;
+    schedules.push_back(
+        {name, where, std::move(read->schedule), read->clipsByNorm});
+  }
+  if (schedules.size() == before)
+    return reportUnread(path, buffer->getBuffer(),
+                        {formats::FileKind::Schedule},
+                        "no schedule is for problem '" + problem.name + "'");
   return Success;
-}
-
-std::string shapeOf(const Problem &problem) {
-  return countOf(problem.numRanks(), "rank") + ", " +
-         countOf(problem.numStages(), "stage") + ", " +
-         microbatchesText(problem);
 }
 
 } // namespace rondo::driver

@@ -1,4 +1,4 @@
-//===- Exchange.h - What `rondo export` and `rondo import` share ----------===//
+//===- Exchange.h - Schedules of files of other formats -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_EXCHANGE_H
@@ -63,11 +63,21 @@ int readLayersOfModule(const std::string &path, const std::string &name,
                        const std::string &costsPath,
                        exchange::ExchangedSchedule &schedule);
 
-/// Writes a problem on one line; `path` may be empty.
-int writeProblemFile(const std::string &path, const Problem &problem);
+struct FileSchedule {
+  /// Its family, or `schedule 0` by its place among those of the problem.
+  std::string name;
+  /// `file: line 3: `, for messages.
+  std::string where;
+  Schedule schedule;
+  /// Steps clip by the norm of all gradients.
+  bool clipsByNorm = false;
+};
 
-/// `4 ranks, 8 stages, 16 micro-batches`.
-std::string shapeOf(const Problem &problem);
+/// The schedules of a rondo-schedule file that name the problem; whether they
+/// keep the rules is not asked. Having none is an error. Every failure has been
+/// reported; returns the exit code.
+int readSchedulesFor(const Problem &problem, const std::string &path,
+                     std::vector<FileSchedule> &schedules);
 
 } // namespace rondo::driver
 

@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nearest.h"
+#include "reports/Figures.h"
+#include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#define OPTIONS "tools/driver/Export.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -39,7 +44,7 @@ const exchange::Exporter *exporterOf(const std::string &kind) {
 /// Reads the schedule, and what may and may not be asked for with it.
 int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
               const std::string &path, exchange::ExchangedSchedule &schedule) {
-  const bool isModule = StringRef(path).ends_with(".mlir");
+  const bool isModule = isModuleFile(path);
   for (const char *option : {"schedule", "costs"})
     if (!isModule && arguments.has(option))
       return reportUsage(Twine("--") + option + " needs a .mlir file");
@@ -93,17 +98,15 @@ int run(const Arguments &arguments) {
   raw_string_ostream os(text);
   if (Error error = exporter->write(schedule, options, os, notes))
     return reportError(path + ": " + toString(std::move(error)));
-  if (int code = writeProblemFile(problemOutput, schedule.problem))
+  if (int code = writeProblems(problemOutput, schedule.problem))
     return code;
-  if (Error error = writeFile(output, [&](raw_ostream &file) {
-        file << text;
-        return Error::success();
-      }))
-    return reportError(toString(std::move(error)));
+  if (int code =
+          writeOrReport(output, [&](raw_ostream &file) { file << text; }))
+    return code;
   for (const std::string &note : notes)
     reportNote(note);
   if (schedule.problem.iterations > 1 && problemOutput.empty() &&
-      StringRef(path).ends_with(".mlir"))
+      isModuleFile(path))
     reportNote("iterations overlap, so the orders are of a window of " +
                Twine(schedule.problem.iterations) +
                "; --problem-output FILE writes its problem");
@@ -120,9 +123,10 @@ int run(const Arguments &arguments) {
 
 const Command &exportCommand() {
   static const Command command{
+      130,
       "export",
       "write a schedule for PyTorch, torchtitan, Megatron-LM or JaxPP",
-      exportOptions(),
+      optionTable(),
       {"KIND FILE.mlir [--schedule NAME] [-o FILE] [OPTIONS]",
        "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]"},
       {"rondo export torch-csv examples/gpt-small.mlir --schedule zero_bubble "

@@ -7,14 +7,16 @@
 #include "formats/ops/Imports.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
+
+#define OPTIONS "tools/driver/ImportCluster.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -303,11 +305,11 @@ int readTopology(const Arguments &arguments, StringRef text,
 
 int readSource(const Arguments &arguments, const std::string &path,
                Source &source) {
-  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
   if (!buffer)
-    return reportError(toString(buffer.takeError()));
+    return Failure;
   const StringRef text =
-      json::splitDocuments("", (*buffer)->getBuffer()).front().text;
+      json::splitDocuments("", buffer->getBuffer()).front().text;
   if (!text.ltrim().starts_with("{"))
     return readTopology(arguments, text, path, source);
   for (StringRef option : {"device", "nodes", "efficiency", "rates",
@@ -346,23 +348,16 @@ int run(const Arguments &arguments) {
     return code;
   json::Cluster &cluster = source.cluster;
   cluster.name = arguments.text("name", cluster.name);
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          reportError(diagnostic.str());
-      });
+  Session session("");
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importCluster(cluster, &context);
+      formats::importCluster(cluster, session.context());
   if (!module)
     return Failure;
-  if (Error error = writeFile(output, [&](raw_ostream &os) {
+  if (int code = writeOps(output, *module, [&](raw_ostream &os) {
         for (const std::string &comment : source.comments)
           os << "// " << comment << "\n";
-        formats::printOps(*module, os);
-        return Error::success();
       }))
-    return reportError(toString(std::move(error)));
+    return code;
   reportWritten(output, "pipe.cluster @" + Twine(cluster.name) + ", " +
                             countOf(cluster.devices.size(), "device"));
   return Success;
@@ -379,9 +374,10 @@ void printPresets(raw_ostream &os) {
 
 const Command &importClusterCommand() {
   static const Command command{
+      150,
       "import cluster",
       "make a pipe.cluster of a description or nvidia-smi's topology",
-      importClusterOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]", "--preset NAME [-o FILE] [OPTIONS]"},
       {"rondo import cluster --preset 8xh100 --nodes 2 -o cluster.mlir",
        "nvidia-smi topo -m | rondo import cluster - --device h100",

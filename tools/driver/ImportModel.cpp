@@ -4,17 +4,20 @@
 #include "formats/json/Documents.h"
 #include "formats/ops/Imports.h"
 #include "plans/Layers.h"
+#include "reports/Figures.h"
+#include "reports/Table.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/Table.h"
+#include "tools/driver/Session.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/JSON.h"
 
 #include <tuple>
+
+#define OPTIONS "tools/driver/ImportModel.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -165,13 +168,13 @@ void printJson(const ModelReport &report) {
 
 /// Reads the configuration; reports what it says that Rondo does otherwise.
 int readConfig(StringRef path, int64_t sequence, json::ModelConfig &read) {
-  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
   if (!buffer)
-    return reportError(toString(buffer.takeError()));
+    return Failure;
   Expected<json::ModelConfig> config = json::readModelConfig(
-      json::splitDocuments("", (*buffer)->getBuffer()).front().text, sequence);
+      json::splitDocuments("", buffer->getBuffer()).front().text, sequence);
   if (!config)
-    return reportUnread(path, (*buffer)->getBuffer(),
+    return reportUnread(path, buffer->getBuffer(),
                         {formats::FileKind::ModelConfig},
                         toString(config.takeError()));
   for (const std::string &warning : config->warnings)
@@ -204,16 +207,9 @@ int run(const Arguments &arguments) {
     return code;
   report.name = arguments.text("name", report.config.type);
 
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  // Ops of this module have no place in a file.
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          reportError(path + ": " + diagnostic.str());
-      });
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importModel(report.config, report.name, report.batch, &context);
+  Session session(path);
+  mlir::OwningOpRef<mlir::ModuleOp> module = formats::importModel(
+      report.config, report.name, report.batch, session.context());
   if (!module || failed(addRows(*module, report)))
     return Failure;
   if (const int64_t own = report.total().parameters,
@@ -223,11 +219,8 @@ int run(const Arguments &arguments) {
                        " parameters, but Rondo's layers would have " +
                        Twine(own));
   if (!output.empty())
-    if (Error error = writeFile(output, [&](raw_ostream &os) {
-          formats::printOps(*module, os);
-          return Error::success();
-        }))
-      return reportError(toString(std::move(error)));
+    if (int code = writeOps(output, *module))
+      return code;
   if (arguments.has("json"))
     printJson(report);
   else if (output != "-")
@@ -241,9 +234,10 @@ int run(const Arguments &arguments) {
 
 const Command &importModelCommand() {
   static const Command command{
+      140,
       "import model",
       "make a pipe.model of a Hugging Face config.json",
-      importModelOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]"},
       {"rondo import model config.json -o model.mlir --sequence 1024",
        "rondo import model config.json --target=cuda --batch 4"},

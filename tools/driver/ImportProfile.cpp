@@ -8,13 +8,15 @@
 #include "formats/ops/Imports.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+
+#define OPTIONS "tools/driver/ImportProfile.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -75,24 +77,15 @@ int importGraph(const Arguments &arguments, const std::string &path,
                         toString(profile.takeError()));
   const std::vector<formats::ProfileLayer> layers = formats::chainOf(*profile);
   const std::string name = arguments.text("name", "profile");
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  // Ops of this module have no place in a file.
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          reportError(path + ": " + diagnostic.str());
-      });
+  Session session(path);
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importProfile(*profile, layers, name, &context);
+      formats::importProfile(*profile, layers, name, session.context());
   if (!module)
     return Failure;
-  if (Error error = writeFile(output, [&](raw_ostream &os) {
+  if (int code = writeOps(output, *module, [&](raw_ostream &os) {
         printComments(os, *profile, layers, arguments.number("batch", 0));
-        formats::printOps(*module, os);
-        return Error::success();
       }))
-    return reportError(toString(std::move(error)));
+    return code;
   reportWritten(output, "pipe.model @" + Twine(name) + ", " +
                             countOf(layers.size(), "layer") + " of " +
                             countOf(profile->nodes.size(), "node"));
@@ -107,20 +100,13 @@ int importMeasured(const Arguments &arguments, const std::string &path,
   if (!problem)
     return reportFault(path, toString(problem.takeError()));
   const std::string name = arguments.text("name", "profile");
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  // Ops of this module have no place in a file.
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          reportError(path + ": " + diagnostic.str());
-      });
+  Session session(path);
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importStages(*problem, name, &context);
+      formats::importStages(*problem, name, session.context());
   if (!module)
     return Failure;
   const int64_t batch = arguments.number("batch", 0);
-  if (Error error = writeFile(output, [&](raw_ostream &os) {
+  if (int code = writeOps(output, *module, [&](raw_ostream &os) {
         os << "// imported from measured stages: times and sizes of a "
               "micro-batch, "
            << (batch > 0 ? "of " + countOf(batch, "sample")
@@ -133,10 +119,8 @@ int importMeasured(const Arguments &arguments, const std::string &path,
           os << "// B of " << countOf(count, "stage")
              << " takes less than I and W: orders with B are faster than "
                 "predicted\n";
-        formats::printOps(*module, os);
-        return Error::success();
       }))
-    return reportError(toString(std::move(error)));
+    return code;
   reportWritten(output, "pipe.model @" + Twine(name) + ", " +
                             countOf(problem->numStages(), "layer"));
   return Success;
@@ -212,11 +196,10 @@ int importTraces(const Arguments &arguments,
   }
   costs->microbatchSamples = arguments.number("batch", 0);
   const std::string output = arguments.text("output", "-");
-  if (Error error = writeFile(output, [&](raw_ostream &os) {
+  if (int code = writeOrReport(output, [&](raw_ostream &os) {
         json::writeCosts(*costs, traces.samples(), os);
-        return Error::success();
       }))
-    return reportError(toString(std::move(error)));
+    return code;
   reportTraces(traces);
   reportWritten(output, "medians of " + countOf(costs->stages.size(), "stage") +
                             ", each of at least " +
@@ -238,10 +221,10 @@ int run(const Arguments &arguments) {
     return code;
   std::vector<std::unique_ptr<MemoryBuffer>> texts;
   for (const std::string &path : paths) {
-    Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+    std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
     if (!buffer)
-      return reportError(toString(buffer.takeError()));
-    texts.push_back(std::move(*buffer));
+      return Failure;
+    texts.push_back(std::move(buffer));
   }
   const StringRef first = texts.front()->getBuffer();
   if (paths.size() == 1 && isTrace(first) && isProblem(first))
@@ -255,10 +238,11 @@ int run(const Arguments &arguments) {
 
 const Command &importProfileCommand() {
   static const Command command{
+      160,
       "import profile",
       "make a pipe.model of PipeDream's profile or of measured stages, or "
       "costs of PyTorch's traces",
-      importProfileOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]", "TRACE... [-o FILE] [--batch N]"},
       {"rondo import profile graph.txt --name vgg16 --batch 128 -o model.mlir",
        "rondo import profile stages.json --batch 4 -o model.mlir",

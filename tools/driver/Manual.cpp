@@ -1,19 +1,88 @@
-//===- Manual.cpp - Manual pages of the commands --------------------------===//
+//===- Manual.cpp - Help and manual pages of the commands -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/Manual.h"
-
+#include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Help.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 
 using namespace llvm;
 
 namespace rondo::driver {
+
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+void printPlanCommands(raw_ostream &os) {
+  const auto row = [&](const char *command, const char *use) {
+    os << "  " << left_justify(command, 24) << use << "\n";
+  };
+  row("plan", "a model and a cluster without a plan: finds stages, replicas, "
+              "micro-batches and a schedule");
+  row("search", "a plan as it is: finds an order for it");
+  row("search --placement", "a plan on the same ranks: finds other stages for "
+                            "them, and an order; writes the best");
+  row("compare", "a plan as it is: lists every family and a searched order");
+  row("compare --placement", "the same for each of the plans that search "
+                             "--placement tries; writes none");
+}
+
+void printCommands(raw_ostream &os) {
+  os << "usage: rondo COMMAND [OPTIONS] ...\n\n"
+        "commands:\n";
+  for (const Command *command : commands())
+    os << "  " << left_justify(command->name, 16) << command->summary << "\n";
+}
+
+void printOverview(raw_ostream &os) {
+  os << "rondo: schedules for pipeline-parallel training\n\n";
+  printCommands(os);
+  os << "\nexamples:\n";
+  for (const Command *command : commands())
+    for (const char *example : command->examples)
+      os << "  " << example << "\n";
+  os << "\nRun `rondo COMMAND --help` for details.\n";
+}
+
+static void printOptions(raw_ostream &os, const Command &command) {
+  os << "options:\n";
+  for (const OptionText &option : optionTexts(command.options)) {
+    std::string name = option.spelling();
+    if (option.takesValue())
+      name += (" " + option.metavar).str();
+    os << "  " << left_justify(name, 24);
+    if (name.size() > 22)
+      os << "\n" << left_justify("", 26);
+    os << option.help << "\n";
+  }
+}
+
+void printHelp(raw_ostream &os, const Command &command) {
+  os << "rondo " << command.name << ": " << command.summary << "\n\n";
+  StringRef head = "usage: ";
+  for (const char *usage : command.usages) {
+    os << head << "rondo " << command.name << " " << usage << "\n";
+    head = "       ";
+  }
+  os << "\n";
+  printOptions(os, command);
+  if (command.printTable) {
+    os << "\n" << command.tableTitle << ":\n";
+    command.printTable(os);
+  }
+  os << "\nexamples:\n";
+  for (const char *example : command.examples)
+    os << "  " << example << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Manual pages
+//===----------------------------------------------------------------------===//
 
 namespace {
 

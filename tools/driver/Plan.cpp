@@ -7,18 +7,22 @@
 #include "formats/json/ScheduleWriter.h"
 #include "planning/scheduled/ScheduledBaselines.h"
 #include "planning/scheduled/ScheduledPlanner.h"
+#include "reports/BaselineTables.h"
+#include "reports/Figures.h"
+#include "reports/SearchFigures.h"
+#include "schedule/search/Workers.h"
 #include "schedule/simulate/Simulator.h"
-#include "tools/driver/BaselineTables.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
 #include "tools/driver/PlanModel.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchRun.h"
-#include "tools/driver/Threads.h"
+#include "tools/driver/Searching.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#define OPTIONS "tools/driver/Plan.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -77,16 +81,16 @@ int readRequest(const Arguments &arguments, Request &request) {
   return Success;
 }
 
-int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
+int readPlanning(const std::string &path, std::vector<ChainProblem> &problems) {
+  const std::unique_ptr<MemoryBuffer> contents = readOrReport(path);
   if (!contents)
-    return reportError(toString(contents.takeError()));
+    return Failure;
   Expected<std::vector<ChainProblem>> read =
-      json::readPlanningProblems(path, (*contents)->getBuffer());
+      json::readPlanningProblems(path, contents->getBuffer());
   if (!read) {
     const int code =
-        reportUnread(path, (*contents)->getBuffer(),
-                     {formats::FileKind::Planning}, toString(read.takeError()));
+        reportUnread(path, contents->getBuffer(), {formats::FileKind::Planning},
+                     toString(read.takeError()));
     if (const StringRef name = path;
         !name.ends_with(".json") && !name.ends_with(".jsonl"))
       reportNote("plan reads rondo-planning objects (.json, or .jsonl with one "
@@ -109,7 +113,9 @@ Planned planAll(const std::vector<ChainProblem> &problems,
   Planned planned;
   planned.results.resize(problems.size());
   planned.scheduled.resize(problems.size());
-  forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
+  const auto count = static_cast<int64_t>(problems.size());
+  Workers workers(std::min(request.threads, count));
+  workers.forEach(count, [&](int32_t, int64_t i) {
     if (!request.isScheduled) {
       planned.results[i] = planChain(problems[i], request.options);
       return;
@@ -121,39 +127,43 @@ Planned planAll(const std::vector<ChainProblem> &problems,
   return planned;
 }
 
-Error writePlans(const std::vector<ChainProblem> &problems,
-                 const Planned &planned, const Request &request) {
-  return writeFile(request.output, [&](raw_ostream &os) {
+/// Writes a line for each plan that evaluator `rondo` found; `path` may be
+/// empty.
+template <typename Write>
+int writeEach(const Planned &planned, const std::string &path, Write write) {
+  if (path.empty())
+    return Success;
+  return writeOrReport(path, [&](raw_ostream &os) {
+    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
+      if (plan) {
+        write(os, *plan);
+        os << "\n";
+      }
+  });
+}
+
+int writeSchedules(const Planned &planned, const Request &request) {
+  if (int code =
+          writeEach(planned, request.schedules,
+                    [](raw_ostream &os, const ScheduledPlan &plan) {
+                      json::writeSchedule(os, plan.problem, plan.schedule,
+                                          simulate(plan.problem, plan.schedule),
+                                          plan.family);
+                    }))
+    return code;
+  return writeEach(planned, request.scheduleProblems,
+                   [](raw_ostream &os, const ScheduledPlan &plan) {
+                     json::writeProblem(os, plan.problem);
+                   });
+}
+
+int writePlans(const std::vector<ChainProblem> &problems,
+               const Planned &planned, const Request &request) {
+  return writeOrReport(request.output, [&](raw_ostream &os) {
     for (auto [problem, result] : zip_equal(problems, planned.results)) {
       json::writePlan(os, problem, request.evaluator, result);
       os << "\n";
     }
-    return Error::success();
-  });
-}
-
-/// A line for each plan, as `rondo search` writes them.
-Error writeSchedules(const Planned &planned, const std::string &path) {
-  return writeFile(path, [&](raw_ostream &os) {
-    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
-      if (plan) {
-        json::writeSchedule(os, plan->problem, plan->schedule,
-                            simulate(plan->problem, plan->schedule),
-                            plan->family);
-        os << "\n";
-      }
-    return Error::success();
-  });
-}
-
-Error writeScheduleProblems(const Planned &planned, const std::string &path) {
-  return writeFile(path, [&](raw_ostream &os) {
-    for (const std::optional<ScheduledPlan> &plan : planned.scheduled)
-      if (plan) {
-        json::writeProblem(os, plan->problem);
-        os << "\n";
-      }
-    return Error::success();
   });
 }
 
@@ -202,31 +212,28 @@ int run(const Arguments &arguments) {
   if (int code = checkOutputs(inputFiles(arguments, {"problems"}), given))
     return code;
   for (const UsedFile &output : given)
-    if (Error error = checkWritable(output.path))
-      return reportError(toString(std::move(error)));
+    if (int code = reportUnwritable(output.path))
+      return code;
   std::vector<ChainProblem> problems;
-  if (int code = readProblems(request.problems, problems))
+  if (int code = readPlanning(request.problems, problems))
     return code;
   const Planned planned = planAll(problems, request);
   const std::vector<ChainPlannerResult> &results = planned.results;
   if (!request.output.empty()) {
-    if (Error error = writePlans(problems, planned, request))
-      return reportError(toString(std::move(error)));
+    if (int code = writePlans(problems, planned, request))
+      return code;
     reportWritten(results, request.output);
   }
-  if (!request.schedules.empty())
-    if (Error error = writeSchedules(planned, request.schedules))
-      return reportError(toString(std::move(error)));
-  if (!request.scheduleProblems.empty())
-    if (Error error = writeScheduleProblems(planned, request.scheduleProblems))
-      return reportError(toString(std::move(error)));
+  if (int code = writeSchedules(planned, request))
+    return code;
   if (request.hasBaselines)
-    printBaselines(
-        problems, results, request.evaluator, [&](const ChainProblem &problem) {
-          return request.isScheduled
-                     ? scheduleBaselines(problem, request.options)
-                     : runBaselines(problem, request.options.evaluator);
-        });
+    printBaselines(outs(), problems, results, request.evaluator,
+                   [&](const ChainProblem &problem) {
+                     return request.isScheduled
+                                ? scheduleBaselines(problem, request.options)
+                                : runBaselines(problem,
+                                               request.options.evaluator);
+                   });
   if (Interrupt::happened())
     return Interrupted;
   if (results.size() > 1 || results.front().plan)
@@ -238,10 +245,11 @@ int run(const Arguments &arguments) {
 } // namespace
 
 const Command &planCommand() {
-  static const Command command = {
+  static const Command command{
+      30,
       "plan",
       "cut layers into stages and place them on devices, with a bound",
-      planOptions(),
+      optionTable(),
       {"MODEL CLUSTER --samples N [-o FILE] [OPTIONS]",
        "--problems FILE [-o FILE] [OPTIONS]"},
       {"rondo plan model.mlir cluster.mlir --samples 256 -o plan.mlir",
@@ -249,8 +257,8 @@ const Command &planCommand() {
        "rondo plan --problems problems.jsonl --evaluator spp "
        "--time-limit-ms 300",
        "rondo plan --problems problems.jsonl --baselines"},
-      nullptr,
-      nullptr,
+      "which command to take",
+      printPlanCommands,
       run,
       /*maxFiles=*/2};
   return command;

@@ -5,20 +5,19 @@
 
 #include "dialect/Bridge.h"
 #include "formats/ops/Imports.h"
+#include "modules/SinglePlan.h"
 #include "planning/model/GivenCuts.h"
 #include "plans/Layers.h"
 #include "plans/PlanFactory.h"
-#include "tools/driver/ChosenPlan.h"
+#include "reports/Figures.h"
+#include "reports/SearchFigures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/MeasuredCosts.h"
-#include "tools/driver/ModuleFile.h"
-#include "tools/driver/Outputs.h"
-#include "tools/driver/PlannedModel.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchRun.h"
+#include "tools/driver/Searching.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -209,8 +208,8 @@ int readCut(const Arguments &arguments, pipe::PlanOp allLayers,
 
 /// The only op of its kind in the files.
 template <typename Op>
-int findOnly(ModuleFile &file, const Request &request, StringRef what, Op &op) {
-  SmallVector<Op> all(file.module().getOps<Op>());
+int findOnly(Session &session, const Request &request, StringRef what, Op &op) {
+  SmallVector<Op> all(session.module().getOps<Op>());
   if (all.size() == 1) {
     op = all.front();
     return Success;
@@ -225,26 +224,12 @@ int findOnly(ModuleFile &file, const Request &request, StringRef what, Op &op) {
 /// The module of the best plan, with its schedule. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
                                            const PlanTrial &best) {
-  auto [module, plan] = moduleOfPlan(chosen, "plan", chosen.getModel());
-  dropStageFigures(plan);
-  mlir::OpBuilder builder(plan);
-  builder.setInsertionPointAfter(plan);
-  pipe::FamilyAttr family;
-  if (!best.family.empty()) {
-    const auto choice = *parseFamily(best.family);
-    SmallVector<mlir::NamedAttribute> arguments;
-    for (const auto &[name, value] : choice.arguments)
-      arguments.push_back(
-          builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-    family = pipe::FamilyAttr::get(builder.getContext(), choice.family->name,
-                                   builder.getDictionaryAttr(arguments));
-  }
-  auto schedule = pipe::ScheduleOp::create(
-      builder, plan.getLoc(), "schedule", plan.getSymName(), family,
-      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
-      pipe::GathersAttr(), /*claims=*/pipe::ClaimsAttr(),
-      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
-  if (!family && failed(pipe::foldSchedule(*best.schedule, schedule)))
+  auto [module, plan] = pipe::moduleOfPlan(chosen, "plan", chosen.getModel());
+  pipe::dropStageFigures(plan);
+  if (!best.family.empty())
+    pipe::addSchedule(plan, "schedule", best.family);
+  else if (failed(pipe::addSchedule(plan, "schedule", *best.schedule,
+                                    best.laid.problem)))
     return {};
   return std::move(module);
 }
@@ -256,14 +241,10 @@ int writeBest(const Request &request, pipe::PlanOp chosen,
   mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(chosen, best);
   if (!module)
     return Failure;
-  if (Error error = checkChosen(*module))
+  if (Error error = pipe::checkCompiles(*module))
     return reportError(toString(std::move(error)));
-  Error error = writeFile(request.output, [&](raw_ostream &os) {
-    formats::printOps(*module, os);
-    return Error::success();
-  });
-  if (error)
-    return reportError(toString(std::move(error)));
+  if (int code = writeOps(request.output, *module))
+    return code;
   reportWritten(request.output, "pipe.plan @plan and pipe.schedule @schedule");
   return Success;
 }
@@ -338,25 +319,24 @@ int planModelFiles(const Arguments &arguments) {
   std::vector<UsedFile> inputs = inputFiles(arguments, {"costs"});
   if (int code = checkOutputs(inputs, {{"--output", request.output}}))
     return code;
-  if (!request.output.empty())
-    if (Error error = checkWritable(request.output))
-      return reportError(toString(std::move(error)));
-  ModuleFile file;
-  if (failed(file.read(request.model)) ||
+  if (int code = reportUnwritable(request.output))
+    return code;
+  Session session;
+  if (failed(session.read(request.model)) ||
       (request.cluster != request.model &&
-       failed(file.readAlso(request.cluster))))
+       failed(session.readAlso(request.cluster))))
     return Failure;
   pipe::ModelOp model;
   pipe::ClusterOp cluster;
-  if (int code = findOnly(file, request, "model", model))
+  if (int code = findOnly(session, request, "model", model))
     return code;
-  if (int code = findOnly(file, request, "cluster", cluster))
+  if (int code = findOnly(session, request, "cluster", cluster))
     return code;
   request.isOfOneSize = bool(model.findLayerOfOneSize());
   if (int code = keepModelBatch(model, request.samples,
                                 request.options.microbatchSamples))
     return code;
-  noteGraphs(file, model);
+  noteGraphs(session, model);
   pipe::PlanOp base = formats::addPlanOfAllLayers(
       model, cluster,
       pipe::TargetAttr::get(model.getContext(), request.target, request.dtype,
@@ -387,11 +367,12 @@ int planModelFiles(const Arguments &arguments) {
   const ModelPlannerResult result = planModel(space, request.options);
   if (result.plans.empty())
     return Interrupt::happened() ? Interrupted : reportNone(request, result);
-  printPlans(result, figures, request.rows);
+  printPlans(outs(), result, figures, request.rows);
   reportSummary(result, figures);
   const PlanTrial &best = result.plans.front();
   if (arguments.has("baselines"))
-    printModelBaselines(runModelBaselines(space, withSameTime(request)), best);
+    printModelBaselines(outs(), runModelBaselines(space, withSameTime(request)),
+                        best);
   if (int code = writeBest(request, factory.plan(best.laid.id), best))
     return code;
   return Interrupt::exitCode(Success);

@@ -5,37 +5,32 @@
 #define RONDO_TOOLS_DRIVER_PLANMODEL_H
 
 #include "dialect/Pipe.h"
-#include "planning/model/ModelBaselines.h"
+#include "reports/PlanTable.h"
 #include "tools/driver/Arguments.h"
+#include "tools/driver/Session.h"
 
 namespace rondo::driver {
 
 /// `rondo plan MODEL CLUSTER`. Returns the exit code.
 int planModelFiles(const Arguments &arguments);
 
-/// What the figures of a model's plans refer to.
-struct ModelFigures {
-  int64_t samples = 0;
-  /// Of a sample; 0 where the model has no tokens.
-  int64_t tokens = 0;
-  /// Of one sample: F, I and W of all layers, without recomputation.
-  double flopsOfSample = 0;
-  /// Of all devices together, a microsecond; 0 where a device does not say.
-  double peakFlopsPerUs = 0;
-  /// Layers, and those whose times were measured.
-  int64_t layers = 0, measured = 0;
-  /// Layers that state their times themselves: synthetic ones.
-  int64_t stated = 0;
-};
+/// `allLayers` has all layers of the model in one stage.
 ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples);
 
-/// Prints the plans of published planners beside the best, best first.
-void printModelBaselines(const std::vector<ModelBaseline> &baselines,
-                         const PlanTrial &best);
+/// Keeps to the model's own batch if layers state their sizes for that: then
+/// `microbatchSamples` becomes this size. Refuses sizes and an iteration's
+/// `samples` that do not agree with it. Returns the exit code.
+int keepModelBatch(pipe::ModelOp model, int64_t samples,
+                   std::vector<int64_t> &microbatchSamples);
 
-/// Prints the best plans, one a row.
-void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
-                int64_t rows);
+/// Reports what is wrong with every plan of the model on its target.
+/// `allLayers` has all layers in one stage; other plans of its module do not
+/// matter.
+mlir::LogicalResult checkModel(pipe::PlanOp allLayers);
+
+/// Prints a note for each plan of the model whose stages form a graph, which
+/// `rondo plan` does not keep.
+void noteGraphs(Session &session, pipe::ModelOp model);
 
 } // namespace rondo::driver
 

@@ -1,22 +1,23 @@
 //===- PlanSearch.cpp - Searches among plans and reports ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/PlanSearch.h"
+#include "tools/driver/Searching.h"
 
 #include "planning/PlanSearch.h"
 
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemWriter.h"
+#include "modules/SinglePlan.h"
 #include "plans/PlanFactory.h"
+#include "reports/Figures.h"
+#include "reports/SearchFigures.h"
+#include "reports/Table.h"
 #include "schedule/bounds/Shortfall.h"
-#include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchRun.h"
-#include "tools/driver/Table.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -33,15 +34,16 @@ namespace {
 /// One `rondo search` among plans.
 class PlanSearchRun {
 public:
-  explicit PlanSearchRun(const PlanSearchRequest &request)
-      : request(request), deadline(request.search.options.timeLimitMs) {}
+  PlanSearchRun(const PlanSearchRequest &request, Session &session)
+      : request(request), deadline(request.search.options.timeLimitMs),
+        session(session) {}
 
   int run();
 
 private:
   /// The output is a module, whose schedule must give the sequential run's
   /// bits.
-  bool isModule() const { return StringRef(request.output).ends_with(".mlir"); }
+  bool isModule() const { return isModuleFile(request.output); }
   ArrayRef<PlanCandidate> candidates() const { return result.candidates; }
   mlir::OwningOpRef<mlir::ModuleOp> moduleOf(const PlanCandidate &best);
   std::string nearest() const;
@@ -51,7 +53,7 @@ private:
 
   const PlanSearchRequest &request;
   const Deadline deadline;
-  ModuleFile file;
+  Session &session;
   pipe::PlanOp base;
   std::optional<pipe::PlanFactory> factory;
   PlanSearchResult result;
@@ -63,18 +65,11 @@ private:
 /// their names in the file. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 PlanSearchRun::moduleOf(const PlanCandidate &best) {
-  const StringRef planName = base.getSymName();
-  auto [module, plan] =
-      moduleOfPlan(factory->plan(best.plan->id), planName, base.getModel());
-  dropStageFigures(plan);
-  mlir::OpBuilder builder(plan);
-  builder.setInsertionPointAfter(plan);
-  auto schedule = pipe::ScheduleOp::create(
-      builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
-      pipe::SearchAttr(), pipe::FoundAttr(), /*versions=*/mlir::ArrayAttr(),
-      pipe::GathersAttr(), /*claims=*/pipe::ClaimsAttr(),
-      pipe::Accumulate::IndexOrder, pipe::Norm::Global);
-  if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
+  auto [module, plan] = pipe::moduleOfPlan(factory->plan(best.plan->id),
+                                           base.getSymName(), base.getModel());
+  pipe::dropStageFigures(plan);
+  if (failed(pipe::addSchedule(plan, "searched", *best.found->schedule,
+                               best.plan->problem)))
     return {};
   return std::move(module);
 }
@@ -173,28 +168,21 @@ int PlanSearchRun::write(const PlanCandidate &best) {
     module = moduleOf(best);
     if (!module)
       return Failure;
-    if (Error error = checkChosen(*module))
+    if (Error error = pipe::checkCompiles(*module))
       return reportError(toString(std::move(error)));
   }
-  Error error = writeFile(request.output, [&](raw_ostream &os) -> Error {
-    if (module) {
-      module->print(os);
-      return Error::success();
-    }
+  int code = writeOrReport(request.output, [&](raw_ostream &os) {
+    if (module)
+      return module->print(os);
     json::SearchRecord record = request.search.recordOf(*best.found);
     json::writeSchedule(os, problem, *best.found->schedule,
                         best.found->simulation, best.found->origin, &record);
     os << "\n";
-    return Error::success();
   });
-  if (!error && !problemOutput.empty())
-    error = writeFile(problemOutput, [&](raw_ostream &os) -> Error {
-      json::writeProblem(os, problem);
-      os << "\n";
-      return Error::success();
-    });
-  if (error)
-    return reportError(toString(std::move(error)));
+  if (!code)
+    code = writeProblems(problemOutput, problem);
+  if (code)
+    return code;
   const int64_t reached = best.objective(), bound = result.boundNs;
   if (request.output != "-" && !isSpecialFile(request.output))
     outs() << "wrote " << request.output
@@ -242,7 +230,7 @@ int PlanSearchRun::reportNone() const {
 }
 
 int PlanSearchRun::run() {
-  if (int code = readBasePlan(file, request.path, base))
+  if (int code = readBasePlan(session, request.path, base))
     return code;
   std::vector<PlanShape> shapes;
   if (int code = chooseShapes(request.shapes, base, shapes))
@@ -273,8 +261,8 @@ int PlanSearchRun::run() {
   return Interrupt::happened() ? Interrupted : Success;
 }
 
-int searchPlans(const PlanSearchRequest &request) {
-  return PlanSearchRun(request).run();
+int searchPlans(const PlanSearchRequest &request, Session &session) {
+  return PlanSearchRun(request, session).run();
 }
 
 } // namespace rondo::driver

@@ -1,12 +1,13 @@
 //===- PlannedModel.cpp - Whether a model can be planned ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/PlannedModel.h"
-
+#include "modules/SinglePlan.h"
 #include "passes/Passes.h"
-#include "tools/driver/ChosenPlan.h"
+#include "plans/Layers.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/PlanModel.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,22 +49,49 @@ int keepModelBatch(pipe::ModelOp model, int64_t samples,
 }
 
 mlir::LogicalResult checkModel(pipe::PlanOp allLayers) {
-  const ChosenPlan alone =
-      moduleOfPlan(allLayers, allLayers.getSymName(), allLayers.getModel());
+  const pipe::SinglePlan alone = pipe::moduleOfPlan(
+      allLayers, allLayers.getSymName(), allLayers.getModel());
   mlir::PassManager passes(allLayers.getContext());
   passes.addPass(pipe::createResolveStages());
   passes.addPass(pipe::createVerifyPartitioned());
   return passes.run(*alone.module);
 }
 
-void noteGraphs(ModuleFile &file, pipe::ModelOp model) {
-  for (pipe::PlanOp plan : file.module().getOps<pipe::PlanOp>())
+void noteGraphs(Session &session, pipe::ModelOp model) {
+  for (pipe::PlanOp plan : session.module().getOps<pipe::PlanOp>())
     if (plan.lookupModel() == model && !plan.isChain())
       reportNote("the stages of plan @" + plan.getSymName() +
                  " form a graph, but `rondo plan` writes a chain of all layers "
                  "of @" +
                  model.getSymName() +
                  ", in which each layer takes the output of the one before");
+}
+
+ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
+  ModelFigures figures;
+  figures.samples = samples;
+  pipe::ModelOp model = allLayers.lookupModel();
+  if (const std::optional<pipe::ModelSizes> sizes = model.getSizes())
+    figures.tokens = sizes->sequence;
+  for (const pipe::LayerFigures &layer : pipe::layerFigures(allLayers))
+    figures.flopsOfSample += double(layer.forwardFlops) +
+                             double(layer.inputGradFlops) +
+                             double(layer.weightGradFlops);
+  figures.flopsOfSample /=
+      double(std::max<int64_t>(1, allLayers.getSamplesOfMicrobatch()));
+  for (pipe::LayerOp layer : model.getLayers()) {
+    ++figures.layers;
+    figures.measured += bool(layer.getCostsAttr());
+    figures.stated += bool(layer.getSyntheticAttr());
+  }
+  for (pipe::DeviceOp device : allLayers.lookupCluster().getDevices()) {
+    if (device.getPeakFlopsPerUs() == 0) {
+      figures.peakFlopsPerUs = 0;
+      break;
+    }
+    figures.peakFlopsPerUs += double(device.getPeakFlopsPerUs());
+  }
+  return figures;
 }
 
 } // namespace rondo::driver

@@ -29,28 +29,17 @@ int reportFault(llvm::StringRef path, const llvm::Twine &message);
 int reportUnread(llvm::StringRef path, llvm::StringRef text,
                  llvm::ArrayRef<formats::FileKind> taken,
                  const llvm::Twine &message);
-/// Reports a file that is recognized as a kind outside `taken`; Success, and
-/// nothing is printed, for other files and for `others`, kinds that have an
-/// error of their own.
+/// Which kind a file is recognized as, outside `taken`, with the command that
+/// reads it; empty for other files and for `others`, kinds that have an error
+/// of their own.
+std::string whyOtherKind(llvm::StringRef path, llvm::StringRef text,
+                         llvm::ArrayRef<formats::FileKind> taken,
+                         llvm::ArrayRef<formats::FileKind> others = {});
+/// Reports that; Success, and nothing is printed, if it is empty.
 int checkFileKind(llvm::StringRef path, llvm::StringRef text,
                   llvm::ArrayRef<formats::FileKind> taken,
                   llvm::ArrayRef<formats::FileKind> others = {});
 void reportNote(const llvm::Twine &message);
-
-/// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three decimals.
-std::string formatNs(int64_t ns);
-/// `12 FLOP`, `3.5 GFLOP`: up to three decimals.
-std::string formatFlops(int64_t flops);
-/// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.
-std::string formatBytes(int64_t bytes);
-
-/// The rank with the least room, `26.1 MiB of 64 MiB (rank 0)`, given arenas
-/// and their devices' memory, which is noMemoryCap if unlimited.
-std::string fullestArena(llvm::ArrayRef<int64_t> arenas,
-                         llvm::ArrayRef<int64_t> devices);
-/// `26.1 MiB of 64 MiB, 20 MiB of 64 MiB`.
-std::string arenasByRank(llvm::ArrayRef<int64_t> arenas,
-                         llvm::ArrayRef<int64_t> devices);
 
 } // namespace rondo::driver
 

@@ -1,23 +1,21 @@
 //===- Search.cpp - rondo search ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "modules/SinglePlan.h"
 #include "schedule/bounds/Shortfall.h"
+
 #include "tools/driver/Commands.h"
-#include "tools/driver/Evaluate.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
-#include "tools/driver/PlanSearch.h"
-#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchCurve.h"
-#include "tools/driver/SearchRun.h"
-#include "tools/driver/SearchWindows.h"
-#include "tools/driver/SearchedModule.h"
-#include "tools/driver/Threads.h"
+#include "tools/driver/Searching.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
+
+#define OPTIONS "tools/driver/Search.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -33,151 +31,22 @@ struct Request {
   CurveRequest curve;
   std::string input, problems, costs, output, problemOutput;
 
-  bool writesModule() const { return StringRef(output).ends_with(".mlir"); }
+  bool writesModule() const { return isModuleFile(output); }
   /// Whether the plan may change its shape.
   bool isAmongPlans() const {
     return !shapes.isEmpty() || !problemOutput.empty() || writesModule();
   }
 };
 
-struct Line {
-  std::string text;
-  /// Why there is no schedule; empty if there is one.
-  std::string reason;
-  /// Proved: a device's memory is too small for every order.
-  bool noOrderFits = false;
-  /// The schedule's figures, for a message.
-  std::string figures;
-  /// What `rondo compile` would refuse of it; empty if nothing.
-  std::string refusal;
-  /// The problem of a window's schedule.
-  std::optional<Problem> chosen;
-  std::optional<Schedule> order;
-  std::optional<Fault> fault;
-};
-
-/// Writes that there is no schedule, and why.
-void setFault(Line &line, const Problem &problem, const Fault &fault) {
-  line.reason = describe(fault);
-  line.fault = fault;
-  line.noOrderFits = isShortfall(fault);
-  raw_string_ostream os(line.text);
-  json::writeInfeasible(os, problem, line.reason);
-}
-
-/// `plan` is that of the window; null: a file of problems has it.
-Line searchOneWindow(const Problem &window, const Request &request,
-                     const PlanFigures *plan) {
-  const SearchOptions &options = request.search.options;
-  bool isTold = true;
-  auto arenasOf = [&](const WindowSearchResult &found) {
-    auto arenas = arenasOfWindow(request.input, request.costs, found.problem,
-                                 *found.schedule);
-    isTold = arenas.has_value();
-    return arenas;
-  };
-  // Without weights only activations are known.
-  const bool limitsArenas = plan && plan->declaresWeights;
-  WindowSearchResult result =
-      runWindowSearch(window, request.windows, options,
-                      limitsArenas ? ArenasOfOrder(arenasOf) : nullptr);
-  Line line;
-  if (!result.schedule) {
-    setFault(line, window, *result.fault);
-    return line;
-  }
-  if (result.onlyDrained)
-    reportNote(window.name +
-               ": only orders that drain in each iteration were "
-               "tried: " +
-               describe(*result.onlyDrained));
-  if (result.stop == SearchStop::Time && result.numOverlapping == 0)
-    reportNote(window.name + ": the " + std::to_string(options.timeLimitMs) +
-               " ms of the search ended before it looked at an order whose "
-               "iterations overlap, so this one drains; a larger "
-               "--time-limit-ms, 0 for none, or a smaller --iterations helps");
-  if (!isTold)
-    reportNote(window.name +
-               ": what messages take was not checked: no program was made of "
-               "this order, which may not repeat within " +
-               countOf(window.iterations, "iteration") +
-               "; a larger --iterations may help");
-  line.figures = figuresOf(result);
-  json::SearchRecord record = recordOf(result, options);
-  raw_string_ostream os(line.text);
-  json::writeSchedule(os, result.problem, *result.schedule, result.simulation,
-                      result.origin, &record);
-  line.chosen = std::move(result.problem);
-  line.order = std::move(result.schedule);
-  return line;
-}
-
-/// Why programs of the schedule do not fit a plan that is searched by
-/// activations alone, as its model declares no weights; empty if they do.
-std::string refusalOf(const Problem &problem, const PlanFigures &plan,
-                      const Schedule &schedule) {
-  if (plan.declaresWeights || problem.replicas.areSharded())
-    return "";
-  Candidate found;
-  found.schedule = schedule;
-  addArena(found, problem, plan);
-  return found.schedule ? "" : found.reason;
-}
-
-Line searchOne(const Problem &problem, const SearchRequest &request,
-               const PlanFigures *plan, Progress &progress) {
-  SearchResult result = runSearch(problem, request, progress, plan);
-  Line line;
-  if (!result.schedule) {
-    setFault(line, problem, *result.fault);
-    return line;
-  }
-  if (plan)
-    line.refusal = refusalOf(problem, *plan, *result.schedule);
-  line.figures = figuresOf(problem, result);
-  if (result.robustNs)
-    line.figures += "; " + request.robust + " " + formatNs(*result.robustNs) +
-                    " over " + countOf(result.robustSamples, "sample");
-  json::SearchRecord record = request.recordOf(result);
-  raw_string_ostream os(line.text);
-  json::writeSchedule(os, problem, *result.schedule, result.simulation,
-                      result.origin, &record);
-  line.order = std::move(result.schedule);
-  return line;
-}
-
-/// `plans` are those of the problems, or empty. Problems share the threads
-/// first, as that costs nothing; what is left over helps inside of each.
-std::vector<Line> searchAll(const std::vector<Problem> &problems,
-                            const std::vector<PlanFigures> &plans,
-                            Request request) {
-  std::vector<Line> lines(problems.size());
-  Progress progress(problems.size());
-  int64_t &inside = request.search.options.threads;
-  const int64_t beside =
-      std::clamp<int64_t>(int64_t(problems.size()), 1, inside);
-  inside /= beside;
-  forEachOnThreads(problems.size(), beside, [&](size_t i) {
-    lines[i] = problems[i].iterations > 1
-                   ? searchOneWindow(problems[i], request,
-                                     plans.empty() ? nullptr : &plans[i])
-                   : searchOne(problems[i], request.search,
-                               plans.empty() ? nullptr : &plans[i], progress);
-    if (problems[i].iterations > 1)
-      progress.step();
-  });
-  return lines;
-}
-
 /// Reports what was written to the file.
-void reportWritten(const std::vector<Line> &lines,
+void reportWritten(const std::vector<SearchedLine> &lines,
                    const std::string &outputPath) {
   if (outputPath == "-" || isSpecialFile(outputPath))
     return;
-  const size_t found =
-      count_if(lines, [](const Line &line) { return line.reason.empty(); });
+  const size_t found = count_if(
+      lines, [](const SearchedLine &line) { return line.reason.empty(); });
   // A module without a schedule is not written.
-  if (found == 0 && StringRef(outputPath).ends_with(".mlir"))
+  if (found == 0 && isModuleFile(outputPath))
     return;
   outs() << "wrote " << outputPath << ": ";
   if (lines.size() == 1 && found == 1)
@@ -190,7 +59,7 @@ void reportWritten(const std::vector<Line> &lines,
 /// Where the problem of a chosen plan is written if no option says it: beside a
 /// file of schedules, otherwise nowhere.
 std::string problemFileBeside(StringRef output) {
-  if (output.ends_with(".mlir") || output == "-" || isSpecialFile(output))
+  if (isModuleFile(output) || output == "-" || isSpecialFile(output))
     return "";
   SmallString<128> beside(output);
   sys::path::replace_extension(beside, ".problem.jsonl");
@@ -198,11 +67,11 @@ std::string problemFileBeside(StringRef output) {
 }
 
 /// Searches the plan of a .mlir file, perhaps in other shapes.
-int searchAmongPlans(const Request &request) {
+int searchAmongPlans(const Request &request, Session &session) {
   if (request.search.options.robustness)
     return reportUsage("--robust searches the plan as written; leave out "
                        "--placement, --chunks and --microbatches");
-  if (!StringRef(request.input).ends_with(".mlir"))
+  if (!isModuleFile(request.input))
     return reportUsage("--placement, --chunks, --microbatches, "
                        "--problem-output and a .mlir output need a .mlir "
                        "file; the placement of a rondo-problem is fixed");
@@ -210,20 +79,20 @@ int searchAmongPlans(const Request &request) {
     return reportUsage("--costs has times of the plan's stages; other plans "
                        "need times of the layers");
   return searchPlans({request.input, request.shapes, request.search,
-                      request.output, request.problemOutput});
+                      request.output, request.problemOutput},
+                     session);
 }
 
 /// Whether no other shape is asked for, and none could be searched: then the
 /// plans are searched as they are written. Returns the exit code.
-int chooseAsWritten(const Request &request, bool &asWritten) {
-  if (!StringRef(request.input).ends_with(".mlir") || !request.shapes.isEmpty())
+int chooseAsWritten(const Request &request, Session &session, bool &asWritten) {
+  if (!isModuleFile(request.input) || !request.shapes.isEmpty())
     return Success;
-  ModuleFile file;
-  if (failed(file.read(request.input)))
+  if (!session.isRead() && failed(session.read(request.input)))
     return Failure;
   asWritten = request.search.options.robustness || !request.costs.empty() ||
-              !mayChangeShape(file);
-  const auto plans = file.module().getOps<pipe::PlanOp>();
+              !mayChangeShape(session);
+  const auto plans = session.written().getOps<pipe::PlanOp>();
   const auto count = std::distance(plans.begin(), plans.end());
   if (asWritten && request.writesModule() && count > 1)
     return reportUsage(request.output +
@@ -256,15 +125,80 @@ int readRequest(const Arguments &arguments, Request &request) {
   return Success;
 }
 
-/// Writes the problems that the lines are for: the windows that were chosen.
-Error writeChosen(const Request &request, std::vector<Problem> problems,
-                  const std::vector<Line> &lines) {
-  if (request.problemOutput.empty())
-    return Error::success();
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (lines[i].chosen)
-      problems[i] = *lines[i].chosen;
-  return writeProblems(request.problemOutput, problems);
+/// Writes a module with the plan of a problem as the file has it, its model and
+/// cluster, and the order.
+int writeModule(Session &session, const Problem &problem, const Schedule &order,
+                StringRef output) {
+  auto chosen = session.written().lookupSymbol<pipe::PlanOp>(problem.name);
+  auto [module, plan] =
+      pipe::moduleOfPlan(chosen, chosen.getSymName(), chosen.getModel());
+  if (failed(pipe::addSchedule(plan, "searched", order, problem))) {
+    if (problem.iterations > 1)
+      reportNote("a larger --iterations finds an order that repeats; a "
+                 "rondo-schedule, such as -o best.jsonl, keeps this one");
+    return Failure;
+  }
+  if (Error error = pipe::checkCompiles(*module))
+    return reportError(toString(std::move(error)));
+  return writeOrReport(output, [&, module = *module](raw_ostream &os) mutable {
+    module.print(os);
+  });
+}
+
+/// Writes the schedules, and the windows that they are for. Returns the exit
+/// code.
+int writeLines(const Request &request, Session &session,
+               const std::vector<SearchedLine> &lines) {
+  std::vector<Problem> problems = session.problems;
+  for (auto [problem, line] : zip_equal(problems, lines))
+    if (line.chosen)
+      problem = *line.chosen;
+  int code = Success;
+  // Without a schedule, the end says why.
+  if (!request.writesModule())
+    code = writeOrReport(request.output, [&](raw_ostream &os) {
+      for (const SearchedLine &line : lines)
+        os << line.text << "\n";
+    });
+  else if (lines[0].order)
+    code = writeModule(session, problems[0], *lines[0].order, request.output);
+  return code ? code : writeProblems(request.problemOutput, problems);
+}
+
+/// Reports the results that have been written; returns the exit code.
+int finish(const Request &request, Session &session,
+           const std::vector<SearchedLine> &lines, bool isBatch) {
+  reportWritten(lines, request.output);
+  for (auto [problem, line] : zip(session.problems, lines))
+    if (!line.refusal.empty())
+      reportNote(problem.name +
+                 ": the model declares no weights, so the search counted "
+                 "activations alone; `rondo compile` refuses this order: " +
+                 line.refusal + "; declare the weights (`parameters`)");
+  if (Interrupt::happened())
+    return Interrupted;
+  // A batch continues; for a single problem, having no schedule is the result.
+  if (isBatch || lines.size() != 1 || lines[0].reason.empty())
+    return Success;
+  // On a terminal, the line with the reason has just been shown.
+  const bool isShown = request.output == "-" && outs().is_displayed();
+  session.reportErrorOf(session.problems[0],
+                        isShown ? "no schedule; the line above says why"
+                                : lines[0].reason,
+                        lines[0].fault);
+  return lines[0].noOrderFits ? Infeasible : Failure;
+}
+
+/// Checks that no output is an input and that it can be written.
+int checkFiles(const Arguments &arguments, const Request &request) {
+  if (int code = checkOutputs(
+          inputFiles(arguments, {"problems", "costs"}),
+          {{"--output", request.output},
+           {arguments.has("problem-output") ? "--problem-output"
+                                            : "the problem beside --output",
+            request.problemOutput}}))
+    return code;
+  return reportUnwritable(request.output);
 }
 
 int run(const Arguments &arguments) {
@@ -274,105 +208,58 @@ int run(const Arguments &arguments) {
   const bool isBatch = request.input.empty();
   if (isBatch)
     request.input = request.problems;
-  const bool isModule = StringRef(request.input).ends_with(".mlir");
   if (request.isAmongPlans() && request.problemOutput.empty())
     request.problemOutput = problemFileBeside(request.output);
-  if (int code = checkOutputs(
-          inputFiles(arguments, {"problems", "costs"}),
-          {{"--output", request.output},
-           {arguments.has("problem-output") ? "--problem-output"
-                                            : "the problem beside --output",
-            request.problemOutput}}))
+  if (int code = checkFiles(arguments, request))
     return code;
-  if (Error error = checkWritable(request.output))
-    return reportError(toString(std::move(error)));
   // Of a file with plans, only --iterations asks for windows.
-  const bool mayBeWindows = !isModule || arguments.has("iterations") ||
-                            arguments.has("policy") ||
-                            arguments.has("most-delay");
-  ModuleFile file;
-  std::vector<Problem> problems;
-  std::vector<PlanFigures> plans;
+  const bool mayBeWindows =
+      !isModuleFile(request.input) || arguments.has("iterations") ||
+      arguments.has("policy") || arguments.has("most-delay");
+  Session session;
+  session.keepWritten();
   if (mayBeWindows) {
-    if (int code = readProblemsOrPlans(file, request.input, request.costs,
-                                       problems, plans))
+    if (int code = session.load(request.input, request.costs))
       return code;
-    for (size_t i = 0; i < plans.size(); ++i)
-      countWeights(plans[i], problems[i]);
-    if (int code = makeWindows(arguments, request.windows, file, problems))
+    for (size_t i = 0; i < session.figures.size(); ++i)
+      countWeights(session.figures[i], session.problems[i]);
+    if (int code = makeWindows(arguments, request.windows, session))
       return code;
   }
-  const bool hasWindows = any_of(
-      problems, [](const Problem &problem) { return problem.iterations > 1; });
+  const bool hasWindows = any_of(session.problems, [](const Problem &problem) {
+    return problem.iterations > 1;
+  });
   if (request.isAmongPlans() && !hasWindows) {
     bool asWritten = false;
-    if (int code = chooseAsWritten(request, asWritten))
+    if (int code = chooseAsWritten(request, session, asWritten))
       return code;
     if (!asWritten)
-      return searchAmongPlans(request);
+      return searchAmongPlans(request, session);
   }
   request.search.isCompiled = request.writesModule();
   request.search.options.inIndexOrder = request.writesModule();
   if (!mayBeWindows)
-    if (int code = readProblemsOrPlans(file, request.input, request.costs,
-                                       problems, plans))
+    if (int code = session.load(request.input, request.costs))
       return code;
-  request.search.applyObjective(problems);
+  request.search.applyObjective(session.problems);
   if (request.curve.isAsked)
-    return searchCurves(request.curve, request.search, file, problems, plans);
+    return searchCurves(request.curve, request.search, session);
   Interrupt interrupt;
-  std::vector<Line> lines = searchAll(problems, plans, request);
-  Error error = Error::success();
-  // Where there is no schedule, the end says why.
-  if (request.writesModule()) {
-    if (lines[0].order)
-      if (int code = writeSearchedModule(
-              request.input, lines[0].chosen ? *lines[0].chosen : problems[0],
-              *lines[0].order, request.output)) {
-        consumeError(std::move(error));
-        return code;
-      }
-  } else {
-    consumeError(std::move(error));
-    error = writeFile(request.output, [&](raw_ostream &os) {
-      for (const Line &line : lines)
-        os << line.text << "\n";
-      return Error::success();
-    });
-  }
-  if (!error)
-    error = writeChosen(request, problems, lines);
-  if (error)
-    return reportError(toString(std::move(error)));
-  reportWritten(lines, request.output);
-  for (auto [problem, line] : zip(problems, lines))
-    if (!line.refusal.empty())
-      reportNote(problem.name +
-                 ": the model declares no weights, so the search counted "
-                 "activations alone; `rondo compile` refuses this order: " +
-                 line.refusal + "; declare the weights (`parameters`)");
-  if (Interrupt::happened())
-    return Interrupted;
-  // A batch continues; for a single problem, having no schedule is the result.
-  if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
-    // On a terminal, the line with the reason has just been shown.
-    const bool isShown = request.output == "-" && outs().is_displayed();
-    reportErrorOf(problems[0], file,
-                  isShown ? "no schedule; the line above says why"
-                          : lines[0].reason,
-                  lines[0].fault);
-    return lines[0].noOrderFits ? Infeasible : Failure;
-  }
-  return Success;
+  const std::vector<SearchedLine> lines =
+      searchAll(session, request.search, request.windows);
+  if (int code = writeLines(request, session, lines))
+    return code;
+  return finish(request, session, lines, isBatch);
 }
 
 } // namespace
 
 const Command &searchCommand() {
-  static const Command command = {
+  static const Command command{
+      40,
       "search",
       "find schedules under memory caps, with a bound",
-      searchOptions(),
+      optionTable(),
       {"FILE [-o FILE] [OPTIONS]", "--problems FILE [-o FILE] [OPTIONS]",
        "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
        "[-o FILE] [OPTIONS]",
@@ -390,8 +277,8 @@ const Command &searchCommand() {
        "rondo search problem.json --iterations 8 --policy pipedream,2bw",
        "rondo search --problems problems.jsonl --output schedules.jsonl "
        "--time-limit-ms 300"},
-      nullptr,
-      nullptr,
+      "which command to take",
+      printPlanCommands,
       run};
   return command;
 }

@@ -1,17 +1,19 @@
 //===- SearchCurve.cpp - rondo search --pareto ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/SearchCurve.h"
+#include "tools/driver/Searching.h"
 
+#include "reports/Figures.h"
+#include "reports/SearchFigures.h"
+#include "reports/Table.h"
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/search/MemoryCurve.h"
 #include "schedule/simulate/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/Table.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 using namespace llvm;
 
@@ -35,7 +37,7 @@ int readCurveRequest(const Arguments &arguments, CurveRequest &request) {
       return reportUsage("--pareto and --" + Twine(option) +
                          " cannot be combined: the curve is of one problem as "
                          "it is written");
-  if (StringRef(request.output).ends_with(".mlir"))
+  if (isModuleFile(request.output))
     return reportUsage("--pareto writes rondo-schedule lines, so its output "
                        "cannot be a .mlir file: " +
                        request.output);
@@ -93,8 +95,8 @@ static void appendLines(const Problem &problem, const SearchRequest &search,
 }
 
 int searchCurves(const CurveRequest &request, const SearchRequest &search,
-                 ModuleFile &file, const std::vector<Problem> &problems,
-                 const std::vector<PlanFigures> &plans) {
+                 Session &session) {
+  const std::vector<Problem> &problems = session.problems;
   for (const Problem &problem : problems)
     if (problem.iterations > 1)
       return reportError(problem.name + ": has " + Twine(problem.iterations) +
@@ -117,9 +119,9 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
       curves.push_back(searchMemoryCurve(
           problem, options, request.points,
           [&](const Problem &under, const SearchOptions &now) {
-            return plans.empty()
-                       ? rondo::search(under, now)
-                       : searchPlan(plans[i], under, now, rondo::search);
+            const PlanFigures *plan = session.figuresOf(i);
+            return plan ? searchPlan(*plan, under, now, rondo::search)
+                        : rondo::search(under, now);
           }));
       progress.step();
     }
@@ -144,17 +146,15 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
   if (request.asJson && request.output == "-")
     outs() << lines;
   if (request.output != "-") {
-    if (Error error = writeFile(request.output, [&](raw_ostream &os) {
-          os << lines;
-          return Error::success();
-        }))
-      return reportError(toString(std::move(error)));
+    if (int code = writeOrReport(request.output,
+                                 [&](raw_ostream &os) { os << lines; }))
+      return code;
     reportWritten(request.output, countOf(points, "schedule"));
   }
   if (Interrupt::happened())
     return Interrupted;
   if (problems.size() == 1 && empty) {
-    reportErrorOf(problems[0], file, describe(*fault), *fault);
+    session.reportErrorOf(problems[0], describe(*fault), *fault);
     return isShortfall(*fault) ? Infeasible : Failure;
   }
   return Success;

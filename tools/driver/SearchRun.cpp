@@ -1,13 +1,19 @@
 //===- SearchRun.cpp - Searches as the command line asks ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/SearchRun.h"
+#include "tools/driver/Searching.h"
 
+#include "modules/SinglePlan.h"
+#include "planning/JudgedSchedule.h"
+#include "reports/Figures.h"
+#include "reports/SearchFigures.h"
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/search/Workers.h"
 #include "schedule/simulate/Objective.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/Support/Format.h"
 
@@ -110,35 +116,133 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
   return runSearch(problem, request, progress, plan);
 }
 
-std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs) {
-  if (isProvenOptimal)
-    return "proven optimal";
-  std::string text;
-  raw_string_ostream(text) << "at most "
-                           << format("%.2f",
-                                     100.0 * double(reachedNs - boundNs) /
-                                         double(std::max<int64_t>(boundNs, 1)))
-                           << " % above the optimum";
-  return text;
+namespace {
+
+/// Writes that there is no schedule, and why.
+void setFault(SearchedLine &line, const Problem &problem, const Fault &fault) {
+  line.reason = describe(fault);
+  line.fault = fault;
+  line.noOrderFits = isShortfall(fault);
+  raw_string_ostream os(line.text);
+  json::writeInfeasible(os, problem, line.reason);
 }
 
-std::string figuresOf(const Problem &problem, const SearchResult &result) {
-  const int64_t reached = objectiveOf(problem, result.simulation);
-  return std::string(objectiveName(problem)) + " " + formatNs(reached) + ", " +
-         gapText(result.provenOptimal, reached, result.bound.ns) +
-         "; peak memory " + formatBytes(fullestPeak(result.simulation)) +
-         ", the least found for this " + objectiveName(problem);
+/// Searches of several problems of a session, on several threads.
+struct Searches {
+  Session &session;
+  Progress progress;
+  /// The session's context has no locks of its own.
+  std::mutex context;
+
+  explicit Searches(Session &session)
+      : session(session), progress(session.problems.size()) {}
+};
+
+/// `plan` is that of the window; null: a file of problems has it.
+SearchedLine searchOneWindow(const Problem &window,
+                             const SearchRequest &request,
+                             const WindowSearchRequest &windows,
+                             const PlanFigures *plan, Searches &searches) {
+  const SearchOptions &options = request.options;
+  bool isTold = true;
+  auto arenasOf = [&](const WindowSearchResult &found) {
+    std::lock_guard<std::mutex> lock(searches.context);
+    auto arenas = pipe::arenasOfWindow(searches.session.planOf(window),
+                                       found.problem, *found.schedule);
+    isTold = arenas.has_value();
+    return arenas;
+  };
+  // Without weights only activations are known.
+  const bool limitsArenas = plan && plan->declaresWeights;
+  WindowSearchResult result =
+      runWindowSearch(window, windows, options,
+                      limitsArenas ? ArenasOfOrder(arenasOf) : nullptr);
+  SearchedLine line;
+  if (!result.schedule) {
+    setFault(line, window, *result.fault);
+    return line;
+  }
+  if (result.onlyDrained)
+    reportNote(window.name +
+               ": only orders that drain in each iteration were "
+               "tried: " +
+               describe(*result.onlyDrained));
+  if (result.stop == SearchStop::Time && result.numOverlapping == 0)
+    reportNote(window.name + ": the " + std::to_string(options.timeLimitMs) +
+               " ms of the search ended before it looked at an order whose "
+               "iterations overlap, so this one drains; a larger "
+               "--time-limit-ms, 0 for none, or a smaller --iterations helps");
+  if (!isTold)
+    reportNote(window.name +
+               ": what messages take was not checked: no program was made of "
+               "this order, which may not repeat within " +
+               countOf(window.iterations, "iteration") +
+               "; a larger --iterations may help");
+  line.figures = figuresOf(result);
+  json::SearchRecord record = recordOf(result, options);
+  raw_string_ostream os(line.text);
+  json::writeSchedule(os, result.problem, *result.schedule, result.simulation,
+                      result.origin, &record);
+  line.chosen = std::move(result.problem);
+  line.order = std::move(result.schedule);
+  return line;
 }
 
-int readProblemsOrPlans(ModuleFile &file, const std::string &path,
-                        const std::string &costsPath,
-                        std::vector<Problem> &problems,
-                        std::vector<PlanFigures> &figures) {
-  if (StringRef(path).ends_with(".mlir"))
-    return readPlans(file, path, costsPath, problems, figures);
-  if (!costsPath.empty())
-    return reportUsage("--costs needs a .mlir file");
-  return readProblems(path, problems);
+/// Why programs of the schedule do not fit a plan that is searched by
+/// activations alone, as its model declares no weights; empty if they do.
+std::string refusalOf(const Problem &problem, const PlanFigures &plan,
+                      const Schedule &schedule) {
+  if (plan.declaresWeights || problem.replicas.areSharded())
+    return "";
+  JudgedSchedule found;
+  found.schedule = schedule;
+  addArena(found, problem, plan);
+  return found.schedule ? "" : found.reason;
+}
+
+SearchedLine searchOne(const Problem &problem, const SearchRequest &request,
+                       const PlanFigures *plan, Progress &progress) {
+  SearchResult result = runSearch(problem, request, progress, plan);
+  SearchedLine line;
+  if (!result.schedule) {
+    setFault(line, problem, *result.fault);
+    return line;
+  }
+  if (plan)
+    line.refusal = refusalOf(problem, *plan, *result.schedule);
+  line.figures = figuresOf(problem, result);
+  if (result.robustNs)
+    line.figures += "; " + request.robust + " " + formatNs(*result.robustNs) +
+                    " over " + countOf(result.robustSamples, "sample");
+  json::SearchRecord record = request.recordOf(result);
+  raw_string_ostream os(line.text);
+  json::writeSchedule(os, problem, *result.schedule, result.simulation,
+                      result.origin, &record);
+  line.order = std::move(result.schedule);
+  return line;
+}
+
+} // namespace
+
+std::vector<SearchedLine> searchAll(Session &session, SearchRequest request,
+                                    const WindowSearchRequest &windows) {
+  const std::vector<Problem> &problems = session.problems;
+  std::vector<SearchedLine> lines(problems.size());
+  Searches searches(session);
+  int64_t &inside = request.options.threads;
+  const int64_t beside =
+      std::clamp<int64_t>(int64_t(problems.size()), 1, inside);
+  inside /= beside;
+  Workers(beside).forEach(problems.size(), [&](int32_t, int64_t i) {
+    const PlanFigures *plan = session.figuresOf(i);
+    if (problems[i].iterations == 1) {
+      lines[i] = searchOne(problems[i], request, plan, searches.progress);
+      return;
+    }
+    lines[i] = searchOneWindow(problems[i], request, windows, plan, searches);
+    searches.progress.step();
+  });
+  return lines;
 }
 
 } // namespace rondo::driver

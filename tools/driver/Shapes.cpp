@@ -1,17 +1,16 @@
 //===- Shapes.cpp - Plans of the shapes that options ask for --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/driver/Shapes.h"
+#include "tools/driver/Searching.h"
 
 #include "dialect/Nearest.h"
-#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "plans/ShapeGroups.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SearchRun.h"
+#include "tools/driver/Session.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -44,11 +43,12 @@ static mlir::LogicalResult checkShape(pipe::PlanOp plan) {
   return mlir::success();
 }
 
-int readBasePlan(ModuleFile &file, const std::string &path,
+int readBasePlan(Session &session, const std::string &path,
                  pipe::PlanOp &base) {
-  if (failed(file.read(path)))
+  if (!session.isRead() && failed(session.read(path)))
     return Failure;
-  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+  session.restoreWritten();
+  SmallVector<pipe::PlanOp> plans(session.module().getOps<pipe::PlanOp>());
   if (plans.size() != 1)
     return reportError(path +
                        ": a search over placements needs exactly one "
@@ -57,19 +57,14 @@ int readBasePlan(ModuleFile &file, const std::string &path,
   base = plans.front();
   if (failed(checkShape(base)))
     return Failure;
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createResolveStages());
-        passes.addPass(pipe::createVerifyPartitioned());
-      })))
-    return file.exitCode();
-  return Success;
+  return failed(session.run(pipe::buildPlanPipeline)) ? session.exitCode()
+                                                      : int(Success);
 }
 
-bool mayChangeShape(ModuleFile &file) {
-  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+bool mayChangeShape(Session &session) {
+  SmallVector<pipe::PlanOp> plans(session.written().getOps<pipe::PlanOp>());
   mlir::ScopedDiagnosticHandler silent(
-      file.module().getContext(),
-      [](mlir::Diagnostic &) { return mlir::success(); });
+      session.context(), [](mlir::Diagnostic &) { return mlir::success(); });
   return plans.size() == 1 && succeeded(checkShape(plans.front()));
 }
 

@@ -2,19 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/timeline/Pictures.h"
+#include "reports/Figures.h"
+#include "reports/TextTimeline.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/MeasuredFiles.h"
-#include "tools/driver/Outputs.h"
+#include "tools/driver/Measured.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/Timeline.h"
+#include "tools/driver/Terminal.h"
 #include "tools/driver/TimelineOutput.h"
 #include "tools/driver/Windows.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#define OPTIONS "tools/driver/Show.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -110,11 +113,10 @@ int run(const Arguments &arguments) {
   if (paths.size() > 1)
     if (int code = addMeasured(arguments, measured, *pictured))
       return code;
-  if (Error error = writeFile(output, [&](raw_ostream &os) {
+  if (int code = writeOrReport(output, [&](raw_ostream &os) {
         picture->write(os, pictured->panels);
-        return Error::success();
       }))
-    return reportError(toString(std::move(error)));
+    return code;
   reportWritten(output, countOf(pictured->panels.size(), "schedule") + " of " +
                             shapeOf(pictured->problem));
   return Interrupt::exitCode(Success);
@@ -124,9 +126,10 @@ int run(const Arguments &arguments) {
 
 const Command &showCommand() {
   static const Command command{
+      80,
       "show",
       "draw schedules over time",
-      showOptions(),
+      optionTable(),
       {"FILE.mlir [TRACE...] [--schedule LIST] [-o FILE] [OPTIONS]",
        "FILE [TRACE...] [--schedules FILE] [--family NAME]... [-o FILE]"},
       {"rondo show examples/gpt-small.mlir -o schedules.html",

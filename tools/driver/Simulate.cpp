@@ -4,16 +4,18 @@
 #include "tools/driver/Simulate.h"
 
 #include "tools/driver/Commands.h"
-#include "tools/driver/FamilyOption.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/Outputs.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <limits>
+
+#define OPTIONS "tools/driver/Simulate.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -74,10 +76,11 @@ int run(const Arguments &arguments) {
 } // namespace
 
 const Command &simulateCommand() {
-  static const Command command = {
+  static const Command command{
+      70,
       "simulate",
       "predict time and memory of schedules",
-      simulateOptions(),
+      optionTable(),
       {"FILE [--family NAME]... [--timeline | --explain] [--json] [OPTIONS]"},
       {"rondo simulate problem.json --family kfkb:k=2 --timeline",
        "rondo simulate examples/gpt-small.mlir --timeline",

@@ -5,10 +5,9 @@
 #define RONDO_TOOLS_DRIVER_SIMULATE_H
 
 #include "formats/curves/Curve.h"
+#include "reports/Comparison.h"
 #include "schedule/families/Family.h"
-#include "tools/driver/Comparison.h"
-#include "tools/driver/SearchRun.h"
-#include "tools/driver/Shapes.h"
+#include "tools/driver/Searching.h"
 #include "tools/driver/Windows.h"
 
 #include <optional>
@@ -16,6 +15,8 @@
 #include <vector>
 
 namespace rondo::driver {
+
+using Style = Comparison::Style;
 
 /// What `rondo simulate` and `rondo compare` ask for.
 struct SimulateRequest {
@@ -42,16 +43,21 @@ struct SimulateRequest {
 /// returns the exit code.
 int simulateFile(const SimulateRequest &request);
 
-/// Compares the searched schedule and `choices` on plans of other shapes.
-int comparePlans(const SimulateRequest &request, const ShapeRequest &shapes);
+/// Where comparisons write: standard output, with notes on standard error.
+ComparisonOutput comparisonOutput();
+/// Adds the schedule that a search of the problem has found; `plan` is its plan
+/// or null.
+void addSearched(Comparison &comparison, const SimulateRequest &request,
+                 const Problem &problem, const PlanFigures *plan);
 
-/// The two kinds of files.
-int simulatePlans(const SimulateRequest &request);
-int simulateProblems(const SimulateRequest &request);
+/// Success if the only problem has a schedule; a batch succeeds even if some of
+/// its problems have none.
+int exitCodeOf(const std::vector<ComparisonOutcome> &outcomes);
 
 /// Whether no schedule applies, for other reasons than memory, and no search
 /// has looked for another.
-inline bool isRefused(const SimulateRequest &request, const Outcome &outcome) {
+inline bool isRefused(const SimulateRequest &request,
+                      const ComparisonOutcome &outcome) {
   return !request.search && !outcome.hasSchedule && !outcome.isOverCap &&
          !outcome.refusals.empty();
 }

@@ -4,15 +4,17 @@
 #include "tools/driver/TimelineOutput.h"
 
 #include "dialect/Bridge.h"
+#include "modules/ProgramFigures.h"
 #include "passes/Pipelines.h"
+#include "planning/JudgedSchedule.h"
+#include "reports/Figures.h"
 #include "schedule/order/Repeating.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Evaluate.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/NamedSchedules.h"
-#include "tools/driver/Plans.h"
+#include "tools/driver/Exchange.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/ScheduleFiles.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -50,7 +52,8 @@ Error TimelineOutput::addFamily(const std::string &text) {
   if (!choice)
     return createStringError(inconvertibleErrorCode(),
                              describe(choice.fault()));
-  const Candidate candidate = evaluate(*choice, problem, /*keepTimes=*/true);
+  const JudgedSchedule candidate =
+      evaluate(*choice, problem, /*keepTimes=*/true);
   if (!candidate.schedule)
     return createStringError(inconvertibleErrorCode(),
                              text + ": " + candidate.reason);
@@ -91,11 +94,11 @@ int addScheduleFile(const std::string &path, TimelineOutput &pictured) {
 int readProblem(const Arguments &arguments, const std::string &path,
                 const WindowRequest &window,
                 std::optional<TimelineOutput> &pictured) {
-  std::vector<Problem> problems;
-  if (int code = readProblems(path, problems))
+  Session session;
+  if (int code = session.load(path))
     return code;
-  ModuleFile none;
-  if (int code = applyWindow(window, none, problems))
+  const std::vector<Problem> &problems = session.problems;
+  if (int code = applyWindow(window, session))
     return code;
   const std::string name = arguments.text("name");
   const std::optional<size_t> number = findNamed(
@@ -128,14 +131,12 @@ void noteOtherPlans(const std::string &path, pipe::PlanOp plan, StringRef name,
 int readModule(const Arguments &arguments, const std::string &path,
                const WindowRequest &window, StringRef preferred,
                std::optional<TimelineOutput> &pictured) {
-  ModuleFile file;
-  std::vector<Problem> problems;
-  std::vector<PlanFigures> figures;
-  if (int code =
-          readPlans(file, path, arguments.text("costs"), problems, figures))
+  Session session;
+  if (int code = session.load(path, arguments.text("costs")))
     return code;
-  mlir::ModuleOp module = file.module();
-  if (int code = applyWindow(window, file, problems))
+  mlir::ModuleOp module = session.module();
+  const std::vector<Problem> &problems = session.problems;
+  if (int code = applyWindow(window, session))
     return code;
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
   const std::string named = arguments.text("name");
@@ -166,10 +167,10 @@ int readModule(const Arguments &arguments, const std::string &path,
   noteOtherPlans(path, plan, name, chosen);
   if (!window.isSingle)
     noteOverlaps(chosen, problems);
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        pipe::buildOrderPipeline(passes, file.control());
+  if (failed(session.run([&](mlir::OpPassManager &passes) {
+        pipe::buildOrderPipeline(passes, session.control());
       })))
-    return file.exitCode();
+    return session.exitCode();
   pictured.emplace(problems[*number], window.asProgram);
   for (pipe::ScheduleOp op : chosen) {
     if (op.lookupPlan() != plan)
@@ -179,8 +180,7 @@ int readModule(const Arguments &arguments, const std::string &path,
       return Failure;
     mlir::FailureOr<pipe::ExpandedSchedule> expanded =
         pipe::expandSchedule(op, *own);
-    mlir::FailureOr<std::string> family = pipe::familyText(op);
-    if (failed(expanded) || failed(family))
+    if (failed(expanded) || failed(pipe::familyText(op)))
       return Failure;
     Simulation simulation;
     if (auto fault = checkAndSimulate(*own, expanded->schedule, simulation,
@@ -188,12 +188,7 @@ int readModule(const Arguments &arguments, const std::string &path,
       (void)pipe::emitFault(*fault, *expanded, *own, op);
       return Failure;
     }
-    pictured->add(("@" + op.getSymName() +
-                   (op.getSearchAttr() ? " search"
-                    : family->empty()  ? std::string()
-                                       : " " + *family))
-                      .str(),
-                  expanded->schedule, simulation);
+    pictured->add(pipe::titleOf(op), expanded->schedule, simulation);
   }
   if (int code = addFamilies(arguments, *pictured))
     return code;
@@ -208,7 +203,7 @@ int readModule(const Arguments &arguments, const std::string &path,
 int readPictured(const Arguments &arguments, const std::string &path,
                  const WindowRequest &window, StringRef preferred,
                  std::optional<TimelineOutput> &pictured) {
-  const bool isModule = StringRef(path).ends_with(".mlir");
+  const bool isModule = isModuleFile(path);
   for (const char *option : {"schedule", "costs"})
     if (!isModule && arguments.has(option))
       return reportUsage(Twine("--") + option + " needs a .mlir file");

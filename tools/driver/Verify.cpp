@@ -6,20 +6,24 @@
 #include "formats/json/Value.h"
 #include "formats/json/Verdict.h"
 #include "lowering/Lowering.h"
+#include "modules/SinglePlan.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "plans/PlanFigures.h"
+#include "reports/Figures.h"
 #include "schedule/bounds/Shortfall.h"
-#include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Interrupt.h"
-#include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
+#include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
+#define OPTIONS "tools/driver/Verify.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -59,26 +63,26 @@ void printVerdict(const json::Verdict &verdict, bool asJson) {
 
 int verifySchedules(const std::string &problemsPath,
                     const std::string &schedulesPath, bool asJson) {
-  Expected<std::unique_ptr<MemoryBuffer>> problemText = readFile(problemsPath);
+  const std::unique_ptr<MemoryBuffer> problemText = readOrReport(problemsPath);
   if (!problemText)
-    return reportError(toString(problemText.takeError()));
-  Expected<std::unique_ptr<MemoryBuffer>> scheduleText =
-      readFile(schedulesPath);
+    return Failure;
+  const std::unique_ptr<MemoryBuffer> scheduleText =
+      readOrReport(schedulesPath);
   if (!scheduleText)
-    return reportError(toString(scheduleText.takeError()));
+    return Failure;
   Expected<json::ProblemFile> problems =
-      json::readProblems(problemsPath, (*problemText)->getBuffer());
+      json::readProblems(problemsPath, problemText->getBuffer());
   if (!problems)
-    return reportUnread(problemsPath, (*problemText)->getBuffer(),
+    return reportUnread(problemsPath, problemText->getBuffer(),
                         {formats::FileKind::Problem},
                         toString(problems.takeError()));
   std::vector<json::Document> documents =
-      json::splitDocuments(schedulesPath, (*scheduleText)->getBuffer());
+      json::splitDocuments(schedulesPath, scheduleText->getBuffer());
   if (documents.empty() || documents.front().text.trim().empty())
     return reportError(schedulesPath +
                        ": contains no schedule; expected rondo-schedule");
   // A schedule that is not one of Rondo has no rule to break.
-  if (int code = checkFileKind(schedulesPath, (*scheduleText)->getBuffer(),
+  if (int code = checkFileKind(schedulesPath, scheduleText->getBuffer(),
                                {formats::FileKind::Schedule}))
     return code;
   bool allLegal = true;
@@ -129,11 +133,12 @@ mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
   if (failed(expanded))
     return mlir::failure();
   const int64_t tasks = expanded->schedule.numActions();
-  if (tasks > maxProvedTasks) {
+  if (tasks > pipe::maxProvedTasks) {
     said +=
         "  not checked: messages, and memory other than activations, because " +
         std::to_string(tasks) + " tasks are more than " +
-        std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
+        std::to_string(pipe::maxProvedTasks) +
+        "; `rondo compile` checks them\n";
     return mlir::success();
   }
   const PlanFigures figures = pipe::figuresOf(op);
@@ -154,15 +159,15 @@ mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
 
 /// If a search failed, no order has been judged yet: reports what is wrong with
 /// those that were there before it.
-void verifyOthers(ModuleFile &file) {
+void verifyOthers(Session &session) {
   SmallVector<pipe::ScheduleOp> unsearched;
-  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
+  for (auto schedule : session.module().getOps<pipe::ScheduleOp>())
     if (schedule.getSearchAttr() && schedule.isBodyEmpty())
       unsearched.push_back(schedule);
   if (unsearched.empty() || Interrupt::happened())
     return;
   SmallVector<mlir::Operation *> users;
-  for (mlir::Operation &op : *file.module().getBody())
+  for (mlir::Operation &op : *session.module().getBody())
     if (isa<pipe::ExecutableOp, pipe::ProgramOp>(op))
       users.push_back(&op);
   for (mlir::Operation *user : users)
@@ -170,26 +175,26 @@ void verifyOthers(ModuleFile &file) {
   for (pipe::ScheduleOp schedule : unsearched)
     schedule.erase();
   // The result is the failure that has been reported, whatever this finds.
-  (void)file.run([&](mlir::OpPassManager &passes) {
-    passes.addPass(pipe::createVerifyScheduled(file.control()));
+  (void)session.run([&](mlir::OpPassManager &passes) {
+    passes.addPass(pipe::createVerifyScheduled(session.control()));
   });
 }
 
 /// Prints what is proved of each plan, schedule and program of a file if all
 /// are legal, otherwise the errors with their places.
 int verifyModule(const std::string &modulePath) {
-  ModuleFile file;
-  if (failed(file.read(modulePath)))
+  Session session;
+  if (failed(session.read(modulePath)))
     return Failure;
-  mlir::ModuleOp module = file.module();
+  mlir::ModuleOp module = session.module();
   if (module.getOps<pipe::PlanOp>().empty())
     return reportError(modulePath + ": contains no pipe.plan");
   Interrupt interrupt;
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        pipe::buildVerifyPipeline(passes, file.control());
+  if (failed(session.run([&](mlir::OpPassManager &passes) {
+        pipe::buildVerifyPipeline(passes, session.control());
       }))) {
-    verifyOthers(file);
-    return file.exitCode();
+    verifyOthers(session);
+    return session.exitCode();
   }
   std::string said;
   bool areSound = true;
@@ -241,10 +246,11 @@ int run(const Arguments &arguments) {
 } // namespace
 
 const Command &verifyCommand() {
-  static const Command command = {
+  static const Command command{
+      110,
       "verify",
       "check whether schedules are legal",
-      verifyOptions(),
+      optionTable(),
       {"FILE.mlir", "--problems FILE --schedules FILE [--json]"},
       {"rondo verify examples/gpt-small.mlir",
        "rondo verify --problems problems.jsonl --schedules schedules.jsonl"},

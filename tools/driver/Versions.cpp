@@ -3,23 +3,27 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "planning/JudgedSchedule.h"
+#include "plans/PlanFigures.h"
+#include "plans/VersionedWindow.h"
+#include "reports/Figures.h"
+#include "reports/Versioned.h"
 #include "schedule/simulate/NormDelay.h"
 #include "schedule/simulate/VersionAnalysis.h"
 #include "schedule/transforms/Iterations.h"
-#include "schedule/transforms/Recomputed.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Evaluate.h"
-#include "tools/driver/Outputs.h"
-#include "tools/driver/Plans.h"
+#include "tools/driver/Exchange.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/ScheduleFiles.h"
-#include "tools/driver/Table.h"
-#include "tools/driver/VersionedSums.h"
+#include "tools/driver/Session.h"
 #include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+
+#define OPTIONS "tools/driver/Versions.inc"
+#include "tools/driver/OptionTable.inc"
 
 using namespace llvm;
 
@@ -32,163 +36,26 @@ void printPolicies(raw_ostream &os) {
     os << "  " << left_justify(named.name, 13) << named.summary << "\n";
 }
 
-/// A schedule that keeps the rules, and what its tasks read.
-struct Versioned {
-  std::string name;
-  /// With the policies that it has been judged by.
-  Problem problem;
-  Schedule schedule;
-  Simulation simulation;
-  VersionAnalysis versions;
-  VersionedSums sums;
-};
-
-/// `0`, `0 to 3, mean 1.75` where they differ.
-std::string delayText(const Delays &delays) {
-  if (delays.least == delays.most)
-    return std::to_string(delays.most);
-  std::string mean;
-  raw_string_ostream(mean) << format("%.4g", delays.mean());
-  return std::to_string(delays.least) + " to " + std::to_string(delays.most) +
-         ", mean " + mean;
-}
-
-std::string copiesText(const Problem &problem, const ReplicaVersions &replica,
-                       int32_t stage) {
-  const std::string copies = std::to_string(replica.copies);
-  if (problem.weightBytes.empty())
-    return copies;
-  return copies + " (" +
-         formatBytes(problem.weightBytes[stage] * replica.copies) + ")";
-}
-
-void printTasks(raw_ostream &os, const Versioned &of) {
-  const Problem &problem = of.problem;
-  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    os << "rank " << rank << ":";
-    for (Action action : of.schedule.rank(rank)) {
-      const ReplicaVersions &replica = of.versions.replicas[action.subject];
-      os << " " << actionName(action, problem);
-      if (action.kind() == ActionKind::Step)
-        os << "=" << action.index + 1;
-      else if (action.kind() == ActionKind::Forward ||
-               action.kind() == ActionKind::Recompute)
-        os << "@" << replica.readBy(action.kind())[action.index];
-      else if (action.traits().makes & inputGradDone)
-        // Of several micro-batches, each may have its own.
-        for (int64_t i = 0; i < int64_t(action.count); ++i)
-          if (i == 0 || replica.backward[action.index + i] !=
-                            replica.backward[action.index + i - 1])
-            os << (i == 0 ? "@" : ",") << replica.backward[action.index + i];
-    }
-    os << "\n";
-  }
-}
-
-void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
-  const Problem &problem = of.problem;
-  os << "\n" << of.name << ": " << formatNs(of.simulation.makespanNs) << "\n";
-  Table table;
-  const bool hasAgain = hasRecomputation(problem);
-  std::vector<std::string> heads = {"stage",        "rank",     "forward",
-                                    "updates late", "backward", "updates late",
-                                    "activations",  "copies"};
-  if (hasAgain)
-    heads.insert(heads.end() - 1, "updates late");
-  table.add(heads);
-  for (int32_t number = 0; number < problem.numReplicas(); ++number) {
-    const Replica &replica = problem.replicas[number];
-    const ReplicaVersions &versions = of.versions.replicas[number];
-    const VersionPolicy policy = problem.policyOf(replica.stage);
-    std::vector<std::string> row = {
-        std::to_string(replica.stage),
-        std::to_string(replica.rank),
-        wordOf(policy.forward),
-        delayText(versions.forwardDelay),
-        wordOf(policy.backward),
-        delayText(versions.backwardDelay),
-        wordOf(policy.activations),
-        copiesText(problem, versions, replica.stage)};
-    if (hasAgain)
-      row.insert(row.end() - 1, problem.recomputes(number)
-                                    ? delayText(versions.recomputeDelay)
-                                    : "-");
-    table.add(row);
-  }
-  table.print(os);
-  os << "  the forwards of a micro-batch read "
-     << (of.versions.areForwardsVertical ? "one version" : "several versions")
-     << ", its backwards "
-     << (of.versions.areBackwardsVertical ? "one" : "several") << "\n";
-  printSums(os, problem, of.sums);
-  if (withTasks)
-    printTasks(os, of);
-}
-
-void writeDelays(llvm::json::OStream &json, const char *key,
-                 const Delays &delays) {
-  json.attributeObject(key, [&] {
-    json.attribute("least", delays.least);
-    json.attribute("most", delays.most);
-    json.attribute("mean", delays.mean());
-  });
-}
-
-void writeJson(raw_ostream &os, const Versioned &of) {
-  const Problem &problem = of.problem;
-  llvm::json::OStream json(os);
-  json.object([&] {
-    json.attribute("problem", problem.name);
-    json.attribute("schedule", of.name);
-    json.attribute("iterations", problem.iterations);
-    json.attribute("makespan_ns", of.simulation.makespanNs);
-    json.attribute("forwards_read_one_version",
-                   of.versions.areForwardsVertical);
-    json.attribute("backwards_read_one_version",
-                   of.versions.areBackwardsVertical);
-    writeSums(json, problem, of.sums);
-    json.attributeArray("replicas", [&] {
-      for (int32_t number = 0; number < problem.numReplicas(); ++number)
-        json.object([&] {
-          const Replica &replica = problem.replicas[number];
-          const ReplicaVersions &versions = of.versions.replicas[number];
-          const VersionPolicy policy = problem.policyOf(replica.stage);
-          json.attribute("stage", replica.stage);
-          json.attribute("rank", replica.rank);
-          json.attribute("forward", wordOf(policy.forward));
-          json.attribute("backward", wordOf(policy.backward));
-          json.attribute("activations", wordOf(policy.activations));
-          json.attribute("copies", versions.copies);
-          writeDelays(json, "forward_delay", versions.forwardDelay);
-          writeDelays(json, "backward_delay", versions.backwardDelay);
-          auto writeVersions = [&](const char *key, ActionKind kind) {
-            json.attributeArray(key, [&] {
-              for (int32_t version : versions.readBy(kind))
-                json.value(version);
-            });
-          };
-          writeVersions("forward_versions", ActionKind::Forward);
-          writeVersions("backward_versions", ActionKind::Backward);
-          if (!problem.recomputes(number))
-            return;
-          writeDelays(json, "recompute_delay", versions.recomputeDelay);
-          writeVersions("recompute_versions", ActionKind::Recompute);
-        });
-    });
-  });
-  os << "\n";
-}
-
-/// Reads the problems of a file of either kind.
-int readAny(const Arguments &arguments, const std::string &path,
-            ModuleFile &file, std::vector<Problem> &problems) {
-  if (!StringRef(path).ends_with(".mlir")) {
-    if (arguments.has("costs"))
-      return reportUsage("--costs needs a .mlir file");
-    return readProblems(path, problems);
-  }
-  std::vector<PlanFigures> figures;
-  return readPlans(file, path, arguments.text("costs"), problems, figures);
+/// What the steps of a schedule of a file wait for, in the window that proves
+/// it; fails if it breaks a rule.
+mlir::FailureOr<VersionedSums> versionedSums(pipe::ScheduleOp schedule) {
+  mlir::FailureOr<pipe::VersionedWindow> window = pipe::analyzeWindow(schedule);
+  if (failed(window))
+    return mlir::failure();
+  if (!schedule.computesNorm())
+    pipe::timeOrder(*window);
+  VersionedSums result;
+  result.normDelay = window->normDelay;
+  result.clipsByNorm = schedule.computesNorm();
+  const PlanFigures figures = pipe::figuresOf(schedule);
+  if (!figures.declaresWeights)
+    return result;
+  auto waits = sumWaits(figures, window->problem, window->order, window->times);
+  if (!waits)
+    return mlir::failure();
+  result.waits = std::move(*waits);
+  result.sums = figures.collectives;
+  return result;
 }
 
 class Printer {
@@ -196,7 +63,7 @@ public:
   Printer(bool asJson, bool withTasks) : asJson(asJson), withTasks(withTasks) {}
 
   /// Judges a candidate; one that breaks a rule is reported.
-  void add(const Problem &problem, const Candidate &candidate,
+  void add(const Problem &problem, const JudgedSchedule &candidate,
            std::optional<VersionedSums> sums = std::nullopt) {
     const std::string name = problem.name + ": " + candidate.name + ": ";
     if (!candidate.schedule) {
@@ -222,14 +89,19 @@ public:
     if (asJson)
       writeJson(outs(), of);
     else
-      printTable(outs(), of, withTasks);
+      writeText(outs(), of, withTasks);
     ++numAnalyzed;
   }
 
-  /// Reports at the plan of `problem` that nothing has been analyzed.
-  int finish(const Problem &problem, ModuleFile &file) const {
-    return numAnalyzed > 0 ? int(Success)
-                           : reportNoSchedule(problem, file, refusals);
+  /// Reports at the plan of the first problem that nothing has been analyzed.
+  int finish(Session &session) const {
+    if (numAnalyzed > 0)
+      return Success;
+    // Notes, or lines on a terminal, have just shown the reasons.
+    const bool isShown = asJson || outs().is_displayed();
+    return session.reportNoSchedule(session.problems.front(),
+                                    isShown ? ArrayRef<std::string>()
+                                            : ArrayRef(refusals));
   }
 
 private:
@@ -251,13 +123,13 @@ private:
 /// The schedules of a .mlir file whose iterations overlap, each in a window of
 /// `iterations`, or of as many as it takes to settle. Sets `found` if there are
 /// any.
-int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
+int addSchedulesOf(Session &session, int64_t iterations, bool asJson,
                    Printer &printer, bool &found) {
-  if (failed(file.run([](mlir::OpPassManager &passes) {
+  if (failed(session.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
       })))
-    return file.exitCode();
-  for (pipe::ScheduleOp op : file.module().getOps<pipe::ScheduleOp>()) {
+    return session.exitCode();
+  for (pipe::ScheduleOp op : session.module().getOps<pipe::ScheduleOp>()) {
     if (!op.overlaps() || op.isBodyEmpty())
       continue;
     found = true;
@@ -281,9 +153,7 @@ int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
     if (failed(sums))
       sums = VersionedSums();
     if (!asJson)
-      outs() << problem->name << ": " << countOf(problem->numStages(), "stage")
-             << " on " << countOf(problem->numRanks(), "rank") << ", "
-             << microbatchesText(*problem) << "\n";
+      outs() << titleOf(*problem) << "\n";
     const std::string name =
         "@" + op.getSymName().str() + (family->empty() ? "" : " " + *family);
     printer.add(*problem,
@@ -308,23 +178,22 @@ int run(const Arguments &arguments) {
       return reportUsage(describe(choice.fault()));
     choices.push_back(*choice);
   }
-  ModuleFile file;
-  std::vector<Problem> problems;
-  if (int code = readAny(arguments, path, file, problems))
+  Session session;
+  if (int code = session.load(path, arguments.text("costs")))
     return code;
+  const std::vector<Problem> &problems = session.problems;
   const WindowRequest request = windowRequest(arguments);
-  if (int code = applyWindow(request, file, problems))
+  if (int code = applyWindow(request, session))
     return code;
   Printer printer(arguments.has("json"), arguments.has("tasks"));
   if (choices.empty() && !arguments.has("schedules")) {
     bool found = false;
-    if (StringRef(path).ends_with(".mlir") && request.policy.empty() &&
-        !request.inSlots)
-      if (int code = addSchedulesOf(file, request.iterations,
+    if (isModuleFile(path) && request.policy.empty() && !request.inSlots)
+      if (int code = addSchedulesOf(session, request.iterations,
                                     arguments.has("json"), printer, found))
         return code;
     if (found)
-      return printer.finish(problems.front(), file);
+      return printer.finish(session);
     choices = overlappedFamilies();
   }
   for (const Problem &problem : problems) {
@@ -332,16 +201,14 @@ int run(const Arguments &arguments) {
       reportNote(problem.name + ": one iteration reads one version; "
                                 "--iterations N looks at N of them");
     if (!arguments.has("json"))
-      outs() << problem.name << ": " << countOf(problem.numStages(), "stage")
-             << " on " << countOf(problem.numRanks(), "rank") << ", "
-             << microbatchesText(problem) << "\n";
+      outs() << titleOf(problem) << "\n";
     if (arguments.has("schedules")) {
       std::vector<FileSchedule> schedules;
       if (int code =
               readSchedulesFor(problem, arguments.text("schedules"), schedules))
         return code;
       for (FileSchedule &of : schedules) {
-        Candidate candidate =
+        JudgedSchedule candidate =
             evaluate(of.name, of.name, problem, std::move(of.schedule),
                      /*keepTimes=*/true);
         candidate.clipsByNorm = of.clipsByNorm;
@@ -352,16 +219,17 @@ int run(const Arguments &arguments) {
       printer.add(withPolicyOf(choice, problem),
                   evaluate(choice, problem, /*keepTimes=*/true));
   }
-  return printer.finish(problems.front(), file);
+  return printer.finish(session);
 }
 
 } // namespace
 
 const Command &versionsCommand() {
   static const Command command{
+      100,
       "versions",
       "say which weights every task reads",
-      versionsOptions(),
+      optionTable(),
       {"FILE [--iterations N] [--family NAME]... [OPTIONS]",
        "FILE --schedules FILE [OPTIONS]"},
       {"rondo versions problem.json --iterations 8 --family pipedream",

@@ -7,7 +7,7 @@
 #include "dialect/Pipe.h"
 #include "schedule/model/Problem.h"
 #include "tools/driver/Arguments.h"
-#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Session.h"
 
 #include <string>
 #include <vector>
@@ -33,18 +33,14 @@ struct WindowRequest {
 
 WindowRequest windowRequest(const Arguments &arguments);
 
-/// Changes the problems as asked. Reports a fault of the first that cannot be,
-/// at its plan if they are those of `file`; returns the exit code.
-int applyWindow(const WindowRequest &request, ModuleFile &file,
-                std::vector<Problem> &problems);
+/// Changes the problems as asked. Reports a fault of the first that cannot be;
+/// returns the exit code.
+int applyWindow(const WindowRequest &request, Session &session);
 
 /// A note for each of the schedules whose iterations overlap, where only one is
 /// looked at.
 void noteOverlaps(llvm::ArrayRef<pipe::ScheduleOp> schedules,
                   const std::vector<Problem> &problems);
-
-/// `6 iterations of 2 micro-batches`, or `8 micro-batches` of a single one.
-std::string microbatchesText(const Problem &problem);
 
 } // namespace rondo::driver
 

@@ -1,7 +1,7 @@
 //===- Shared.td - What the options of all commands have ---*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file <Command>.td lists the options of one command. Parsing, messages,
+// A file ../<Command>.td lists the options of one command. Parsing, messages,
 // help, the manual and bash completion all read it.
 //
 //===----------------------------------------------------------------------===//
@@ -55,6 +55,13 @@ multiclass ShortOutput<string metavar> {
   def NAME : Separate<["-"], "o">, Alias<!cast<Option>("output")>,
              MetaVarName<metavar>, HelpText<"the same as --output">;
   def NAME#_joined : Joined<["-"], "o=">, Alias<!cast<Option>("output")>;
+}
+
+/// Which iteration of a trace to take.
+multiclass IterationOfTrace {
+  defm NAME : Value<"iteration", "N",
+    "the iteration of the trace to take, by its number in the training (default: "
+    "the one of median time)", [Positive]>;
 }
 
 #endif // RONDO_TOOLS_DRIVER_OPTIONS_SHARED
