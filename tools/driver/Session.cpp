@@ -38,7 +38,9 @@ static std::string suggestedOp(mlir::MLIRContext *context, StringRef text,
     text = text.split('\n').second;
   const StringRef word = text.take_while(
       [](char c) { return isAlnum(c) || c == '_' || c == '.'; });
-  if (word.empty() || mlir::RegisteredOperationName::lookup(word, context) ||
+  // The dialect suggests words for those after its name.
+  if (word.empty() || word.starts_with("pipe.") ||
+      mlir::RegisteredOperationName::lookup(word, context) ||
       mlir::RegisteredOperationName::lookup(("builtin." + word).str(), context))
     return "";
   SmallVector<StringRef> known;
