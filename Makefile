@@ -115,7 +115,7 @@ format:
 tidy: build
 	@sh scripts/setup.sh tidy
 	$(LLVM)/run-clang-tidy -quiet -p build -j $(JOBS) -clang-tidy-binary $(LLVM)/clang-tidy \
-	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|lowering|planning|dialect|plans|passes|formats|codegen|runtime|tools)/'
+	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|lowering|planning|reports|dialect|plans|passes|formats|codegen|modules|runtime|tools)/'
 
 bench: build
 	@sh scripts/bench.sh build

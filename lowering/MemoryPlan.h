@@ -24,8 +24,8 @@ struct KeptBytes {
   std::vector<int32_t> weightSlots;
 };
 
-/// What planMemory() places, and on which ranks. The references must outlive
-/// the call.
+/// Input of planMemory(): the buffers to place, and the ranks they are on. The
+/// references must outlive the call.
 struct MemoryRequest {
   /// The problem whose ranks run the program.
   const Problem &executing;

@@ -124,7 +124,8 @@ void divide(const json::StageTimes &stage, int64_t samples, int64_t ofAll,
     }
 }
 
-/// Of the model's size, without a list; else by size.
+/// Returns one time per task if all were measured at the model's batch,
+/// otherwise lists by size.
 LayerCostsAttr costsOf(ModelOp model, const TimesBySize &times) {
   mlir::MLIRContext *context = model.getContext();
   const std::optional<ModelSizes> sizes = model.getSizes();

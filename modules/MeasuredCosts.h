@@ -28,17 +28,18 @@ llvm::Error applyCosts(mlir::ModuleOp module, const CostsFile &file,
                        std::vector<std::string> &notes);
 
 /// Gives the stages of a plan, and of all others of its model, the times of
-/// files. One file with times of these plans' micro-batches, or that does not
-/// say of which, is for stages by name, as above. Of several, or if
-/// `areSizesTried`, the layers get the times as in applyLayerCosts(), and each
-/// plan those of its size.
+/// files. One file that was measured with these plans' micro-batches, or does
+/// not state a size, is applied to stages by name, as above. With several
+/// files, or if `areSizesTried`, the layers get the times as in
+/// applyLayerCosts(), and each plan those of its size.
 llvm::Error applyCosts(PlanOp plan, llvm::ArrayRef<CostsFile> files,
                        bool areSizesTried, std::vector<std::string> &notes);
 
 /// Gives the layers of a model the times of files that say which layers were
-/// measured, whatever their stages were. Of a stage of several layers, each
-/// gets a part in proportion to its estimated time. Files may be of several
-/// sizes of micro-batches, which a layer then knows. It is an error if a file
+/// measured, whatever their stages were. The time of a stage is divided over
+/// its layers in proportion to their estimated times. Files may be of several
+/// sizes of micro-batches; a layer then has times by size. It is an error if a
+/// file
 /// was measured for another target than the plan's, names other layers, or has
 /// a size that another has too.
 llvm::Error applyLayerCosts(PlanOp allLayers, llvm::ArrayRef<CostsFile> files);

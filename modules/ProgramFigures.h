@@ -19,8 +19,8 @@ std::string titleOf(ScheduleOp schedule);
 /// own pipeline needs of the shared arena. Empty if there is one.
 std::string arenasOfSchedules(mlir::ModuleOp module);
 
-/// For a plan on GPUs a line about the device memory that programs take beside
-/// their arenas; empty for one on CPUs.
+/// For a plan on GPUs, a line about the device memory that programs take in
+/// addition to their arenas; empty for a plan on CPUs.
 std::string besideArenas(PlanOp plan);
 
 } // namespace rondo::pipe

@@ -49,6 +49,9 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 void VerifyLowered::findFaults(MutableArrayRef<LoweredOp> programs) {
   ScheduleOp schedule = programs.front().op.lookupSchedule();
   const auto &checked = getChildAnalysis<CheckedSchedule>(schedule);
+  // Its reason has been reported. Programs then have no problem to be read by.
+  if (!checked.isReadable())
+    return;
   const auto &figures = getChildAnalysis<ScheduleFigures>(schedule).figures();
   const ForEach forEach = onThreadsOf(&getContext());
   std::vector<AnalysisManager> analyses;
@@ -57,7 +60,7 @@ void VerifyLowered::findFaults(MutableArrayRef<LoweredOp> programs) {
   fromTheLast(forEach, programs.size(), [&](size_t i) {
     LoweredOp &each = programs[i];
     each.value = &analyses[i].getAnalysis<ProgramValue>();
-    if (!checked.isReadable() || !each.value->isReadable())
+    if (!each.value->isReadable())
       return;
     each.tasks = &checked.order();
     if (each.op.getKind() == ProgramKind::Pipeline &&

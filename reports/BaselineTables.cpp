@@ -16,7 +16,7 @@ namespace rondo {
 
 namespace {
 
-/// Of a planner's times to Rondo's.
+/// Ratios of a planner's times to Rondo's.
 struct Summary {
   const char *name = "";
   double sum = 0, greatest = 0;

@@ -31,7 +31,7 @@ struct ComparisonOutcome {
   std::vector<std::string> refusals;
 };
 
-/// Where a comparison writes.
+/// Stream and style of a comparison's output.
 struct ComparisonOutput {
   llvm::raw_ostream &os;
   /// Columns of timelines, and whether they have colours.
@@ -62,7 +62,7 @@ public:
 
   Comparison(const Problem &problem, Style style, ComparisonOutput output);
 
-  /// Also shows what programs allocate, beside the devices' memory. `plan` must
+  /// Also shows what programs allocate and the devices' memory. `plan` must
   /// outlive this object.
   void showArenas(const PlanFigures &plan);
 
@@ -95,7 +95,7 @@ private:
     std::vector<int64_t> peakBytes;
     std::vector<int64_t> arenaBytes;
     std::optional<ExposedCommunication> communication;
-    /// Of sharded state, of the rank that moves most.
+    /// Bytes of sharded state that the busiest rank moves.
     int64_t trafficBytes = 0;
   };
 
@@ -134,7 +134,7 @@ private:
   std::vector<Other> others;
   /// All that have no schedule, for the picture.
   std::vector<curves::Missing> missing;
-  /// What follows the table.
+  /// Text after the table.
   std::string details;
   ComparisonOutcome outcome;
 };

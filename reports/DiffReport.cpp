@@ -20,7 +20,7 @@ struct Part {
   const char *words, *key;
   int64_t TimeUse::*ns;
 };
-/// In front of the waits for ranks, and behind them.
+/// Rows before the waits for ranks, and after them.
 constexpr Part before[] = {{"tasks", "tasks_ns", &TimeUse::tasksNs}};
 constexpr Part behind[] = {
     {"optimizer steps", "steps_ns", &TimeUse::stepsNs},

@@ -18,7 +18,7 @@ struct DiffReport {
   const timeline::Panel &predicted;
   const char *word;
   const MeasuredIteration &iteration;
-  /// How many iterations the trace has, and whether this one was asked for.
+  /// Number of iterations in the trace, and whether the user chose this one.
   int64_t iterations = 0;
   bool isChosen = false;
   std::vector<TimeUse> predictedUse, measuredUse;

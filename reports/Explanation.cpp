@@ -18,7 +18,7 @@ namespace rondo {
 namespace {
 
 constexpr size_t maxSteps = 64;
-/// Of the searches, in thousands of tasks placed or timed.
+/// Effort of the searches for changes, in thousands of tasks placed or timed.
 constexpr int64_t searchEffort = 500;
 
 using Change = WhatIf::Change;

@@ -24,7 +24,7 @@ public:
               const Schedule &schedule, const Simulation &simulation,
               const std::atomic<bool> *interrupt);
 
-  /// Of a long path the middle is left out.
+  /// Leaves out the middle of a long path.
   void writeText(llvm::raw_ostream &os) const;
   /// A line of rondo-explanation/1.
   void writeJson(llvm::raw_ostream &os) const;
@@ -32,7 +32,7 @@ public:
 private:
   struct RankSlack {
     int64_t workNs = 0;
-    /// Of its tasks without slack, all together.
+    /// Total duration of the rank's tasks without slack.
     int64_t criticalNs = 0;
     /// The least slack of the others, and the first task that has it; -1: there
     /// is none.

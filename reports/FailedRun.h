@@ -14,7 +14,7 @@
 
 namespace rondo {
 
-/// What the ranks of one run wrote when it failed.
+/// The files that the ranks of one run wrote when it failed.
 class FailedRun {
 public:
   /// Adds a file. Returns what does not fit the files before it; empty: it
@@ -28,9 +28,9 @@ public:
     return byRank[rank] ? &*byRank[rank] : nullptr;
   }
   std::vector<int64_t> missing() const;
-  /// What a rank was at; null if it left no file or had begun nothing.
+  /// The last action that a rank began; null if it left no file or began none.
   const json::FailureAction *last(int64_t rank) const;
-  /// What a rank waits for; null if it does not.
+  /// The wait of a rank; null if it does not wait.
   const json::FailureWait *wait(int64_t rank) const;
   /// Whether a rank waits for a message that the other one has sent.
   bool isUnderWay(int64_t rank) const;

@@ -45,7 +45,7 @@ std::string waitText(const json::FailureWait &wait) {
   return " waits for " + wait.name + " from " + rankText(wait.rank);
 }
 
-/// What a rank is at that waits for nobody.
+/// The state of a rank that waits for no other rank.
 std::string stateText(const FailedRun &run, int64_t rank) {
   const json::Failure *file = run.file(rank);
   if (!file)
@@ -128,7 +128,7 @@ std::vector<Moment> lastMoments(const FailedRun &run, size_t most) {
   stable_sort(moments, [](const Moment &a, const Moment &b) {
     return a.action->startNs < b.action->startNs;
   });
-  // What a rank is at may have begun long before.
+  // Unfinished actions are kept, however early they began.
   size_t drop = moments.size() > most ? moments.size() - most : 0;
   llvm::erase_if(moments, [&](const Moment &moment) {
     if (drop == 0 || moment.action->isUnfinished())

@@ -12,14 +12,16 @@
 
 namespace rondo {
 
-/// What the figures of a model's plans refer to.
+/// Sizes to which the figures of a model's plans refer.
 struct ModelFigures {
   int64_t samples = 0;
-  /// Of a sample; 0 where the model has no tokens.
+  /// Tokens per sample; 0 if the model has no tokens.
   int64_t tokens = 0;
-  /// Of one sample: F, I and W of all layers, without recomputation.
+  /// Floating-point operations per sample: F, I and W of all layers, without
+  /// recomputation.
   double flopsOfSample = 0;
-  /// Of all devices together, a microsecond; 0 where a device does not say.
+  /// Peak operations per microsecond of all devices together; 0 if a device
+  /// does not state its own.
   double peakFlopsPerUs = 0;
   /// Layers, and those whose times were measured.
   int64_t layers = 0, measured = 0;
@@ -27,7 +29,7 @@ struct ModelFigures {
   int64_t stated = 0;
 };
 
-/// Prints the plans of published planners beside the best, best first.
+/// Prints the plans of published planners, best first, compared with `best`.
 void printModelBaselines(llvm::raw_ostream &os,
                          const std::vector<ModelBaseline> &baselines,
                          const PlanTrial &best);

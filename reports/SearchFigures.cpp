@@ -87,7 +87,7 @@ std::string figuresOf(const WindowSearchResult &result) {
 json::SearchRecord recordOf(const WindowSearchResult &result,
                             const SearchOptions &options) {
   json::SearchRecord record;
-  // Of the window, which has its ramps as well.
+  // The bound is per iteration; the record is of the whole window.
   record.lowerBoundNs = result.boundNs * result.problem.iterations;
   record.bound = "L1";
   record.provenOptimal = result.simulation.makespanNs == record.lowerBoundNs;

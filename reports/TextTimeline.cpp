@@ -69,7 +69,7 @@ Row makeRow(const Problem &problem, const Timeline &timeline,
   for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
-    // Gathers and reductions run beside tasks.
+    // Gathers and reductions run while tasks do, and have rows of their own.
     if (task.action.traits().movesState())
       continue;
     int64_t first = scale.column(task.startNs);
@@ -81,13 +81,13 @@ Row makeRow(const Problem &problem, const Timeline &timeline,
     if (first >= end)
       continue;
     const ActionTraits &traits = task.action.traits();
-    // Of a step, S.
+    // A step has the letter S.
     const char letter = traits.code[0];
     std::string label =
         numStages > 1
             ? actionName(task.action, problem)
             : traits.code + std::to_string(uint64_t(task.action.index));
-    // S beside the label of a task would read as part of it.
+    // An S next to the label of a task would read as part of it.
     if (static_cast<int64_t>(label.size()) > end - first) {
       label = task.action.isTask() ? letter : shortStep;
       row.hasShortStep |= !task.action.isTask();

@@ -24,7 +24,7 @@ int64_t chunksOf(const Problem &problem) {
 
 namespace {
 
-/// A part of what a unit hides behind, or `-` where nothing is moved.
+/// The part of a unit's moves that tasks hide, or `-` if nothing is moved.
 std::string partText(Beside beside, int64_t unit) {
   if (beside.moveNs == 0)
     return "-";
@@ -73,8 +73,8 @@ std::string UnitTable::limitText(size_t number) const {
   return wordOf(candidate.limit());
 }
 
-/// Of the rank with the least room: its arena, or state and what is held beside
-/// it.
+/// Memory of the rank with the least left: its arena, or without arenas its
+/// state and the activations held.
 std::string UnitTable::memoryText(size_t number) const {
   const UnitCandidate &candidate = candidates[number];
   const Problem &problem = *plans[of[number]].problem;
@@ -134,7 +134,7 @@ void UnitTable::writeText(raw_ostream &os) const {
          << "\n";
   if (!best)
     return;
-  // What more memory would give.
+  // The fastest candidate that lacks memory.
   std::optional<size_t> faster;
   for (size_t number = 0; number < candidates.size(); ++number)
     if (candidates[number].missingBytes > 0 &&

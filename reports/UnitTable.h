@@ -46,7 +46,7 @@ public:
   /// Why none fits, if one applies.
   std::string whyNone() const;
   bool hasPlans() const { return !plans.empty(); }
-  /// What was given to addMissing().
+  /// [i]: arguments of the i-th addMissing().
   const std::vector<std::pair<std::string, std::string>> &withoutPlan() const {
     return missing;
   }
@@ -62,7 +62,7 @@ private:
   const FamilyChoice &choice;
   std::vector<Chunked> plans;
   std::vector<UnitCandidate> candidates;
-  /// By candidate, into `plans`.
+  /// [candidate]: index of its plan in `plans`.
   std::vector<size_t> of;
   std::vector<std::pair<std::string, std::string>> missing;
 };

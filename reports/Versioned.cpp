@@ -117,7 +117,7 @@ void printTasks(raw_ostream &os, const Versioned &of) {
                action.kind() == ActionKind::Recompute)
         os << "@" << replica.readBy(action.kind())[action.index];
       else if (action.traits().makes & inputGradDone)
-        // Of several micro-batches, each may have its own.
+        // Each micro-batch of the backward may read another version.
         for (int64_t i = 0; i < int64_t(action.count); ++i)
           if (i == 0 || replica.backward[action.index + i] !=
                             replica.backward[action.index + i - 1])

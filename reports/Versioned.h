@@ -15,14 +15,14 @@
 
 namespace rondo {
 
-/// What the steps of a schedule wait for whose iterations overlap.
+/// The sums for which steps wait in a schedule whose iterations overlap.
 struct VersionedSums {
-  /// By how many iterations the norm of all gradients is late, if that can be
-  /// told.
+  /// Number of iterations by which the norm of all gradients is late; nothing
+  /// if it is unknown.
   std::optional<int64_t> normDelay;
   /// Whether steps clip by it.
   bool clipsByNorm = false;
-  /// Of a program's sums of gradients; empty for a problem.
+  /// Waits for a program's sums of gradients; empty for a problem.
   std::vector<SumWait> waits;
   std::vector<Collective> sums;
 };

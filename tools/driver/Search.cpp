@@ -3,7 +3,6 @@
 
 #include "modules/SinglePlan.h"
 #include "schedule/bounds/Shortfall.h"
-
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"

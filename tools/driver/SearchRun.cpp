@@ -17,6 +17,8 @@
 
 #include "llvm/Support/Format.h"
 
+#include <mutex>
+
 using namespace llvm;
 
 namespace rondo::driver {
@@ -132,7 +134,7 @@ struct Searches {
   Session &session;
   Progress progress;
   /// The session's context has no locks of its own.
-  std::mutex context;
+  std::mutex contextMutex;
 
   explicit Searches(Session &session)
       : session(session), progress(session.problems.size()) {}
@@ -146,7 +148,7 @@ SearchedLine searchOneWindow(const Problem &window,
   const SearchOptions &options = request.options;
   bool isTold = true;
   auto arenasOf = [&](const WindowSearchResult &found) {
-    std::lock_guard<std::mutex> lock(searches.context);
+    std::lock_guard<std::mutex> lock(searches.contextMutex);
     auto arenas = pipe::arenasOfWindow(searches.session.planOf(window),
                                        found.problem, *found.schedule);
     isTold = arenas.has_value();

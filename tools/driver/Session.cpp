@@ -26,21 +26,25 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-/// The op of the language that a word at the beginning of a line may mean, in
-/// a note; empty if the word is an op, or is close to none.
+/// A note with the op that the first word at `loc` may mean, if an op may begin
+/// there: at the beginning of a line, or after results. Empty if the word is an
+/// op, or is close to none.
 static std::string suggestedOp(mlir::MLIRContext *context, StringRef text,
                                mlir::Location loc) {
   auto place = dyn_cast<mlir::FileLineColLoc>(loc);
-  // Ops in ops get a suggestion of the dialect.
-  if (!place || place.getColumn() != 1)
+  if (!place || place.getColumn() == 0)
     return "";
   for (unsigned line = 1; line < place.getLine(); ++line)
     text = text.split('\n').second;
-  const StringRef word = text.take_while(
-      [](char c) { return isAlnum(c) || c == '_' || c == '.'; });
-  // The dialect suggests words for those after its name.
-  if (word.empty() || word.starts_with("pipe.") ||
-      mlir::RegisteredOperationName::lookup(word, context) ||
+  text = text.split('\n').first;
+  const StringRef before = text.take_front(place.getColumn() - 1).rtrim();
+  if (!before.empty() && !before.ends_with("="))
+    return "";
+  const StringRef word =
+      text.drop_front(place.getColumn() - 1).take_while([](char c) {
+        return isAlnum(c) || c == '_' || c == '.';
+      });
+  if (word.empty() || mlir::RegisteredOperationName::lookup(word, context) ||
       mlir::RegisteredOperationName::lookup(("builtin." + word).str(), context))
     return "";
   SmallVector<StringRef> known;
@@ -137,7 +141,9 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::parse(StringRef path) {
         if (!isError || hasError)
           return mlir::success(isError);
         hasError = true;
-        suggestion = suggestedOp(context(), text, diagnostic.getLocation());
+        // The dialect itself suggests words in place of its own.
+        if (!StringRef(diagnostic.str()).contains("; did you mean "))
+          suggestion = suggestedOp(context(), text, diagnostic.getLocation());
         return mlir::failure();
       });
   auto module =
@@ -246,8 +252,11 @@ int Session::resolve(const std::string &costsPath) {
 }
 
 void Session::restoreWritten() {
-  if (original)
-    root = std::move(original);
+  if (!original)
+    return;
+  root = std::move(original);
+  problems.clear();
+  figures.clear();
 }
 
 pipe::PlanOp Session::planOf(const Problem &problem) {

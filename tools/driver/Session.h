@@ -49,7 +49,8 @@ public:
   int resolve(const std::string &costsPath = "");
   /// Makes resolve() keep the module as it was read, for written().
   void keepWritten() { keepsWritten = true; }
-  /// Makes the module what it was before resolve().
+  /// Makes the module what it was before resolve(). Ops of the resolved module,
+  /// `problems` and `figures` are gone.
   void restoreWritten();
 
   /// Runs the passes that `build` adds.
