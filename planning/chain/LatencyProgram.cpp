@@ -136,13 +136,11 @@ void LatencyProgram::addBefore(const Stage &stage, const Limits &limits) {
     if (steady > limits.steadyNs || length + steady > limits.timeNs ||
         !fits(layers.cut, layers.next, first, end, behind.stages + 1))
       continue;
-    best = {length,
-            own + below,
-            steady,
-            late,
-            static_cast<int16_t>(layers.next),
-            static_cast<int16_t>(other),
-            static_cast<int16_t>(behind.stages + 1)};
+    best.length = length;
+    best.way = own + below;
+    best.steady = steady;
+    best.late = late;
+    best.setNext(layers.next, other, behind.stages);
   }
 }
 

@@ -61,7 +61,7 @@ public:
   /// How long a sum of parts of `bytes` each, or one of its halves, takes
   /// between these ranks if it begins now: as over the slowest of their links.
   int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes, int64_t nowNs,
-                int64_t halves = 2);
+                int64_t halves);
   /// When one ends that all these ranks have started by now: it begins when
   /// those before it on any of them have ended. For ranks of one process.
   int64_t endOfSum(const std::vector<int32_t> &ranks, int64_t bytes,

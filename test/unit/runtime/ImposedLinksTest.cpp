@@ -135,9 +135,9 @@ TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
   EXPECT_EQ(network.link(1, 0).carry(1000, 0).carriedNs, 1000);
   EXPECT_EQ(network.link(1, 2).carry(1000, 0).carriedNs, 1000);
   // Sums go as fast as the slowest of their links.
-  EXPECT_EQ(network.sumNs({0, 1}, 1000, 0),
+  EXPECT_EQ(network.sumNs({0, 1}, 1000, 0, 2),
             link(1000, 10).halvesNs(2, 1000, 2));
-  EXPECT_EQ(network.sumNs({1, 2}, 1000, 0),
+  EXPECT_EQ(network.sumNs({1, 2}, 1000, 0, 2),
             link(1000, 1000).halvesNs(2, 1000, 2));
   EXPECT_FALSE(ImposedNetwork({}, nullptr).isImposed());
 }
