@@ -12,7 +12,7 @@
 
 namespace rondo::codegen {
 
-/// What goes into a bundle.
+/// The contents of a bundle.
 struct BundleContents {
   /// The emitted C++.
   std::string program;

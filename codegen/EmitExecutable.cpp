@@ -11,8 +11,6 @@
 #include "plans/ProgramValue.h"
 #include "plans/Threads.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
-
 using namespace mlir;
 
 namespace rondo::codegen {
@@ -58,8 +56,7 @@ public:
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
           bool isAdaptive, StringRef backend, AnalysisManager analyses)
       : module(module), analyses(analyses), name(name), isAdaptive(isAdaptive),
-        backend(backend), forEach(pipe::onThreadsOf(module.getContext())),
-        builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
+        backend(backend), forEach(pipe::onThreadsOf(module.getContext())) {
     for (pipe::ScheduleOp schedule : schedules)
       members.emplace_back(schedule);
     if (backend.empty() &&
@@ -67,7 +64,8 @@ public:
       this->backend = "cudaBackend";
   }
 
-  LogicalResult run();
+  /// Nothing is written if it fails.
+  LogicalResult run(llvm::raw_ostream &os);
 
 private:
   void describeSizes();
@@ -77,11 +75,7 @@ private:
   void nameSpaces();
   LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
                                 ProgramText &text);
-  void text(const Twine &lines) {
-    emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
-                              ValueRange());
-  }
-  void emitProgram(EmittedProgram &emitted);
+  void emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted);
 
   ModuleOp module;
   AnalysisManager analyses;
@@ -89,8 +83,6 @@ private:
   const bool isAdaptive;
   StringRef backend;
   const ForEach forEach;
-  OpBuilder builder;
-  Location loc;
   std::vector<Member> members;
   /// Named as in the first plan.
   std::vector<StageText> stages;
@@ -98,7 +90,7 @@ private:
   std::vector<EmittedProgram> programs;
 };
 
-/// What the tasks of iterations that overlap read.
+/// Sets the weights that tasks read if iterations overlap.
 LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
                                        ProgramText &text) {
   OverlapText overlap;
@@ -279,7 +271,7 @@ void Emitter::describeSizes() {
   }
 }
 
-void Emitter::emitProgram(EmittedProgram &emitted) {
+void Emitter::emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted) {
   std::vector<RankCode> codes(emitted.value->program().order.numRanks());
   for (auto [r, code] : llvm::enumerate(codes))
     code.rank = r;
@@ -293,54 +285,48 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
         });
   });
 
-  text("\nnamespace " + emitted.text.space + " {\n");
+  os << "\nnamespace " << emitted.text.space << " {\n\n";
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
   for (SharedFunction &function : functions) {
-    // Functions are symbols of the module, whatever their namespace.
     if (emitted.text.space != "pipeline")
       function.name = emitted.text.space + "_" + function.name;
-    emitFunction(builder, loc, function);
+    emitFunction(os, function);
   }
   const Problem &problem = members[emitted.member].problem();
-  text(programTables(emitted.text, problem, functions, forEach));
-  text("} // namespace " + emitted.text.space + "\n");
+  os << programTables(emitted.text, problem, functions, forEach) << "\n"
+     << "} // namespace " << emitted.text.space << "\n\n";
 }
 
-LogicalResult Emitter::run() {
+LogicalResult Emitter::run(llvm::raw_ostream &os) {
   if (failed(expandAll()))
     return failure();
-  builder.setInsertionPointToEnd(module.getBody());
   // Printed as references, names have no line breaks.
-  std::string heading;
-  llvm::raw_string_ostream os(heading);
   for (Member &member : members)
     os << "// Schedule "
        << FlatSymbolRefAttr::get(member.schedule.getSymNameAttr())
        << " of plan " << member.schedule.getPlanAttr()
        << ", written by rondo.\n";
-  text(heading);
-  emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
-                           /*is_standard_include=*/false);
-  text(versionCheck());
-  text("\n" + bodyDeclarations(sizes.front().layers) +
-       "using namespace rondo::runtime;\n\nnamespace {\n");
-  for (auto [number, each] : llvm::enumerate(sizes)) {
-    text(layerTable(each.layers, number));
-    text(shareTable(each, number));
-    text(edgeTable(members.front().problem(), stages, each, number));
-  }
-  text(stageTable(stages));
-  text(replicaTable(members.front().problem().replicas));
+  os << "\n#include \"runtime/rondo_runtime.h\"\n"
+     << versionCheck() << "\n\n"
+     << bodyDeclarations(sizes.front().layers)
+     << "using namespace rondo::runtime;\n\nnamespace {\n\n";
+  for (auto [number, each] : llvm::enumerate(sizes))
+    os << layerTable(each.layers, number) << "\n"
+       << shareTable(each, number) << "\n"
+       << edgeTable(members.front().problem(), stages, each, number) << "\n";
+  os << stageTable(stages) << "\n"
+     << replicaTable(members.front().problem().replicas) << "\n";
   for (EmittedProgram &emitted : programs)
-    emitProgram(emitted);
-  text("} // namespace\n");
+    emitProgram(os, emitted);
   std::vector<ProgramText> texts;
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
-  text(executableText({name.str(), sizes.front().layers.size(), stages.size(),
-                       backend.str(), isAdaptive,
-                       pipe::momentsOf(members.front().plan)},
-                      texts, members.front().problem()));
+  os << "} // namespace\n\n"
+     << executableText({name.str(), sizes.front().layers.size(), stages.size(),
+                        backend.str(), isAdaptive,
+                        pipe::momentsOf(members.front().plan)},
+                       texts, members.front().problem())
+     << "\n\n";
   return success();
 }
 
@@ -348,10 +334,10 @@ LogicalResult Emitter::run() {
 
 LogicalResult emitExecutable(ModuleOp module,
                              const ExecutableToEmit &executable,
-                             AnalysisManager analyses) {
+                             AnalysisManager analyses, llvm::raw_ostream &os) {
   return Emitter(module, executable.name, executable.schedules,
                  executable.isAdaptive, executable.backend, analyses)
-      .run();
+      .run(os);
 }
 
 } // namespace rondo::codegen

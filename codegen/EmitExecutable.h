@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/AnalysisManager.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace rondo::codegen {
 
@@ -20,11 +21,12 @@ struct ExecutableToEmit {
   llvm::StringRef backend;
 };
 
-/// Appends EmitC to the module, whose ops are kept. `analyses` are the
-/// module's.
+/// Writes it as C++; the module stays as it is. Nothing is written if it fails.
+/// `analyses` are the module's.
 mlir::LogicalResult emitExecutable(mlir::ModuleOp module,
                                    const ExecutableToEmit &executable,
-                                   mlir::AnalysisManager analyses);
+                                   mlir::AnalysisManager analyses,
+                                   llvm::raw_ostream &os);
 
 } // namespace rondo::codegen
 

@@ -1,14 +1,14 @@
-//===- EmitFunctions.cpp - Rank functions as EmitC ------------------------===//
+//===- EmitFunctions.cpp - Rank functions as C++ --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitFunctions.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
 using namespace rondo;
 using namespace rondo::codegen;
+using llvm::StringRef;
+using llvm::Twine;
 
 namespace {
 
@@ -16,131 +16,121 @@ namespace {
 /// RankCode::constants().
 class FunctionWriter {
 public:
-  FunctionWriter(OpBuilder &builder, Location loc,
-                 const SharedFunction &function)
-      : builder(builder), loc(loc), function(function) {}
+  FunctionWriter(llvm::raw_ostream &os, const SharedFunction &function)
+      : os(os), function(function) {}
 
   void write();
 
 private:
-  void line(const Twine &text, ValueRange arguments = {}) {
-    emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(text),
-                              arguments);
+  void line(const Twine &text) {
+    os.indent(2 * (variables.size() + 1)) << text << "\n";
   }
-  Value literal(const std::string &text) {
-    return emitc::LiteralOp::create(builder, loc, builder.getI64Type(), text);
-  }
-  Value number() { return literal(function.spelling[next++]); }
+  StringRef number() { return function.spelling[next++]; }
   void writeRows();
   void writeNodes(const std::vector<CodeNode> &nodes);
+  void writeLoop(const CodeNode &node);
   void writeAction(const CodeNode &node);
+  std::string index(const CodeNode &node);
 
-  OpBuilder &builder;
-  Location loc;
+  llvm::raw_ostream &os;
   const SharedFunction &function;
   size_t next = 0;
-  SmallVector<Value> variables;
+  /// Variables of the open loops.
+  llvm::SmallVector<std::string> variables;
+  /// v1 and v2 are the arguments.
+  int numVariables = 2;
 };
 
 void FunctionWriter::writeRows() {
   if (function.parameters.empty())
     return;
-  line("// A row for each rank: " + llvm::join(function.parameters, ", "));
+  os << "// A row for each rank: " << llvm::join(function.parameters, ", ")
+     << "\n";
   for (auto [rank, row] : llvm::zip_equal(function.ranks, function.rows)) {
-    std::string text = "constexpr int64_t " + function.name + "_row_" +
-                       std::to_string(rank) + "[] = {";
-    llvm::raw_string_ostream os(text);
+    os << "constexpr int64_t " << function.name << "_row_" << rank << "[] = {";
     llvm::interleaveComma(row, os);
-    os << "};";
-    line(text);
+    os << "};\n";
   }
+}
+
+/// The index of an action: multiples of loop variables, and a constant.
+std::string FunctionWriter::index(const CodeNode &node) {
+  std::string sum;
+  for (auto [depth, factor] : llvm::enumerate(node.factors)) {
+    if (factor == 0)
+      continue;
+    sum += (sum.empty() ? "" : " + ") + variables[depth];
+    if (factor != 1)
+      sum += " * " + std::to_string(factor);
+  }
+  const StringRef shift = number();
+  if (sum.empty())
+    return shift.str();
+  if (shift.starts_with("-"))
+    return sum + " - " + shift.drop_front().str();
+  return shift == "0" ? sum : sum + " + " + shift.str();
 }
 
 void FunctionWriter::writeAction(const CodeNode &node) {
   std::string text = node.callee + "(rank, ";
   if (!node.message.empty())
     text += node.message + ", ";
-  text += function.spelling[next++];
+  text += number();
   if (node.hasReceiver)
-    text += ", " + function.spelling[next++];
-  SmallVector<Value> arguments;
-  if (node.hasIndex) {
-    std::string index;
-    for (auto [depth, factor] : llvm::enumerate(node.factors)) {
-      if (factor == 0)
-        continue;
-      index += index.empty() ? "{}" : " + {}";
-      if (factor != 1)
-        index += " * " + std::to_string(factor);
-      arguments.push_back(variables[depth]);
-    }
-    StringRef shift = function.spelling[next++];
-    if (index.empty())
-      index = shift.str();
-    else if (shift.starts_with("-"))
-      index += " - " + shift.drop_front().str();
-    else if (shift != "0")
-      index += " + " + shift.str();
-    text += ", " + index;
+    text += ", " + number().str();
+  if (node.hasIndex)
+    text += ", " + index(node);
+  line(text + ");");
+}
+
+void FunctionWriter::writeLoop(const CodeNode &node) {
+  std::string first = "0", end, step = std::to_string(node.repeats);
+  if (node.isLoop) {
+    first = number();
+    end = number();
+    step = number();
+  } else {
+    end = "repetitions(rank)";
+    if (node.repeats != 1)
+      end += " * " + step;
   }
-  line(text + ");", arguments);
+  // i3, and j4 in it.
+  const std::string variable =
+      std::string(1, "ijklmnopqrst"[std::min<size_t>(variables.size(), 11)]) +
+      std::to_string(++numVariables);
+  line("for (int64_t " + variable + " = " + first + "; " + variable + " < " +
+       end + "; " + variable + " += " + step + ") {");
+  variables.push_back(variable);
+  writeNodes(node.body);
+  variables.pop_back();
+  line("}");
 }
 
 void FunctionWriter::writeNodes(const std::vector<CodeNode> &nodes) {
-  for (const CodeNode &node : nodes) {
-    if (!node.isLoop && node.repeats == 0) {
+  for (const CodeNode &node : nodes)
+    if (node.isLoop || node.repeats != 0)
+      writeLoop(node);
+    else
       writeAction(node);
-      continue;
-    }
-    Value first, end, step;
-    if (node.isLoop) {
-      first = number(), end = number(), step = number();
-    } else {
-      const std::string each = std::to_string(node.repeats);
-      first = literal("0");
-      end = literal(node.repeats == 1 ? "repetitions(rank)"
-                                      : "repetitions(rank) * " + each);
-      step = literal(each);
-    }
-    auto loop = emitc::ForOp::create(builder, loc, first, end, step);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(loop.getBody()->getTerminator());
-    variables.push_back(loop.getInductionVar());
-    writeNodes(node.body);
-    variables.pop_back();
-  }
 }
 
 void FunctionWriter::write() {
   writeRows();
-  MLIRContext *context = builder.getContext();
-  Type rankType = emitc::OpaqueType::get(context, "Rank &");
-  Type rowType =
-      emitc::PointerType::get(emitc::OpaqueType::get(context, "const int64_t"));
-  auto func =
-      emitc::FuncOp::create(builder, loc, function.name,
-                            builder.getFunctionType({rankType, rowType}, {}));
-  func.setSpecifiersAttr(builder.getStrArrayAttr({"static"}));
-  OpBuilder::InsertionGuard guard(builder);
-  Block *entry = func.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  os << "static void " << function.name << "(Rank & v1, const int64_t* v2) {\n";
   if (function.parameters.empty())
-    line("(void){};", entry->getArgument(1));
+    line("(void)v2;");
   // A rank without stages does nothing.
-  if (function.code.nodes.empty())
-    line("(void){};", entry->getArgument(0));
-  else
-    line("Rank &rank = {};", entry->getArgument(0));
+  line(function.code.nodes.empty() ? "(void)v1;" : "Rank &rank = v1;");
   for (auto [k, parameter] : llvm::enumerate(function.parameters))
-    line("const int64_t " + parameter + " = {}[" + Twine(k) + "];",
-         entry->getArgument(1));
+    line("const int64_t " + parameter + " = v2[" + Twine(k) + "];");
   writeNodes(function.code.nodes);
-  emitc::ReturnOp::create(builder, loc, Value());
+  line("return;");
+  os << "}\n";
 }
 
 } // namespace
 
-void rondo::codegen::emitFunction(OpBuilder &builder, Location loc,
+void rondo::codegen::emitFunction(llvm::raw_ostream &os,
                                   const SharedFunction &function) {
-  FunctionWriter(builder, loc, function).write();
+  FunctionWriter(os, function).write();
 }

@@ -1,4 +1,4 @@
-//===- EmitFunctions.h - Rank functions as EmitC ----------------*- C++ -*-===//
+//===- EmitFunctions.h - Rank functions as C++ ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_EMITFUNCTIONS_H
@@ -6,14 +6,13 @@
 
 #include "codegen/RankCode.h"
 
-#include "mlir/IR/Builders.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace rondo::codegen {
 
-/// Adds the function and, if it has parameters, a constant row for each of its
-/// ranks (`<function>_row_<rank>`). Loops stay loops.
-void emitFunction(mlir::OpBuilder &builder, mlir::Location loc,
-                  const SharedFunction &function);
+/// Writes the function and, if it has parameters, a constant row for each of
+/// its ranks (`<function>_row_<rank>`). Loops stay loops.
+void emitFunction(llvm::raw_ostream &os, const SharedFunction &function);
 
 } // namespace rondo::codegen
 

@@ -248,7 +248,7 @@ static size_t writeLinks(llvm::raw_ostream &os, const Problem &problem) {
   return pairs.size();
 }
 
-/// What few programs have.
+/// Fields that few programs set.
 static std::string tailOf(const ProgramText &program, const Problem &problem,
                           const std::string &in) {
   const bool isLimited = !residencyOf(program, problem).empty();

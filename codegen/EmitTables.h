@@ -37,7 +37,7 @@ struct SizesText {
   std::vector<ReplicaBuffers> buffers;
 };
 
-/// What tasks read where iterations overlap.
+/// The weights that tasks read if iterations overlap.
 struct OverlapText {
   DelayTable delays;
   int32_t iterationsEach = 1;
@@ -60,7 +60,7 @@ struct ProgramText {
   std::vector<int32_t> rankOfReplica;
   int64_t predictedNs = 0, predictedWorkNs = 0;
   std::vector<int64_t> peakMemoryBytes;
-  /// Where iterations overlap.
+  /// Set if iterations overlap.
   std::optional<OverlapText> overlap;
 };
 
@@ -93,7 +93,7 @@ struct ExecutableText {
   /// none.
   std::string backend;
   bool isAdaptive = false;
-  /// Of each weight.
+  /// The number for each weight.
   int32_t moments = 2;
 };
 

@@ -39,7 +39,7 @@ struct Part {
   /// For the linker, separated by |. Of a part that some tools are built
   /// without, empty in these.
   const char *BuildPaths::*arguments;
-  /// What to do there; empty: every tool has the part.
+  /// The advice if it is missing; empty if every tool has it.
   StringRef whereWithout;
 };
 
@@ -108,7 +108,7 @@ static std::string installedRuntime() {
   return isOfWheel() || llvm::sys::fs::is_directory(dir) ? dir : std::string();
 }
 
-/// Of the environment; empty if it is not set.
+/// A variable of the environment; empty if it is not set.
 static StringRef variable(const char *name) {
   const char *text = std::getenv(name);
   return text ? text : "";

@@ -13,7 +13,7 @@
 
 namespace rondo::codegen {
 
-/// What is needed to build an emitted program.
+/// The compiler and files that build an emitted program.
 struct HostCompiler {
   /// The compiler's name or path: $CXX, or c++.
   std::string compiler;

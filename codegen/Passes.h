@@ -14,6 +14,10 @@ namespace rondo::codegen {
 #define GEN_PASS_DECL
 #include "codegen/Passes.h.inc"
 
+/// The pass that prints to `os`, which outlives it.
+std::unique_ptr<mlir::Pass> createEmitCpp(const EmitCppOptions &options,
+                                          llvm::raw_ostream &os);
+
 void registerPasses();
 
 } // namespace rondo::codegen

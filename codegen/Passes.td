@@ -6,13 +6,14 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
-  let summary = "write a schedule's programs as one C++ executable in EmitC";
+def EmitCpp : Pass<"pipe-emit-cpp", "::mlir::ModuleOp"> {
+  let summary = "print a schedule's programs as one C++ executable";
   let description = [{
-    Replaces the module's content with EmitC: the constant tables of
+    Prints C++ on the standard output: the constant tables of
     runtime/rondo_runtime.h, a function for each group of ranks that run the same
     code, and main(). Loops remain loops. Numbers that differ between the ranks of
-    a group are parameters, in a constant row per rank.
+    a group are parameters, in a constant row per rank. The module stays; `-o
+    /dev/null` leaves it out of the output.
 
     The module must have passed `pipe-verify-lowered`. `schedule` names the
     `pipe.executable` or the schedule to emit; the default is the first executable
@@ -32,8 +33,6 @@ def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
            "the runtime's object that makes devices and transports (default: by "
            "the plan's target)">
   ];
-  let dependentDialects = ["::mlir::emitc::EmitCDialect",
-                           "::rondo::pipe::PipeDialect"];
 }
 
 #endif // RONDO_CODEGEN_PASSES_TD

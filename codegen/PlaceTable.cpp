@@ -25,7 +25,7 @@ using List = std::vector<int32_t>;
 class Arrays {
 public:
   void add(const List &list) { numbers.try_emplace(list, -1); }
-  /// Behind the last add().
+  /// Call it after the last add().
   void write(llvm::raw_ostream &os);
   std::string nameOf(const List &list) const { return name(numbers.at(list)); }
 
@@ -79,7 +79,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
       partsOf.try_emplace(place.slotOf);
   forEach(partsOf.size(), [&](size_t i) {
     auto &[slots, parts] = partsOf.begin()[i];
-    // Where iterations overlap, a run has any number of micro-batches.
+    // If iterations overlap, a run has any number of micro-batches.
     parts = text.overlap ? std::vector<SlotPart>{{0, slots.vec()}}
                          : slotParts(slots.vec(), numbers);
   });

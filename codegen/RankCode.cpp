@@ -161,7 +161,7 @@ std::vector<int64_t> RankCode::constants() const {
   return all;
 }
 
-/// What each constant means, for naming parameters.
+/// The meaning of each constant; it names parameters.
 static void collectRoles(const std::vector<CodeNode> &nodes,
                          std::vector<const char *> &roles) {
   for (const CodeNode &node : nodes) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where rolled IR becomes compact values and back. Both ways are
-// lossless. Errors are emitted where they are found; a failure has been said.
+// lossless. Errors are emitted where they are found; failure() means that a
+// diagnostic was emitted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,7 @@ namespace rondo::pipe {
 /// mistyped loop bound ends in an error and not in lack of memory.
 inline constexpr int64_t maxActions = int64_t(1) << 27;
 
-/// What is to be scheduled: costs of the plan's stages, the cluster's devices,
+/// The problem to schedule: costs of the plan's stages, the cluster's devices,
 /// links and channels. Every stage must have `costs`; the problem has passed
 /// check(). Caps are what stateBytes() leaves of the devices where the plan
 /// declares weights, else the devices' memory: then activations are all that
@@ -58,18 +60,18 @@ std::string optionsForOtherPlans(PlanOp plan);
 std::vector<int64_t> deviceBytes(PlanOp plan);
 
 /// Whether a stage has weights. The layers of a timed model may have none, and
-/// then say nothing of what a program of them holds beside activations.
+/// then do not tell what a program holds in addition to activations.
 bool declaresWeights(PlanOp plan);
 
-/// What the ranks do together at the end of an iteration, without times; empty
-/// where no stage has weights.
+/// The collectives of an iteration, without times; empty if no stage has
+/// weights.
 std::vector<Collective> planCollectives(PlanOp plan);
 
-/// What collectives stage on each rank of the plan's target (kinds/Sums.h), in
-/// bytes; 0 where buffers are not known.
+/// The bytes that collectives stage on each rank of the plan's target
+/// (kinds/Sums.h); 0 if buffers are not known.
 std::vector<int64_t> stagingOfRanks(PlanOp plan, bool hasNorm = true);
 
-/// What each rank's arena holds throughout: weights, gradients, moments,
+/// Bytes that each rank's arena holds throughout: weights, gradients, moments,
 /// control, data, workspace and staging; 0 where buffers are not known.
 std::vector<int64_t> stateBytes(PlanOp plan);
 
@@ -83,6 +85,9 @@ struct ExpandedSchedule {
   Schedule schedule;
   /// The op that wrote each action, by position in the schedule's array.
   std::vector<mlir::Operation *> opOf;
+  /// The same of the schedule's linkOrders.
+  std::map<std::pair<int32_t, int32_t>, std::vector<mlir::Operation *>>
+      opOfMessage;
 };
 
 /// Unrolls all ranks and link orders. A rank without a body is empty. Over
@@ -96,18 +101,28 @@ mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
 /// there is no such family or it takes no such arguments. `op` names one.
 mlir::FailureOr<FamilyChoice> chooseFamily(ScheduleOp op);
 
-/// How a schedule was made: `kfkb:k=2`, or the part of a search that found it;
-/// empty where it was written by hand.
+/// The origin of a schedule: `kfkb:k=2`, or the part of a search that found it;
+/// empty if it was written by hand.
 mlir::FailureOr<std::string> familyText(ScheduleOp op);
 
 /// Replaces the body of `op` by the schedule, rolled into loops. Stages are
 /// those of its plan, in order. Where iterations overlap the schedule is a
 /// window's; fails where its order does not repeat.
-mlir::LogicalResult foldSchedule(const Schedule &schedule, ScheduleOp op);
+///
+/// With `before`, the schedule is that of the body that is replaced, perhaps
+/// with more actions: ops keep their locations, fused where several roll into
+/// one, and their attributes. Loops have no attributes that could be kept, see
+/// checkLoopsHaveNoAttributes(). Without it, all ops have the location of `op`.
+mlir::LogicalResult foldSchedule(const Schedule &schedule, ScheduleOp op,
+                                 const ExpandedSchedule *before = nullptr);
+
+/// Refuses attributes of the loops in a schedule or a program: loops are
+/// written again from what is in them.
+mlir::LogicalResult checkLoopsHaveNoAttributes(mlir::Operation *order);
 
 struct ExpandedProgram {
   Program program;
-  /// What the ops of its ranks write, apart from the index.
+  /// The action of each op of its ranks, apart from the index.
   llvm::DenseMap<mlir::Operation *, Action> actions;
 };
 
@@ -128,7 +143,9 @@ ProgramOp createProgram(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::StringRef name, ScheduleOp schedule,
                         ProgramKind kind);
 /// Replaces the body of `op` and its arena by the program. All other attributes
-/// stay. Several threads may write programs of a module at once.
+/// stay. Ops have the locations and attributes of the ops that are replaced or,
+/// if `op` has no body yet, of the tasks of its schedule. Several threads may
+/// write programs of a module at once.
 void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
 /// Replaces the arena of `op`, its pools and its places by the program's. The
 /// order and the collectives are those that it has.

@@ -3,6 +3,7 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
+#include "dialect/Origins.h"
 #include "schedule/transforms/Iterations.h"
 
 using namespace mlir;
@@ -10,7 +11,7 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 /// The order of one iteration in each of a window's, with a step of every
-/// replica behind it where it has none.
+/// replica after it if it has none.
 static ExpandedSchedule repeatIn(const Problem &window, ScheduleOp op,
                                  const ExpandedSchedule &one) {
   ExpandedSchedule result;
@@ -46,11 +47,8 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
       return failure();
     const int32_t rank = executingRank(inner);
     const Replica &replica = problem.replicas[action->subject];
-    auto task = dyn_cast<TaskOpInterface>(inner);
-    const IntegerAttr named =
-        task ? task.getReplicaAttr()
-             : cast<ReplicaOpInterface>(inner).getReplicaAttr();
-    if (named && replica.rank != rank)
+    if (cast<ReplicaOpInterface>(inner).getReplicaAttr() &&
+        replica.rank != rank)
       return inner->emitError()
              << "replica " << replica.index << " of stage "
              << names.stageOf(action->subject) << " is on rank " << replica.rank
@@ -66,7 +64,7 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     return failure();
 
   ExpandedSchedule result;
-  // Of a sound schedule: F, I and W.
+  // A sound schedule has F, I and W.
   const int64_t most = 3 * problem.microbatches * problem.numReplicas();
   for (auto [number, rank] : llvm::enumerate(*ranks)) {
     if (rank &&
@@ -80,8 +78,12 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     std::vector<Action> &messages =
         result.schedule.linkOrders[{static_cast<int32_t>(order.getFrom()),
                                     static_cast<int32_t>(order.getTo())}];
-    auto takeMessage = [&](Operation *, Action action) {
+    std::vector<Operation *> &ops =
+        result.opOfMessage[{static_cast<int32_t>(order.getFrom()),
+                            static_cast<int32_t>(order.getTo())}];
+    auto takeMessage = [&](Operation *inner, Action action) {
       messages.push_back(action);
+      ops.push_back(inner);
     };
     if (failed(unroller.run(order.getBody(), takeMessage)))
       return failure();
@@ -109,7 +111,7 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
   return choice->text();
 }
 
-/// What the dialect has no op for.
+/// Refuses actions for which the dialect has no op.
 static LogicalResult checkHasOps(ActionRange actions, int32_t numReplicas,
                                  ScheduleOp op) {
   for (Action action : actions)
@@ -121,53 +123,90 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numReplicas,
   return success();
 }
 
-LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
-                                        ScheduleOp op) {
+static ActionRange rangeOf(const std::vector<Action> &actions) {
+  return {actions.data(), actions.data() + actions.size()};
+}
+
+static LogicalResult checkHasOps(const Schedule &schedule, int32_t numReplicas,
+                                 ScheduleOp op) {
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+    if (failed(checkHasOps(schedule.rank(rank), numReplicas, op)))
+      return failure();
+  for (const auto &[link, messages] : schedule.linkOrders)
+    if (failed(checkHasOps(rangeOf(messages), numReplicas, op)))
+      return failure();
+  return success();
+}
+
+/// The repetition in the order of a schedule whose iterations overlap.
+static FailureOr<Repeating> repetitionOf(const Schedule &schedule,
+                                         ScheduleOp op) {
+  const int64_t each = op.lookupPlan().getMicrobatches();
+  int64_t iterations = 0;
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+    for (Action action : schedule.rank(rank))
+      iterations = std::max(iterations, iterationOf(action, each) + 1);
+  auto found =
+      findRepetition(schedule, iterations, each, RepetitionEnd::Drained);
+  if (!found)
+    return op.emitError() << describe(found.fault());
+  return std::move(*found);
+}
+
+LogicalResult rondo::pipe::checkLoopsHaveNoAttributes(Operation *order) {
+  const WalkResult result = order->walk([](ForOp loop) {
+    const auto attributes = loop->getDiscardableAttrs();
+    if (attributes.empty())
+      return WalkResult::advance();
+    loop.emitError() << "attribute '"
+                     << (*attributes.begin()).getName().getValue()
+                     << "' of pipe.for would be lost, because loops are "
+                        "written again; put it on the ops in the loop, or "
+                        "remove it";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule, ScheduleOp op,
+                                        const ExpandedSchedule *before) {
   const Replicas replicas = op.lookupPlan().getReplicas();
   const ReplicaNames names(op.lookupPlan(), replicas);
-  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-    if (failed(checkHasOps(schedule.rank(rank), replicas.size(), op)))
-      return failure();
-  auto rangeOf = [](const std::vector<Action> &actions) {
-    return ActionRange{actions.data(), actions.data() + actions.size()};
-  };
-  for (const auto &[link, messages] : schedule.linkOrders)
-    if (failed(checkHasOps(rangeOf(messages), replicas.size(), op)))
-      return failure();
-
+  if (failed(checkHasOps(schedule, replicas.size(), op)) ||
+      (before && failed(checkLoopsHaveNoAttributes(op))))
+    return failure();
   std::optional<Repeating> repeating;
-  const int64_t each = op.lookupPlan().getMicrobatches();
   if (op.overlaps()) {
-    int64_t iterations = 0;
-    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-      for (Action action : schedule.rank(rank))
-        iterations = std::max(iterations, iterationOf(action, each) + 1);
-    auto found =
-        findRepetition(schedule, iterations, each, RepetitionEnd::Drained);
-    if (!found)
-      return op.emitError() << describe(found.fault());
+    FailureOr<Repeating> found = repetitionOf(schedule, op);
+    if (failed(found))
+      return failure();
     repeating = std::move(*found);
   }
 
-  op.getBody().getBlocks().clear();
+  const Origins origins = originsOf(before, op);
+  // The ops in it are origins.
+  Region written;
+  written.takeBody(op.getBody());
   OpBuilder builder(op.getContext());
-  Location loc = op.getLoc();
   Block *body = &op.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(body);
   auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
-    writeTask(inner, at, action, names.stageOf(action.subject),
-              names.indexOf(action.subject, rank), map, indices);
+    return writeTask(inner, at, action, names.stageOf(action.subject),
+                     names.indexOf(action.subject, rank), map, indices);
   };
   if (repeating)
-    writeRepeatingRanks(builder, loc, *repeating, each, write);
+    writeRepeatingRanks(builder, origins, *repeating,
+                        op.lookupPlan().getMicrobatches(), write);
   else
-    writeRanks(builder, loc, schedule, write);
+    writeRanks(builder, origins, schedule, write);
   for (const auto &[link, messages] : schedule.linkOrders) {
     builder.setInsertionPointToEnd(body);
-    enterBody(builder,
-              LinkOrderOp::create(builder, loc, link.first, link.second));
-    writeRolled(builder, loc, link.first, rangeOf(messages), write);
+    auto order =
+        LinkOrderOp::create(builder, origins.getLoc(), link.first, link.second);
+    const Origins ofMessages = originsOf(before, op.getLoc(), link, order);
+    enterBody(builder, order);
+    writeRolled(builder, ofMessages, link.first, rangeOf(messages), write);
   }
   return success();
 }

@@ -89,7 +89,7 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
   return options;
 }
 
-/// What R begins with.
+/// The buffer that R begins with.
 static Recomputation recomputationOf(StageOp stage,
                                      const std::vector<int32_t> &inputs) {
   if (stage.getAcross())
@@ -159,7 +159,7 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
       problem.nics.ofRank[rankOf.lookup(name.getAttr())] = problem.nics.count();
     problem.nics.bytesPerUs.push_back(nic.getFigures().getBytesPerUs());
     problem.nics.servers.push_back(
-        static_cast<int32_t>(nic.getFigures().getServer()));
+        static_cast<int32_t>(nic.getFigures().getServer().value_or(-1)));
   }
   if (auto channels = cluster.getChannels()) {
     problem.channels.protocol =

@@ -40,7 +40,7 @@ FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
 }
 
 void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
-                                  int64_t number, const Collective &collective,
+                                  StringAttr name, const Collective &collective,
                                   const ReplicaNames &names) {
   llvm::SmallSetVector<Attribute, 8> stages;
   int32_t replicas = 0;
@@ -62,7 +62,7 @@ void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
     elements = builder.getDenseI64ArrayAttr(
         {collective.firstElement, collective.numElements});
   CollectiveOp::create(
-      builder, loc, number, static_cast<pipe::CollectiveKind>(collective.kind),
+      builder, loc, name, static_cast<pipe::CollectiveKind>(collective.kind),
       collective.tensor.empty() ? StringAttr()
                                 : builder.getStringAttr(collective.tensor),
       builder.getArrayAttr(list), replicaIndices, elements, collective.ns,

@@ -20,7 +20,7 @@ mlir::FailureOr<Collective> readCollective(CollectiveOp op,
 /// Writes an op: by stages where all their replicas take part, else replica by
 /// replica.
 void writeCollective(mlir::OpBuilder &builder, mlir::Location loc,
-                     int64_t number, const Collective &collective,
+                     mlir::StringAttr name, const Collective &collective,
                      const ReplicaNames &names);
 
 } // namespace rondo::pipe

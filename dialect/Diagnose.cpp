@@ -12,7 +12,7 @@ using namespace rondo::pipe;
 
 namespace {
 
-/// The op that wrote an action of `order`; its rank, or `op`, where none did.
+/// The op that wrote an action of `order`; if there is none, its rank, or `op`.
 template <typename Op>
 Operation *writerOf(const Schedule &order, ArrayRef<Operation *> opOf, Op op,
                     int32_t rank, int64_t position) {
@@ -25,7 +25,7 @@ Operation *writerOf(const Schedule &order, ArrayRef<Operation *> opOf, Op op,
   return op;
 }
 
-/// Where the parties of a fault are in the IR.
+/// Finds the parties of a fault in the IR.
 class Places {
 public:
   Places(const ExpandedSchedule &expanded, ScheduleOp op)

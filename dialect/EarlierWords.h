@@ -2,23 +2,83 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Modules are written with the words of docs/glossary.md. Earlier ones have
-// `deal`, `homes`, `pieces`, `home_gradients` and `pipe.card`, which are read
-// as `round_robin`, `replicas`, `shards`, `replica_gradients` and `pipe.nic`.
-// PipeDialect.cpp includes this before the generated parsers.
+// `deal`, `homes`, `pieces`, `home_gradients`, `pipe.card` and
+// `pipe.all_reduce`, which are read as `round_robin`, `replicas`, `shards`,
+// `replica_gradients`, `pipe.nic` and `pipe.issue`; `forwards_ns` and the like,
+// which are read as `forward_ns`; and numbers of collectives and pools, which
+// are read as names. PipeDialect.cpp includes this before the generated
+// parsers.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_DIALECT_EARLIERWORDS_H
 #define RONDO_DIALECT_EARLIERWORDS_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace rondo::pipe {
 
-/// The word of an enum that is written for `word`.
+/// The word of an enum, or the key of a field, that is written for `word`.
 inline llvm::StringRef currentWord(llvm::StringRef word) {
-  return word == "home_gradients" ? "replica_gradients" : word;
+  return llvm::StringSwitch<llvm::StringRef>(word)
+      .Case("home_gradients", "replica_gradients")
+      .Case("forwards_ns", "forward_ns")
+      .Case("input_grads_ns", "input_grad_ns")
+      .Case("weight_grads_ns", "weight_grad_ns")
+      .Default(word);
+}
+
+/// An op that had another name.
+template <typename Op>
+mlir::ParseResult parseEarlier(mlir::OpAsmParser &parser,
+                               mlir::OperationState &result) {
+  result.name =
+      mlir::OperationName(Op::getOperationName(), parser.getContext());
+  return Op::parse(parser, result);
+}
+
+/// Staging was an op of its own, which named the pool.
+inline mlir::ParseResult refuseStaging(mlir::OpAsmParser &parser,
+                                       mlir::OperationState &) {
+  return parser.emitError(parser.getNameLoc())
+         << "staging is a word of its pool now: write pipe.pool @p2 on 0 "
+            "staging <...>, and leave pipe.staging out";
+}
+
+/// `@c0`, or 0 for the first one, if the letter is c.
+inline mlir::ParseResult parseNumbered(mlir::OpAsmParser &parser,
+                                       mlir::StringAttr &name, char letter) {
+  uint32_t number = 0;
+  const mlir::OptionalParseResult isNumber =
+      parser.parseOptionalInteger(number);
+  if (!isNumber.has_value())
+    return parser.parseSymbolName(name);
+  name = parser.getBuilder().getStringAttr(llvm::Twine(letter) +
+                                           llvm::Twine(number));
+  return *isNumber;
+}
+
+inline mlir::ParseResult parseNumbered(mlir::OpAsmParser &parser,
+                                       mlir::FlatSymbolRefAttr &reference,
+                                       char letter) {
+  mlir::StringAttr name;
+  if (parseNumbered(parser, name, letter))
+    return mlir::failure();
+  reference = mlir::FlatSymbolRefAttr::get(name);
+  return mlir::success();
+}
+
+inline void printNumbered(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                          mlir::StringAttr name, char) {
+  printer.printSymbolName(name.getValue());
+}
+
+inline void printNumbered(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                          mlir::FlatSymbolRefAttr reference, char) {
+  printer << reference;
 }
 
 /// Whether the next word is `word`, or the `earlier` one for it; takes it then.

@@ -21,7 +21,12 @@ class Expander {
 public:
   Expander(ProgramOp op, const Problem &problem)
       : op(op), problem(problem), plan(op.lookupPlan()),
-        names(plan, problem.replicas), messages(problem) {}
+        names(plan, problem.replicas), messages(problem) {
+    for (auto [number, inner] : llvm::enumerate(op.getCollectives()))
+      collectives[inner.getSymNameAttr()] = static_cast<int32_t>(number);
+    for (auto [number, inner] : llvm::enumerate(op.getPools()))
+      pools[inner.getSymNameAttr()] = static_cast<int32_t>(number);
+  }
 
   FailureOr<ExpandedProgram> run();
   /// Calls `run` with the body of each rank, and `end` with its number.
@@ -41,16 +46,20 @@ private:
   PlanOp plan;
   ReplicaNames names;
   MessageNumbers messages;
+  /// Numbers by name. The verifier has refused other names.
+  llvm::DenseMap<StringAttr, int32_t> collectives, pools;
   llvm::DenseMap<Operation *, Action> actions;
 };
 
 FailureOr<Action> Expander::prototype(Operation *inner) {
-  if (auto reduce = dyn_cast<AllReduceOp>(inner))
-    return Action(ActionKind::AllReduce, reduce.getCollective(), 0);
+  if (auto issue = dyn_cast<IssueOp>(inner))
+    return Action(ActionKind::AllReduce,
+                  collectives.lookup(issue.getCollectiveAttr().getAttr()), 0);
   if (auto await = dyn_cast<AwaitOp>(inner))
-    return Action(ActionKind::Await, await.getCollective(), 0);
-  auto task = dyn_cast<TaskOpInterface>(inner);
-  if (!task || traitsOf(task.getActionKind()).subject != Subject::Edge)
+    return Action(ActionKind::Await,
+                  collectives.lookup(await.getCollectiveAttr().getAttr()), 0);
+  auto task = cast<ReplicaOpInterface>(inner);
+  if (traitsOf(task.getActionKind()).subject != Subject::Edge)
     return actionOf(inner, names);
   FailureOr<int32_t> edge = edgeOf(inner, task.getStageAttr());
   if (failed(edge))
@@ -82,7 +91,7 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
     edges = messages.find(words);
   if (edges.size() == 1)
     return edges.front();
-  // The replicas must exist before anything is said of their messages.
+  // Errors about messages need replicas that exist.
   if (failed(names.replica(inner, stage, words.replicaIndex, words.rank)))
     return failure();
   if (words.receiver >= 0 &&
@@ -146,18 +155,21 @@ LogicalResult Expander::readMemory(Program &program) {
     return success();
   program.arenaBytes.assign(arena->begin(), arena->end());
   program.staging.assign(program.arenaBytes.size(), -1);
-  for (StagingOp inner : op.getStagings()) {
-    const size_t rank = program.pools[inner.getPool()].rank;
+  for (auto [number, inner] : llvm::enumerate(op.getPools())) {
+    if (!inner.getStaging())
+      continue;
+    const auto rank = static_cast<size_t>(inner.getRank());
     if (rank >= program.staging.size())
       return inner.emitError()
-             << "pool " << inner.getPool() << " lies on rank " << rank
+             << "pool @" << inner.getSymName() << " lies on rank " << rank
              << "; there are " << program.staging.size() << " arenas";
-    program.staging[rank] = static_cast<int32_t>(inner.getPool());
+    program.staging[rank] = static_cast<int32_t>(number);
   }
   const BufferNumbers buffers(problem);
   program.places.resize(buffers.count());
   for (PlaceOp inner : op.getPlaces()) {
-    const int32_t rank = program.pools[inner.getPool()].rank;
+    const int32_t pool = pools.lookup(inner.getPoolAttr().getAttr()),
+                  rank = program.pools[pool].rank;
     FailureOr<int32_t> number = bufferOf(inner, rank, buffers);
     if (failed(number))
       return failure();
@@ -166,7 +178,7 @@ LogicalResult Expander::readMemory(Program &program) {
       return inner.emitError()
              << "the place of " << stringifyBuffer(inner.getBuffer())
              << " of stage " << inner.getStageAttr() << " is given twice";
-    place.pool = static_cast<int32_t>(inner.getPool());
+    place.pool = pool;
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
   }
   return success();
@@ -234,7 +246,7 @@ FailureOr<ExpandedProgram> Expander::run() {
       failed(readMemory(result.program)))
     return failure();
   Schedule &order = result.program.order;
-  // Of a sound program: tasks, and both ends of messages.
+  // A sound program has tasks and both ends of messages.
   const int64_t most =
       problem.microbatches *
       (3 * int64_t(problem.numReplicas()) + 2 * int64_t(problem.edges.size()));
@@ -262,13 +274,25 @@ FailureOr<ExpandedProgram> rondo::pipe::expandProgram(ProgramOp op,
 std::vector<Operation *> rondo::pipe::writersOf(ProgramOp op,
                                                 const Problem &problem) {
   std::vector<Operation *> writers;
-  auto addWriters = [&](Unroller &unroller, Region &body) {
-    return unroller.run(
-        body, [&](Operation *inner, Action) { writers.push_back(inner); });
+  forEachAction(op, problem, [&](int32_t, Operation *inner, Action) {
+    writers.push_back(inner);
+  });
+  return writers;
+}
+
+void rondo::pipe::forEachAction(
+    ProgramOp op, const Problem &problem,
+    function_ref<void(int32_t, Operation *, Action)> visit) {
+  int32_t rank = 0;
+  auto visitBody = [&](Unroller &unroller, Region &body) {
+    return unroller.run(body, [&](Operation *inner, Action action) {
+      visit(rank, inner, action);
+    });
   };
   const LogicalResult unrolled =
-      Expander(op, problem).unroll(addWriters, [](int32_t) {});
+      Expander(op, problem).unroll(visitBody, [&](int32_t done) {
+        rank = done + 1;
+      });
   assert(succeeded(unrolled) && "it has been expanded");
   (void)unrolled;
-  return writers;
 }

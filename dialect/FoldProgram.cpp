@@ -5,6 +5,7 @@
 #include "dialect/CollectiveOps.h"
 #include "dialect/Loops.h"
 #include "dialect/MessageEnds.h"
+#include "dialect/Origins.h"
 #include "dialect/OverlapRules.h"
 #include "schedule/model/BufferNumbers.h"
 
@@ -22,12 +23,23 @@ public:
       : builder(builder), loc(loc), program(program), problem(problem),
         messages(problem), names(schedule.lookupPlan(), problem.replicas) {}
 
-  void write(ProgramOp op);
+  void write(ProgramOp op, const Origins &origins);
   void writeMemory();
 
 private:
-  void writeAction(OpBuilder &inner, Location at, int32_t rank, Action action,
-                   AffineMapAttr map, ValueRange indices) const;
+  Operation *writeAction(OpBuilder &inner, Location at, int32_t rank,
+                         Action action, AffineMapAttr map,
+                         ValueRange indices) const;
+
+  /// `@c0` is the first collective, `@p0` the first pool.
+  FlatSymbolRefAttr nameOfCollective(int64_t number) const {
+    return FlatSymbolRefAttr::get(loc.getContext(),
+                                  ("c" + Twine(number)).str());
+  }
+  FlatSymbolRefAttr nameOfPool(int64_t number) const {
+    return FlatSymbolRefAttr::get(loc.getContext(),
+                                  ("p" + Twine(number)).str());
+  }
 
   OpBuilder &builder;
   Location loc;
@@ -37,9 +49,9 @@ private:
   const ReplicaNames names;
 };
 
-void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
-                         Action action, AffineMapAttr map,
-                         ValueRange indices) const {
+Operation *Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
+                               Action action, AffineMapAttr map,
+                               ValueRange indices) const {
   switch (action.kind()) {
   case ActionKind::Send:
   case ActionKind::Recv: {
@@ -58,37 +70,37 @@ void Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
     if (action.kind() == ActionKind::Send) {
       if (isOneOfSeveral)
         receiver = names.stageOf(edge.to);
-      SendOp::create(inner, at, words.message, names.stageOf(edge.from), map,
-                     indices, IntegerAttr(), receiver,
-                     isOneOfSeveral ? names.number(edge.to) : IntegerAttr());
-    } else {
-      RecvOp::create(inner, at, words.message, names.stageOf(edge.from), map,
-                     indices,
-                     isOneOfSeveral ? names.number(edge.from) : IntegerAttr(),
-                     receiver, IntegerAttr());
+      return SendOp::create(inner, at, words.message, names.stageOf(edge.from),
+                            map, indices, IntegerAttr(), receiver,
+                            isOneOfSeveral ? names.number(edge.to)
+                                           : IntegerAttr());
     }
-    return;
+    return RecvOp::create(
+        inner, at, words.message, names.stageOf(edge.from), map, indices,
+        isOneOfSeveral ? names.number(edge.from) : IntegerAttr(), receiver,
+        IntegerAttr());
   }
   case ActionKind::AllReduce:
-    AllReduceOp::create(inner, at, int64_t(action.subject), map, indices);
-    return;
+    return IssueOp::create(inner, at, nameOfCollective(action.subject), map,
+                           indices);
   case ActionKind::Await:
-    AwaitOp::create(inner, at, int64_t(action.subject), map, indices);
-    return;
+    return AwaitOp::create(inner, at, nameOfCollective(action.subject), map,
+                           indices);
   default:
-    writeTask(inner, at, action, names.stageOf(action.subject),
-              names.indexOf(action.subject, rank), map, indices);
+    return writeTask(inner, at, action, names.stageOf(action.subject),
+                     names.indexOf(action.subject, rank), map, indices);
   }
 }
 
 void Folder::writeMemory() {
-  for (auto [number, pool] : llvm::enumerate(program.pools))
-    PoolOp::create(builder, loc, number, pool.rank,
+  for (auto [number, pool] : llvm::enumerate(program.pools)) {
+    const bool isStaging =
+        llvm::is_contained(program.staging, static_cast<int32_t>(number));
+    PoolOp::create(builder, loc, nameOfPool(number).getAttr(), pool.rank,
+                   isStaging ? builder.getUnitAttr() : UnitAttr(),
                    PoolAttr::get(builder.getContext(), pool.offset,
                                  pool.slotBytes, pool.slots));
-  for (int32_t pool : program.staging)
-    if (pool >= 0)
-      StagingOp::create(builder, loc, pool);
+  }
   const BufferNumbers buffers(problem);
   for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
     const Place &place = program.places[number];
@@ -104,18 +116,19 @@ void Folder::writeMemory() {
         builder, loc, static_cast<Buffer>(buffer.kind),
         names.stageOf(buffer.replica),
         names.indexOf(buffer.replica, program.pools[place.pool].rank), peer,
-        place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
+        nameOfPool(place.pool), builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }
 
-void Folder::write(ProgramOp op) {
+void Folder::write(ProgramOp op, const Origins &origins) {
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   for (auto [number, collective] : llvm::enumerate(program.collectives))
-    writeCollective(builder, loc, number, collective, names);
+    writeCollective(builder, loc, nameOfCollective(number).getAttr(),
+                    collective, names);
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
-    writeAction(inner, at, rank, action, map, indices);
+    return writeAction(inner, at, rank, action, map, indices);
   };
   std::optional<Repeating> repeating;
   if (overlaps(op)) {
@@ -126,10 +139,10 @@ void Folder::write(ProgramOp op) {
       repeating = std::move(*found);
   }
   if (repeating)
-    writeRepeatingRanks(builder, loc, *repeating, problem.microbatchesEach(),
-                        write);
+    writeRepeatingRanks(builder, origins, *repeating,
+                        problem.microbatchesEach(), write);
   else
-    writeRanks(builder, loc, program.order, write);
+    writeRanks(builder, origins, program.order, write);
 }
 
 } // namespace
@@ -155,7 +168,7 @@ void rondo::pipe::placeProgram(const Program &program, const Problem &problem,
   setArena(program, op);
   Block &body = op.getBody().front();
   for (Operation &inner : llvm::make_early_inc_range(body))
-    if (isa<PoolOp, StagingOp, PlaceOp>(inner))
+    if (isa<PoolOp, PlaceOp>(inner))
       inner.erase();
   builder.setInsertionPoint(&body, llvm::find_if(body, [](Operation &inner) {
     return !isa<CollectiveOp>(inner);
@@ -167,7 +180,11 @@ void rondo::pipe::placeProgram(const Program &program, const Problem &problem,
 void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
                               ProgramOp op) {
   OpBuilder builder(op.getContext());
+  const Origins origins = originsOf(op, problem);
+  // The ops in it are origins.
+  Region before;
+  before.takeBody(op.getBody());
   setArena(program, op);
-  op.getBody().getBlocks().clear();
-  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem).write(op);
+  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem)
+      .write(op, origins);
 }

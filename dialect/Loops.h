@@ -19,6 +19,8 @@
 
 namespace rondo::pipe {
 
+class Origins;
+
 /// Runs the loops of rank and link order bodies.
 class Unroller {
 public:
@@ -98,29 +100,37 @@ void reserveLikeFirst(Schedule &order, int32_t numRanks, int64_t most,
 
 /// Makes an op for an action of the rank, with the index as a map of loop
 /// variables. Several threads may call it at once.
-using ActionWriter =
-    llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, int32_t rank,
-                            Action, mlir::AffineMapAttr, mlir::ValueRange)>;
+using ActionWriter = llvm::function_ref<mlir::Operation *(
+    mlir::OpBuilder &, mlir::Location, int32_t rank, Action,
+    mlir::AffineMapAttr, mlir::ValueRange)>;
 
 /// Rolls the actions, which are of the rank, and writes them at the builder's
 /// insertion point.
-void writeRolled(mlir::OpBuilder &builder, mlir::Location loc, int32_t rank,
+void writeRolled(mlir::OpBuilder &builder, const Origins &origins, int32_t rank,
                  ActionRange actions, ActionWriter write);
 /// Writes an op for every rank of the order at the builder's insertion point;
 /// on the context's threads.
-void writeRanks(mlir::OpBuilder &builder, mlir::Location loc,
+void writeRanks(mlir::OpBuilder &builder, const Origins &origins,
                 const Schedule &order, ActionWriter write);
-/// The same of an order that repeats, where each iteration has so many
+/// The same of an order that repeats. Each iteration has `microbatchesEach`
 /// micro-batches.
-void writeRepeatingRanks(mlir::OpBuilder &builder, mlir::Location loc,
+void writeRepeatingRanks(mlir::OpBuilder &builder, const Origins &origins,
                          const Repeating &order, int64_t microbatchesEach,
                          ActionWriter write);
 
-/// Makes the op of a task or a step; false if the kind is another. `replica` is
-/// null where the replica is the stage's own on the rank.
-bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
-               mlir::FlatSymbolRefAttr stage, mlir::IntegerAttr replicaIndex,
-               mlir::AffineMapAttr map, mlir::ValueRange indices);
+/// Makes the op of a task, a step or a move of sharded state; null if the kind
+/// is another. `replicaIndex` is null if the replica is the stage's own on the
+/// rank.
+mlir::Operation *writeTask(mlir::OpBuilder &builder, mlir::Location loc,
+                           Action action, mlir::FlatSymbolRefAttr stage,
+                           mlir::IntegerAttr replicaIndex,
+                           mlir::AffineMapAttr map, mlir::ValueRange indices);
+
+/// Calls `visit` with each action of the program's ranks, rank by rank.
+/// `problem` is the one that the program executes; it can be expanded.
+void forEachAction(
+    ProgramOp op, const Problem &problem,
+    llvm::function_ref<void(int32_t rank, mlir::Operation *, Action)> visit);
 
 /// Replicas by the names of their stages, and back.
 class ReplicaNames {
@@ -135,7 +145,8 @@ public:
                                    mlir::FlatSymbolRefAttr stage,
                                    mlir::IntegerAttr replicaIndex,
                                    int32_t rank) const;
-  /// What an op of that rank writes behind the stage's name; null: nothing.
+  /// The replica's number after the stage's name in an op of that rank; null:
+  /// none.
   mlir::IntegerAttr indexOf(int32_t replica, int32_t rank) const;
   mlir::FlatSymbolRefAttr stageOf(int32_t replica) const {
     return names[replicas[replica].stage];
@@ -151,7 +162,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, int32_t> numbers;
 };
 
-/// The rank whose order an op stands in, or the first rank of its link.
+/// The rank whose order has the op, or the first rank of its link.
 int32_t executingRank(mlir::Operation *op);
 
 /// A task's or a step's action, without the task's index.

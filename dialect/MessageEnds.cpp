@@ -48,7 +48,8 @@ SmallVector<int32_t, 2> MessageNumbers::find(const MessageEnds &words) const {
     keep([&](const Replica &, const Replica &to) {
       return to.index == words.receiverReplica.getInt();
     });
-  // The own end is the replica on this rank. Where there is none, L1 says so.
+  // The own end is the replica on this rank. If there is none, rule L1 reports
+  // it.
   const bool isSend = words.kind == ActionKind::Send;
   Numbers own = found;
   llvm::erase_if(own, [&](int32_t edge) {

@@ -19,10 +19,10 @@ inline Message messageOf(const Edge &edge) {
   return static_cast<Message>(edge.message());
 }
 
-/// What a send or a receive says of its message; what is null is left open.
+/// The message of a send or a receive as its op names it; null fields are open.
 struct MessageEnds {
   ActionKind kind = ActionKind::Send;
-  /// Of the rank that runs it.
+  /// The rank that runs it.
   int32_t rank = 0;
   Message message = Message::Activation;
   int32_t stage = 0;
@@ -37,7 +37,7 @@ class MessageNumbers {
 public:
   explicit MessageNumbers(const Problem &problem);
 
-  /// How many stages need such a message of a stage.
+  /// The number of stages that need such a message of a stage.
   size_t numReceivers(int32_t stage, Message message) const;
   /// All edges that may be meant.
   llvm::SmallVector<int32_t, 2> find(const MessageEnds &words) const;

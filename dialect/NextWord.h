@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Directive of the assembly formats; PipeDialect.cpp includes it before the
-// generated parsers.
+// generated parsers. It reads the text of the source, as no parser of the
+// dialect does: AsmParser can take a word, but not give it back, and the next
+// word may begin the next op.
 //
 //===----------------------------------------------------------------------===//
 

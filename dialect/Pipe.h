@@ -23,6 +23,10 @@
 #include <optional>
 #include <string>
 
+namespace rondo::runtime {
+struct LayerDesc;
+} // namespace rondo::runtime
+
 namespace rondo::pipe {
 class ClusterOp;
 class CollectiveOp;
@@ -36,9 +40,8 @@ class PoolOp;
 class RankOp;
 class ScheduleOp;
 class StageOp;
-class StagingOp;
 
-/// What a GPT and a Llama both have.
+/// The sizes that all architectures have.
 struct ModelSizes {
   int64_t vocab, sequence, hidden, heads, ffn, batch;
   bool tied;
@@ -58,11 +61,9 @@ std::optional<LinearIndex> linearIndex(mlir::AffineMap map);
 inline constexpr int64_t maxLoopBound = int64_t(1) << 30;
 inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
 
-/// A search that names no time limit.
-inline constexpr int64_t notClaimed = std::numeric_limits<int64_t>::min();
-inline constexpr int64_t unknownTimeLimit = std::numeric_limits<int64_t>::min();
-/// A search that names no effort.
-inline constexpr int64_t unknownEffort = std::numeric_limits<int64_t>::max();
+/// Times of a layer that states none.
+inline constexpr int64_t noTime[] = {0};
+
 /// The most schedules of an adaptive executable that names no number.
 inline constexpr int64_t defaultCandidates = 8;
 
@@ -73,12 +74,17 @@ mlir::LogicalResult verifyIndex(mlir::Operation *op);
 mlir::LogicalResult verifyStageUse(mlir::Operation *op,
                                    mlir::FlatSymbolRefAttr stage,
                                    mlir::SymbolTableCollection &tables);
+/// The collective is one of the enclosing program.
+mlir::LogicalResult verifyCollectiveUse(mlir::Operation *op,
+                                        mlir::FlatSymbolRefAttr collective,
+                                        mlir::SymbolTableCollection &tables);
 } // namespace detail
 } // namespace rondo::pipe
 
 #include "dialect/PipeDialect.h.inc"
 #include "dialect/PipeEnums.h.inc"
 #include "dialect/PipeInterfaces.h.inc"
+#include "dialect/PipeModelInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/PipeAttrs.h.inc"
 #define GET_OP_CLASSES

@@ -7,6 +7,8 @@
 include "dialect/PipeDialect.td"
 include "dialect/PipeEnums.td"
 include "dialect/PipeAttrs.td"
+include "dialect/Gpt.td"
+include "dialect/Llama.td"
 include "dialect/PipeShardAttrs.td"
 include "dialect/PipeInterfaces.td"
 include "dialect/PipeSourceOps.td"

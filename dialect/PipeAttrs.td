@@ -9,18 +9,8 @@
 #ifndef RONDO_DIALECT_PIPEATTRS_TD
 #define RONDO_DIALECT_PIPEATTRS_TD
 
+include "dialect/PipeModelInterfaces.td"
 include "dialect/PipeParameters.td"
-
-/// An attribute whose fields are written `<name = value, ...>`. The error for
-/// an unknown key lists the known ones.
-class Pipe_StructAttr<string name, string attrMnemonic>
-    : AttrDef<PipeDialect, name> {
-  let mnemonic = attrMnemonic;
-  let assemblyFormat = "`<` custom<Keys>(\"KEYS(" #
-      !interleave(!foreach(k, !range(!size(parameters)),
-                           !getdagname(parameters, k)), ", ") #
-      ")\") `` struct(params) `>`";
-}
 
 def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
   let defaultValue = "::rondo::pipe::Objective::Makespan";
@@ -63,7 +53,7 @@ def Pipe_NicAttr : Pipe_StructAttr<"Nic", "nic_figures"> {
     number as `server` are in one; without it, a NIC's devices are all that its
     server has.
   }];
-  let parameters = (ins "int64_t":$bytes_per_us, Pipe_OrElse<"-1">:$server);
+  let parameters = (ins Pipe_Number:$bytes_per_us, Pipe_MaybeNumber:$server);
 }
 
 def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
@@ -73,90 +63,63 @@ def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
     `peak_flops_per_us` is what the data sheet says, of which layers achieve a
     share; 0 or absent: unknown.
   }];
-  let parameters = (ins Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
+  let parameters = (ins Pipe_MaybeNumber:$memory_bytes,
       Pipe_OrElse<"0">:$flops_per_us, Pipe_OrElse<"0">:$peak_flops_per_us);
-}
-
-def Pipe_GptAttr : Pipe_StructAttr<"Gpt", "gpt"> {
-  let summary = "sizes of a GPT";
-  let description = [{
-    `batch` is the number of samples of one micro-batch; `tied`: the head shares
-    the weight of the token embedding.
-  }];
-  let parameters = (ins "int64_t":$vocab, "int64_t":$sequence,
-      "int64_t":$hidden, "int64_t":$heads, "int64_t":$ffn, "int64_t":$batch,
-      Pipe_BoolParameter:$tied);
-}
-
-def Pipe_RopeScalingAttr : Pipe_StructAttr<"RopeScaling", "rope_scaling"> {
-  let summary = "slower rotations for longer sequences";
-  let description = [{
-    As Llama 3.1 scales them, with the figures of Hugging Face's `rope_scaling` of
-    type `llama3`: frequencies with wavelengths up to `original_positions` /
-    `high_frequency` stay, those with wavelengths from `original_positions` /
-    `low_frequency` are divided by `factor`, those between are interpolated.
-  }];
-  let parameters = (ins Pipe_Real:$factor, Pipe_Real:$low_frequency,
-      Pipe_Real:$high_frequency, "int64_t":$original_positions);
-}
-
-/// `llama3<...>`
-def Pipe_RopeScalingParameter : OptionalParameter<"RopeScalingAttr"> {
-  let parser = "parseRopeScaling($_parser)";
-  let printer = "$_printer << \"llama3\", $_self.print($_printer)";
-}
-
-def Pipe_LlamaAttr : Pipe_StructAttr<"Llama", "llama"> {
-  let summary = "sizes and options of a Llama";
-  let description = [{
-    Models of Llama's family: Llama, Mistral, Qwen2 and Qwen3. `batch` is the
-    number of samples of one micro-batch; `tied`: the head shares the weight of
-    the token embedding. `kv_heads` 0 or absent: as many as `heads`; `head_width`
-    0 or absent: `hidden` / `heads`. `qkv_bias`: q, k and v have biases (Qwen2);
-    `head_norm`: each head's q and k are normalised before they are rotated
-    (Qwen3).
-  }];
-  let parameters = (ins "int64_t":$vocab, "int64_t":$sequence,
-      "int64_t":$hidden, "int64_t":$heads, Pipe_OrElse<"0">:$kv_heads,
-      Pipe_OrElse<"0">:$head_width, "int64_t":$ffn, "int64_t":$batch,
-      Pipe_BoolParameter:$tied, Pipe_RealOrElse<"1e-5">:$norm_epsilon,
-      Pipe_RealOrElse<"10000.0">:$rope_theta,
-      Pipe_RopeScalingParameter:$rope_scaling, Pipe_BoolParameter:$qkv_bias,
-      Pipe_BoolParameter:$head_norm);
-  let extraClassDeclaration = [{
-    /// With the defaults.
-    int64_t getHeadWidthOrDefault() const;
-    int64_t getKvHeadsOrDefault() const;
-  }];
 }
 
 def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
   let summary = "measured times of a layer";
   let description = [{
-    Either for a micro-batch of the samples that the model states, or for tasks
-    of one or several numbers of samples, ascending. Lists are by these.
+    For tasks of the numbers of samples in `samples`, ascending: each time is a
+    list by these, or a number if there is one. Without `samples`, the times are
+    those of a micro-batch as the model states it.
+
+    ```mlir
+    costs<forward_ns = 400, input_grad_ns = 500, weight_grad_ns = 300>
+    costs<samples = [1, 4], forward_ns = [400, 1000], input_grad_ns = [500, 1000], weight_grad_ns = [300, 900]>
+    ```
   }];
-  let parameters = (ins Pipe_OrElse<"0">:$forward_ns,
-      Pipe_OrElse<"0">:$input_grad_ns, Pipe_OrElse<"0">:$weight_grad_ns,
-      Pipe_NumbersParameter:$samples, Pipe_NumbersParameter:$forwards_ns,
-      Pipe_NumbersParameter:$input_grads_ns,
-      Pipe_NumbersParameter:$weight_grads_ns);
+  let parameters = (ins Pipe_NumbersParameter:$samples,
+      Pipe_TimesParameter:$forward_ns, Pipe_TimesParameter:$input_grad_ns,
+      Pipe_TimesParameter:$weight_grad_ns);
+  let extraClassDeclaration = parseFieldsDeclaration # [{
+    /// Those of F, of I and of W, each by size.
+    std::array<::llvm::ArrayRef<int64_t>, 3> getTimes() const {
+      return {getForwardNs(), getInputGradNs(), getWeightGradNs()};
+    }
+    /// Whether they hold only for a micro-batch as the model states it.
+    bool areOfModelSize() const { return getSamples().empty(); }
+  }];
 }
 
-def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
+def Pipe_RoleAttr : AttrDef<PipeDialect, "Role",
+    [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
+  let mnemonic = "role";
+  let summary = "the role of a layer in its model's architecture";
+  let description = [{
+    `embedding`, `block` or `head`.
+  }];
+  let parameters = (ins EnumParameter<Pipe_LayerKind>:$role);
+  let assemblyFormat = "`<` custom<Word>($role) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic",
+    [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
   let summary = "times and sizes of a layer that computes nothing";
   let description = [{
     Bytes are for one micro-batch, except `weight_bytes`. `activation_bytes` are
     held from the start of F: `input_grad_frees_bytes` of them until I ends, the
     rest until W ends.
   }];
-  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
-      "int64_t":$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
+  let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
+      Pipe_Number:$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
       Pipe_OrElse<"0">:$input_grad_frees_bytes, Pipe_OrElse<"0">:$output_bytes,
       Pipe_OrElse<"0">:$weight_bytes);
 }
 
-def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom"> {
+def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
+    [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
   let summary = "what a layer states whose body is in a library";
   let description = [{
     `body` names the body, an object of a library that `rondo compile` links.
@@ -170,7 +133,7 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom"> {
     `loss = true`: the layer writes the loss. `forward_flops` and the like are
     used to estimate times that were not measured.
   }];
-  let parameters = (ins StringRefParameter<>:$body,
+  let parameters = (ins Pipe_Text:$body,
       Pipe_NumbersParameter:$parameters,
       Pipe_OrElse<"0">:$weight_bytes,
       Pipe_OrElse<"0">:$saved_for_input_grad_bytes,
@@ -211,9 +174,9 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     the activations are acquired when it starts, instead of at F, which acquires
     `checkpoint_bytes` until it ends.
   }];
-  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
-      "int64_t":$weight_grad_ns, "int64_t":$activation_bytes,
-      "int64_t":$input_grad_frees_bytes, "int64_t":$output_bytes,
+  let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
+      Pipe_Number:$weight_grad_ns, Pipe_Number:$activation_bytes,
+      Pipe_Number:$input_grad_frees_bytes, Pipe_Number:$output_bytes,
       Pipe_OrElse<"0">:$step_ns, Pipe_OrElse<"0">:$recompute_ns,
       Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes);
 }
@@ -238,7 +201,7 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$recomputed_input, Pipe_OrElse<"0">:$recomputed_output,
       Pipe_OrElse<"0">:$gathered_weights,
       Pipe_OrElse<"0">:$unreduced_gradients);
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = parseFieldsDeclaration # [{
     /// By rondo::BufferKind.
     static BuffersAttr
     fromBytes(::mlir::MLIRContext *context,
@@ -285,7 +248,7 @@ def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
   let parameters = (ins EnumParameter<Pipe_ForwardWeights>:$forward,
       EnumParameter<Pipe_BackwardWeights>:$backward,
       EnumParameter<Pipe_BackwardActivations>:$activations,
-      "int64_t":$most_delay);
+      Pipe_Number:$most_delay);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     static VersionsAttr get(::mlir::MLIRContext *context,
@@ -311,7 +274,7 @@ def Pipe_ClaimsAttr : Pipe_StructAttr<"Claims", "claims"> {
       Pipe_NumbersParameter:$forward_delay,
       Pipe_NumbersParameter:$backward_delay,
       Pipe_NumbersParameter:$recompute_delay,
-      Pipe_OrElse<"::rondo::pipe::notClaimed">:$norm_delay);
+      Pipe_MaybeNumber:$norm_delay);
 }
 
 def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
@@ -325,8 +288,8 @@ def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
     give the same schedule unless time runs out first.
   }];
   let parameters = (ins Pipe_ObjectiveParameter:$objective,
-      Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
-      Pipe_OrElse<"::rondo::pipe::unknownEffort">:$effort, Pipe_OrElse<"0">:$seed);
+      Pipe_MaybeNumber:$time_limit_ms, Pipe_MaybeNumber:$effort,
+      Pipe_OrElse<"0">:$seed);
 }
 
 def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
@@ -338,9 +301,9 @@ def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
     schedule meets it. `stopped` says why the search ended. The names are those of
     rondo-schedule/1.
   }];
-  let parameters = (ins StringRefParameter<"">:$origin,
-      "int64_t":$makespan_ns, "int64_t":$span_ns, "int64_t":$lower_bound_ns,
-      StringRefParameter<"">:$bound, Pipe_BoolParameter:$proven_optimal,
+  let parameters = (ins Pipe_Text:$origin,
+      Pipe_Number:$makespan_ns, Pipe_Number:$span_ns, Pipe_Number:$lower_bound_ns,
+      Pipe_Text:$bound, Pipe_BoolParameter:$proven_optimal,
       Pipe_WordParameter<Pipe_SearchStop>:$stopped);
 }
 
@@ -355,15 +318,14 @@ def Pipe_AdaptiveAttr : Pipe_StructAttr<"Adaptive", "adaptive"> {
     same schedules unless time runs out first.
   }];
   let parameters = (ins Pipe_OrElse<"::rondo::pipe::defaultCandidates">:$candidates,
-      Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
-      Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
-      Pipe_OrElse<"::rondo::pipe::unknownEffort">:$effort, Pipe_OrElse<"0">:$seed);
+      Pipe_MaybeNumber:$memory_bytes, Pipe_MaybeNumber:$time_limit_ms,
+      Pipe_MaybeNumber:$effort, Pipe_OrElse<"0">:$seed);
 }
 
 def Pipe_PoolAttr : Pipe_StructAttr<"Pool", "pool_layout"> {
   let summary = "equal slots in a rank's arena";
-  let parameters = (ins "int64_t":$offset, "int64_t":$slot_bytes,
-      "int64_t":$slots);
+  let parameters = (ins Pipe_Number:$offset, Pipe_Number:$slot_bytes,
+      Pipe_Number:$slots);
 }
 
 #endif // RONDO_DIALECT_PIPEATTRS_TD

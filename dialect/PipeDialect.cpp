@@ -3,10 +3,12 @@
 
 #include "dialect/EarlierWords.h"
 #include "dialect/FamilySyntax.h"
+#include "dialect/ModelSyntax.h"
 #include "dialect/Nearest.h"
 #include "dialect/NextWord.h"
 #include "dialect/Pipe.h"
 #include "dialect/ReplicaSyntax.h"
+#include "dialect/StructSyntax.h"
 #include "dialect/VersionSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -71,15 +73,17 @@ static ParseResult parseNames(OpAsmParser &parser, ArrayAttr &names) {
   if (succeeded(parser.parseOptionalSymbolName(name)))
     return parser.emitError(loc)
            << "expected a list of names: write [@" << name.getValue() << "]";
-  if (*loc.getPointer() != '[')
+  if (failed(parser.parseOptionalLSquare()))
     return parser.emitError(loc) << "expected a list of names: write [@a, @b]";
   SmallVector<Attribute> list;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        if (parser.parseSymbolName(name))
-          return failure();
-        list.push_back(FlatSymbolRefAttr::get(name));
-        return success();
-      }))
+  auto parseName = [&]() -> ParseResult {
+    if (parser.parseSymbolName(name))
+      return failure();
+    list.push_back(FlatSymbolRefAttr::get(name));
+    return success();
+  };
+  if (failed(parser.parseOptionalRSquare()) &&
+      (parser.parseCommaSeparatedList(parseName) || parser.parseRSquare()))
     return failure();
   names = parser.getBuilder().getArrayAttr(list);
   return success();
@@ -89,56 +93,26 @@ static void printNames(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
   printer << names;
 }
 
-/// The fields of a struct as generated code names them.
-#define KEYS(...) #__VA_ARGS__
-
-static ParseResult refuseKey(AsmParser &parser, const char *at, StringRef word,
-                             StringRef fields, ArrayRef<StringRef> known) {
-  const std::string meant = rondo::didYouMean(word, known);
-  InFlightDiagnostic error = parser.emitError(SMLoc::getFromPointer(at))
-                             << "unknown key '" << word << "'";
-  if (meant.empty())
-    error << "; the keys are " << fields;
-  else
-    error << meant;
-  return error;
+static FailureOr<int64_t> parseNumber(AsmParser &parser) {
+  int64_t value = 0;
+  if (parser.parseInteger(value))
+    return failure();
+  return value;
 }
 
-/// Looks ahead at the keys up to the struct's end, because the generated parser
-/// does not list the known keys: an unknown one is an error. Consumes nothing.
-static ParseResult parseKeys(AsmParser &parser, StringRef fields) {
-  SmallVector<StringRef> known;
-  fields.split(known, ", ");
-  // The buffer of a source file ends with a zero.
-  const char *at = parser.getCurrentLocation().getPointer();
-  int depth = 0;
-  for (bool isKey = true; *at && depth >= 0; ++at) {
-    if (llvm::isAlnum(*at) || *at == '_') {
-      const char *begin = at;
-      while (llvm::isAlnum(at[1]) || at[1] == '_')
-        ++at;
-      StringRef word(begin, at + 1 - begin);
-      if (isKey && depth == 0 && !llvm::is_contained(known, word))
-        return refuseKey(parser, begin, word, fields, known);
-      isKey = false;
-    } else if (*at == '"') {
-      while (at[1] && *++at != '"')
-        ;
-    } else if (at[0] == '/' && at[1] == '/') {
-      while (at[1] && at[1] != '\n')
-        ++at;
-    } else if (StringRef("<[({").contains(*at)) {
-      ++depth;
-    } else if (StringRef(">])}").contains(*at)) {
-      --depth;
-    } else if (*at == ',') {
-      isKey = true;
-    }
-  }
-  return success();
+static FailureOr<std::optional<int64_t>> parseMaybeNumber(AsmParser &parser) {
+  int64_t value = 0;
+  if (parser.parseInteger(value))
+    return failure();
+  return std::optional(value);
 }
 
-static void printKeys(AsmPrinter &, StringRef) {}
+static FailureOr<std::string> parseText(AsmParser &parser) {
+  std::string text;
+  if (parser.parseString(&text))
+    return failure();
+  return text;
+}
 
 static FailureOr<bool> parseBool(AsmParser &parser) {
   // `true` and `false` are no keywords to parseKeyword().
@@ -186,13 +160,18 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << ']';
 }
 
-static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
+/// `2`, or `[2, 1]`.
+static FailureOr<SmallVector<int64_t>> parseTimes(AsmParser &parser) {
   SmallVector<int64_t> numbers(1);
-  const SMLoc place = parser.getCurrentLocation();
   const OptionalParseResult one = parser.parseOptionalInteger(numbers.front());
   if (one.has_value())
     return failed(*one) ? FailureOr<SmallVector<int64_t>>() : numbers;
-  FailureOr<SmallVector<int64_t>> list = parseNumbers(parser);
+  return parseNumbers(parser);
+}
+
+static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
+  const SMLoc place = parser.getCurrentLocation();
+  FailureOr<SmallVector<int64_t>> list = parseTimes(parser);
   if (failed(list) || !list->empty())
     return list;
   return parser.emitError(place,
@@ -249,10 +228,9 @@ static void printCounts(AsmPrinter &printer, ArrayRef<int64_t> counts) {
 /// `<memory_bytes = ..., flops_per_us = ...>`, or nothing.
 static ParseResult parseDeviceFigures(OpAsmParser &parser,
                                       DeviceAttr &figures) {
-  // The attribute's parser has no optional form: look at the next character.
-  if (*parser.getCurrentLocation().getPointer() != '<')
+  if (failed(parser.parseOptionalLess()))
     return success();
-  Attribute parsed = DeviceAttr::parse(parser, Type());
+  Attribute parsed = DeviceAttr::parseFields(parser);
   if (!parsed)
     return failure();
   figures = cast<DeviceAttr>(parsed);
@@ -267,32 +245,33 @@ static void printDeviceFigures(OpAsmPrinter &printer, Operation *,
   figures.print(printer);
 }
 
-template <typename Figures>
-static ParseResult parseFigures(OpAsmParser &parser, Figures &figures) {
-  Attribute parsed = Figures::parse(parser, Type());
-  if (!parsed)
+/// `block`, `synthetic<forward_ns = ..., ...>`, `custom<body = ..., ...>`.
+static ParseResult parseLayerBody(OpAsmParser &parser,
+                                  LayerBodyAttrInterface &body) {
+  LayerKind kind{};
+  if (parseWord(parser, kind))
     return failure();
-  figures = cast<Figures>(parsed);
-  return success();
+  Attribute parsed;
+  switch (kind) {
+  case LayerKind::Synthetic:
+    parsed = SyntheticAttr::parse(parser, Type());
+    break;
+  case LayerKind::Custom:
+    parsed = CustomAttr::parse(parser, Type());
+    break;
+  default:
+    parsed = RoleAttr::get(parser.getContext(), kind);
+  }
+  body = llvm::dyn_cast_or_null<LayerBodyAttrInterface>(parsed);
+  return success(bool(body));
 }
 
-/// `<forward_ns = ..., ...>` behind the kind `synthetic`, `<body = ..., ...>`
-/// behind `custom`, nothing behind others.
-static ParseResult parseLayerFigures(OpAsmParser &parser, LayerKind kind,
-                                     SyntheticAttr &synthetic,
-                                     CustomAttr &custom) {
-  if (kind == LayerKind::Synthetic)
-    return parseFigures(parser, synthetic);
-  if (kind == LayerKind::Custom)
-    return parseFigures(parser, custom);
-  return success();
-}
-
-static void printLayerFigures(OpAsmPrinter &printer, Operation *, LayerKind,
-                              SyntheticAttr synthetic, CustomAttr custom) {
-  if (synthetic)
+static void printLayerBody(OpAsmPrinter &printer, Operation *,
+                           LayerBodyAttrInterface body) {
+  printer << stringifyLayerKind(body.getKind());
+  if (auto synthetic = llvm::dyn_cast<SyntheticAttr>(body))
     synthetic.print(printer);
-  if (custom)
+  else if (auto custom = llvm::dyn_cast<CustomAttr>(body))
     custom.print(printer);
 }
 
@@ -348,18 +327,11 @@ static void printStepNumber(OpAsmPrinter &printer, Operation *,
 #include "dialect/PipeDialect.cpp.inc"
 #include "dialect/PipeEnums.cpp.inc"
 #include "dialect/PipeInterfaces.cpp.inc"
+#include "dialect/PipeModelInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/PipeAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/PipeOps.cpp.inc"
-
-int64_t LlamaAttr::getHeadWidthOrDefault() const {
-  return getHeadWidth() ? getHeadWidth() : getHidden() / getHeads();
-}
-
-int64_t LlamaAttr::getKvHeadsOrDefault() const {
-  return getKvHeads() ? getKvHeads() : getHeads();
-}
 
 LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> weights,
@@ -406,17 +378,14 @@ static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
          << "unknown op" << rondo::didYouMean(name, known);
 }
 
-/// `pipe.card`, as earlier modules have it, is a pipe.nic.
-static ParseResult parseEarlierNic(OpAsmParser &parser,
-                                   OperationState &result) {
-  result.name = OperationName(NicOp::getOperationName(), parser.getContext());
-  return NicOp::parse(parser, result);
-}
-
 std::optional<Dialect::ParseOpHook>
 PipeDialect::getParseOperationHook(StringRef name) const {
   if (name == "pipe.card")
-    return parseEarlierNic;
+    return parseEarlier<NicOp>;
+  if (name == "pipe.all_reduce")
+    return parseEarlier<IssueOp>;
+  if (name == "pipe.staging")
+    return refuseStaging;
   return refuseOp;
 }
 

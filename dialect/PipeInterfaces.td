@@ -32,25 +32,12 @@ def Pipe_IndexedOpInterface
   let verify = [{ return ::rondo::pipe::detail::verifyIndex($_op); }];
 }
 
-def Pipe_TaskOpInterface
-    : OpInterface<"TaskOpInterface", [Pipe_IndexedOpInterface]> {
-  let cppNamespace = "::rondo::pipe";
-  let description = [{
-    A task, a send or a receive: a kind, a stage of the plan and a micro-batch.
-  }];
-  let methods = [
-    InterfaceMethod<"The stage, by its name in the plan.",
-                    "::mlir::FlatSymbolRefAttr", "getStageAttr">,
-    InterfaceMethod<"Which of the stage's replicas; null: the one on the rank.",
-                    "::mlir::IntegerAttr", "getReplicaAttr">,
-  ];
-}
-
 def Pipe_ReplicaOpInterface
     : OpInterface<"ReplicaOpInterface", [Pipe_IndexedOpInterface]> {
   let cppNamespace = "::rondo::pipe";
   let description = [{
-    Work of a replica that is no task of a micro-batch.
+    An action of a replica of a stage, or a message that one makes: a task, a
+    step, a move of sharded state, a send or a receive.
   }];
   let methods = [
     InterfaceMethod<"The stage, by its name in the plan.",

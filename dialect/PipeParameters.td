@@ -7,7 +7,28 @@
 include "dialect/PipeEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
-class Pipe_OrElse<string value> : DefaultValuedParameter<"int64_t", value>;
+/// A whole number.
+def Pipe_Number : AttrOrTypeParameter<"int64_t", ""> {
+  let parser = "parseNumber($_parser)";
+  let printer = "$_printer << $_self";
+}
+
+class Pipe_OrElse<string value> : DefaultValuedParameter<"int64_t", value> {
+  let parser = Pipe_Number.parser;
+  let printer = Pipe_Number.printer;
+}
+
+/// A whole number that may be left out.
+def Pipe_MaybeNumber
+    : DefaultValuedParameter<"std::optional<int64_t>", "std::nullopt"> {
+  let parser = "parseMaybeNumber($_parser)";
+  let printer = "$_printer << *$_self";
+}
+
+/// A text in quotes.
+def Pipe_Text : StringRefParameter<> {
+  let parser = "parseText($_parser)";
+}
 
 /// 0 where it is left out.
 class Pipe_AtLeast<int least, string what, string without>
@@ -27,6 +48,13 @@ def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
   let printer = "printNumbers($_printer, $_self)";
 }
 
+/// `1`, or `[1, 2]`; 0 if it is left out.
+def Pipe_TimesParameter : ArrayRefParameter<"int64_t"> {
+  let parser = "parseTimes($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "noTime";
+}
+
 /// A keyword of an enum as a field of a struct.
 class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let parser = "parseWord<" # info.cppNamespace # "::" # info.className #
@@ -43,6 +71,70 @@ class Pipe_RealOrElse<string value>
 def Pipe_Real : AttrOrTypeParameter<"::llvm::APFloat", ""> {
   let parser = "parseReal($_parser)";
   let printer = "$_printer.printFloat($_self)";
+}
+
+/// Field `k` of an attribute, in the code of its parser and its printer.
+class Pipe_Field<dag fields, int k> {
+  defvar key = !getdagname(fields, k);
+  defvar type = !getdagarg<AttrOrTypeParameter>(fields, k);
+  defvar isOptional = !not(!empty(type.defaultValue));
+  string declaration = "std::optional<" # type.cppStorageType # "> " # key # ";\n";
+  string entry = "{\"" # key # "\", " # !if(isOptional, "false", "true") #
+      ", [&] { return keepField(" # key # ", [&] { return " #
+      !subst("$_parser", "parser", type.parser) # "; }); }},\n";
+  string value = type.cppType # "(" #
+      !if(isOptional,
+          key # " ? " # type.cppType # "(*" # key # ") : " # type.cppType #
+              "(" # type.defaultValue # ")",
+          "*" # key) # ")";
+  defvar print = "printKey(printer, isFirst, \"" # key # "\"); " #
+      !subst("$_self", "getImpl()->" # key,
+             !subst("$_printer", "printer", type.printer)) # ";";
+  string printed = !if(isOptional,
+      "if (!(getImpl()->" # key # " == " # type.cppType # "(" #
+          type.defaultValue # "))) { " # print # " }\n",
+      print # "\n");
+}
+
+/// An attribute whose fields are written `<name = value, ...>`, in any order.
+/// Unlike the struct directive of assembly formats, its parser lists the known
+/// keys in the error for an unknown one. Each parameter states its parser and
+/// its printer.
+class Pipe_StructAttr<string name, string attrMnemonic,
+                      list<Trait> traits = []>
+    : AttrDef<PipeDialect, name, traits> {
+  let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
+  string parseFieldsDeclaration = [{
+    /// All but the first `<`.
+    static ::mlir::Attribute parseFields(::mlir::AsmParser &parser);
+  }];
+  let extraClassDeclaration = parseFieldsDeclaration;
+  let extraClassDefinition = [{
+    ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
+      return parser.parseLess() ? ::mlir::Attribute() : parseFields(parser);
+    }
+    ::mlir::Attribute $cppClass::parseFields(::mlir::AsmParser &parser) {
+      const ::llvm::SMLoc at = parser.getCurrentLocation();
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.declaration), "") # [{
+      if (parseStruct(parser, {
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.entry), "") # [{
+          }))
+        return {};
+      return parser.getChecked<$cppClass>(at, parser.getContext(),
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.value), ",\n") # [{);
+    }
+    void $cppClass::print(::mlir::AsmPrinter &printer) const {
+      bool isFirst = true;
+      printer << '<';
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.printed), "") # [{
+      printer << '>';
+    }
+  }];
 }
 
 #endif // RONDO_DIALECT_PIPEPARAMETERS_TD

@@ -6,8 +6,8 @@
 
 include "dialect/PipeShardOps.td"
 
-def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
-    NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
+    SingleBlock, NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "everything each rank does, and where its memory is";
   let description = [{
     Code is emitted from this: tasks, receives, sends, collectives and optimizer
@@ -16,16 +16,16 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     forward only. `arena` gives the bytes that each rank allocates; absent until
     memory is planned.
 
-    Pools and collectives are numbered from 0 in the order in which they are
-    listed. `pipe-verify-lowered` checks that sends meet receives, that no ranks
+    Pools and collectives have names: `@p0`, `@p1` and so on, `@c0`, `@c1` and so
+    on where passes write them. `pipe-verify-lowered` checks that sends meet receives, that no ranks
     wait for each other in a cycle, and that buffers are written before they are
     read.
 
     ```mlir
     pipe.program @main of @mine pipeline arena [4096, 8192] {
-      pipe.collective 0 gradient_norm [@s0, @s1]
-      pipe.pool 0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
-      pipe.place input @s1 in 0 [0, 1, 2]
+      pipe.collective @c0 gradient_norm [@s0, @s1]
+      pipe.pool @p0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
+      pipe.place input @s1 in @p0 [0, 1, 2]
       pipe.rank 1 {
         pipe.for %i = 0 to 8 {
           pipe.recv activation @s0[%i]
@@ -33,8 +33,8 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
           pipe.backward @s1[%i]
           pipe.send gradient @s1[%i]
         }
-        pipe.all_reduce 0
-        pipe.await 0
+        pipe.issue @c0
+        pipe.await @c0
         pipe.step @s1
       }
     }
@@ -56,7 +56,6 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     ::llvm::SmallVector<RankOp, 0> getRanks();
     ::llvm::SmallVector<CollectiveOp, 0> getCollectives();
     ::llvm::SmallVector<PoolOp, 0> getPools();
-    ::llvm::SmallVector<StagingOp, 0> getStagings();
     ::llvm::SmallVector<PlaceOp, 0> getPlaces();
   }];
 }
@@ -96,28 +95,15 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
   }];
 }
 
-/// Names stages of the plan; not a task.
-class Pipe_StageUserOp<string mnemonic, list<Trait> traits>
-    : Pipe_Op<mnemonic, !listconcat(traits, [
-          DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
-  let extraClassDefinition = [{
-    ::llvm::LogicalResult
-    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
-      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
-                                                   getStageAttr(), tables);
-    }
-  }];
-}
-
-def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
+def Pipe_CollectiveOp : Pipe_Op<"collective", [Symbol, HasParent<"ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "something that several ranks do together";
   let description = [{
     `replica_gradients` adds the gradients of a stage over its replicas;
     `tied_gradients "tensor"` adds the partial gradients of a weight that
     several stages share; `gradient_norm` computes the global norm. Stages are
-    listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
-    `pipe.await` with its number once. `gather_weights` and `scatter_gradients`
+    listed in pipeline order; each of their ranks runs `pipe.issue` and
+    `pipe.await` with its name once. `gather_weights` and `scatter_gradients`
     are what `pipe.unshard` and `pipe.reduce_grad` of the replicas of a group issue.
 
     `replicas` names a replica of each listed stage, which may then be listed more than
@@ -128,13 +114,14 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     behind it; a rank then issues it behind its steps.
 
     ```mlir
-    pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
-    pipe.collective 1 gradient_norm [@s0, @s1]
-    pipe.collective 2 gather_weights [@s0, @s0] replicas [2, 3]
-    pipe.collective 3 gradient_norm [@s0, @s1] later = 2
+    pipe.collective @c0 tied_gradients "wte" [@s0, @s1] ns = 40000
+    pipe.collective @c1 gradient_norm [@s0, @s1]
+    pipe.collective @c2 gather_weights [@s0, @s0] replicas [2, 3]
+    pipe.collective @c3 gradient_norm [@s0, @s1] later = 2
     ```
   }];
-  let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
       OptionalAttr<DenseI64ArrayAttr>:$replicas,
@@ -142,44 +129,38 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
       DefaultValuedProp<I64Prop, "0">:$ns,
       DefaultValuedProp<I64Prop, "0">:$later);
   let assemblyFormat = Pipe_InOrder<"replicas, elements, ns, later", [{
-    $number custom<Word>($kind) ($tensor^)? $stages `` custom<ReplicaIndices>($replicas)
+    custom<Numbered>($sym_name, "'c'") custom<Word>($kind) ($tensor^)? $stages `` custom<ReplicaIndices>($replicas)
     (`elements` $elements^)? (`ns` `=` $ns^)? (`later` `=` $later^)? attr-dict
   }]>.format;
   let hasVerifier = 1;
 }
 
-def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
+def Pipe_PoolOp : Pipe_Op<"pool", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "equal slots in the arena of a rank";
   let description = [{
     `offset` is in bytes from the beginning of the arena.
 
+    `staging` is where the collectives of the rank receive what they add. A rank
+    that adds a shard of a sum receives that shard of the other ranks' parts. Its
+    collectives run one after another, so it has one place for all of them: a pool
+    of one slot, in which no buffer lies. A rank whose collectives receive nothing
+    to add has none.
+
     ```mlir
-    pipe.pool 0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
+    pipe.pool @p0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
+    pipe.pool @p1 on 1 staging <offset = 3072, slot_bytes = 512, slots = 1>
     ```
   }];
-  let arguments = (ins I64Prop:$number, I64Prop:$rank, Pipe_PoolAttr:$layout);
-  let assemblyFormat =
-      Pipe_InOrder<"", "$number `on` $rank $layout attr-dict">.format;
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Prop:$rank,
+      UnitAttr:$staging, Pipe_PoolAttr:$layout);
+  let assemblyFormat = Pipe_InOrder<"on, staging", [{
+    custom<Numbered>($sym_name, "'p'") `on` $rank (`staging` $staging^)? $layout attr-dict
+  }], ["on"]>.format;
   let hasVerifier = 1;
 }
 
-def Pipe_StagingOp : Pipe_Op<"staging", [HasParent<"ProgramOp">]> {
-  let summary = "where a rank's collectives receive what they add";
-  let description = [{
-    A rank that adds a shard of a sum receives that shard of the other ranks'
-    parts. Its collectives run one after another, so it has one place for all of
-    them: a pool of one slot, in which no buffer lies. A rank whose collectives
-    receive nothing to add has none.
-
-    ```mlir
-    pipe.staging in 2
-    ```
-  }];
-  let arguments = (ins I64Prop:$pool);
-  let assemblyFormat = Pipe_InOrder<"", "`in` $pool attr-dict">.format;
-}
-
-def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
+def Pipe_PlaceOp : Pipe_Op<"place", [HasParent<"ProgramOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "where a buffer of a stage is";
   let description = [{
     Micro-batch i uses the slot at position i modulo the length of the list, and
@@ -190,15 +171,15 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
     other end.
 
     ```mlir
-    pipe.place input @s1 in 0 [0, 1, 2]
-    pipe.place input @join with @left in 1 [0]
+    pipe.place input @s1 in @p0 [0, 1, 2]
+    pipe.place input @join with @left in @p1 [0]
     ```
   }];
   let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$peer,
-      I64Prop:$pool, DenseI32ArrayAttr:$slots);
+      FlatSymbolRefAttr:$pool, DenseI32ArrayAttr:$slots);
   let assemblyFormat = Pipe_InOrder<"with, in", [{
-    custom<Word>($buffer) custom<Replica>($stage, $replica) (`with` $peer^)? `in` $pool $slots attr-dict
+    custom<Word>($buffer) custom<Replica>($stage, $replica) (`with` $peer^)? `in` custom<Numbered>($pool, "'p'") $slots attr-dict
   }], ["in"]>.format;
   let hasVerifier = 1;
 }
@@ -247,15 +228,23 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
 }
 
 class Pipe_CollectiveUserOp<string mnemonic, string kind>
-    : Pipe_StepActionOp<mnemonic, kind, []> {
-  let arguments = (ins I64Prop:$collective, AffineMapAttr:$map,
+    : Pipe_StepActionOp<mnemonic, kind,
+          [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let arguments = (ins FlatSymbolRefAttr:$collective, AffineMapAttr:$map,
       Variadic<Index>:$indices);
   let assemblyFormat = Pipe_InOrder<"", [{
-    $collective `` custom<StepNumber>($map, $indices) attr-dict
+    custom<Numbered>($collective, "'c'") `` custom<StepNumber>($map, $indices) attr-dict
   }]>.format;
+  let extraClassDefinition = actionKind # [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyCollectiveUse(
+          getOperation(), getCollectiveAttr(), tables);
+    }
+  }];
 }
 
-def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
+def Pipe_IssueOp : Pipe_CollectiveUserOp<"issue", "AllReduce"> {
   let summary = "issue a collective of the program";
   let description = [{
     Does not wait for the other ranks. Comes after the last weight gradient of
@@ -264,8 +253,8 @@ def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
     the number in brackets is the iteration that it belongs to.
 
     ```mlir
-    pipe.all_reduce 0
-    pipe.all_reduce 0[%t]
+    pipe.issue @c0
+    pipe.issue @c0[%t]
     ```
   }];
 }
@@ -273,11 +262,11 @@ def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
 def Pipe_AwaitOp : Pipe_CollectiveUserOp<"await", "Await"> {
   let summary = "wait for a collective";
   let description = [{
-    Comes after the `pipe.all_reduce` of the same number, and before the steps
-    that read its result.
+    Comes after the `pipe.issue` of the same collective, and before the steps that
+    read its result.
 
     ```mlir
-    pipe.await 0
+    pipe.await @c0
     ```
   }];
 }

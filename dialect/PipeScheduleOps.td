@@ -125,6 +125,7 @@ def Pipe_RankOp : Pipe_Op<"rank", [NoTerminator, SingleBlock,
   let assemblyFormat =
       Pipe_InOrder<"{...}", "$rank attr-dict-with-keyword $body">.format;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
@@ -145,6 +146,7 @@ def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
   let assemblyFormat =
       Pipe_InOrder<"{...}", "$from `->` $to attr-dict-with-keyword $body">.format;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
@@ -168,6 +170,7 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
     /// Makes the body block with its variable.
@@ -205,6 +208,7 @@ def Pipe_RepeatOp : Pipe_Op<"repeat", [NoTerminator, SingleBlock,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
     /// Makes the body block with its variable.
@@ -220,7 +224,7 @@ class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
           DeclareOpInterfaceMethods<SymbolUserOpInterface>,
           DeclareOpInterfaceMethods<Pipe_ActionOpInterface>,
-          Pipe_TaskOpInterface])> {
+          Pipe_ReplicaOpInterface])> {
   let extraClassDefinition = [{
     ::llvm::LogicalResult
     $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {

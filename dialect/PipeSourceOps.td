@@ -120,7 +120,7 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "layers in the order in which data pass through them";
   let description = [{
-    A model is either a GPT or a Llama, with its sizes in `gpt` or `llama` and an
+    A model has an architecture, with its sizes in `gpt` or `llama` and an
     `embedding`, `block`s and a `head` as layers, or its layers are `synthetic`.
     All may have `custom` layers. In a GPT or a Llama the first layer reads
     tokens, and only the last one reads targets. Names of a block's tensors begin
@@ -143,10 +143,10 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      OptionalAttr<Pipe_GptAttr>:$gpt, OptionalAttr<Pipe_LlamaAttr>:$llama);
+      OptionalAttr<Pipe_ArchitectureAttrInterface>:$architecture);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = Pipe_InOrder<"gpt or llama, {...}", [{
-    $sym_name (`gpt` `` $gpt^)? (`llama` `` $llama^)?
+    $sym_name `` custom<Architecture>($architecture)
     attr-dict-with-keyword $body
   }]>.format;
   let hasVerifier = 1;
@@ -154,7 +154,7 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let extraClassDeclaration = [{
     /// The layers in model order.
     ::llvm::SmallVector<LayerOp, 0> getLayers();
-    /// Those of a GPT or a Llama; none if its layers state their own.
+    /// Those of its architecture; none if its layers state their own.
     std::optional<ModelSizes> getSizes();
     /// The first layer that states its sizes for the model's batch, so that no
     /// micro-batch has another number of samples; null if there is none. Timed
@@ -180,20 +180,27 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
     pipe.layer @mlp custom<body = "mlp", parameters = [64, 256], weight_bytes = 131072, output_bytes = 8192>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, EnumProp<Pipe_LayerKind>:$kind,
-      OptionalAttr<Pipe_SyntheticAttr>:$synthetic,
-      OptionalAttr<Pipe_CustomAttr>:$custom,
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      Pipe_LayerBodyAttrInterface:$body,
       OptionalAttr<Pipe_LayerCostsAttr>:$costs);
   let assemblyFormat = Pipe_InOrder<"costs", [{
-    $sym_name custom<Word>($kind) `` custom<LayerFigures>(ref($kind), $synthetic, $custom)
-    (`costs` `` $costs^)? attr-dict
+    $sym_name custom<LayerBody>($body) (`costs` `` $costs^)? attr-dict
   }]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    LayerKind getKind() { return getBody().getKind(); }
     /// What the layer reads from the data set.
-    LayerData getData();
+    LayerData getData() { return getBody().getDataRead(); }
     /// Whether it writes the loss.
-    bool hasLoss();
+    bool hasLoss() { return getBody().hasLoss(); }
+    /// What a synthetic layer states; null if it is none.
+    SyntheticAttr getSyntheticAttr() {
+      return ::llvm::dyn_cast<SyntheticAttr>(getBody());
+    }
+    /// What a custom layer states; null if it is none.
+    CustomAttr getCustomAttr() {
+      return ::llvm::dyn_cast<CustomAttr>(getBody());
+    }
   }];
 }
 

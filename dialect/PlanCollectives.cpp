@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// What the groups of sharded stages gather and reduce, group by group.
+/// Gathers and reductions of the groups of sharded stages, group by group.
 static std::vector<Collective> groupMoves(PlanOp plan,
                                           const Replicas &replicas) {
   std::vector<Collective> moves;
@@ -74,8 +74,7 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
   if (model.getSizes() && model.getSizes()->tied) {
     Collective tied;
     tied.kind = rondo::CollectiveKind::TiedGradients;
-    tied.tensor =
-        model.getLlamaAttr() ? "model.embed_tokens.weight" : "wte.weight";
+    tied.tensor = model.getArchitecture()->getTiedTensor().str();
     // The embedding and the head, which share the weight.
     llvm::StringMap<LayerData> data;
     for (LayerOp layer : model.getLayers())

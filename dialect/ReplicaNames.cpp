@@ -60,14 +60,7 @@ int32_t rondo::pipe::executingRank(Operation *op) {
 
 FailureOr<Action> rondo::pipe::actionOf(Operation *op,
                                         const ReplicaNames &names) {
-  if (auto step = dyn_cast<ReplicaOpInterface>(op)) {
-    FailureOr<int32_t> replica = names.replica(
-        op, step.getStageAttr(), step.getReplicaAttr(), executingRank(op));
-    if (failed(replica))
-      return failure();
-    return Action(step.getActionKind(), *replica, 0);
-  }
-  auto task = cast<TaskOpInterface>(op);
+  auto task = cast<ReplicaOpInterface>(op);
   FailureOr<int32_t> replica = names.replica(
       op, task.getStageAttr(), task.getReplicaAttr(), executingRank(op));
   if (failed(replica))

@@ -100,10 +100,9 @@ inline mlir::ParseResult parseBuffersByReplica(mlir::OpAsmParser &parser,
     list.push_back(BuffersAttr::parse(parser, {}));
     return mlir::failure(!list.back());
   };
-  const bool isList = *parser.getCurrentLocation().getPointer() == '[';
-  if (isList ? parser.parseCommaSeparatedList(
-                   mlir::AsmParser::Delimiter::Square, parseOne)
-             : parseOne())
+  const bool isList = mlir::succeeded(parser.parseOptionalLSquare());
+  if (isList ? parser.parseCommaSeparatedList(parseOne) || parser.parseRSquare()
+             : mlir::failed(parseOne()))
     return mlir::failure();
   buffers = parser.getBuilder().getArrayAttr(list);
   return mlir::success();
@@ -129,8 +128,9 @@ inline mlir::ParseResult parseRecompute(mlir::OpAsmParser &parser,
   if (mlir::succeeded(parser.parseOptionalKeyword("across"))) {
     across = parser.getBuilder().getUnitAttr();
     recompute = parser.getBuilder().getArrayAttr(list);
-    if (*parser.getCurrentLocation().getPointer() == '[')
-      return parser.emitError(parser.getCurrentLocation())
+    const llvm::SMLoc at = parser.getCurrentLocation();
+    if (mlir::succeeded(parser.parseOptionalLSquare()))
+      return parser.emitError(at)
              << "a stage that recomputes across stages recomputes all of its "
                 "layers; leave out the list";
     return mlir::success();

@@ -15,8 +15,8 @@ namespace {
 /// For one pass over all short block lengths.
 constexpr int64_t maxComparisons = int64_t(1) << 23;
 
-/// What two nodes have in common if one is a shifted copy of the other: keys,
-/// counts and inner strides, but not the indices of their leaves.
+/// The common part of two nodes of which one is a shifted copy of the other:
+/// keys, counts and inner strides, but not the indices of their leaves.
 struct Shape {
   /// 0 for a leaf.
   int64_t count = 0;

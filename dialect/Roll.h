@@ -22,7 +22,7 @@ struct RollLeaf {
 
 /// A loop or a leaf.
 struct RollNode {
-  /// How often the body runs, at least 2; 0 for a leaf.
+  /// The number of runs of the body, at least 2; 0 for a leaf.
   int64_t count = 0;
   std::vector<RollNode> body;
 

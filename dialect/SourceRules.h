@@ -33,6 +33,12 @@ inline mlir::LogicalResult verifyFrees(mlir::Operation *op, int64_t frees,
                          << ", more than the activation_bytes of " << held;
 }
 
+/// A size of the runtime's layers, which have 32 bits for it.
+mlir::LogicalResult verifySize(mlir::Operation *model, int64_t size);
+/// Heads of an equal part of `hidden`.
+mlir::LogicalResult verifyHeads(mlir::Operation *model,
+                                const ModelSizes &sizes);
+
 /// The region must hold no other ops; `expected` names them.
 template <typename... Ops>
 mlir::LogicalResult verifyBody(mlir::Operation *op, mlir::Region &body,
@@ -53,7 +59,7 @@ template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
 
 /// A plan of a model with layers of one size does not state samples.
 mlir::LogicalResult verifySamples(PlanOp plan, ModelOp model);
-/// What a stage says of its replicas, by itself: its ranks, shares and buffers.
+/// Checks the replicas of a stage without its plan: ranks, shares and buffers.
 mlir::LogicalResult verifyReplicas(StageOp stage);
 /// The same in its plan, which must be of that model: the replicas take all
 /// samples of a micro-batch, and its layers can run on a part of them.

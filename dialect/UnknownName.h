@@ -26,16 +26,23 @@ inline std::string suggestedName(llvm::StringRef written,
   return known.empty() || known.size() > maxListed ? "" : "; there is " + list;
 }
 
-/// `unknown plan @stp; did you mean @step?`, for an op that names an Op beside
-/// itself by a word that none has. `what` is the kind of thing.
+/// `unknown collective @c3; did you mean @c0?`, for an op that names an Op of
+/// the region by a word that none has. `what` is the kind of thing.
 template <typename Op>
-mlir::LogicalResult emitUnknown(mlir::Operation *user, const char *what,
-                                llvm::StringRef written) {
+mlir::LogicalResult emitUnknown(mlir::Operation *user, mlir::Region &region,
+                                const char *what, llvm::StringRef written) {
   llvm::SmallVector<llvm::StringRef> known;
-  for (auto other : user->getParentRegion()->getOps<Op>())
+  for (auto other : region.getOps<Op>())
     known.push_back(other.getSymName());
   return user->emitError() << "unknown " << what << " @" << written
                            << suggestedName(written, known);
+}
+
+/// The same of an Op in the region of `user`.
+template <typename Op>
+mlir::LogicalResult emitUnknown(mlir::Operation *user, const char *what,
+                                llvm::StringRef written) {
+  return emitUnknown<Op>(user, *user->getParentRegion(), what, written);
 }
 
 } // namespace rondo::pipe

@@ -87,8 +87,8 @@ int64_t Unroller::countActions(size_t begin, size_t end) const {
   return std::min(total, maxActions + 1);
 }
 
-/// Of an index below 0 or not below the bound: an error, or success where the
-/// action is left out.
+/// Handles an index below 0 or not below the bound: emits an error, or succeeds
+/// if the action is left out.
 LogicalResult Unroller::checkLeftOut(const Node &node, int64_t index) {
   const ActionTraits &traits = node.action.traits();
   const bool isTask = traits.index == IndexMeaning::Microbatch;

@@ -29,9 +29,9 @@ LogicalResult ExecutableOp::verify() {
     return emitError() << "executable @" << getSymName() << " asks for "
                        << adaptive.getCandidates()
                        << " candidates; an adaptive one needs 2 or more";
-  if (adaptive && adaptive.getMemoryBytes() < 1)
+  if (adaptive && adaptive.getMemoryBytes().value_or(1) < 1)
     return emitError() << "executable @" << getSymName() << " has "
-                       << adaptive.getMemoryBytes()
+                       << *adaptive.getMemoryBytes()
                        << " memory_bytes; it must be 1 or more";
   return success();
 }

@@ -15,15 +15,8 @@ SmallVector<LayerOp, 0> ModelOp::getLayers() {
 }
 
 std::optional<ModelSizes> ModelOp::getSizes() {
-  auto sizesOf = [](auto family) -> ModelSizes {
-    return {family.getVocab(), family.getSequence(), family.getHidden(),
-            family.getHeads(), family.getFfn(),      family.getBatch(),
-            family.getTied()};
-  };
-  if (auto gpt = getGpt())
-    return sizesOf(*gpt);
-  if (auto llama = getLlama())
-    return sizesOf(*llama);
+  if (ArchitectureAttrInterface architecture = getArchitectureAttr())
+    return architecture.getSizes();
   return std::nullopt;
 }
 
@@ -60,58 +53,27 @@ LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
   return error;
 }
 
-/// A number of a Llama that is no size.
-static LogicalResult verifyReal(ModelOp op, StringRef name,
-                                const llvm::APFloat &value, double above,
-                                StringRef limit) {
-  if (value.isFinite() && value.convertToDouble() > above)
+LogicalResult rondo::pipe::verifySize(Operation *model, int64_t size) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (size <= most)
     return success();
-  llvm::SmallString<32> text;
-  value.toString(text);
-  return op.emitError() << name << " is " << text << "; it must be more than "
-                        << limit;
+  return model->emitError()
+         << "size " << size << " is too large; the maximum is " << most;
 }
 
-static LogicalResult verifyScaling(ModelOp op, RopeScalingAttr scaling) {
-  if (failed(verifyReal(op, "factor", scaling.getFactor(), 0, "0")) ||
-      failed(
-          verifyReal(op, "low_frequency", scaling.getLowFrequency(), 0, "0")) ||
-      failed(verifyReal(op, "high_frequency", scaling.getHighFrequency(),
-                        scaling.getLowFrequency().convertToDouble(),
-                        "low_frequency")))
-    return failure();
-  return verifyFigures(
-      op, {{"original_positions", scaling.getOriginalPositions()}}, 1);
-}
-
-static LogicalResult verifyLlama(ModelOp op, LlamaAttr llama) {
-  if (failed(verifyFigures(op, {{"kv_heads", llama.getKvHeads()},
-                                {"head_width", llama.getHeadWidth()}})))
-    return failure();
-  if (llama.getHeads() % llama.getKvHeadsOrDefault() != 0)
-    return op.emitError() << "heads is " << llama.getHeads()
-                          << ", not a multiple of the "
-                          << llama.getKvHeadsOrDefault() << " kv_heads";
-  if (llama.getHeadWidthOrDefault() % 2 != 0)
-    return op.emitError() << "a head has " << llama.getHeadWidthOrDefault()
-                          << " numbers, but rotary positions take pairs: give "
-                             "an even head_width";
-  if (failed(verifyReal(op, "norm_epsilon", llama.getNormEpsilon(), 0, "0")) ||
-      failed(verifyReal(op, "rope_theta", llama.getRopeTheta(), 0, "0")))
-    return failure();
-  if (RopeScalingAttr scaling = llama.getRopeScaling())
-    return verifyScaling(op, scaling);
-  return success();
+LogicalResult rondo::pipe::verifyHeads(Operation *model,
+                                       const ModelSizes &sizes) {
+  if (sizes.hidden % sizes.heads == 0)
+    return success();
+  return model->emitError()
+         << "hidden is " << sizes.hidden << ", not a multiple of the "
+         << sizes.heads << " heads";
 }
 
 LogicalResult ModelOp::verify() {
-  auto sizes = getSizes();
+  const std::optional<ModelSizes> sizes = getSizes();
   if (!sizes)
     return success();
-  auto llama = getLlama();
-  if (getGpt() && llama)
-    return emitError() << "model @" << getSymName()
-                       << " is both a gpt and a llama; leave out one";
   if (failed(verifyFigures(*this,
                            {{"vocab", sizes->vocab},
                             {"sequence", sizes->sequence},
@@ -121,18 +83,11 @@ LogicalResult ModelOp::verify() {
                             {"batch", sizes->batch}},
                            1)))
     return failure();
-  for (int64_t size :
-       {sizes->vocab, sizes->sequence, sizes->hidden, sizes->heads, sizes->ffn,
-        sizes->batch, llama ? llama->getKvHeads() : 0,
-        llama ? llama->getHeadWidth() : 0})
-    if (size > std::numeric_limits<int32_t>::max())
-      return emitError() << "size " << size << " is too large; the maximum is "
-                         << std::numeric_limits<int32_t>::max();
-  if (!(llama && llama->getHeadWidth()) && sizes->hidden % sizes->heads != 0)
-    return emitError() << "hidden is " << sizes->hidden
-                       << ", not a multiple of the " << sizes->heads
-                       << " heads";
-  return llama ? verifyLlama(*this, *llama) : success();
+  for (int64_t size : {sizes->vocab, sizes->sequence, sizes->hidden,
+                       sizes->heads, sizes->ffn, sizes->batch})
+    if (failed(verifySize(*this, size)))
+      return failure();
+  return getArchitecture()->verifyModel(*this);
 }
 
 /// Which kinds a model may have, and where.
@@ -141,7 +96,7 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
   const LayerKind kind = layer.getKind();
   const bool isSynthetic = kind == LayerKind::Synthetic;
   const bool hasSizes = model.getSizes().has_value();
-  const StringRef family = model.getLlama() ? "llama" : "gpt";
+  const StringRef family = hasSizes ? model.getArchitecture()->getWord() : "";
   if (isSynthetic && hasSizes)
     return layer.emitError()
                .append("layer @", layer.getSymName(),
@@ -218,106 +173,115 @@ LogicalResult ModelOp::verifyRegions() {
   return success();
 }
 
-LayerData LayerOp::getData() {
-  if (auto custom = getCustom())
-    return custom->getData();
-  if (getKind() == LayerKind::Embedding)
+//===----------------------------------------------------------------------===//
+// Bodies of layers
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               LayerKind role) {
+  if (role <= LayerKind::Head)
+    return success();
+  return emitError() << "a layer of kind " << stringifyLayerKind(role)
+                     << " states its own figures";
+}
+
+LayerKind RoleAttr::getKind() const { return getRole(); }
+
+LayerData RoleAttr::getDataRead() const {
+  if (getRole() == LayerKind::Embedding)
     return LayerData::Tokens;
-  return getKind() == LayerKind::Head ? LayerData::Targets : LayerData::None;
+  return getRole() == LayerKind::Head ? LayerData::Targets : LayerData::None;
 }
 
-bool LayerOp::hasLoss() {
-  auto custom = getCustom();
-  return custom ? custom->getLoss() : getKind() == LayerKind::Head;
+bool RoleAttr::hasLoss() const { return getRole() == LayerKind::Head; }
+
+LogicalResult RoleAttr::verifyLayer(Operation *) const { return success(); }
+
+LayerKind SyntheticAttr::getKind() const { return LayerKind::Synthetic; }
+
+LayerData SyntheticAttr::getDataRead() const { return LayerData::None; }
+
+bool SyntheticAttr::hasLoss() const { return false; }
+
+LogicalResult SyntheticAttr::verifyLayer(Operation *op) const {
+  if (failed(verifyFigures(
+          op, {{"forward_ns", getForwardNs()},
+               {"input_grad_ns", getInputGradNs()},
+               {"weight_grad_ns", getWeightGradNs()},
+               {"activation_bytes", getActivationBytes()},
+               {"input_grad_frees_bytes", getInputGradFreesBytes()},
+               {"output_bytes", getOutputBytes()},
+               {"weight_bytes", getWeightBytes()}})))
+    return failure();
+  return verifyFrees(op, getInputGradFreesBytes(), getActivationBytes());
 }
 
-static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
-  const StringRef body = custom.getBody();
+LayerKind CustomAttr::getKind() const { return LayerKind::Custom; }
+
+LayerData CustomAttr::getDataRead() const { return getData(); }
+
+bool CustomAttr::hasLoss() const { return getLoss(); }
+
+LogicalResult CustomAttr::verifyLayer(Operation *op) const {
+  const StringRef body = getBody();
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   if (body.empty() || llvm::isDigit(body.front()) ||
       !llvm::all_of(body, isPart))
-    return op.emitError() << "body '" << body
-                          << "' is not a C name: letters, digits and _, not "
-                             "beginning with a digit";
+    return op->emitError() << "body '" << body
+                           << "' is not a C name: letters, digits and _, not "
+                              "beginning with a digit";
   if (failed(verifyFigures(
-          op,
-          {{"weight_bytes", custom.getWeightBytes()},
-           {"saved_for_input_grad_bytes", custom.getSavedForInputGradBytes()},
-           {"saved_for_weight_grad_bytes", custom.getSavedForWeightGradBytes()},
-           {"output_bytes", custom.getOutputBytes()},
-           {"workspace_bytes", custom.getWorkspaceBytes()},
-           {"forward_flops", custom.getForwardFlops()},
-           {"input_grad_flops", custom.getInputGradFlops()},
-           {"weight_grad_flops", custom.getWeightGradFlops()}})))
+          op, {{"weight_bytes", getWeightBytes()},
+               {"saved_for_input_grad_bytes", getSavedForInputGradBytes()},
+               {"saved_for_weight_grad_bytes", getSavedForWeightGradBytes()},
+               {"output_bytes", getOutputBytes()},
+               {"workspace_bytes", getWorkspaceBytes()},
+               {"forward_flops", getForwardFlops()},
+               {"input_grad_flops", getInputGradFlops()},
+               {"weight_grad_flops", getWeightGradFlops()}})))
     return failure();
-  if (custom.getWeightBytes() % 4 != 0)
-    return op.emitError() << "weight_bytes is " << custom.getWeightBytes()
-                          << ", not a multiple of the 4 bytes of a weight";
-  if (custom.getData() == LayerData::Targets && !custom.getLoss())
-    return op.emitError() << "only a layer that writes the loss reads targets: "
-                             "add loss = true";
+  if (getWeightBytes() % 4 != 0)
+    return op->emitError() << "weight_bytes is " << getWeightBytes()
+                           << ", not a multiple of the 4 bytes of a weight";
+  if (getData() == LayerData::Targets && !getLoss())
+    return op->emitError()
+           << "only a layer that writes the loss reads targets: "
+              "add loss = true";
   return success();
 }
 
-/// Times of a micro-batch as the model states it, or of sizes in ascending
-/// order.
+/// Each time is a list by size, of one without `samples`.
 static LogicalResult verifyCosts(LayerOp op, LayerCostsAttr costs) {
-  if (failed(verifyFigures(op, {{"forward_ns", costs.getForwardNs()},
-                                {"input_grad_ns", costs.getInputGradNs()},
-                                {"weight_grad_ns", costs.getWeightGradNs()}})))
-    return failure();
   const ArrayRef<int64_t> samples = costs.getSamples();
-  const std::pair<const char *, ArrayRef<int64_t>> lists[] = {
-      {"forwards_ns", costs.getForwardsNs()},
-      {"input_grads_ns", costs.getInputGradsNs()},
-      {"weight_grads_ns", costs.getWeightGradsNs()}};
-  for (auto [name, list] : lists) {
-    if (list.size() != samples.size())
+  const size_t count = costs.areOfModelSize() ? 1 : samples.size();
+  constexpr std::array names = {"forward_ns", "input_grad_ns",
+                                "weight_grad_ns"};
+  const std::array<ArrayRef<int64_t>, 3> times = costs.getTimes();
+  for (auto [name, list] : llvm::zip_equal(names, times)) {
+    if (list.size() != count && costs.areOfModelSize())
       return op.emitError()
-             << name << " has " << countOf(list.size(), "time") << " for "
-             << countOf(samples.size(), "number") << " of samples (samples)";
+             << name << " has " << rondo::countOf(list.size(), "time")
+             << ", but the costs do not say for which numbers "
+                "of samples: add samples = [...]";
+    if (list.size() != count)
+      return op.emitError()
+             << name << " has " << rondo::countOf(list.size(), "time")
+             << " for " << rondo::countOf(count, "number")
+             << " of samples (samples)";
     for (int64_t ns : list)
       if (failed(verifyFigures(op, Figure{name, ns})))
         return failure();
   }
-  if (samples.empty())
-    return success();
-  if (costs.getForwardNs() + costs.getInputGradNs() + costs.getWeightGradNs() >
-      0)
-    return op.emitError() << "costs are of the model's size (forward_ns, "
-                             "input_grad_ns and weight_grad_ns) or of sizes "
-                             "that they state (samples and lists), not both";
-  if (samples.front() < 1 ||
-      !llvm::is_sorted(samples, std::less_equal<int64_t>()))
+  if (!samples.empty() &&
+      (samples.front() < 1 ||
+       !llvm::is_sorted(samples, std::less_equal<int64_t>())))
     return op.emitError() << "samples must be numbers from 1 on, ascending";
   return success();
 }
 
 LogicalResult LayerOp::verify() {
-  auto synthetic = getSynthetic();
-  if ((getKind() == LayerKind::Synthetic) != synthetic.has_value())
-    return emitError() << "a layer of kind synthetic, and no other, states its "
-                          "own figures";
-  auto custom = getCustom();
-  if ((getKind() == LayerKind::Custom) != custom.has_value())
-    return emitError() << "a layer of kind custom, and no other, names a body";
-  if (auto costs = getCosts())
-    if (failed(verifyCosts(*this, *costs)))
+  if (LayerCostsAttr costs = getCostsAttr())
+    if (failed(verifyCosts(*this, costs)))
       return failure();
-  if (custom)
-    return verifyCustom(*this, *custom);
-  if (!synthetic)
-    return success();
-  if (failed(verifyFigures(
-          *this,
-          {{"forward_ns", synthetic->getForwardNs()},
-           {"input_grad_ns", synthetic->getInputGradNs()},
-           {"weight_grad_ns", synthetic->getWeightGradNs()},
-           {"activation_bytes", synthetic->getActivationBytes()},
-           {"input_grad_frees_bytes", synthetic->getInputGradFreesBytes()},
-           {"output_bytes", synthetic->getOutputBytes()},
-           {"weight_bytes", synthetic->getWeightBytes()}})))
-    return failure();
-  return verifyFrees(*this, synthetic->getInputGradFreesBytes(),
-                     synthetic->getActivationBytes());
+  return getBody().verifyLayer(*this);
 }

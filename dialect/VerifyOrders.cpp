@@ -10,7 +10,6 @@
 
 using namespace mlir;
 using namespace rondo::pipe;
-using rondo::MessageKind;
 using rondo::traitsOf;
 
 template <typename Op> static SmallVector<Op, 0> opsOf(Region &region) {
@@ -53,7 +52,7 @@ static LogicalResult verifyRanks(ArrayRef<RankOp> ranks) {
   return success();
 }
 
-/// Who writes a schedule, or wrote it.
+/// Checks the family, the search and the body of a schedule.
 static LogicalResult verifyOrigin(ScheduleOp op) {
   StringRef name = op.getSymName();
   auto family = op.getFamily();
@@ -70,16 +69,14 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
                           << (search ? "body" : "search");
   if (!search)
     return success();
-  int64_t timeLimit = search->getTimeLimitMs();
-  if (timeLimit == unknownTimeLimit)
-    timeLimit = 0;
-  if (int64_t effort = search->getEffort(); effort < 1)
+  if (search->getEffort().value_or(1) < 1)
     return op.emitError()
-           << "effort of the search is " << effort
+           << "effort of the search is " << *search->getEffort()
            << "; it must be 1 or more, in 1,000 tasks placed or "
               "timed; by default it follows from the plan's size";
-  for (auto [field, value] : {std::pair("time_limit_ms", timeLimit),
-                              std::pair("seed", search->getSeed())})
+  for (auto [field, value] :
+       {std::pair("time_limit_ms", search->getTimeLimitMs().value_or(0)),
+        std::pair("seed", search->getSeed())})
     if (value < 0)
       return op.emitError()
              << field << " of the search is " << value << "; the minimum is 0";
@@ -119,22 +116,7 @@ LogicalResult RankOp::verify() {
   if (getRank() < 0 || getRank() > std::numeric_limits<int32_t>::max())
     return emitError() << "rank " << getRank()
                        << " does not exist; ranks are numbered from 0";
-  bool isProgram = isa<ProgramOp>((*this)->getParentOp());
-  WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto action = dyn_cast<ActionOpInterface>(op);
-    if (isa<ForOp, RepeatOp>(op) ||
-        (action && (isProgram || traitsOf(action.getActionKind()).hasCost())))
-      return WalkResult::advance();
-    op->emitError() << "'" << op->getName().getStringRef()
-                    << "' does not belong here; a rank of a "
-                    << (isProgram
-                            ? "program holds tasks, messages, collectives, "
-                              "optimizer steps and loops"
-                            : "schedule holds tasks, optimizer steps and "
-                              "loops");
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+  return success();
 }
 
 LogicalResult LinkOrderOp::verify() {
@@ -143,18 +125,7 @@ LogicalResult LinkOrderOp::verify() {
     return emitError() << "invalid link " << getFrom() << " -> " << getTo()
                        << "; a link joins two different ranks, numbered from "
                           "0";
-  WalkResult result = getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
-    auto action = dyn_cast<ActionOpInterface>(op);
-    if (isa<ForOp>(op) ||
-        (action &&
-         traitsOf(action.getActionKind()).produces != MessageKind::None))
-      return WalkResult::advance();
-    op->emitError() << "'" << op->getName().getStringRef()
-                    << "' makes no message; a link's order names forward, "
-                       "input_grad, backward and recompute tasks";
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,10 +154,6 @@ SmallVector<PoolOp, 0> ProgramOp::getPools() {
   return opsOf<PoolOp>(getBody());
 }
 
-SmallVector<StagingOp, 0> ProgramOp::getStagings() {
-  return opsOf<StagingOp>(getBody());
-}
-
 SmallVector<PlaceOp, 0> ProgramOp::getPlaces() {
   return opsOf<PlaceOp>(getBody());
 }
@@ -199,55 +166,33 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
-/// Ops that are numbered 0, 1, ... in the order in which they stand.
-template <typename Op>
-static LogicalResult verifyNumbers(SmallVector<Op> &ops, const char *what) {
-  for (auto [position, op] : llvm::enumerate(ops)) {
-    int64_t expected = position;
-    if (op.getNumber() != expected)
-      return op.emitError() << what << " " << op.getNumber()
-                            << " is out of order; expected number " << expected;
-  }
-  return success();
-}
-
 LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
-    if (!isa<CollectiveOp, PoolOp, StagingOp, PlaceOp, RankOp>(op))
+    if (!isa<CollectiveOp, PoolOp, PlaceOp, RankOp>(op))
       return op.emitError() << "'" << op.getName().getStringRef()
                             << "' does not belong here; a program holds "
-                               "collectives, pools, staging, places and ranks";
-  SmallVector<CollectiveOp> collectives = getCollectives();
-  SmallVector<PoolOp> pools = getPools();
-  if (failed(verifyNumbers(collectives, "collective")) ||
-      failed(verifyNumbers(pools, "pool")) || failed(verifyRanks(getRanks())))
+                               "collectives, pools, places and ranks";
+  if (failed(verifyRanks(getRanks())))
     return failure();
-  auto checkPool = [&](Operation *user, int64_t pool) -> LogicalResult {
-    if (pool >= 0 && pool < static_cast<int64_t>(pools.size()))
-      return success();
-    return user->emitError()
-           << "pool " << pool << " does not exist; there "
-           << (pools.size() == 1 ? "is " : "are ") << pools.size();
-  };
-  llvm::DenseMap<int64_t, StagingOp> stagingOf;
-  for (StagingOp staging : getStagings()) {
-    if (failed(checkPool(staging, staging.getPool())))
-      return failure();
-    const int64_t rank = pools[staging.getPool()].getRank();
-    auto [it, isNew] = stagingOf.try_emplace(rank, staging);
+  llvm::DenseMap<StringAttr, PoolOp> pools;
+  llvm::DenseMap<int64_t, PoolOp> stagingOf;
+  for (PoolOp pool : getPools()) {
+    pools[pool.getSymNameAttr()] = pool;
+    if (!pool.getStaging())
+      continue;
+    auto [it, isNew] = stagingOf.try_emplace(pool.getRank(), pool);
     if (!isNew)
-      return emitTwice(staging, it->second,
-                       "the staging of rank " + Twine(rank));
+      return emitTwice(pool, it->second,
+                       "the staging of rank " + Twine(pool.getRank()));
   }
   // The replica is named, or it is the one on the pool's rank.
   llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute, int64_t>, PlaceOp>
       seen;
   for (PlaceOp place : getPlaces()) {
-    int64_t pool = place.getPool();
-    if (failed(checkPool(place, pool)))
-      return failure();
-    const int64_t replica = place.getReplica() ? int64_t(*place.getReplica())
-                                               : -1 - pools[pool].getRank();
+    // Names have been verified.
+    PoolOp pool = pools.lookup(place.getPoolAttr().getAttr());
+    const int64_t replica =
+        place.getReplica() ? int64_t(*place.getReplica()) : -1 - pool.getRank();
     auto [it, isNew] =
         seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
                           place.getStageAttr(), place.getPeerAttr(), replica},
@@ -256,29 +201,17 @@ LogicalResult ProgramOp::verifyRegions() {
       return emitTwice(place, it->second,
                        "the place of " + stringifyBuffer(place.getBuffer()) +
                            " of stage @" + place.getStage());
-    int64_t numSlots = pools[pool].getLayout().getSlots();
+    int64_t numSlots = pool.getLayout().getSlots();
     for (int32_t slot : place.getSlots())
       if (slot < 0 || slot >= numSlots)
         return place.emitError()
-                   .append("slot ", slot, " is not in pool ", pool)
-                   .attachNote(pools[pool].getLoc())
-               << "pool " << pool << " has " << numSlots << " slots";
+                   .append("slot ", slot, " is not in pool ",
+                           place.getPoolAttr())
+                   .attachNote(pool.getLoc())
+               << "pool " << place.getPoolAttr() << " has " << numSlots
+               << " slots";
   }
-  WalkResult result = getBody().walk([&](Operation *op) {
-    std::optional<int64_t> number;
-    if (auto issued = dyn_cast<AllReduceOp>(op))
-      number = issued.getCollective();
-    else if (auto awaited = dyn_cast<AwaitOp>(op))
-      number = awaited.getCollective();
-    if (!number ||
-        (*number >= 0 && *number < static_cast<int64_t>(collectives.size())))
-      return WalkResult::advance();
-    op->emitError() << "collective " << *number << " does not exist; there "
-                    << (collectives.size() == 1 ? "is " : "are ")
-                    << collectives.size();
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+  return success();
 }
 
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -296,14 +229,14 @@ static constexpr int64_t mostLater = 4096;
 
 LogicalResult CollectiveOp::verify() {
   if (getStages().empty())
-    return emitError() << "collective " << getNumber() << " has no stages";
+    return emitError() << "collective @" << getSymName() << " has no stages";
   const auto kind = static_cast<rondo::CollectiveKind>(getKind());
   if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
     return emitError() << "tied_gradients names its tensor; the other kinds "
                           "name none";
   if (auto replicas = getReplicas();
       replicas && replicas->size() != getStages().size())
-    return emitError() << "collective " << getNumber() << " names "
+    return emitError() << "collective @" << getSymName() << " names "
                        << replicas->size() << " replicas of "
                        << getStages().size() << " stages; it has one for each";
   if (auto elements = getElements();
@@ -312,14 +245,14 @@ LogicalResult CollectiveOp::verify() {
     return emitError() << "elements are the first one, from 0, and how many, 1 "
                           "or more";
   if (getNs() < 0 || getNs() > maxCollectiveNs)
-    return emitError() << "collective " << getNumber() << " takes " << getNs()
+    return emitError() << "collective @" << getSymName() << " takes " << getNs()
                        << " ns; it must be 0 to " << maxCollectiveNs;
   if (getLater() != 0 && kind != rondo::CollectiveKind::GradientNorm)
-    return emitError() << "collective " << getNumber()
+    return emitError() << "collective @" << getSymName()
                        << " adds gradients, which the step of the same "
                           "iteration reads; only a gradient_norm may be later";
   if (getLater() < 0 || getLater() > mostLater)
-    return emitError() << "collective " << getNumber() << " is awaited "
+    return emitError() << "collective @" << getSymName() << " is awaited "
                        << getLater() << " iterations later; it must be 0 to "
                        << mostLater;
   return success();
@@ -335,20 +268,21 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult PoolOp::verify() {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (getRank() < 0 || getRank() > most)
-    return emitError() << "pool " << getNumber() << " is on rank " << getRank()
-                       << "; ranks are numbered from 0";
+    return emitError() << "pool @" << getSymName() << " is on rank "
+                       << getRank() << "; ranks are numbered from 0";
   PoolAttr layout = getLayout();
   if (layout.getOffset() < 0 || layout.getSlotBytes() < 0)
-    return emitError() << "pool " << getNumber() << " has an offset of "
+    return emitError() << "pool @" << getSymName() << " has an offset of "
                        << layout.getOffset() << " and slots of "
                        << layout.getSlotBytes()
                        << " bytes; neither may be negative";
   if (layout.getSlots() < 1)
-    return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
-                       << " slots; the minimum is 1";
+    return emitError() << "pool @" << getSymName() << " has "
+                       << layout.getSlots() << " slots; the minimum is 1";
   if (layout.getSlots() > most)
-    return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
-                       << " slots; the maximum is " << most;
+    return emitError() << "pool @" << getSymName() << " has "
+                       << layout.getSlots() << " slots; the maximum is "
+                       << most;
   return success();
 }
 

@@ -87,8 +87,7 @@ LogicalResult rondo::pipe::verifyOverlap(ScheduleOp op) {
   if (const std::optional<ClaimsAttr> claims = op.getClaims();
       claims && claims->getCopies().empty() &&
       claims->getForwardDelay().empty() && claims->getBackwardDelay().empty() &&
-      claims->getRecomputeDelay().empty() &&
-      claims->getNormDelay() == notClaimed)
+      claims->getRecomputeDelay().empty() && !claims->getNormDelay())
     return op.emitError()
            << "claims<> claims nothing: name copies, forward_delay, "
               "backward_delay, recompute_delay or norm_delay, or leave it out";

@@ -100,9 +100,9 @@ LogicalResult NicOp::verify() {
   if (failed(verifyFigures(
           *this, {{"bytes_per_us", getFigures().getBytesPerUs()}}, 1)))
     return failure();
-  const int64_t server = getFigures().getServer(),
+  const int64_t server = getFigures().getServer().value_or(0),
                 most = std::numeric_limits<int32_t>::max();
-  if (server < -1 || server > most)
+  if (server < 0 || server > most)
     return emitError() << "server is " << server << "; it must be 0 to "
                        << most;
   return success();
@@ -117,7 +117,9 @@ LogicalResult NicOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 int64_t DeviceOp::getMemoryBytes() {
-  return getFigures() ? getFigures()->getMemoryBytes() : rondo::noMemoryCap;
+  return getFigures()
+             ? getFigures()->getMemoryBytes().value_or(rondo::noMemoryCap)
+             : rondo::noMemoryCap;
 }
 
 int64_t DeviceOp::getFlopsPerUs() {
@@ -296,7 +298,7 @@ LogicalResult PlanOp::verifyRegions() {
   return verifyRecomputation(*this);
 }
 
-/// Of all stages, so that devices are counted once.
+/// Checks all stages at once, so that devices are counted once.
 static LogicalResult verifyRanks(PlanOp plan, ClusterOp cluster) {
   const auto numDevices = static_cast<int64_t>(cluster.getDevices().size());
   for (StageOp stage : plan.getBody().getOps<StageOp>())

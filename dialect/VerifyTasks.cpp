@@ -1,7 +1,7 @@
 //===- VerifyTasks.cpp - Local rules of tasks and loops -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Pipe.h"
+#include "dialect/UnknownName.h"
 
 #include "schedule/model/Schedule.h"
 
@@ -59,9 +59,9 @@ std::optional<LinearIndex> rondo::pipe::linearIndex(AffineMap map) {
 
 LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
   auto task = cast<IndexedOpInterface>(op);
-  const bool isTask = isa<TaskOpInterface>(op);
-  const bool isUnit =
-      traitsOf(cast<ActionOpInterface>(op).getActionKind()).movesState();
+  const rondo::ActionTraits &traits = traitsOf(task.getActionKind());
+  const bool isTask = traits.index == rondo::IndexMeaning::Microbatch,
+             isUnit = traits.movesState();
   if (task.getMap().getNumResults() != 1)
     return op->emitError() << (isTask   ? "a task has one micro-batch, not "
                                : isUnit ? "a unit has one number, not "
@@ -143,6 +143,45 @@ LogicalResult ForOp::verify() {
   return success();
 }
 
+/// Which ops an order may hold, by what it is the order of. `body` is its own
+/// or that of a loop in it.
+static LogicalResult verifyOrder(Region &body) {
+  Operation *owner = body.getParentOp();
+  while (isa_and_nonnull<ForOp, RepeatOp>(owner))
+    owner = owner->getParentOp();
+  const bool isLink = isa_and_nonnull<LinkOrderOp>(owner),
+             isProgram =
+                 owner && isa_and_nonnull<ProgramOp>(owner->getParentOp());
+  for (Operation &op : body.getOps()) {
+    auto action = dyn_cast<ActionOpInterface>(op);
+    const bool isLoop = isa<ForOp>(op) || (isa<RepeatOp>(op) && !isLink);
+    if (isLoop || (action && isProgram))
+      continue;
+    if (action) {
+      const rondo::ActionTraits &traits = traitsOf(action.getActionKind());
+      if (isLink ? traits.produces != rondo::MessageKind::None
+                 : traits.hasCost())
+        continue;
+    }
+    InFlightDiagnostic error = op.emitError()
+                               << "'" << op.getName().getStringRef() << "' ";
+    if (isLink)
+      return error << "makes no message; a link's order names forward, "
+                      "input_grad, backward and recompute tasks";
+    return error << "does not belong here; a rank of a "
+                 << (isProgram
+                         ? "program holds tasks, messages, collectives, "
+                           "optimizer steps and loops"
+                         : "schedule holds tasks, optimizer steps and loops");
+  }
+  return success();
+}
+
+LogicalResult RankOp::verifyRegions() { return verifyOrder(getBody()); }
+LogicalResult LinkOrderOp::verifyRegions() { return verifyOrder(getBody()); }
+LogicalResult ForOp::verifyRegions() { return verifyOrder(getBody()); }
+LogicalResult RepeatOp::verifyRegions() { return verifyOrder(getBody()); }
+
 int64_t ForOp::getTripCount() {
   if (getUpper() <= getLower())
     return 0;
@@ -183,4 +222,22 @@ rondo::pipe::detail::verifyStageUse(Operation *op, FlatSymbolRefAttr stage,
                      plan.getSymName())
              .attachNote(plan.getLoc())
          << "plan @" << plan.getSymName() << " is here";
+}
+
+LogicalResult
+rondo::pipe::detail::verifyCollectiveUse(Operation *op,
+                                         FlatSymbolRefAttr collective,
+                                         SymbolTableCollection &tables) {
+  auto program = op->getParentOfType<ProgramOp>();
+  if (!program || tables.lookupSymbolIn<CollectiveOp>(program, collective))
+    return success();
+  return emitUnknown<CollectiveOp>(op, program.getBody(), "collective",
+                                   collective.getValue());
+}
+
+LogicalResult PlaceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  if (!tables.lookupSymbolIn<PoolOp>(program, getPoolAttr()))
+    return emitUnknown<PoolOp>(*this, program.getBody(), "pool", getPool());
+  return detail::verifyStageUse(*this, getStageAttr(), tables);
 }

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Loops.h"
+#include "dialect/Origins.h"
 #include "dialect/Roll.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,10 +26,14 @@ struct OpenLoop {
   int64_t first = 0, step = 1;
 };
 
+using Nodes = std::vector<RollNode>;
+using OpSet = llvm::SmallSetVector<Operation *, 4>;
+
 class LoopWriter {
 public:
-  LoopWriter(OpBuilder &builder, Location loc, int32_t rank, ActionWriter write)
-      : builder(builder), loc(loc), rank(rank), write(write) {}
+  LoopWriter(OpBuilder &builder, const Origins &origins, int32_t rank,
+             ActionWriter write)
+      : builder(builder), origins(origins), rank(rank), write(write) {}
 
   /// Around all of it: the variable of a pipe.repeat, which counts iterations.
   void repeat(Value counts, int64_t microbatches) {
@@ -35,37 +41,126 @@ public:
     microbatchesEach = microbatches;
   }
 
-  void writeAll(const std::vector<RollNode> &nodes) {
-    for (const RollNode &node : nodes)
-      node.count == 0 ? writeLeaf(node) : writeLoop(node);
-  }
+  /// Rolls the actions and writes them.
+  void writeRolled(ActionRange actions);
 
 private:
-  void writeLeaf(const RollNode &leaf);
+  Nodes rollActions(ActionRange actions) const;
+  const OpSet &collect(const RollNode &node);
+  Location locationOf(const Nodes &siblings, size_t position) const;
+  Location locationOf(const RollNode &loop) const;
+  Location fuse(const OpSet &ops) const;
+  void writeAll(const Nodes &nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i)
+      nodes[i].count == 0 ? writeLeaf(nodes, i) : writeLoop(nodes[i]);
+  }
+  void writeLeaf(const Nodes &siblings, size_t position);
   void writeLoop(const RollNode &node);
 
   OpBuilder &builder;
-  Location loc;
+  const Origins &origins;
   int32_t rank;
   ActionWriter write;
   SmallVector<OpenLoop> loops;
   Value iteration;
   int64_t microbatchesEach = 0;
+  /// The ops whose actions a node has; empty if there are none to keep.
+  llvm::DenseMap<const RollNode *, OpSet> sources;
+  /// Trips of the loops around the node that collect() is at.
+  SmallVector<int64_t> trips;
 };
 
-/// What identifies an action, apart from its index.
+/// Identifies an action, apart from its index. The bits from
+/// firstAttributeBit on distinguish what has other attributes.
+constexpr int firstSubjectBit = 16,
+              firstAttributeBit = firstSubjectBit + action_layout::subjectBits;
+
 uint64_t keyOf(Action action) {
   return action.kindBits | uint64_t(action.count) << 8 |
-         uint64_t(action.subject) << 16;
+         uint64_t(action.subject) << firstSubjectBit;
 }
 
 Action actionOfKey(uint64_t key) {
-  Action action(static_cast<ActionKind>(key & 0xff), key >> 16, 0);
+  constexpr uint64_t subjects = (uint64_t(1) << action_layout::subjectBits) - 1;
+  Action action(static_cast<ActionKind>(key & 0xff),
+                key >> firstSubjectBit & subjects, 0);
   action.count = key >> 8 & 0xff;
   return action;
 }
 
-void LoopWriter::writeLeaf(const RollNode &leaf) {
+/// The indices of a leaf in `trips` of the loops around it.
+void forEachIndex(int64_t index, ArrayRef<int64_t> trips,
+                  ArrayRef<int64_t> strides,
+                  function_ref<void(int64_t)> visit) {
+  if (trips.empty())
+    return visit(index);
+  for (int64_t i = 0; i < trips.front(); ++i, index += strides.front())
+    forEachIndex(index, trips.drop_front(), strides.drop_front(), visit);
+}
+
+const OpSet &LoopWriter::collect(const RollNode &node) {
+  OpSet ops;
+  if (node.count == 0) {
+    Action action = actionOfKey(node.key);
+    forEachIndex(node.index, trips, node.strides, [&](int64_t index) {
+      action.index = static_cast<uint64_t>(index);
+      if (Operation *op = origins.find(rank, action))
+        ops.insert(op);
+    });
+  } else {
+    trips.push_back(node.count);
+    for (const RollNode &inner : node.body)
+      ops.insert_range(collect(inner));
+    trips.pop_back();
+  }
+  return sources[&node] = std::move(ops);
+}
+
+Location LoopWriter::fuse(const OpSet &ops) const {
+  SmallVector<Location> locations;
+  for (Operation *op : ops)
+    locations.push_back(op->getLoc());
+  return FusedLoc::get(builder.getContext(), locations);
+}
+
+/// The location of the ops whose actions a leaf has. An action without one,
+/// such as a message, takes that of the task that it serves: the next one if it
+/// prepares the task, else the one before.
+Location LoopWriter::locationOf(const Nodes &siblings, size_t position) const {
+  if (origins.isEmpty())
+    return origins.getLoc();
+  const auto size = static_cast<int64_t>(siblings.size());
+  const ActionKind kind = actionOfKey(siblings[position].key).kind();
+  const int64_t step =
+      kind == ActionKind::Recv || kind == ActionKind::Unshard ? 1 : -1;
+  for (int64_t direction : {step, -step})
+    for (int64_t i = position; i >= 0 && i < size; i += direction) {
+      auto found = sources.find(&siblings[i]);
+      if (found != sources.end() && !found->second.empty())
+        return fuse(found->second);
+    }
+  return origins.getLoc();
+}
+
+/// The location of the earlier loops at the same depth, else of the ops in it.
+Location LoopWriter::locationOf(const RollNode &loop) const {
+  if (origins.isEmpty())
+    return origins.getLoc();
+  OpSet replaced;
+  for (Operation *op : sources.find(&loop)->second) {
+    SmallVector<Operation *> around;
+    for (Operation *parent = op->getParentOp(); isa_and_nonnull<ForOp>(parent);
+         parent = parent->getParentOp())
+      around.push_back(parent);
+    replaced.insert(loops.size() < around.size()
+                        ? around[around.size() - 1 - loops.size()]
+                        : op);
+  }
+  return replaced.empty() ? origins.getLoc() : fuse(replaced);
+}
+
+void LoopWriter::writeLeaf(const Nodes &siblings, size_t position) {
+  const RollNode &leaf = siblings[position];
   AffineExpr sum = builder.getAffineConstantExpr(0);
   int64_t constant = leaf.index;
   SmallVector<Value> operands;
@@ -84,7 +179,12 @@ void LoopWriter::writeLeaf(const RollNode &leaf) {
     operands.push_back(loop.variable);
   }
   AffineMap map = AffineMap::get(operands.size(), 0, sum + constant);
-  write(builder, loc, rank, action, AffineMapAttr::get(map), operands);
+  Operation *op = write(builder, locationOf(siblings, position), rank, action,
+                        AffineMapAttr::get(map), operands);
+  if (!origins.haveAttributes())
+    return;
+  if (const OpSet &from = sources.find(&leaf)->second; !from.empty())
+    op->setDiscardableAttrs(from.front()->getDiscardableAttrDictionary());
 }
 
 /// Calls `visit` with each leaf under the node.
@@ -116,7 +216,7 @@ void LoopWriter::writeLoop(const RollNode &node) {
     if (isOutermost)
       loop.first = first->index;
   }
-  auto op = ForOp::create(builder, loc, loop.first,
+  auto op = ForOp::create(builder, locationOf(node), loop.first,
                           loop.first + loop.step * node.count, loop.step);
   loop.variable = op.getVariable();
   loops.push_back(loop);
@@ -126,32 +226,52 @@ void LoopWriter::writeLoop(const RollNode &node) {
   loops.pop_back();
 }
 
-} // namespace
-
-static std::vector<RollNode> rollActions(ActionRange actions) {
+Nodes LoopWriter::rollActions(ActionRange actions) const {
   std::vector<RollLeaf> leaves;
   leaves.reserve(actions.size());
   for (Action action : actions)
     leaves.push_back({keyOf(action), static_cast<int64_t>(action.index)});
+  // Only ops with the same attributes roll into one.
+  llvm::SmallDenseMap<DictionaryAttr, uint64_t> numbers;
+  for (size_t i = 0; origins.haveAttributes() && i < leaves.size(); ++i)
+    if (Operation *op = origins.find(rank, actions[i])) {
+      const uint64_t number =
+          numbers
+              .try_emplace(op->getDiscardableAttrDictionary(), numbers.size())
+              .first->second;
+      leaves[i].key |= number << firstAttributeBit;
+    }
   return roll(leaves);
 }
 
-void rondo::pipe::writeRolled(OpBuilder &builder, Location loc, int32_t rank,
-                              ActionRange actions, ActionWriter write) {
-  LoopWriter(builder, loc, rank, write).writeAll(rollActions(actions));
+void LoopWriter::writeRolled(ActionRange actions) {
+  const Nodes nodes = rollActions(actions);
+  for (size_t i = 0; !origins.isEmpty() && i < nodes.size(); ++i)
+    collect(nodes[i]);
+  writeAll(nodes);
+}
+
+} // namespace
+
+void rondo::pipe::writeRolled(OpBuilder &builder, const Origins &origins,
+                              int32_t rank, ActionRange actions,
+                              ActionWriter write) {
+  LoopWriter(builder, origins, rank, write).writeRolled(actions);
 }
 
 /// Makes an op for each rank, with a body by `writeBody`, apart from all others
 /// until it is there.
 static void
-writeRanks(OpBuilder &builder, Location loc, int32_t count,
+writeRanks(OpBuilder &builder, const Origins &origins, int32_t count,
            function_ref<void(OpBuilder &, int32_t rank)> writeBody) {
   MLIRContext *context = builder.getContext();
   std::vector<Operation *> ranks(count);
   parallelFor(context, 0, ranks.size(), [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     OpBuilder own(context);
-    auto op = RankOp::create(own, loc, rank);
+    auto op = RankOp::create(own, origins.getLoc(), rank);
+    if (RankOp before = origins.findRank(rank))
+      keepPlace(before, op);
     enterBody(own, op);
     writeBody(own, rank);
     ranks[r] = op;
@@ -160,65 +280,64 @@ writeRanks(OpBuilder &builder, Location loc, int32_t count,
     builder.insert(rank);
 }
 
-void rondo::pipe::writeRanks(OpBuilder &builder, Location loc,
+void rondo::pipe::writeRanks(OpBuilder &builder, const Origins &origins,
                              const Schedule &order, ActionWriter write) {
-  ::writeRanks(builder, loc, order.numRanks(),
+  ::writeRanks(builder, origins, order.numRanks(),
                [&](OpBuilder &own, int32_t rank) {
-                 writeRolled(own, loc, rank, order.rank(rank), write);
+                 writeRolled(own, origins, rank, order.rank(rank), write);
                });
 }
 
-void rondo::pipe::writeRepeatingRanks(OpBuilder &builder, Location loc,
+void rondo::pipe::writeRepeatingRanks(OpBuilder &builder,
+                                      const Origins &origins,
                                       const Repeating &order,
                                       int64_t microbatchesEach,
                                       ActionWriter write) {
   auto writeBody = [&](OpBuilder &own, int32_t rank) {
-    writeRolled(own, loc, rank, order.opening.rank(rank), write);
+    writeRolled(own, origins, rank, order.opening.rank(rank), write);
     const ActionRange repeated = order.repeated.rank(rank);
     if (repeated.empty())
       return;
-    auto op = RepeatOp::create(own, loc, int64_t(order.iterations));
+    auto op =
+        RepeatOp::create(own, origins.getLoc(), int64_t(order.iterations));
+    if (RankOp before = origins.findRank(rank))
+      for (RepeatOp repeat : before.getBody().getOps<RepeatOp>())
+        keepPlace(repeat, op);
     own.setInsertionPointToEnd(&op.getBody().front());
-    LoopWriter writer(own, loc, rank, write);
+    LoopWriter writer(own, origins, rank, write);
     writer.repeat(op.getVariable(), microbatchesEach);
-    writer.writeAll(rollActions(repeated));
+    writer.writeRolled(repeated);
   };
-  ::writeRanks(builder, loc, order.opening.numRanks(), writeBody);
+  ::writeRanks(builder, origins, order.opening.numRanks(), writeBody);
 }
 
-bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
-                            FlatSymbolRefAttr stage, IntegerAttr replicaIndex,
-                            AffineMapAttr map, ValueRange indices) {
+Operation *rondo::pipe::writeTask(OpBuilder &builder, Location loc,
+                                  Action action, FlatSymbolRefAttr stage,
+                                  IntegerAttr replicaIndex, AffineMapAttr map,
+                                  ValueRange indices) {
   switch (action.kind()) {
   case ActionKind::Forward:
-    ForwardOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return ForwardOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::InputGrad:
-    InputGradOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return InputGradOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::WeightGrad:
-    WeightGradOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return WeightGradOp::create(builder, loc, stage, map, indices,
+                                replicaIndex);
   case ActionKind::Backward:
-    BackwardOp::create(builder, loc, stage, map, indices, replicaIndex,
-                       int64_t(action.count));
-    return true;
+    return BackwardOp::create(builder, loc, stage, map, indices, replicaIndex,
+                              int64_t(action.count));
   case ActionKind::Recompute:
-    RecomputeOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return RecomputeOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::Step:
-    StepOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return StepOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::Unshard:
-    UnshardOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return UnshardOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::Reshard:
-    ReshardOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return ReshardOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::ReduceGrad:
-    ReduceGradOp::create(builder, loc, stage, map, indices, replicaIndex);
-    return true;
+    return ReduceGradOp::create(builder, loc, stage, map, indices,
+                                replicaIndex);
   default:
-    return false;
+    return nullptr;
   }
 }

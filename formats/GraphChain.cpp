@@ -31,14 +31,14 @@ private:
   std::vector<bool> cuts(std::vector<int64_t> &bytes) const;
 
   const std::vector<ProfileNode> &nodes;
-  /// Every node behind its inputs.
+  /// Every node after its inputs.
   std::vector<uint32_t> order;
   /// Nodes on the longest way from a source.
   std::vector<uint32_t> depths;
   std::vector<bool> isGiven;
   /// Those that the deepest node needs, in an order in which they can run.
   std::vector<uint32_t> mainNodes;
-  /// By node: the place of a main node; a side node follows the one here.
+  /// [node]: the place of a main node; a side node follows the one here.
   std::vector<uint32_t> slots;
 };
 
@@ -111,13 +111,14 @@ void ChainMaker::placeSideNodes() {
     }
 }
 
-/// By slot: whether a layer ends there, and then the bytes that it hands on.
+/// [slot]: whether a layer ends there, and the bytes that it passes on.
 std::vector<bool> ChainMaker::cuts(std::vector<int64_t> &bytes) const {
   std::vector<uint32_t> lastUse(slots);
   for (auto [n, node] : llvm::enumerate(nodes))
     for (uint32_t input : node.inputs)
       lastUse[input] = std::max(lastUse[input], slots[n]);
-  // Differences of how many results are needed behind a slot, and their bytes.
+  // Differences of the number of results that are needed after a slot, and
+  // their bytes.
   std::vector<int64_t> counts(mainNodes.size() + 1);
   bytes.assign(mainNodes.size() + 1, 0);
   for (size_t n = 0; n < nodes.size(); ++n)

@@ -41,7 +41,7 @@ constexpr std::array<Figure, 4> figures = {
 class ProfileReader {
 public:
   explicit ProfileReader(StringRef text) : text(text) {}
-  llvm::Error read();
+  std::optional<Fault> read();
   GraphProfile profile;
 
 private:
@@ -49,29 +49,29 @@ private:
     StringRef from, to;
   };
 
-  llvm::Error readNode(StringRef line);
-  llvm::Error readFigures(StringRef list, ProfileNode &node);
-  llvm::Error readFigure(StringRef written, const Figure &figure,
-                         ProfileNode &node);
-  llvm::Error readEdge(StringRef line);
-  llvm::Error connect();
-  llvm::Error checkAcyclic() const;
+  std::optional<Fault> readNode(StringRef line);
+  std::optional<Fault> readFigures(StringRef list, ProfileNode &node);
+  std::optional<Fault> readFigure(StringRef written, const Figure &figure,
+                                  ProfileNode &node);
+  std::optional<Fault> readEdge(StringRef line);
+  std::optional<Fault> connect();
+  std::optional<Fault> checkAcyclic() const;
   /// `at` is a part of the text.
-  llvm::Error fault(StringRef at, const Twine &message) const {
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
-        json::placeIn(text, at.data() - text.data()) + ": " + message);
+  std::optional<Fault> fault(StringRef at, const Twine &message) const {
+    return json::TextFault(json::placeIn(text, at.data() - text.data()) + ": " +
+                           message);
   }
 
   StringRef text;
   std::vector<Edge> edges;
-  /// Where the text has the inputs, by node and input.
+  /// [node][input]: the position of the input in the text.
   std::vector<std::vector<StringRef>> inputsAt;
   llvm::StringMap<uint32_t> places;
 };
 
-llvm::Error ProfileReader::readFigure(StringRef written, const Figure &figure,
-                                      ProfileNode &node) {
+std::optional<Fault> ProfileReader::readFigure(StringRef written,
+                                               const Figure &figure,
+                                               ProfileNode &node) {
   SmallVector<StringRef, 1> items = {written};
   if (written.consume_front("[")) {
     if (!written.consume_back("]"))
@@ -97,10 +97,11 @@ llvm::Error ProfileReader::readFigure(StringRef written, const Figure &figure,
                               (figure.scale == 1 ? "bytes" : "ns"));
   node.*figure.value = figure.scale == 1 ? static_cast<int64_t>(std::ceil(sum))
                                          : std::llround(sum);
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::readFigures(StringRef list, ProfileNode &node) {
+std::optional<Fault> ProfileReader::readFigures(StringRef list,
+                                                ProfileNode &node) {
   std::array<bool, figures.size()> isGiven = {};
   SmallVector<StringRef, 4> pairs;
   list.split(pairs, ", ");
@@ -123,16 +124,16 @@ llvm::Error ProfileReader::readFigures(StringRef list, ProfileNode &node) {
     if (given)
       return fault(pair, node.id + " has " + figure->key + " twice");
     given = true;
-    if (llvm::Error error = readFigure(value.trim(), *figure, node))
-      return error;
+    if (std::optional<Fault> fault = readFigure(value.trim(), *figure, node))
+      return fault;
   }
   for (const auto &[given, figure] : llvm::zip_equal(isGiven, figures))
     if (!given)
       return fault(list, node.id + " has no " + figure.key);
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::readNode(StringRef line) {
+std::optional<Fault> ProfileReader::readNode(StringRef line) {
   SmallVector<StringRef, 4> parts;
   line.split(parts, " -- ");
   ProfileNode node;
@@ -154,26 +155,26 @@ llvm::Error ProfileReader::readNode(StringRef line) {
       StringRef(parts[1].begin(), list.begin() - 4 - parts[1].begin())
           .trim()
           .str();
-  if (llvm::Error error = readFigures(list, node))
-    return error;
+  if (std::optional<Fault> fault = readFigures(list, node))
+    return fault;
   if (!places.try_emplace(node.id, profile.nodes.size()).second)
     return fault(line, "a second node is called " + node.id);
   if (profile.nodes.size() == maxNodes)
     return fault(line, "the graph has more than the most of " +
                            Twine(maxNodes) + " nodes");
   profile.nodes.push_back(std::move(node));
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::readEdge(StringRef line) {
+std::optional<Fault> ProfileReader::readEdge(StringRef line) {
   const auto [from, to] = line.split(" -- ");
   if (to.trim().empty() || to.contains(" -- "))
     return fault(line.trim(), "an edge is a tab and FROM -- TO");
   edges.push_back({from.trim(), to.trim()});
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::connect() {
+std::optional<Fault> ProfileReader::connect() {
   inputsAt.resize(profile.nodes.size());
   for (const Edge &edge : edges) {
     for (StringRef end : {edge.from, edge.to})
@@ -183,10 +184,10 @@ llvm::Error ProfileReader::connect() {
     profile.nodes[to].inputs.push_back(places.lookup(edge.from));
     inputsAt[to].push_back(edge.from);
   }
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::checkAcyclic() const {
+std::optional<Fault> ProfileReader::checkAcyclic() const {
   const std::vector<ProfileNode> &nodes = profile.nodes;
   // Walks against the edges; a node on the way that is met again is a cycle.
   enum State : uint8_t { New, OnTheWay, Done };
@@ -219,39 +220,37 @@ llvm::Error ProfileReader::checkAcyclic() const {
         way.push_back({input});
     }
   }
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error ProfileReader::read() {
+std::optional<Fault> ProfileReader::read() {
   for (StringRef rest = text; !rest.empty();) {
     const auto [line, next] = rest.split('\n');
     rest = next;
     if (line.trim().empty())
       continue;
     const bool isEdge = line.front() == '\t' || line.front() == ' ';
-    if (llvm::Error error =
+    if (std::optional<Fault> fault =
             isEdge ? readEdge(line.rtrim()) : readNode(line.rtrim()))
-      return error;
+      return fault;
   }
   if (profile.nodes.empty())
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
+    return json::TextFault(
         "the file has no node; expected the graph.txt of PipeDream's profiler");
-  if (llvm::Error error = connect())
-    return error;
+  if (std::optional<Fault> fault = connect())
+    return fault;
   return checkAcyclic();
 }
 
 } // namespace
 
-llvm::Expected<GraphProfile> readGraphProfile(StringRef text) {
+Result<GraphProfile> readGraphProfile(StringRef text) {
   if (!llvm::json::isUTF8(text))
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
+    return json::TextFault(
         "not a text file; expected the graph.txt of PipeDream's profiler");
   ProfileReader reader(text);
-  if (llvm::Error error = reader.read())
-    return std::move(error);
+  if (std::optional<Fault> fault = reader.read())
+    return *fault;
   return std::move(reader.profile);
 }
 

@@ -18,8 +18,9 @@
 #ifndef RONDO_FORMATS_GRAPHPROFILE_H
 #define RONDO_FORMATS_GRAPHPROFILE_H
 
+#include "schedule/model/Fault.h"
+
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <cstdint>
 #include <string>
@@ -45,17 +46,17 @@ struct GraphProfile {
 };
 
 /// Reads a profile. The error is one sentence with line and column. O(text).
-llvm::Expected<GraphProfile> readGraphProfile(llvm::StringRef text);
+Result<GraphProfile> readGraphProfile(llvm::StringRef text);
 
 /// A part of the graph between two cuts.
 struct ProfileLayer {
   /// Places of its nodes, in an order in which they can run.
   std::vector<uint32_t> nodes;
-  /// What it hands to the next layer; 0 for the last one.
+  /// Bytes of its output to the next layer; 0 for the last one.
   int64_t outputBytes = 0;
 };
 
-/// The graph as a chain. A cut is where a single result is needed behind it,
+/// The graph as a chain. A cut is where a single result is needed after it,
 /// of whatever many nodes; what lies between two cuts is one layer. Three
 /// things make room for cuts:
 /// - what is given, and not computed, is needed everywhere without a message:

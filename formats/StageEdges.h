@@ -20,7 +20,7 @@ struct StageEdge {
 /// In the order of the problem's edges.
 std::vector<StageEdge> stageEdgesOf(const Problem &problem);
 
-/// By stage, the stages that feed it, in the order of the edges.
+/// [stage]: the stages that feed it, in the order of the edges.
 std::vector<std::vector<int32_t>> inputsOf(const Problem &problem);
 
 /// The first stage that is not fed by the one before it alone; -1 in a chain.

@@ -4,6 +4,7 @@
 #include "formats/Topology.h"
 
 #include "formats/TopologyWords.h"
+#include "formats/json/Value.h"
 #include "kinds/Counts.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -71,15 +72,14 @@ bool isNic(StringRef name) {
          });
 }
 
-llvm::Error fault(int64_t line, const Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "line " + Twine(line) + ": " + message);
+std::optional<Fault> fault(int64_t line, const Twine &message) {
+  return json::TextFault("line " + Twine(line) + ": " + message);
 }
 
-llvm::Error fault(int64_t line, const Word &word, const Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "line " + Twine(line) + ", column " +
-                                     Twine(word.column) + ": " + message);
+std::optional<Fault> fault(int64_t line, const Word &word,
+                           const Twine &message) {
+  return json::TextFault("line " + Twine(line) + ", column " +
+                         Twine(word.column) + ": " + message);
 }
 
 bool isCell(StringRef text) { return text == "X" || pathOf(text); }
@@ -99,18 +99,18 @@ bool hasCell(ArrayRef<Word> words) {
 
 class TopologyReader {
 public:
-  llvm::Error read(StringRef text);
+  std::optional<Fault> read(StringRef text);
   /// Whether there are a heading and a row.
   bool recognizes(StringRef text);
   Topology topology;
 
 private:
   bool readHeading(ArrayRef<Word> words);
-  llvm::Error readLine(ArrayRef<Word> words);
-  llvm::Error readRow(ArrayRef<Word> words);
-  llvm::Error checkComplete() const;
-  llvm::Error checkEnd() const;
-  llvm::Error checkSymmetry() const;
+  std::optional<Fault> readLine(ArrayRef<Word> words);
+  std::optional<Fault> readRow(ArrayRef<Word> words);
+  std::optional<Fault> checkComplete() const;
+  std::optional<Fault> checkEnd() const;
+  std::optional<Fault> checkSymmetry() const;
 
   bool isComplete() const {
     return !columns.empty() && topology.lines.size() == topology.devices.size();
@@ -154,7 +154,7 @@ bool TopologyReader::readHeading(ArrayRef<Word> words) {
   return true;
 }
 
-llvm::Error TopologyReader::readRow(ArrayRef<Word> words) {
+std::optional<Fault> TopologyReader::readRow(ArrayRef<Word> words) {
   const size_t row = topology.lines.size();
   const std::vector<std::string> &devices = topology.devices;
   const std::string &name = words[0].text;
@@ -189,10 +189,10 @@ llvm::Error TopologyReader::readRow(ArrayRef<Word> words) {
   }
   topology.paths.push_back(std::move(paths));
   topology.lines.push_back(line);
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error TopologyReader::checkSymmetry() const {
+std::optional<Fault> TopologyReader::checkSymmetry() const {
   const size_t count = topology.devices.size();
   for (size_t a = 0; a < count; ++a)
     for (size_t b = 0; b < a; ++b) {
@@ -206,18 +206,18 @@ llvm::Error TopologyReader::checkSymmetry() const {
                          " in column " + topology.devices[a] +
                          ": a path is the same both ways");
     }
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
 /// A line that is not blank. What precedes the heading, such as a prompt, and
 /// what follows the last row without a cell is no part of the table.
-llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
+std::optional<Fault> TopologyReader::readLine(ArrayRef<Word> words) {
   if (readHeading(words))
-    return llvm::Error::success();
+    return std::nullopt;
   if (!prefix.empty() && words.front().text == prefix)
     words = words.drop_front();
   if (words.empty())
-    return llvm::Error::success();
+    return std::nullopt;
   const Word &first = words.front();
   const bool isRow = isDevice(first.text) && hasCell(words.drop_front());
   if (columns.empty() && isRow)
@@ -233,10 +233,10 @@ llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
       return fault(line, first,
                    "a second topology begins above this row; a file has that "
                    "of one node, and --nodes N repeats it");
-    return llvm::Error::success();
+    return std::nullopt;
   }
   if (columns.empty() || isInLegend)
-    return llvm::Error::success();
+    return std::nullopt;
   isInLegend = StringRef(first.text).starts_with("Legend");
   if (isInLegend)
     return checkComplete();
@@ -247,7 +247,7 @@ llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
     return StringRef(word.text).find_first_not_of("-=+:`~") == StringRef::npos;
   });
   if (isNicRow || isRule || (isComplete() && !hasCell(words)))
-    return llvm::Error::success();
+    return std::nullopt;
   if (isFused(first.text))
     return fault(line, first,
                  "'" + first.text + "' are cells without a blank between them");
@@ -258,28 +258,28 @@ llvm::Error TopologyReader::readLine(ArrayRef<Word> words) {
 }
 
 /// Called at the end of the rows.
-llvm::Error TopologyReader::checkComplete() const {
+std::optional<Fault> TopologyReader::checkComplete() const {
   if (isComplete())
-    return llvm::Error::success();
+    return std::nullopt;
   return fault(line, "the row of " + topology.devices[topology.lines.size()] +
                          " is missing; the heading has " +
                          countOf(topology.devices.size(), "GPU"));
 }
 
 /// After the last line.
-llvm::Error TopologyReader::checkEnd() const {
+std::optional<Fault> TopologyReader::checkEnd() const {
   const std::string expected = "a heading with GPU0 is expected, as "
                                "`nvidia-smi topo -m` prints it";
   if (firstLine == 0)
     return fault(line, "the file is empty; " + expected);
   if (columns.empty())
     return fault(firstLine, expected);
-  if (llvm::Error error = checkComplete())
-    return error;
+  if (std::optional<Fault> fault = checkComplete())
+    return fault;
   return checkSymmetry();
 }
 
-llvm::Error TopologyReader::read(StringRef text) {
+std::optional<Fault> TopologyReader::read(StringRef text) {
   if (text.contains('\0'))
     return fault(1, "the file has bytes of 0, as UTF-16 does; a topology is "
                     "text in UTF-8");
@@ -292,8 +292,8 @@ llvm::Error TopologyReader::read(StringRef text) {
       continue;
     if (firstLine == 0)
       firstLine = line;
-    if (llvm::Error error = readLine(words))
-      return error;
+    if (std::optional<Fault> fault = readLine(words))
+      return fault;
   }
   return checkEnd();
 }
@@ -334,10 +334,10 @@ Link linkOf(Path path, ArrayRef<PathKind> kinds) {
   return link;
 }
 
-llvm::Expected<Topology> readTopology(StringRef text) {
+Result<Topology> readTopology(StringRef text) {
   TopologyReader reader;
-  if (llvm::Error error = reader.read(text))
-    return std::move(error);
+  if (std::optional<Fault> fault = reader.read(text))
+    return *fault;
   return std::move(reader.topology);
 }
 

@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <optional>
 #include <string>
@@ -16,13 +15,13 @@
 
 namespace rondo::formats {
 
-/// What a connection of two devices passes. The names are those of nvidia-smi.
+/// The kind of a connection between two devices, with nvidia-smi's names.
 struct PathKind {
   const char *name;
   const char *meaning;
   /// `bytesPerUs` is that of `links` links side by side.
   Link link;
-  /// Where `link.bytesPerUs` comes from.
+  /// The source of `link.bytesPerUs`.
   const char *source;
   int64_t links = 1;
 };
@@ -49,7 +48,7 @@ struct Topology {
   std::vector<std::string> devices;
   /// NICs, which carry nothing between the devices of a node.
   std::vector<std::string> nics;
-  /// By row and column, both devices.
+  /// [row][column], both devices.
   std::vector<std::vector<Path>> paths;
   /// The line of each device's row in the file.
   std::vector<int64_t> lines;
@@ -60,7 +59,7 @@ struct Topology {
 /// Markdown, quoted, indented, with a terminal's escapes, or with the tabs
 /// between cells lost (`NODENODE`). The error is one sentence that begins with
 /// the line, and the column of a word.
-llvm::Expected<Topology> readTopology(llvm::StringRef text);
+Result<Topology> readTopology(llvm::StringRef text);
 
 /// Whether the text has a heading as readTopology() takes it and the row of a
 /// device, however these go on.

@@ -131,16 +131,15 @@ LayerCostsAttr costsOf(ModelOp model, const TimesBySize &times) {
   const std::optional<ModelSizes> sizes = model.getSizes();
   const auto &[first, only] = *times.begin();
   if (times.size() == 1 && (!sizes || sizes->batch == first))
-    return LayerCostsAttr::get(context, only.ns[0], only.ns[1], only.ns[2], {},
-                               {}, {}, {});
+    return LayerCostsAttr::get(context, /*samples=*/{}, only.ns[0], only.ns[1],
+                               only.ns[2]);
   SmallVector<int64_t> samples, lists[3];
   for (const auto &[size, own] : times) {
     samples.push_back(size);
     for (int k = 0; k < 3; ++k)
       lists[k].push_back(own.ns[k]);
   }
-  return LayerCostsAttr::get(context, 0, 0, 0, samples, lists[0], lists[1],
-                             lists[2]);
+  return LayerCostsAttr::get(context, samples, lists[0], lists[1], lists[2]);
 }
 
 } // namespace

@@ -244,7 +244,7 @@ def InsertCommunication
 def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every buffer a compile-time slot";
   let description = [{
-    Adds `pipe.pool`, `pipe.staging` and `pipe.place` to each program and sets
+    Adds `pipe.pool` and `pipe.place` to each program and sets
     `arena`, the exact bytes that each rank allocates. State comes first, at the
     same offsets in all programs of a schedule, then what collectives receive;
     transient buffers share pools of equal slots by size. The programs of one schedule share one arena, so its size is the

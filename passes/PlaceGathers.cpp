@@ -27,7 +27,7 @@ struct PlaceGathers : impl::PlaceGathersBase<PlaceGathers> {
 
   LogicalResult place(ScheduleOp schedule);
   LogicalResult placeByUnit(ScheduleOp schedule, const Problem &problem,
-                            const Schedule &order, int64_t unit);
+                            const ExpandedSchedule &expanded, int64_t unit);
 };
 
 /// One of the numbers of `gathers`, as stated.
@@ -321,8 +321,7 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
     if (rule(*problem, expanded->schedule))
       return success();
   if (isByUnit)
-    return placeByUnit(schedule, *problem, expanded->schedule,
-                       gathers->getUnit());
+    return placeByUnit(schedule, *problem, *expanded, gathers->getUnit());
   auto fix = [&](Residencies residencies) {
     return withStated(std::move(residencies), stated, problem->numRanks());
   };
@@ -342,19 +341,21 @@ LogicalResult PlaceGathers::place(ScheduleOp schedule) {
       gathers ? gathers->getAhead() : ArrayRef<int64_t>(), GatherRule::Nearest,
       /*unit=*/0));
   return foldSchedule(placeGathers(*problem, expanded->schedule, residencies),
-                      schedule);
+                      schedule, &*expanded);
 }
 
 LogicalResult PlaceGathers::placeByUnit(ScheduleOp schedule,
                                         const Problem &problem,
-                                        const Schedule &order, int64_t stated) {
+                                        const ExpandedSchedule &expanded,
+                                        int64_t stated) {
   FailureOr<int64_t> unit = unitOfRule(schedule, problem, stated);
   if (failed(unit))
     return failure();
   schedule.setGathersAttr(
       GathersAttr::get(&getContext(), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
                        ArrayRef<int64_t>(), GatherRule::Unit, *unit));
-  return foldSchedule(placeGathersByUnit(problem, order, *unit), schedule);
+  return foldSchedule(placeGathersByUnit(problem, expanded.schedule, *unit),
+                      schedule, &expanded);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/OverlapRules.h"
 #include "lowering/ReferenceOrders.h"
 #include "passes/Passes.h"
 #include "plans/CheckedSchedule.h"
@@ -99,6 +100,9 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     for (ProgramOp op : getOperation().getOps<ProgramOp>())
       if (op.lookupSchedule() == schedule)
         programs.push_back(op);
+    for (ProgramOp op : programs)
+      if (overlaps(op) && failed(checkLoopsHaveNoAttributes(op)))
+        return failure();
     if (programs.empty())
       continue;
     FailureOr<Problem> problem = buildProblem(schedule);

@@ -31,7 +31,7 @@ struct Roll : impl::RollBase<Roll> {
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
     if (failed(expanded))
       return failure();
-    return foldSchedule(expanded->schedule, schedule);
+    return foldSchedule(expanded->schedule, schedule, &*expanded);
   }
 
   LogicalResult roll(ProgramOp op) {
@@ -40,7 +40,7 @@ struct Roll : impl::RollBase<Roll> {
       return failure();
     Problem executing = executingProblem(op.getKind(), *problem);
     FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
-    if (failed(expanded))
+    if (failed(expanded) || failed(checkLoopsHaveNoAttributes(op)))
       return failure();
     foldProgram(expanded->program, executing, op);
     return success();

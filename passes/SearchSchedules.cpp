@@ -49,13 +49,13 @@ struct SearchSchedules : impl::SearchSchedulesBase<SearchSchedules> {
 SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
   SearchOptions options;
   options.seed = seed >= 0 ? seed : search.getSeed();
-  options.effort = effort >= 0 ? effort : search.getEffort();
-  if (options.effort == unknownEffort)
-    options.effort = 0;
-  int64_t limit = timeLimitMs >= 0 ? timeLimitMs : search.getTimeLimitMs();
-  if (limit == unknownTimeLimit)
-    limit = options.effort > 0 ? 0 : SearchOptions().timeLimitMs;
-  options.timeLimitMs = limit;
+  options.effort =
+      effort >= 0 ? int64_t(effort) : search.getEffort().value_or(0);
+  options.timeLimitMs =
+      timeLimitMs >= 0
+          ? int64_t(timeLimitMs)
+          : search.getTimeLimitMs().value_or(
+                options.effort > 0 ? 0 : SearchOptions().timeLimitMs);
   options.interrupt = control ? control->interrupt : nullptr;
   return options;
 }

@@ -52,13 +52,12 @@ public:
                          recompute, "recomputes at most ", "update", " late",
                          "recomputes nothing late")))
       return failure();
-    if (claims.getNormDelay() == notClaimed ||
-        claims.getNormDelay() == window.normDelay)
+    if (!claims.getNormDelay() || claims.getNormDelay() == window.normDelay)
       return success();
     InFlightDiagnostic error =
         schedule.emitError()
         << "the schedule claims that the norm of all gradients is there "
-        << countOf(claims.getNormDelay(), "iteration") << " later; ";
+        << countOf(*claims.getNormDelay(), "iteration") << " later; ";
     if (window.normDelay)
       return error << "it is " << *window.normDelay << advice;
     return error << "it is more than those under way at once" << advice;
@@ -112,7 +111,7 @@ LogicalResult verifyClaims(ScheduleOp schedule) {
   FailureOr<VersionedWindow> window = analyzeWindow(schedule);
   if (failed(window))
     return failure();
-  if (!clips && schedule.getClaims()->getNormDelay() != notClaimed)
+  if (!clips && schedule.getClaims()->getNormDelay())
     timeOrder(*window);
   if (clips && !window->normDelay)
     return schedule.emitError()

@@ -20,8 +20,10 @@ namespace rondo::pipe {
 static constexpr int64_t defaultTimeLimitMs = 5000;
 
 AdaptiveAttr defaultAdaptive(MLIRContext *context) {
-  return AdaptiveAttr::get(context, defaultCandidates, noMemoryCap,
-                           unknownTimeLimit, unknownEffort, /*seed=*/0);
+  return AdaptiveAttr::get(context, defaultCandidates,
+                           /*memory_bytes=*/std::nullopt,
+                           /*time_limit_ms=*/std::nullopt,
+                           /*effort=*/std::nullopt, /*seed=*/0);
 }
 
 static CandidateOptions optionsOf(AdaptiveAttr adaptive,
@@ -29,12 +31,9 @@ static CandidateOptions optionsOf(AdaptiveAttr adaptive,
   CandidateOptions options;
   options.most = adaptive.getCandidates();
   options.seed = adaptive.getSeed();
-  options.effort =
-      adaptive.getEffort() == unknownEffort ? 0 : adaptive.getEffort();
-  int64_t limit = adaptive.getTimeLimitMs();
-  if (limit == unknownTimeLimit)
-    limit = options.effort > 0 ? 0 : defaultTimeLimitMs;
-  options.deadline = Deadline(limit);
+  options.effort = adaptive.getEffort().value_or(0);
+  options.deadline = Deadline(adaptive.getTimeLimitMs().value_or(
+      options.effort > 0 ? 0 : defaultTimeLimitMs));
   options.interrupt = interrupt;
   return options;
 }
@@ -77,7 +76,8 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
   FoundAttr found;
   if (const std::optional<SearchResult> &result = candidate.found) {
     search = SearchAttr::get(builder.getContext(), Objective::Makespan,
-                             unknownTimeLimit, unknownEffort, /*seed=*/0);
+                             /*time_limit_ms=*/std::nullopt,
+                             /*effort=*/std::nullopt, /*seed=*/0);
     found = FoundAttr::get(
         builder.getContext(), result->origin, result->simulation.makespanNs,
         result->simulation.spanNs, result->bound.ns, result->bound.name,
@@ -177,7 +177,8 @@ FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
   AdaptiveAttr adaptive = executable.getAdaptiveAttr();
   PlanFactory factory(plan);
   Result<CandidateTable> found = findCandidates(
-      sizedPlans(factory, adaptive.getMemoryBytes(), written.computesNorm()),
+      sizedPlans(factory, adaptive.getMemoryBytes().value_or(noMemoryCap),
+                 written.computesNorm()),
       {written.getSymName().str(), *family, order->schedule},
       optionsOf(adaptive, interrupt));
   if (!found) {

@@ -42,22 +42,16 @@ struct OneSize {
 
 /// The size and times of costs of one size, which is `usual` if not stated.
 static OneSize oneSizeOf(LayerCostsAttr costs, int64_t usual) {
-  if (costs.getSamples().empty())
-    return {usual,
-            {costs.getForwardNs(), costs.getInputGradNs(),
-             costs.getWeightGradNs()}};
-  return {costs.getSamples().front(),
-          {costs.getForwardsNs().front(), costs.getInputGradsNs().front(),
-           costs.getWeightGradsNs().front()}};
+  const auto times = costs.getTimes();
+  return {costs.areOfModelSize() ? usual : costs.getSamples().front(),
+          {times[0].front(), times[1].front(), times[2].front()}};
 }
 
 LayerTimes rondo::pipe::timesFor(LayerCostsAttr costs, int64_t samples,
                                  int64_t usual) {
   LayerTimes times;
   if (costs.getSamples().size() > 1) {
-    const llvm::ArrayRef<int64_t> ofSizes[3] = {costs.getForwardsNs(),
-                                                costs.getInputGradsNs(),
-                                                costs.getWeightGradsNs()};
+    const auto ofSizes = costs.getTimes();
     for (int k = 0; k < 3; ++k)
       times.ns[k] = timeAt(costs.getSamples(), ofSizes[k], samples);
     return times;

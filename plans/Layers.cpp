@@ -18,40 +18,21 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// A Llama's kinds follow those that GPTs and custom layers have.
-static runtime::LayerKind kindOf(LayerOp layer) {
-  static_assert(
-      int(runtime::LayerKind::LlamaEmbedding) == int(LayerKind::Custom) + 1 &&
-          int(runtime::LayerKind::LlamaHead) ==
-              int(runtime::LayerKind::LlamaEmbedding) + int(LayerKind::Head),
-      "a Llama's kinds are in the order of the dialect's");
-  const int kind = static_cast<int>(layer.getKind());
-  const bool isOfLlama = layer->getParentOfType<ModelOp>().getLlamaAttr() &&
-                         layer.getKind() <= LayerKind::Head;
-  return static_cast<runtime::LayerKind>(
-      isOfLlama ? int(runtime::LayerKind::LlamaEmbedding) + kind : kind);
-}
-
 static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                   int(DType::Bf16) == int(runtime::DType::Bf16) &&
-                  int(LayerKind::Block) == int(runtime::LayerKind::GptBlock) &&
+                  int(LayerKind::Synthetic) ==
+                      int(runtime::LayerKind::Synthetic) &&
                   int(LayerKind::Custom) == int(runtime::LayerKind::Custom) &&
                   int(LayerData::Targets) == int(runtime::LayerData::Targets),
               "targets, types and kinds are the runtime's, in the same order");
 
-static runtime::LlamaDesc describeLlama(LlamaAttr llama) {
-  runtime::LlamaDesc desc = {};
-  desc.kvHeads = llama.getKvHeadsOrDefault();
-  desc.headWidth = llama.getHeadWidthOrDefault();
-  desc.normEpsilon = llama.getNormEpsilon().convertToDouble();
-  desc.ropeTheta = llama.getRopeTheta().convertToDouble();
-  if (RopeScalingAttr scaling = llama.getRopeScaling())
-    desc.ropeScaling = {scaling.getFactor().convertToDouble(),
-                        scaling.getLowFrequency().convertToDouble(),
-                        scaling.getHighFrequency().convertToDouble(),
-                        scaling.getOriginalPositions()};
-  desc.qkvBias = llama.getQkvBias();
-  desc.headNorm = llama.getHeadNorm();
+/// The layer's kind, and what is special to its architecture.
+static runtime::LayerDesc describeKind(LayerOp layer) {
+  runtime::LayerDesc desc = {};
+  desc.kind = static_cast<runtime::LayerKind>(layer.getKind());
+  auto model = layer->getParentOfType<ModelOp>();
+  if (ArchitectureAttrInterface architecture = model.getArchitectureAttr())
+    architecture.describe(layer.getKind(), desc);
   return desc;
 }
 
@@ -114,9 +95,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
         recomputed.insert(name);
   std::vector<int64_t> outputs;
   for (LayerOp layer : model.getLayers()) {
-    runtime::LayerDesc desc = {};
+    runtime::LayerDesc desc = describeKind(layer);
     desc.name = layer.getSymName().data();
-    desc.kind = kindOf(layer);
     desc.target = static_cast<runtime::Target>(plan.getTargetKind());
     desc.dtype = static_cast<runtime::DType>(plan.getDType());
     if (const std::optional<ModelSizes> sizes = model.getSizes()) {
@@ -128,8 +108,6 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.batch = plan.getSamplesOfMicrobatch();
       desc.tied = sizes->tied;
     }
-    if (LlamaAttr llama = model.getLlamaAttr())
-      desc.llama = describeLlama(llama);
     desc.recomputes =
         recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
@@ -179,18 +157,15 @@ static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
 static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
                          maxLayerFlops = int64_t(1) << 60;
 
-/// Checks the buffers and matrices of the layers of a GPT or a Llama.
+/// Checks the buffers and matrices of the layers of an architecture.
 static std::optional<Fault> findUnsoundMatrix(ModelOp model, PlanOp plan) {
   const std::optional<ModelSizes> sizes = model.getSizes();
   if (!sizes)
     return std::nullopt;
   // Widths of a token's q, k and v together, and of all query heads.
-  double qkv = 3 * double(sizes->hidden), queries = double(sizes->hidden);
-  if (LlamaAttr llama = model.getLlamaAttr()) {
-    queries = double(sizes->heads) * llama.getHeadWidthOrDefault();
-    qkv = queries +
-          2.0 * llama.getKvHeadsOrDefault() * llama.getHeadWidthOrDefault();
-  }
+  ArchitectureAttrInterface architecture = model.getArchitectureAttr();
+  const double queries = double(sizes->heads) * architecture.getQueryWidth(),
+               qkv = queries + 2.0 * architecture.getKeysWidth();
   const double widest =
       std::max({double(sizes->vocab), double(sizes->hidden), double(sizes->ffn),
                 double(sizes->sequence), queries});
@@ -211,13 +186,8 @@ static std::optional<Fault> findUnsoundMatrix(ModelOp model, PlanOp plan) {
 static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
   SmallVector<int64_t> times, sizes, flops;
   if (LayerCostsAttr costs = layer.getCostsAttr())
-    for (int64_t ns : llvm::concat<const int64_t>(
-             std::array<int64_t, 3>{costs.getForwardNs(),
-                                    costs.getInputGradNs(),
-                                    costs.getWeightGradNs()},
-             costs.getForwardsNs(), costs.getInputGradsNs(),
-             costs.getWeightGradsNs()))
-      times.push_back(ns);
+    for (ArrayRef<int64_t> bySize : costs.getTimes())
+      llvm::append_range(times, bySize);
   if (SyntheticAttr figures = layer.getSyntheticAttr()) {
     times = {figures.getForwardNs(), figures.getInputGradNs(),
              figures.getWeightGradNs()};
@@ -269,7 +239,7 @@ static LogicalResult checkNumInputs(PlanOp plan) {
   for (auto [stage, inputs] : llvm::zip_equal(stages, plan.getInputs())) {
     LayerOp first =
         layers.lookup(cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue());
-    const runtime::LayerKindRow &row = runtime::rowOf(kindOf(first));
+    const runtime::LayerKindRow &row = runtime::rowOf(describeKind(first).kind);
     const int64_t count = inputs.size();
     if (count >= row.minInputs && count <= row.maxInputs)
       continue;
@@ -332,10 +302,8 @@ LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
     return success();
   int64_t width = 0;
   ModelOp model = plan.lookupModel();
-  if (GptAttr gpt = model.getGptAttr())
-    width = gpt.getHidden() / gpt.getHeads();
-  else if (LlamaAttr llama = model.getLlamaAttr())
-    width = llama.getHeadWidthOrDefault();
+  if (ArchitectureAttrInterface architecture = model.getArchitectureAttr())
+    width = architecture.getQueryWidth();
   if (width <= runtime::maxHeadWidthCuda)
     return success();
   InFlightDiagnostic error =

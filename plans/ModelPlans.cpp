@@ -256,7 +256,7 @@ static double leastWorkNs(PlanFactory &factory, int64_t samples,
   for (auto [layer, figures] :
        llvm::zip_equal(plan.lookupModel().getLayers(), all)) {
     if (LayerCostsAttr costs = layer.getCostsAttr();
-        costs && !costs.getSamples().empty())
+        costs && !costs.areOfModelSize())
       bySize.push_back(costs);
     else
       fixed += double(figures.forwardNs + figures.inputGradNs +

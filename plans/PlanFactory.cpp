@@ -70,12 +70,13 @@ static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
   MLIRContext *context = layer.getContext();
   // Costs of several sizes hold for any.
   if (LayerCostsAttr costs = layer.getCostsAttr();
-      costs && costs.getSamples().empty())
+      costs && costs.areOfModelSize())
     layer.setCostsAttr(LayerCostsAttr::get(
-        context, to(costs.getForwardNs()), to(costs.getInputGradNs()),
-        to(costs.getWeightGradNs()), {}, {}, {}, {}));
+        context, /*samples=*/{}, to(costs.getForwardNs().front()),
+        to(costs.getInputGradNs().front()),
+        to(costs.getWeightGradNs().front())));
   if (SyntheticAttr figures = layer.getSyntheticAttr())
-    layer.setSyntheticAttr(SyntheticAttr::get(
+    layer.setBodyAttr(SyntheticAttr::get(
         context, to(figures.getForwardNs()), to(figures.getInputGradNs()),
         to(figures.getWeightGradNs()), to(figures.getActivationBytes()),
         to(figures.getInputGradFreesBytes()), to(figures.getOutputBytes()),
@@ -93,19 +94,9 @@ ModelOp PlanFactory::resizedModel(int64_t after) {
   resized = cast<ModelOp>(builder.clone(*model));
   resized.setSymNameAttr(
       freeName(*scratch, model.getSymName() + "_m" + std::to_string(after)));
-  const std::optional<ModelSizes> sizes = model.getSizes();
-  const int64_t batch = sizes ? sizes->batch * before / after : 0;
-  if (GptAttr gpt = model.getGptAttr())
-    resized.setGptAttr(GptAttr::get(
-        gpt.getContext(), gpt.getVocab(), gpt.getSequence(), gpt.getHidden(),
-        gpt.getHeads(), gpt.getFfn(), batch, gpt.getTied()));
-  if (LlamaAttr llama = model.getLlamaAttr())
-    resized.setLlamaAttr(LlamaAttr::get(
-        llama.getContext(), llama.getVocab(), llama.getSequence(),
-        llama.getHidden(), llama.getHeads(), llama.getKvHeads(),
-        llama.getHeadWidth(), llama.getFfn(), batch, llama.getTied(),
-        llama.getNormEpsilon(), llama.getRopeTheta(), llama.getRopeScaling(),
-        llama.getQkvBias(), llama.getHeadNorm()));
+  if (ArchitectureAttrInterface architecture = model.getArchitectureAttr())
+    resized.setArchitectureAttr(
+        architecture.withBatch(model.getSizes()->batch * before / after));
   for (LayerOp layer : resized.getLayers())
     scaleLayer(layer, before, after);
   return resized;

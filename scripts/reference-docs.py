@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/reference/ from the TableGen files and from the commands' help
-that the build wrote, and the table of formats into docs/exchange.md; with
---check only lists pages that are out of date.
+that the build wrote, the table of formats into docs/exchange.md, and the keys of
+JSON formats into docs/formats.md and docs/reliability.md; with --check only lists
+pages that are out of date.
 
     scripts/reference-docs.py [--check] [BUILD]
 
@@ -46,14 +47,25 @@ def written(build, name):
     return page.read_text()
 
 
-def with_formats(page, table):
-    """A page with the table between its two comments."""
-    begin, end = "<!-- Written by `make doc`; do not edit. -->\n", "<!-- end -->\n"
+def with_table(page, name, table):
+    """A page with the table between its two comments; `name` is in the first."""
+    begin = f"<!-- {name}Written by `make doc`; do not edit. -->\n"
+    end = "<!-- end -->\n"
     before, found, rest = page.partition(begin)
     old, closed, after = rest.partition(end)
     if not found or not closed:
-        sys.exit("docs/exchange.md has no place for the table of formats")
+        sys.exit(f"a page has no place for a table: {begin.strip()}")
     return before + begin + "\n" + table + "\n" + end + after
+
+
+def with_keys(page, keys):
+    """A page with the table of each format that it names in a comment; `keys` has
+    all of them, each after its name in a heading."""
+    for section in keys.split("## ")[1:]:
+        name, _, table = section.partition("\n\n")
+        if f"<!-- Keys of {name}. " in page:
+            page = with_table(page, f"Keys of {name}. ", table.strip() + "\n")
+    return page
 
 
 def main():
@@ -67,8 +79,12 @@ def main():
         text = title + "\n".join(generate(source, options) for source in sources)
         pages.append((f"reference/{page}", note + text, sources[0]))
     exchange = (root / "docs/exchange.md").read_text()
-    exchange = with_formats(exchange, written(build, "formats.md"))
+    exchange = with_table(exchange, "", written(build, "formats.md"))
     pages.append(("exchange.md", exchange, "formats/exchange"))
+    keys = written(build, "keys.md")
+    for page in ("formats.md", "reliability.md"):
+        text = with_keys((root / "docs" / page).read_text(), keys)
+        pages.append((page, text, "formats/json"))
     stale = []
     for page, text, source in pages:
         path = root / "docs" / page

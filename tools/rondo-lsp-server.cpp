@@ -4,15 +4,12 @@
 #include "LibraryOptions.h"
 #include "dialect/Pipe.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
   rondo::removeLibraryOptions();
   mlir::DialectRegistry registry;
-  registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
-                  mlir::func::FuncDialect>();
+  registry.insert<rondo::pipe::PipeDialect>();
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

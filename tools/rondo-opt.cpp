@@ -10,8 +10,6 @@
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
@@ -68,8 +66,7 @@ int main(int argc, char **argv) {
   rondo::keepFreedMemory();
   rondo::removeLibraryOptions();
   mlir::DialectRegistry registry;
-  registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
-                  mlir::func::FuncDialect>();
+  registry.insert<rondo::pipe::PipeDialect>();
   rondo::pipe::registerPasses();
   rondo::codegen::registerPasses();
   mlir::MlirOptMainConfig::registerCLOptions(registry);

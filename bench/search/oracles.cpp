@@ -23,8 +23,7 @@ static std::unique_ptr<llvm::MemoryBuffer> readOrExit(const std::string &path) {
 std::vector<Problem> readProblemsOrExit(const std::string &path) {
   auto file = json::readProblems(path, readOrExit(path)->getBuffer());
   if (!file) {
-    fprintf(stderr, "%s: %s\n", path.c_str(),
-            llvm::toString(file.takeError()).c_str());
+    fprintf(stderr, "%s: %s\n", path.c_str(), describe(file.fault()).c_str());
     exit(1);
   }
   return std::move(file->problems);

@@ -1,7 +1,7 @@
 //===- Curve.h - Time over memory -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedules of one problem as points, whoever made them. Both writers draw the
+// Schedules of one problem as points, from any source. Both writers draw the
 // same picture.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@
 
 namespace rondo::curves {
 
-/// Who has made a schedule.
+/// The source of a schedule.
 enum class Origin : uint8_t { Family, File, Search };
 
 struct Point {
@@ -44,7 +44,7 @@ struct Curve {
   /// No schedule is faster; the bound's name. Negative: there is none.
   int64_t boundNs = -1;
   std::string bound;
-  /// What every rank may hold; nothing where they differ or one has no limit.
+  /// The cap of every rank; nothing if caps differ or one has no limit.
   std::optional<int64_t> capBytes;
 };
 

@@ -25,7 +25,7 @@ std::vector<Box> curves::placeLabels(llvm::ArrayRef<Label> labels,
                      label.x + pointSize, label.y + pointSize});
   std::vector<Box> boxes;
   for (const Label &label : labels) {
-    // Where the middle of the text is: its sides touch the point, or are away
+    // The middle of the text: its sides touch the point, or are away
     // from it by more and more.
     std::vector<Box> places;
     for (double away = 0; away <= 240; away += 12) {

@@ -121,7 +121,7 @@ private:
   const Curve &curve;
   const double above;
   const Axis memory, time;
-  /// What labels keep clear of.
+  /// The areas that labels avoid.
   std::vector<Box> lines;
 };
 
@@ -177,7 +177,7 @@ void Picture::writeLimits() {
   }
 }
 
-/// What can be had with so much memory at most.
+/// The best time within each cap.
 void Picture::writeFront() {
   const std::vector<size_t> front = paretoFront(curve.points);
   if (front.empty())

@@ -7,10 +7,10 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 using llvm::Twine;
 
-Error exchange::needChain(const Problem &problem, const char *who) {
+std::optional<Fault> exchange::needChain(const Problem &problem,
+                                         const char *who) {
   if (problem.replicas.isReplicated())
     for (int32_t stage = 0; stage < problem.numStages(); ++stage)
       if (problem.replicas.of(stage).size() > 1)
@@ -35,7 +35,7 @@ Error exchange::needChain(const Problem &problem, const char *who) {
     return fail(Twine("the stages are no chain, in which each feeds the next "
                       "alone; ") +
                 who + " have chains");
-  return Error::success();
+  return std::nullopt;
 }
 
 void exchange::noteSharedWeight(const ExchangedSchedule &schedule,
@@ -56,7 +56,8 @@ void exchange::noteSharedWeight(const ExchangedSchedule &schedule,
              "since the schedule does not"));
 }
 
-Error exchange::needSingleTasks(const Schedule &schedule, const char *who) {
+std::optional<Fault> exchange::needSingleTasks(const Schedule &schedule,
+                                               const char *who) {
   for (int32_t rank = 0; schedule.hasCounts() && rank < schedule.numRanks();
        ++rank)
     for (Action action : schedule.rank(rank))
@@ -64,7 +65,7 @@ Error exchange::needSingleTasks(const Schedule &schedule, const char *who) {
         return fail(Twine(actionName(action)) + " is one backward of " +
                     Twine(uint64_t(action.count)) + " micro-batches; " + who +
                     " have one for each");
-  return Error::success();
+  return std::nullopt;
 }
 
 void exchange::dropSteps(ExchangedSchedule &schedule,

@@ -13,10 +13,10 @@ namespace rondo::exchange {
 
 /// Fails unless the stages are a chain with one replica each, and none
 /// recomputes. `who` cannot say anything else.
-llvm::Error needChain(const Problem &problem, const char *who);
+std::optional<Fault> needChain(const Problem &problem, const char *who);
 
 /// Fails where a task serves several micro-batches.
-llvm::Error needSingleTasks(const Schedule &schedule, const char *who);
+std::optional<Fault> needSingleTasks(const Schedule &schedule, const char *who);
 
 /// Appends a note if stages share a weight, whose gradients the other tool has
 /// to add.
@@ -30,7 +30,7 @@ void dropSteps(ExchangedSchedule &schedule, std::vector<std::string> &notes);
 void dropLinkOrders(ExchangedSchedule &schedule,
                     std::vector<std::string> &notes);
 
-/// Adjacent I and W of a stage's micro-batch become B where nothing waits for
+/// Adjacent I and W of a stage's micro-batch become B if nothing waits for
 /// the I: what needs its gradient would start no earlier. Where that makes the
 /// iteration longer all the same, since messages meet on a link, only those
 /// whose I sends nothing are fused. The note has the predicted times.

@@ -3,6 +3,8 @@
 
 #include "formats/exchange/Exchange.h"
 
+#include "formats/json/Value.h"
+
 #include "llvm/ADT/Twine.h"
 
 using namespace rondo;
@@ -24,7 +26,7 @@ llvm::ArrayRef<Importer> exchange::importers() {
 }
 
 llvm::ArrayRef<TorchVersion> exchange::torchVersions() {
-  // OVERLAP_F_B came with 2.9, REDUCE_GRAD with 2.10; 2.15 wants a wait for
+  // OVERLAP_F_B came with 2.9, REDUCE_GRAD with 2.10; 2.15 needs a wait for
   // each send and each reduction.
   static constexpr TorchVersion table[] = {
       {"2.7", false, false, false}, {"2.8", false, false, false},
@@ -51,6 +53,6 @@ std::string exchange::namesOf(llvm::ArrayRef<Part> parts) {
   return text;
 }
 
-llvm::Error exchange::fail(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+Fault exchange::fail(const llvm::Twine &message) {
+  return json::TextFault(message);
 }

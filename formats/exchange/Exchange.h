@@ -16,7 +16,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <optional>
@@ -30,7 +29,7 @@ namespace rondo::exchange {
 /// one: an F, then an I or a B.
 using Overlap = std::vector<std::pair<Action, Action>>;
 
-/// What a stage holds of a transformer, where its model is known.
+/// The layers of a transformer in a stage, if its model is known.
 struct StageLayers {
   bool hasEmbedding = false, hasHead = false;
   int64_t blocks = 0;
@@ -41,7 +40,7 @@ struct SharedWeight {
   int32_t embedding = 0, head = 0;
 };
 
-/// What formats are made of: the order of tasks on each rank, these with the
+/// The parts of formats: the order of tasks on each rank, these with the
 /// messages between them, the costs of stages, what stages hold of a model.
 enum class Part { Schedule, Program, Times, Layers };
 /// `schedule, times`.
@@ -54,18 +53,18 @@ struct ExchangedSchedule {
   /// The problem's costs are stated; otherwise every F, I and W takes 1 ns.
   bool hasTimes = false;
   Overlap overlap;
-  /// Of iterations that overlap: steps clip by the norm of all gradients.
+  /// If iterations overlap: whether steps clip by the norm of all gradients.
   bool clipsByNorm = false;
-  /// How it was made, such as `kfkb:k=2`; empty if unknown.
+  /// Its origin, such as `kfkb:k=2`; empty if unknown.
   std::string family;
-  /// By stage; empty where the stages are not those of a transformer.
+  /// [stage]; empty if the stages are not those of a transformer.
   std::vector<StageLayers> layers;
   /// Empty if it is not known whether the model is tied; with an empty inside,
   /// it is not.
   std::optional<std::optional<SharedWeight>> shared;
 };
 
-/// What the formats of a version of PyTorch have.
+/// Features of the formats of a version of PyTorch.
 struct TorchVersion {
   const char *name;
   bool hasOverlap, hasReduceGrad, hasWaits;
@@ -78,34 +77,35 @@ const TorchVersion *findTorch(llvm::StringRef name);
 
 struct ExportOptions {
   const TorchVersion *torch = &newestTorch();
-  /// Adjacent I and W become B where nothing waits for the I.
+  /// Adjacent I and W become B if nothing waits for the I.
   bool fuse = false;
-  /// Where torchtitan finds the CSV.
+  /// The path by which torchtitan finds the CSV.
   std::string csvPath = "schedule.csv";
 };
 
 /// A format that is written.
 struct Exporter {
   const char *name;
-  /// Of its files, without a dot.
+  /// The ending of its files, without a dot.
   const char *ending;
   /// One phrase for the help.
   const char *summary;
-  /// What has to be known of a schedule.
+  /// Parts of a schedule that must be known.
   std::vector<Part> needs;
   /// Which options of `rondo export` it takes.
   std::vector<const char *> options;
   /// Writes a schedule and appends notes for the user, each a sentence. Fails
   /// with why the format cannot say it, one sentence, lower case.
-  llvm::Error (*write)(const ExchangedSchedule &schedule,
-                       const ExportOptions &options, llvm::raw_ostream &os,
-                       std::vector<std::string> &notes);
+  std::optional<Fault> (*write)(const ExchangedSchedule &schedule,
+                                const ExportOptions &options,
+                                llvm::raw_ostream &os,
+                                std::vector<std::string> &notes);
   /// It has schedules whose iterations overlap.
   bool hasWindows = false;
 };
 
 struct ImportOptions {
-  /// Of the problem that is made; the given one keeps its own.
+  /// The name of a new problem; a given one keeps its own.
   std::string name = "imported";
   /// Costs and caps; null: every F, I and W takes 1 ns, and memory is free.
   const Problem *problem = nullptr;
@@ -126,15 +126,15 @@ struct ImportOptions {
 struct Importer {
   const char *name;
   const char *summary;
-  /// What a file has to say.
+  /// Parts that a file must have.
   std::vector<Part> needs;
   /// Which options of `rondo import` it takes.
   std::vector<const char *> options;
   /// Reads a schedule that runs, or fails with what is wrong and where, one
   /// sentence, lower case. Appends notes for the user.
-  llvm::Expected<ExchangedSchedule> (*read)(llvm::StringRef text,
-                                            const ImportOptions &options,
-                                            std::vector<std::string> &notes);
+  Result<ExchangedSchedule> (*read)(llvm::StringRef text,
+                                    const ImportOptions &options,
+                                    std::vector<std::string> &notes);
 };
 
 /// In the order of the help.
@@ -155,7 +155,7 @@ Importer megatronLayoutImporter();
 Importer rondoScheduleImporter();
 
 /// A failure of this folder.
-llvm::Error fail(const llvm::Twine &message);
+Fault fail(const llvm::Twine &message);
 
 } // namespace rondo::exchange
 

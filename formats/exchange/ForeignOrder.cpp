@@ -11,8 +11,6 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 using llvm::Twine;
 
 std::string exchange::placeOf(int64_t row, int64_t column) {
@@ -49,15 +47,15 @@ std::string placeOf(const ForeignTask &task) {
                       : std::string();
 }
 
-/// How many stages, ranks and micro-batches orders are of.
+/// The numbers of stages, ranks and micro-batches.
 struct Shape {
-  /// By stage.
+  /// Indexed by stage.
   std::vector<int64_t> rankOf;
   int64_t microbatches = 0;
 };
 
 /// Finds the rank of each stage.
-Error placeStages(const ForeignOrder &order, Shape &shape) {
+std::optional<Fault> placeStages(const ForeignOrder &order, Shape &shape) {
   std::vector<const ForeignTask *> first;
   for (size_t rank = 0; rank < order.size(); ++rank)
     for (const ForeignTask &task : order[rank]) {
@@ -84,12 +82,13 @@ Error placeStages(const ForeignOrder &order, Shape &shape) {
     if (!first[stage])
       return fail("stage " + Twine(stage) + " is on no rank, but there are " +
                   "stages up to " + Twine(first.size() - 1));
-  return Error::success();
+  return std::nullopt;
 }
 
 /// Counts the micro-batches: as many as a stage runs forwards of at most, so
 /// that one task that is there twice or is missing is told as such.
-Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
+std::optional<Fault> countMicrobatches(const ForeignOrder &order,
+                                       Shape &shape) {
   std::vector<std::set<int64_t>> forwards(shape.rankOf.size());
   for (const auto &tasks : order)
     for (const ForeignTask &task : tasks)
@@ -109,12 +108,12 @@ Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
                     Twine(task.microbatch) + ", but no stage runs more than " +
                     countOf(shape.microbatches, "forward") +
                     ", so the last one is " + Twine(shape.microbatches - 1));
-  return Error::success();
+  return std::nullopt;
 }
 
 /// That a given problem has this shape.
-Error compare(const Problem &problem, const ForeignOrder &order,
-              const Shape &shape) {
+std::optional<Fault> compare(const Problem &problem, const ForeignOrder &order,
+                             const Shape &shape) {
   const std::string of = " of problem '" + problem.name + "'";
   if (problem.replicas.isReplicated())
     return fail("problem '" + Twine(problem.name) +
@@ -135,10 +134,10 @@ Error compare(const Problem &problem, const ForeignOrder &order,
                   Twine(shape.rankOf[stage]) + ", not on rank " +
                   Twine(problem.rankOf(int32_t(stage))) + " as in problem '" +
                   problem.name + "'");
-  return Error::success();
+  return std::nullopt;
 }
 
-/// Where a rank has a task; without a place where it does not.
+/// The place of a task in a rank's order; none if the rank does not have it.
 std::string placeIn(const ForeignOrder &order, int32_t rank, Action action) {
   if (rank < 0 || size_t(rank) >= order.size())
     return {};
@@ -151,7 +150,7 @@ std::string placeIn(const ForeignOrder &order, int32_t rank, Action action) {
 }
 
 /// A broken rule, at its place in the file.
-Error faultIn(const ForeignOrder &order, const Fault &fault,
+Fault faultIn(const ForeignOrder &order, const Fault &fault,
               const Problem &problem) {
   const bool hasPosition = fault.rank >= 0 && fault.position >= 0 &&
                            size_t(fault.rank) < order.size() &&
@@ -163,17 +162,17 @@ Error faultIn(const ForeignOrder &order, const Fault &fault,
 
 } // namespace
 
-Expected<ExchangedSchedule> exchange::assemble(const ForeignOrder &order,
-                                               const ImportOptions &options) {
+Result<ExchangedSchedule> exchange::assemble(const ForeignOrder &order,
+                                             const ImportOptions &options) {
   Shape shape;
-  if (Error error = placeStages(order, shape))
-    return std::move(error);
-  if (Error error = countMicrobatches(order, shape))
-    return std::move(error);
+  if (std::optional<Fault> fault = placeStages(order, shape))
+    return *fault;
+  if (std::optional<Fault> fault = countMicrobatches(order, shape))
+    return *fault;
   ExchangedSchedule result;
   if (options.problem) {
-    if (Error error = compare(*options.problem, order, shape))
-      return std::move(error);
+    if (std::optional<Fault> fault = compare(*options.problem, order, shape))
+      return *fault;
     result.problem = *options.problem;
     result.hasTimes = true;
   } else {

@@ -8,7 +8,7 @@
 
 namespace rondo::exchange {
 
-/// A task and where it stands in the file, counted from 1; a row of 0 says
+/// A task and its place in the file, counted from 1; a row of 0 says
 /// nothing about the place.
 struct ForeignTask {
   int64_t stage = 0;
@@ -19,7 +19,7 @@ struct ForeignTask {
   bool isJoined = false;
 };
 
-/// By rank.
+/// Indexed by rank.
 using ForeignOrder = std::vector<std::vector<ForeignTask>>;
 
 /// `row 2, column 7: `.
@@ -28,8 +28,8 @@ std::string placeOf(int64_t row, int64_t column);
 /// A schedule of these orders that keeps S1 to S6 under the costs of
 /// `options.problem`, whose shape must be theirs, or with every F, I and W of
 /// 1 ns. O(actions).
-llvm::Expected<ExchangedSchedule> assemble(const ForeignOrder &order,
-                                           const ImportOptions &options);
+Result<ExchangedSchedule> assemble(const ForeignOrder &order,
+                                   const ImportOptions &options);
 
 /// The problem in which every task takes 1 ns and memory is free. `rankOf` is
 /// by stage.

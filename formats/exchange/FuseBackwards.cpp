@@ -73,7 +73,7 @@ private:
   const Problem &problem;
   EdgeTable edges;
   Simulation before;
-  /// Of the I or B of a replica's micro-batch.
+  /// Indexed by replica and micro-batch: the I or B.
   std::vector<int64_t> startOf;
 };
 

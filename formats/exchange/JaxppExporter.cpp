@@ -8,7 +8,6 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 
 namespace {
 
@@ -43,12 +42,15 @@ void writeRank(const ExchangedSchedule &schedule, int32_t rank, bool isPartial,
   os << "\",\n";
 }
 
-Error write(const ExchangedSchedule &given, const ExportOptions &options,
-            llvm::raw_ostream &os, std::vector<std::string> &notes) {
-  if (Error error = needChain(given.problem, "JaxPP's schedules"))
-    return error;
-  if (Error error = needSingleTasks(given.schedule, "JaxPP's schedules"))
-    return error;
+std::optional<Fault> write(const ExchangedSchedule &given,
+                           const ExportOptions &options, llvm::raw_ostream &os,
+                           std::vector<std::string> &notes) {
+  if (std::optional<Fault> fault =
+          needChain(given.problem, "JaxPP's schedules"))
+    return fault;
+  if (std::optional<Fault> fault =
+          needSingleTasks(given.schedule, "JaxPP's schedules"))
+    return fault;
   ExchangedSchedule schedule = given;
   dropSteps(schedule, notes);
   dropLinkOrders(schedule, notes);
@@ -118,7 +120,7 @@ class RondoSchedule(BaseSchedule):
             raise ValueError(f"this schedule has {MICROBATCHES} micro-batches")
         return [[_task(text) for text in order.split()] for order in ORDERS]
 )py";
-  return Error::success();
+  return std::nullopt;
 }
 
 } // namespace

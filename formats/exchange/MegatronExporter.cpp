@@ -16,7 +16,6 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 using llvm::Twine;
 
 namespace {
@@ -55,9 +54,10 @@ int64_t groupSizeOf(const Schedule &schedule) {
   return size;
 }
 
-/// Where two schedules of one problem first differ; nothing where they do not.
-Error compare(const Problem &problem, const Schedule &given,
-              const Schedule &megatron, const Twine &what) {
+/// The first difference of two schedules of one problem; nothing if they are
+/// equal.
+std::optional<Fault> compare(const Problem &problem, const Schedule &given,
+                             const Schedule &megatron, const Twine &what) {
   for (int32_t rank = 0; rank < given.numRanks(); ++rank) {
     const ActionRange mine = given.rank(rank), theirs = megatron.rank(rank);
     for (int64_t i = 0; i < std::min(mine.size(), theirs.size()); ++i)
@@ -72,14 +72,16 @@ Error compare(const Problem &problem, const Schedule &given,
                   countOf(mine.size(), "task") + ", not " +
                   Twine(theirs.size()) + " as in " + what);
   }
-  return Error::success();
+  return std::nullopt;
 }
 
-Error write(const ExchangedSchedule &given, const ExportOptions &,
-            llvm::raw_ostream &os, std::vector<std::string> &notes) {
+std::optional<Fault> write(const ExchangedSchedule &given,
+                           const ExportOptions &, llvm::raw_ostream &os,
+                           std::vector<std::string> &notes) {
   const Problem &problem = given.problem;
-  if (Error error = needChain(problem, "Megatron-LM's schedules"))
-    return error;
+  if (std::optional<Fault> fault =
+          needChain(problem, "Megatron-LM's schedules"))
+    return fault;
   const PlacementKind placement = placementOf(problem);
   if (placement != PlacementKind::Linear && placement != PlacementKind::Loop)
     return fail("Megatron-LM places stage s on rank s mod P; here " +
@@ -99,9 +101,9 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
                                ? "its 1F1B"
                                : "its interleaved schedule in groups of " +
                                      std::to_string(groupSize);
-  if (Error error =
+  if (std::optional<Fault> fault =
           compare(problem, whole, megatronSchedule(problem, groupSize), what))
-    return error;
+    return fault;
   os << "--pipeline-model-parallel-size " << ranks << "\n";
   if (!given.layers.empty()) {
     os << "--pipeline-model-parallel-layout '" << megatronLayout(given.layers)
@@ -127,13 +129,14 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
   else
     notes.push_back("--global-batch-size is " + std::to_string(microbatches) +
                     " times --micro-batch-size, times the data-parallel size");
-  return Error::success();
+  return std::nullopt;
 }
 
 /// A layout is of stages and what they hold: replicas, recompute and sharded
 /// state change nothing in it.
-Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
-                  llvm::raw_ostream &os, std::vector<std::string> &notes) {
+std::optional<Fault> writeLayout(const ExchangedSchedule &schedule,
+                                 const ExportOptions &, llvm::raw_ostream &os,
+                                 std::vector<std::string> &notes) {
   const Problem &problem = schedule.problem;
   if (const int32_t stage = firstOutsideChain(problem); stage >= 0)
     return fail("the stages are no chain, in which each feeds the next alone, "
@@ -165,7 +168,7 @@ Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
     notes.push_back("a layout does not say " + without +
                     "; its --pipeline-model-parallel-size is " +
                     std::to_string(groups));
-  return Error::success();
+  return std::nullopt;
 }
 
 } // namespace

@@ -32,7 +32,7 @@ std::string exchange::megatronLayout(llvm::ArrayRef<StageLayers> layers) {
     size_t end = i + 1;
     while (end < layers.size() && textOf(layers[end]) == stage)
       ++end;
-    // The last stage has no border behind it.
+    // The last stage has no border after it.
     const size_t repeated = std::min(end, layers.size() - 1) - i;
     if (repeated > 1) {
       layout += "(" + stage + "|)*" + std::to_string(repeated);

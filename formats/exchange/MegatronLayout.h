@@ -13,7 +13,7 @@ namespace rondo::exchange {
 std::string megatronLayout(llvm::ArrayRef<StageLayers> layers);
 
 /// The order of each rank under Megatron-LM's 1F1B, or, with several stages a
-/// rank in a loop, its interleaved schedule with groups of so many
+/// rank in a loop, its interleaved schedule with groups of that many
 /// micro-batches. Backwards are whole.
 Schedule megatronSchedule(const Problem &problem, int64_t groupSize);
 

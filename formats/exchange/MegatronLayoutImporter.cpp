@@ -11,15 +11,13 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
 
-/// What Megatron-LM asks of the letters of its stages.
-Error check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
+/// Megatron-LM's rules for the letters of its stages.
+std::optional<Fault> check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
   std::string letters;
   for (StringRef stage : stages)
     letters += stage;
@@ -34,7 +32,7 @@ Error check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
     return fail("there are " + countOf(stages.size(), "stage") +
                 ", which cannot lie evenly on " + countOf(ranks, "rank"));
   if (all.count('m') == 0)
-    return Error::success();
+    return std::nullopt;
   if (all.find('m') < all.rfind('t'))
     return fail("m, multi-token prediction, must come behind every t");
   for (size_t s = 0; s < stages.size(); ++s) {
@@ -50,11 +48,11 @@ Error check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
                   "from " +
                   Twine(int64_t(stages.size()) - ranks) + " on");
   }
-  return Error::success();
+  return std::nullopt;
 }
 
-Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
-                                 std::vector<std::string> &notes) {
+Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
+                               std::vector<std::string> &notes) {
   StringRef layout = text.trim();
   // As on a command line.
   if (layout.size() >= 2 && (layout.front() == '"' || layout.front() == '\'') &&
@@ -75,8 +73,8 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
                                           : 0;
   if (ranks == 0)
     return fail("a layout does not state its ranks; give --ranks N");
-  if (Error error = check(stages, ranks))
-    return std::move(error);
+  if (std::optional<Fault> fault = check(stages, ranks))
+    return *fault;
   ExchangedSchedule result;
   if (options.problem) {
     result.problem = *options.problem;

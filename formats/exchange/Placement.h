@@ -8,7 +8,7 @@
 
 namespace rondo::exchange {
 
-/// How the stages of a chain lie on the ranks.
+/// The placement of a chain's stages on ranks.
 enum class PlacementKind {
   /// Stage s on rank s.
   Linear,

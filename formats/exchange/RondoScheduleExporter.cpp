@@ -7,9 +7,9 @@
 using namespace rondo;
 using namespace rondo::exchange;
 
-static llvm::Error write(const ExchangedSchedule &schedule,
-                         const ExportOptions &, llvm::raw_ostream &os,
-                         std::vector<std::string> &) {
+static std::optional<Fault> write(const ExchangedSchedule &schedule,
+                                  const ExportOptions &, llvm::raw_ostream &os,
+                                  std::vector<std::string> &) {
   // The versions of weights that a window claims need the times of tasks.
   json::writeSchedule(os, schedule.problem, schedule.schedule,
                       simulate(schedule.problem, schedule.schedule,
@@ -18,7 +18,7 @@ static llvm::Error write(const ExchangedSchedule &schedule,
                       /*comparison=*/nullptr, schedule.overlap,
                       schedule.clipsByNorm);
   os << "\n";
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
 Exporter exchange::rondoScheduleExporter() {

@@ -11,15 +11,13 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
 
 /// The tasks of the rank lists, without a problem that says what there is.
-Expected<ForeignOrder> readOrder(const json::Value &ranks) {
+Result<ForeignOrder> readOrder(const json::Value &ranks) {
   ForeignOrder order;
   std::string storage;
   json::Elements lists(ranks);
@@ -51,13 +49,13 @@ Expected<ForeignOrder> readOrder(const json::Value &ranks) {
   return order;
 }
 
-Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
-                                 std::vector<std::string> &notes) {
+Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
+                               std::vector<std::string> &notes) {
   if (auto fault = json::checkSyntax(text))
-    return fail(fault->message);
+    return fail(describe(*fault));
   json::ScheduleText schedule{json::Value(text)};
   if (auto fault = schedule.readKeys())
-    return fail(fault->message);
+    return fail(describe(*fault));
   if (std::optional<std::string> why = schedule.infeasible())
     return fail("it says that there is no schedule: " + *why);
   ExchangedSchedule result;
@@ -68,22 +66,22 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
     const json::Value *ranks = schedule.find("ranks");
     if (!ranks || !ranks->isArray())
       return fail("ranks is not a list");
-    Expected<ForeignOrder> order = readOrder(*ranks);
+    Result<ForeignOrder> order = readOrder(*ranks);
     if (!order)
-      return order.takeError();
+      return order.fault();
     ImportOptions named = options;
     if (std::optional<std::string> name = schedule.problemName())
       named.name = *name;
-    Expected<ExchangedSchedule> assembled = assemble(*order, named);
+    Result<ExchangedSchedule> assembled = assemble(*order, named);
     if (!assembled)
-      return fail(toString(assembled.takeError()) +
+      return fail(describe(assembled.fault()) +
                   "; if the schedule is of another problem, such as one with "
                   "replicas, --problem FILE gives it");
     result.problem = std::move(assembled->problem);
   }
   auto fault = schedule.checkWindow(result.problem);
   if (fault)
-    return fail(fault->message +
+    return fail(describe(*fault) +
                 "; give the problem of the window, which --problem-output "
                 "writes with the schedule");
   fault = schedule.checkClip(result.problem);
@@ -92,12 +90,12 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   if (!fault)
     fault = schedule.readLinkOrders(result.problem, result.schedule);
   if (fault)
-    return fail(fault->message);
+    return fail(describe(*fault));
   if (auto broken = checkSchedule(result.problem, result.schedule))
     return fail(describe(*broken, result.problem));
   if ((fault = schedule.readOverlap(result.problem, result.schedule,
                                     &result.overlap)))
-    return fail(fault->message);
+    return fail(describe(*fault));
   if (const json::Value *family = schedule.find("family"))
     result.family = family->string().value_or("");
   result.clipsByNorm = schedule.clipsByNorm();

@@ -11,8 +11,6 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
@@ -67,23 +65,25 @@ public:
   Reader(StringRef text, std::vector<std::string> &notes)
       : rest(text), notes(notes) {}
 
-  Expected<TorchRows> run();
+  Result<TorchRows> run();
 
 private:
-  Error failHere(const Twine &message) const {
+  std::optional<Fault> failHere(const Twine &message) const {
     return fail(exchange::placeOf(row, column) + message);
   }
-  Error readRow(StringRef line, std::vector<TorchCell> &cells);
-  Error readCell(StringRef text, std::vector<TorchCell> &cells);
-  Error readAction(StringRef text, std::vector<TorchCell> &cells);
-  Error readPair(StringRef text, std::vector<TorchCell> &cells);
+  std::optional<Fault> readRow(StringRef line, std::vector<TorchCell> &cells);
+  std::optional<Fault> readCell(StringRef text, std::vector<TorchCell> &cells);
+  std::optional<Fault> readAction(StringRef text,
+                                  std::vector<TorchCell> &cells);
+  std::optional<Fault> readPair(StringRef text, std::vector<TorchCell> &cells);
 
   StringRef rest;
   std::vector<std::string> &notes;
   int64_t row = 0, column = 0;
 };
 
-Error Reader::readAction(StringRef text, std::vector<TorchCell> &cells) {
+std::optional<Fault> Reader::readAction(StringRef text,
+                                        std::vector<TorchCell> &cells) {
   TorchCell cell;
   cell.row = row;
   cell.column = column;
@@ -113,10 +113,11 @@ Error Reader::readAction(StringRef text, std::vector<TorchCell> &cells) {
     notes.push_back(exchange::placeOf(row, column) + quoted(text) +
                     " is read as " + nameOf(cell) + ", as PyTorch reads it");
   cells.push_back(cell);
-  return Error::success();
+  return std::nullopt;
 }
 
-Error Reader::readPair(StringRef text, std::vector<TorchCell> &cells) {
+std::optional<Fault> Reader::readPair(StringRef text,
+                                      std::vector<TorchCell> &cells) {
   const auto [inside, word] = text.drop_front().split(')');
   if (word.trim() != pairWord || inside.count(';') != 1)
     return failHere(quoted(text) + " is not a pair such as (0F1;1B0)" +
@@ -124,28 +125,30 @@ Error Reader::readPair(StringRef text, std::vector<TorchCell> &cells) {
   const auto [first, second] = inside.split(';');
   const size_t begin = cells.size();
   for (StringRef each : {first, second})
-    if (Error error = readAction(each.trim(), cells))
-      return error;
+    if (std::optional<Fault> fault = readAction(each.trim(), cells))
+      return fault;
   if (cells[begin].kind != TorchKind::Forward ||
       (cells[begin + 1].kind != TorchKind::Backward &&
        cells[begin + 1].kind != TorchKind::InputGrad))
     return failHere(quoted(text) + " is not an F, then a B or an I");
   cells[begin].isJoined = true;
-  return Error::success();
+  return std::nullopt;
 }
 
-Error Reader::readCell(StringRef text, std::vector<TorchCell> &cells) {
+std::optional<Fault> Reader::readCell(StringRef text,
+                                      std::vector<TorchCell> &cells) {
   ++column;
   text = text.trim();
   // Python's reader takes cells in quotation marks.
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
     text = text.drop_front().drop_back().trim();
   if (text.empty())
-    return Error::success();
+    return std::nullopt;
   return text.front() == '(' ? readPair(text, cells) : readAction(text, cells);
 }
 
-Error Reader::readRow(StringRef line, std::vector<TorchCell> &cells) {
+std::optional<Fault> Reader::readRow(StringRef line,
+                                     std::vector<TorchCell> &cells) {
   ++row;
   column = 0;
   if (row == 1 && line.starts_with("\xef\xbb\xbf"))
@@ -154,8 +157,8 @@ Error Reader::readRow(StringRef line, std::vector<TorchCell> &cells) {
                 "as UTF-8 without one");
   while (true) {
     const auto [cell, others] = line.split(',');
-    if (Error error = readCell(cell, cells))
-      return error;
+    if (std::optional<Fault> fault = readCell(cell, cells))
+      return fault;
     if (others.data() == nullptr || cell.size() == line.size())
       break;
     line = others;
@@ -164,10 +167,10 @@ Error Reader::readRow(StringRef line, std::vector<TorchCell> &cells) {
     return fail("row " + Twine(row) + " has no action, and PyTorch takes it " +
                 "for a rank; a rank needs an action, and a file ends behind "
                 "its last rank");
-  return Error::success();
+  return std::nullopt;
 }
 
-Expected<TorchRows> Reader::run() {
+Result<TorchRows> Reader::run() {
   TorchRows rows;
   if (rest.contains('\0'))
     return fail("the file has bytes of 0, as UTF-16 does; PyTorch reads UTF-8");
@@ -175,8 +178,8 @@ Expected<TorchRows> Reader::run() {
     auto [line, others] = rest.split('\n');
     rest = others;
     line.consume_back("\r");
-    if (Error error = readRow(line, rows.emplace_back()))
-      return std::move(error);
+    if (std::optional<Fault> fault = readRow(line, rows.emplace_back()))
+      return *fault;
   }
   if (rows.empty())
     return fail("the file is empty; it has a row of actions for each rank");
@@ -225,8 +228,8 @@ std::string exchange::nameOf(const TorchCell &cell) {
                                   : name;
 }
 
-Expected<TorchRows> exchange::readTorchCells(StringRef text,
-                                             std::vector<std::string> &notes) {
+Result<TorchRows> exchange::readTorchCells(StringRef text,
+                                           std::vector<std::string> &notes) {
   return Reader(text, notes).run();
 }
 
@@ -264,8 +267,8 @@ std::vector<bool> exchange::joinedOf(const ExchangedSchedule &schedule) {
   return joined;
 }
 
-Error exchange::checkForTorch(const ExchangedSchedule &schedule,
-                              const ForeignOrder &order) {
+std::optional<Fault> exchange::checkForTorch(const ExchangedSchedule &schedule,
+                                             const ForeignOrder &order) {
   const int64_t last = schedule.problem.numStages() - 1;
   for (const auto &tasks : order) {
     int64_t before = -1;
@@ -283,7 +286,7 @@ Error exchange::checkForTorch(const ExchangedSchedule &schedule,
     }
   }
   if (schedule.overlap.empty())
-    return Error::success();
+    return std::nullopt;
   const Program program = insertCommunicationInRounds(
       schedule.problem, schedule.schedule, joinedOf(schedule));
   for (size_t rank = 0; rank < order.size(); ++rank) {
@@ -298,7 +301,7 @@ Error exchange::checkForTorch(const ExchangedSchedule &schedule,
                   "other");
     }
   }
-  return Error::success();
+  return std::nullopt;
 }
 
 void exchange::writeTorchCells(const TorchRows &rows, llvm::raw_ostream &os) {

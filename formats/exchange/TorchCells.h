@@ -16,7 +16,7 @@
 
 namespace rondo::exchange {
 
-/// What a cell of PyTorch does. The first four are tasks.
+/// The kind of a PyTorch cell. The first four are tasks.
 enum class TorchKind : uint8_t {
   Forward,
   InputGrad,
@@ -35,16 +35,16 @@ enum class TorchKind : uint8_t {
 };
 
 constexpr bool isTask(TorchKind kind) { return kind <= TorchKind::Backward; }
-/// Of a task.
+/// The kind of a task.
 ActionKind actionOf(TorchKind kind);
-/// Of F, I, W or B.
+/// The kind of F, I, W or B.
 TorchKind torchKindOf(ActionKind kind);
 /// `SEND_F`.
 llvm::StringRef wordOf(TorchKind kind);
-/// Whether it has a micro-batch behind its word.
+/// Whether it has a micro-batch after its word.
 bool hasMicrobatch(TorchKind kind);
 
-/// One action. Those of a pair stand one behind the other.
+/// One action. Those of a pair are adjacent.
 struct TorchCell {
   TorchKind kind = TorchKind::Forward;
   int64_t stage = 0;
@@ -54,7 +54,7 @@ struct TorchCell {
   bool isJoined = false;
 };
 
-/// By rank.
+/// Indexed by rank.
 using TorchRows = std::vector<std::vector<TorchCell>>;
 
 /// `0SEND_F3`.
@@ -63,22 +63,22 @@ std::string nameOf(const TorchCell &cell);
 /// Reads the text of a file as torch's reader does, but refuses what that takes
 /// and fails on later: blank rows, a byte order mark, pairs that are not an F
 /// and a backward. Blank cells are left out.
-llvm::Expected<TorchRows> readTorchCells(llvm::StringRef text,
-                                         std::vector<std::string> &notes);
+Result<TorchRows> readTorchCells(llvm::StringRef text,
+                                 std::vector<std::string> &notes);
 
 /// The rows as a ForeignOrder; cells that are no tasks are left out.
 ForeignOrder tasksOf(const TorchRows &rows);
 
-/// What PyTorch needs of any schedule beside the rules: the forwards of the
+/// PyTorch's requirements in addition to the rules: the forwards of the
 /// last stage must ascend, since it finds the loss of a micro-batch by their
 /// order, and no pair may wait for itself.
-llvm::Error checkForTorch(const ExchangedSchedule &schedule,
-                          const ForeignOrder &order);
+std::optional<Fault> checkForTorch(const ExchangedSchedule &schedule,
+                                   const ForeignOrder &order);
 
-/// By position in the schedule's array: whether an action is one with the next.
+/// [position in the schedule's array]: whether an action is one with the next.
 std::vector<bool> joinedOf(const ExchangedSchedule &schedule);
 
-/// Writes rows in torch's form: commas, and CR LF behind each row.
+/// Writes rows in torch's form: commas, and CR LF after each row.
 void writeTorchCells(const TorchRows &rows, llvm::raw_ostream &os);
 
 } // namespace rondo::exchange

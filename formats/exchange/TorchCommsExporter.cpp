@@ -3,8 +3,8 @@
 //
 // Places gathers, messages, reductions and waits where PyTorch's own lowering
 // of a compute_only file places them: at most three stages' weights are
-// gathered on a rank, a gradient is reduced behind a stage's last backward, a
-// forward's send is waited for behind its backward and all others at the end.
+// gathered on a rank, a gradient is reduced after a stage's last backward, a
+// forward's send is waited for after its backward and all others at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,11 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 
 namespace {
 
 constexpr size_t maxGathered = 3;
-/// Of ReduceGrad actions: the reduction, and the wait for it.
+/// Two uses of a ReduceGrad action: the reduction, and the wait for it.
 constexpr int64_t reduces = 0, waitsForReduction = 1;
 
 /// A rank's tasks with the actions that are no messages.
@@ -97,7 +96,7 @@ private:
   ActionRange tasks;
   int64_t microbatches;
   const TorchVersion &version;
-  /// By stage.
+  /// Indexed by stage.
   std::map<int32_t, int64_t> lastUse, numReady;
   /// In the order in which they were.
   llvm::SmallVector<int32_t> gathered;
@@ -166,12 +165,13 @@ std::vector<TorchCell> withWaits(std::vector<TorchCell> cells) {
   return waiting;
 }
 
-Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
-            llvm::raw_ostream &os, std::vector<std::string> &notes) {
-  llvm::Expected<ExchangedSchedule> prepared =
+std::optional<Fault> write(const ExchangedSchedule &schedule,
+                           const ExportOptions &options, llvm::raw_ostream &os,
+                           std::vector<std::string> &notes) {
+  Result<ExchangedSchedule> prepared =
       prepareForTorch(schedule, options, notes);
   if (!prepared)
-    return prepared.takeError();
+    return prepared.fault();
   const Problem &problem = prepared->problem;
   const std::vector<bool> areJoined = joinedOf(*prepared);
   Schedule order;
@@ -187,7 +187,7 @@ Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
   TorchRows rows;
   for (int32_t rank = 0; rank < program.order.numRanks(); ++rank) {
     std::vector<TorchCell> &cells = rows.emplace_back();
-    // Of the rank's actions without messages.
+    // Index into the rank's actions without messages.
     int64_t place = order.rankBegin(rank);
     for (Action action : program.order.rank(rank)) {
       TorchCell cell;
@@ -212,7 +212,7 @@ Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
   notes.push_back("for PyTorch " + std::string(options.torch->name) +
                   "; files with messages are tied to a version (--torch)");
   writeTorchCells(rows, os);
-  return Error::success();
+  return std::nullopt;
 }
 
 } // namespace

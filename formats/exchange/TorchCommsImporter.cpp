@@ -15,13 +15,11 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 using llvm::Twine;
 
 namespace {
 
-Error failAt(const TorchCell &cell, const Twine &message) {
+std::optional<Fault> failAt(const TorchCell &cell, const Twine &message) {
   return fail(placeOf(cell.row, cell.column) + nameOf(cell) + message);
 }
 
@@ -29,8 +27,8 @@ bool isWait(TorchKind kind) { return kind >= TorchKind::WaitSendForward; }
 
 /// Actions that the version does not have, or that are of no stage or
 /// micro-batch, or on another rank than their stage.
-Error checkNames(const TorchRows &rows, const Problem &problem,
-                 const TorchVersion &version) {
+std::optional<Fault> checkNames(const TorchRows &rows, const Problem &problem,
+                                const TorchVersion &version) {
   for (size_t rank = 0; rank < rows.size(); ++rank)
     for (const TorchCell &cell : rows[rank]) {
       if ((isWait(cell.kind) && !version.hasWaits) ||
@@ -52,14 +50,15 @@ Error checkNames(const TorchRows &rows, const Problem &problem,
                                 Twine(cell.stage) + " is on rank " +
                                 Twine(replica));
     }
-  return Error::success();
+  return std::nullopt;
 }
 
-/// A reduction is behind all backwards of its stage; in versions with waits,
+/// A reduction comes after all backwards of its stage; in versions with waits,
 /// one reduction of a rank is under way at a time.
-Error checkReductions(const TorchRows &rows, const Problem &problem,
-                      const ImportOptions &options,
-                      std::vector<std::string> &notes) {
+std::optional<Fault> checkReductions(const TorchRows &rows,
+                                     const Problem &problem,
+                                     const ImportOptions &options,
+                                     std::vector<std::string> &notes) {
   std::vector<bool> isReduced(problem.numStages(), false);
   for (const std::vector<TorchCell> &cells : rows) {
     const TorchCell *pending = nullptr;
@@ -95,7 +94,7 @@ Error checkReductions(const TorchRows &rows, const Problem &problem,
   }
   const int64_t without = llvm::count(isReduced, false);
   if (without == 0 || !options.torch->hasReduceGrad)
-    return Error::success();
+    return std::nullopt;
   if (options.scalesGradients)
     return fail("stage " +
                 Twine(llvm::find(isReduced, false) - isReduced.begin()) +
@@ -105,15 +104,15 @@ Error checkReductions(const TorchRows &rows, const Problem &problem,
   notes.push_back(countOf(without, "stage") +
                   " without REDUCE_GRAD: right with scale_grads=False and "
                   "without data parallelism alone");
-  return Error::success();
+  return std::nullopt;
 }
 
-Expected<ExchangedSchedule> read(llvm::StringRef text,
-                                 const ImportOptions &options,
-                                 std::vector<std::string> &notes) {
-  Expected<TorchRows> rows = readTorchCells(text, notes);
+Result<ExchangedSchedule> read(llvm::StringRef text,
+                               const ImportOptions &options,
+                               std::vector<std::string> &notes) {
+  Result<TorchRows> rows = readTorchCells(text, notes);
   if (!rows)
-    return rows.takeError();
+    return rows.fault();
   // PyTorch asserts that every cell has an action.
   int64_t row = 0;
   while (!text.empty()) {
@@ -129,18 +128,20 @@ Expected<ExchangedSchedule> read(llvm::StringRef text,
                     "(torch-csv) may have blank cells");
   }
   const ForeignOrder order = tasksOf(*rows);
-  Expected<ExchangedSchedule> schedule = assemble(order, options);
+  Result<ExchangedSchedule> schedule = assemble(order, options);
   if (!schedule)
     return schedule;
-  if (Error error = checkNames(*rows, schedule->problem, *options.torch))
-    return std::move(error);
-  if (Error error = checkForTorch(*schedule, order))
-    return std::move(error);
-  if (Error error =
+  if (std::optional<Fault> fault =
+          checkNames(*rows, schedule->problem, *options.torch))
+    return *fault;
+  if (std::optional<Fault> fault = checkForTorch(*schedule, order))
+    return *fault;
+  if (std::optional<Fault> fault =
           checkMessages(*rows, *schedule, *options.torch, options.queues))
-    return std::move(error);
-  if (Error error = checkReductions(*rows, schedule->problem, options, notes))
-    return std::move(error);
+    return *fault;
+  if (std::optional<Fault> fault =
+          checkReductions(*rows, schedule->problem, options, notes))
+    return *fault;
   takeLinkOrders(*rows, *schedule, notes);
   return schedule;
 }

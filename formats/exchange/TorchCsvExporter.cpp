@@ -6,15 +6,16 @@
 using namespace rondo;
 using namespace rondo::exchange;
 
-static llvm::Error write(const ExchangedSchedule &schedule,
-                         const ExportOptions &options, llvm::raw_ostream &os,
-                         std::vector<std::string> &notes) {
-  llvm::Expected<ExchangedSchedule> prepared =
+static std::optional<Fault> write(const ExchangedSchedule &schedule,
+                                  const ExportOptions &options,
+                                  llvm::raw_ostream &os,
+                                  std::vector<std::string> &notes) {
+  Result<ExchangedSchedule> prepared =
       prepareForTorch(schedule, options, notes);
   if (!prepared)
-    return prepared.takeError();
+    return prepared.fault();
   writeTorchCells(taskRows(*prepared), os);
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
 Exporter exchange::torchCsvExporter() {

@@ -7,15 +7,13 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 
-static Expected<ExchangedSchedule> read(llvm::StringRef text,
-                                        const ImportOptions &options,
-                                        std::vector<std::string> &notes) {
-  Expected<TorchRows> rows = readTorchCells(text, notes);
+static Result<ExchangedSchedule> read(llvm::StringRef text,
+                                      const ImportOptions &options,
+                                      std::vector<std::string> &notes) {
+  Result<TorchRows> rows = readTorchCells(text, notes);
   if (!rows)
-    return rows.takeError();
+    return rows.fault();
   for (const std::vector<TorchCell> &cells : *rows)
     for (const TorchCell &cell : cells)
       if (!isTask(cell.kind))
@@ -23,11 +21,11 @@ static Expected<ExchangedSchedule> read(llvm::StringRef text,
                     " is no task, and this format has tasks alone; a file "
                     "with all messages is torch-csv-comms");
   const ForeignOrder order = tasksOf(*rows);
-  Expected<ExchangedSchedule> schedule = assemble(order, options);
+  Result<ExchangedSchedule> schedule = assemble(order, options);
   if (!schedule)
     return schedule;
-  if (Error error = checkForTorch(*schedule, order))
-    return std::move(error);
+  if (std::optional<Fault> fault = checkForTorch(*schedule, order))
+    return *fault;
   return schedule;
 }
 

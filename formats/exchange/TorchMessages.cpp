@@ -12,12 +12,11 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 using llvm::Twine;
 
 namespace {
 
-Error failAt(const TorchCell &cell, const Twine &message) {
+std::optional<Fault> failAt(const TorchCell &cell, const Twine &message) {
   return fail(placeOf(cell.row, cell.column) + nameOf(cell) + message);
 }
 
@@ -39,7 +38,7 @@ bool isForward(TorchKind kind) {
          kind == TorchKind::WaitSendForward;
 }
 
-/// What is known of a message while rows are read.
+/// The state of a message while rows are read.
 struct MessageState {
   bool isMade = false, isSent = false, isPosted = false, isWaitedFor = false;
 };
@@ -59,18 +58,18 @@ public:
     }
   }
 
-  Error run() {
+  std::optional<Fault> run() {
     for (const auto &cells : rows)
-      if (Error error = checkRow(cells))
-        return error;
+      if (std::optional<Fault> fault = checkRow(cells))
+        return fault;
     writeProgram();
-    if (Error error = checkEnds())
-      return error;
-    if (Error error = checkQueues())
-      return error;
+    if (std::optional<Fault> fault = checkEnds())
+      return fault;
+    if (std::optional<Fault> fault = checkQueues())
+      return fault;
     // In the only queue of a rank, all that follows a wait also follows the
     // send.
-    return queues == Queues::PerRank ? Error::success() : checkWaits();
+    return queues == Queues::PerRank ? std::nullopt : checkWaits();
   }
 
 private:
@@ -97,12 +96,12 @@ private:
     return messageOf(receive);
   }
 
-  Error checkRow(const std::vector<TorchCell> &cells);
+  std::optional<Fault> checkRow(const std::vector<TorchCell> &cells);
   void writeProgram();
   std::string placeIn(const Fault &fault) const;
-  Error checkEnds() const;
-  Error checkQueues() const;
-  Error checkWaits() const;
+  std::optional<Fault> checkEnds() const;
+  std::optional<Fault> checkQueues() const;
+  std::optional<Fault> checkWaits() const;
   bool canRun(const TorchCell &cell, const std::vector<bool> &sent,
               const std::vector<bool> &posted) const;
 
@@ -113,14 +112,14 @@ private:
   /// The tasks, sends and receives of the rows, and by rank their cells.
   Program program;
   std::vector<std::vector<const TorchCell *>> cellOf;
-  /// By stage: the edge over which it sends to another rank; -1: none.
+  /// [stage]: the edge over which it sends to another rank; -1: none.
   std::vector<int64_t> forward, backward;
-  /// By edge and micro-batch.
+  /// Indexed by edge and micro-batch.
   std::vector<MessageState> states;
 };
 
-/// What a row says about itself.
-Error Checker::checkRow(const std::vector<TorchCell> &cells) {
+/// Checks a row by itself.
+std::optional<Fault> Checker::checkRow(const std::vector<TorchCell> &cells) {
   for (const TorchCell &cell : cells) {
     const int64_t message = messageOf(cell);
     if (isTask(cell.kind)) {
@@ -157,14 +156,14 @@ Error Checker::checkRow(const std::vector<TorchCell> &cells) {
     }
   }
   if (!version.hasWaits)
-    return Error::success();
+    return std::nullopt;
   for (const TorchCell &cell : cells)
     if (isSend(cell.kind) && !states[messageOf(cell)].isWaitedFor)
       return failAt(cell, Twine(" has no WAIT_") + wordOf(cell.kind) +
                               " behind it, which PyTorch " + version.name +
                               " needs; --torch 2.14 reads files of older "
                               "versions");
-  return Error::success();
+  return std::nullopt;
 }
 
 void Checker::writeProgram() {
@@ -196,20 +195,20 @@ std::string Checker::placeIn(const Fault &fault) const {
 }
 
 /// Rule L1 of the program.
-Error Checker::checkEnds() const {
+std::optional<Fault> Checker::checkEnds() const {
   const std::optional<Fault> fault = checkChannels(problem, program);
   if (!fault)
-    return Error::success();
+    return std::nullopt;
   return fail(placeIn(*fault) + describe(*fault, problem) +
               "; PyTorch's messages have no tag, so the data would be taken "
               "for those of another micro-batch");
 }
 
 /// Rule L2 of the program.
-Error Checker::checkQueues() const {
+std::optional<Fault> Checker::checkQueues() const {
   const std::optional<Fault> fault = checkWaitCycle(problem, program, queues);
   if (!fault)
-    return Error::success();
+    return std::nullopt;
   return fail(placeIn(*fault) + describe(*fault, problem) +
               (queues == Queues::PerPair
                    ? ""
@@ -229,7 +228,7 @@ bool Checker::canRun(const TorchCell &cell, const std::vector<bool> &sent,
 
 /// Rule L2 of the waits for sends, which programs do not have, with a queue for
 /// each pair: a wait ends when the receiver has posted.
-Error Checker::checkWaits() const {
+std::optional<Fault> Checker::checkWaits() const {
   std::vector<bool> sent(states.size(), false), posted(states.size(), false);
   std::vector<size_t> next(rows.size(), 0);
   for (bool hasMoved = true; hasMoved;) {
@@ -259,14 +258,15 @@ Error Checker::checkWaits() const {
                                      "something that waits for this rank") +
                               " (L2)");
     }
-  return Error::success();
+  return std::nullopt;
 }
 
 } // namespace
 
-Error exchange::checkMessages(const TorchRows &rows,
-                              const ExchangedSchedule &schedule,
-                              const TorchVersion &version, Queues queues) {
+std::optional<Fault> exchange::checkMessages(const TorchRows &rows,
+                                             const ExchangedSchedule &schedule,
+                                             const TorchVersion &version,
+                                             Queues queues) {
   return Checker(rows, schedule, version, queues).run();
 }
 
@@ -276,7 +276,7 @@ void exchange::takeLinkOrders(const TorchRows &rows,
   const Problem &problem = schedule.problem;
   int64_t numOrders = 0;
   for (size_t rank = 0; rank < rows.size(); ++rank) {
-    /// What is sent to each rank, by producer: in the order of the sends, and
+    /// Producers of the messages to each rank: in the order of the sends, and
     /// in that of the tasks.
     std::map<int32_t, std::vector<Action>> sends, makes;
     std::map<std::pair<bool, std::pair<int64_t, int64_t>>, Action> producers;

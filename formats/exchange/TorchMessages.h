@@ -8,13 +8,13 @@
 
 namespace rondo::exchange {
 
-/// What is wrong with the sends, receives and waits of rows whose tasks are
-/// `schedule`: one is missing, twice, or before what it sends or behind what
+/// Checks the sends, receives and waits of rows whose tasks are
+/// `schedule`: one is missing, twice, or before what it sends or after what
 /// needs it; both ends of a link have different orders (L1); the ranks would
 /// wait for each other forever with such queues (L2). O(cells).
-llvm::Error checkMessages(const TorchRows &rows,
-                          const ExchangedSchedule &schedule,
-                          const TorchVersion &version, Queues queues);
+std::optional<Fault> checkMessages(const TorchRows &rows,
+                                   const ExchangedSchedule &schedule,
+                                   const TorchVersion &version, Queues queues);
 
 /// Gives the schedule the order of sends of each link that has another one than
 /// the tasks that send.

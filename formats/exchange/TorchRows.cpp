@@ -5,19 +5,21 @@
 
 #include "formats/exchange/Adapt.h"
 
+#include "llvm/ADT/Twine.h"
+
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
-using llvm::Expected;
 
-Expected<ExchangedSchedule>
+Result<ExchangedSchedule>
 exchange::prepareForTorch(const ExchangedSchedule &schedule,
                           const ExportOptions &options,
                           std::vector<std::string> &notes) {
-  if (Error error = needChain(schedule.problem, "PyTorch's schedules"))
-    return std::move(error);
-  if (Error error = needSingleTasks(schedule.schedule, "PyTorch's schedules"))
-    return std::move(error);
+  if (std::optional<Fault> fault =
+          needChain(schedule.problem, "PyTorch's schedules"))
+    return *fault;
+  if (std::optional<Fault> fault =
+          needSingleTasks(schedule.schedule, "PyTorch's schedules"))
+    return *fault;
   ExchangedSchedule prepared = schedule;
   dropSteps(prepared, notes);
   dropLinkOrders(prepared, notes);

@@ -13,9 +13,9 @@ namespace rondo::exchange {
 /// micro-batches renamed so that the forwards of the last stage ascend; without
 /// pairs where the version has none. Notes say what was changed. Fails where
 /// PyTorch cannot run it.
-llvm::Expected<ExchangedSchedule>
-prepareForTorch(const ExchangedSchedule &schedule, const ExportOptions &options,
-                std::vector<std::string> &notes);
+Result<ExchangedSchedule> prepareForTorch(const ExchangedSchedule &schedule,
+                                          const ExportOptions &options,
+                                          std::vector<std::string> &notes);
 
 /// Its tasks, by rank.
 TorchRows taskRows(const ExchangedSchedule &schedule);

@@ -1,4 +1,4 @@
-//===- TorchtitanExporter.cpp - The keys beside a CSV in torchtitan -------===//
+//===- TorchtitanExporter.cpp - The keys for a CSV in torchtitan ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // torchtitan reads a compute_only CSV. Where stages lie follows from the name
@@ -14,7 +14,6 @@
 
 using namespace rondo;
 using namespace rondo::exchange;
-using llvm::Error;
 
 namespace {
 
@@ -57,11 +56,12 @@ void writeModules(llvm::ArrayRef<StageLayers> layers, llvm::raw_ostream &os) {
   os << "]\n";
 }
 
-Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
-            llvm::raw_ostream &os, std::vector<std::string> &notes) {
+std::optional<Fault> write(const ExchangedSchedule &schedule,
+                           const ExportOptions &options, llvm::raw_ostream &os,
+                           std::vector<std::string> &notes) {
   const Problem &problem = schedule.problem;
-  if (Error error = needChain(problem, "torchtitan's schedules"))
-    return error;
+  if (std::optional<Fault> fault = needChain(problem, "torchtitan's schedules"))
+    return fault;
   llvm::StringRef name;
   switch (placementOf(problem)) {
   case PlacementKind::Linear:
@@ -105,7 +105,7 @@ Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
     notes.push_back("the layers of the stages are not known; set "
                     "module_fqns_per_model_part to " +
                     countOf(problem.numStages(), "list"));
-  return Error::success();
+  return std::nullopt;
 }
 
 } // namespace

@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <map>
 #include <string>
@@ -21,7 +20,7 @@ struct ClusterDevice {
   int64_t memoryBytes = noMemoryCap;
   /// 0: unknown.
   int64_t flopsPerUs = 0;
-  /// By the data sheet. 0: unknown.
+  /// The data sheet's figure. 0: unknown.
   int64_t peakFlopsPerUs = 0;
 };
 
@@ -55,8 +54,11 @@ inline constexpr int64_t maxClusterFigure = int64_t(1) << 40;
 /// A matrix of links is quadratic.
 inline constexpr int64_t maxClusterDevices = 4096;
 
+/// The keys of rondo-cluster/1.
+const class TableBase &clusterTable();
+
 /// Reads a rondo-cluster/1 object. The error is one sentence.
-llvm::Expected<Cluster> readCluster(llvm::StringRef text);
+Result<Cluster> readCluster(llvm::StringRef text);
 
 } // namespace rondo::json
 

@@ -8,7 +8,7 @@
 //  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32"}
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
-// measurements behind each figure. Times are for whole micro-batches, also of a
+// measurements per figure. Times are for whole micro-batches, also of a
 // stage whose replicas share their samples; then `task_samples` are those of
 // the largest share. It, `samples`, the layers of a stage, and what was
 // measured are optional; without these, times are those of a plan's stages
@@ -19,8 +19,10 @@
 #ifndef RONDO_FORMATS_JSON_COSTSREADER_H
 #define RONDO_FORMATS_JSON_COSTSREADER_H
 
+#include "schedule/model/Fault.h"
+
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
 #include <optional>
@@ -34,25 +36,34 @@ struct StageTimes {
   int64_t forwardNs = 0;
   int64_t inputGradNs = 0;
   int64_t weightGradNs = 0;
-  /// Of a stage that recomputes, if it was measured.
+  /// Nothing if the stage does not recompute or was not measured.
   std::optional<int64_t> recomputeNs;
   /// Names; empty if they are not stated.
   std::vector<std::string> layers;
-  /// Of a micro-batch, what one task has at most; 0: all.
+  /// Maximum samples of one task; 0: all of a micro-batch.
   int64_t taskSamples = 0;
 };
 
 struct Costs {
   std::vector<StageTimes> stages;
-  /// Of the micro-batches that were measured; 0 if it is not stated.
+  /// Measurements per figure; 0 if it is not stated.
+  int64_t samples = 0;
+  /// Samples of the measured micro-batches; 0 if it is not stated.
   int64_t microbatchSamples = 0;
   /// `cpu`, `fp32`; empty if they are not stated.
   std::string target, dtype;
 };
 
+template <typename T> class Table;
+/// The keys of rondo-costs/1.
+const Table<Costs> &costsTable();
+
 /// Reads one rondo-costs/1 object; stage names must be unique. An error is one
 /// sentence, lower case, no final period.
-llvm::Expected<Costs> readCosts(llvm::StringRef text);
+Result<Costs> readCosts(llvm::StringRef text);
+
+/// Writes rondo-costs/1 as a file.
+void writeCosts(const Costs &costs, llvm::raw_ostream &os);
 
 } // namespace rondo::json
 

@@ -3,182 +3,121 @@
 
 #include "formats/json/FailureReader.h"
 
-#include "formats/json/Fields.h"
-
+#include "formats/json/Rows.h"
 using llvm::StringRef;
 
 namespace rondo::json {
 
 namespace {
 
-constexpr int64_t maxNs = int64_t(1) << 62, maxRanks = 1 << 24,
-                  maxIndex = int64_t(1) << 40;
+enum Limit { LastRank };
 
-class Reader {
-public:
-  explicit Reader(StringRef text) : text(text) {}
+constexpr int64_t maxNs = int64_t(1) << 62, maxRanks = 1 << 24;
+constexpr Range index = {0, int64_t(1) << 40},
+                rank = {0, maxRanks, {}, LastRank};
 
-  std::optional<TextFault> read(Failure &failure);
+using Check = std::optional<TextFault>;
 
-private:
-  TextFault at(Value value, const std::string &where, const char *wanted) {
-    return value.placeIn(text) + ": " + where + " is " + value.excerpt() +
-           ", not " + wanted;
-  }
-  std::optional<TextFault> string(const Fields &fields, StringRef key,
-                                  std::string &to) {
-    std::optional<std::string> value = fields.get(key).string();
-    if (!value)
-      return at(fields.get(key), key.str(), "a string");
-    to = *value;
-    return {};
-  }
-  std::optional<TextFault> integer(const Fields &fields, StringRef key,
-                                   int64_t least, int64_t most, int64_t &to) {
-    if (auto fault = readInteger(fields.get(key), key, least, most, to))
-      return TextFault(fields.get(key).placeIn(text) + ": " + fault->message);
-    return {};
-  }
-  std::optional<TextFault> wait(Value value, bool isOver,
-                                std::optional<FailureWait> &to);
-  std::optional<TextFault> action(Value value, FailureAction &to);
-
-  StringRef text;
-  int64_t ranks = 1;
+/// An action as the text has it: a wait is over or not.
+struct ActionText : FailureAction {
+  std::optional<int64_t> endsNs;
+  std::optional<bool> isMarkedUnfinished;
+  std::optional<FailureWait> waited, waits;
 };
 
-std::optional<TextFault> Reader::wait(Value value, bool isOver,
-                                      std::optional<FailureWait> &to) {
-  Fields fields;
-  FailureWait wait;
-  const StringRef where = isOver ? "waited_for" : "waits_for";
-  auto fault = isOver ? fields.read(value, where, {"rank", "name"}, {"ns"})
-                      : fields.read(value, where, {"rank", "what", "name"});
-  if (fault)
-    return TextFault(value.placeIn(text) + ": " + fault->message);
-  if (auto fault = integer(fields, "rank", 0, ranks - 1, wait.rank))
-    return fault;
-  if (auto fault = string(fields, "name", wait.name))
-    return fault;
-  if (fields.find("ns"))
-    if (auto fault = integer(fields, "ns", 0, maxNs, wait.ns))
-      return fault;
-  if (!isOver) {
-    if (auto fault = string(fields, "what", wait.what))
-      return fault;
-    if (wait.what != "arrival" && wait.what != "release" &&
-        wait.what != "collective")
-      return at(fields.get("what"), "what",
-                "\"arrival\", \"release\" or \"collective\"");
-  }
-  to = wait;
+struct FailureText : Failure {
+  int64_t actionsBegun = 0;
+};
+
+constexpr const char *waits[] = {"arrival", "release", "collective"};
+
+Check readWait(const Place &place, Value value, FailureWait &wait) {
+  wait.what = value.string().value_or("");
+  for (const char *word : waits)
+    if (wait.what == word)
+      return {};
+  return place.wrong(value, listOfWords(waits));
+}
+
+/// Not kept: the action's name has it.
+Check skipIndex(const Place &place, Value value, ActionText &) {
+  int64_t unused;
+  return readNumber(place, value, index, unused);
+}
+
+Check readUnfinished(const Place &, Value value, ActionText &action) {
+  action.isMarkedUnfinished = value.boolean().value_or(false);
   return {};
 }
 
-std::optional<TextFault> Reader::action(Value value, FailureAction &to) {
-  Fields fields;
-  if (auto fault = fields.read(
-          value, "an action", {"action", "kind", "start_ns"},
-          {"stage", "collective", "microbatch", "unit", "iteration", "program",
-           "end_ns", "unfinished", "waited_for", "waits_for"}))
-    return TextFault(value.placeIn(text) + ": " + fault->message);
-  if (auto fault = string(fields, "action", to.name))
-    return fault;
-  if (auto fault = string(fields, "kind", to.kind))
-    return fault;
-  if (auto fault = integer(fields, "start_ns", -maxNs, maxNs, to.startNs))
-    return fault;
-  for (StringRef key : {"stage", "collective", "microbatch", "unit"}) {
-    int64_t number = 0;
-    if (fields.find(key))
-      if (auto fault = integer(fields, key, 0, maxIndex, number))
-        return fault;
-  }
-  if (fields.find("iteration"))
-    if (auto fault = integer(fields, "iteration", 1, maxIndex, to.iteration))
-      return fault;
-  if (const Value *end = fields.find("end_ns")) {
-    if (fields.find("unfinished"))
-      return TextFault(end->placeIn(text) + ": " + to.name +
-                       " has an end and is unfinished");
-    if (auto fault = integer(fields, "end_ns", to.startNs, maxNs, to.endNs))
-      return fault;
-    // Before the run's first moment there is no action.
-    if (to.endNs < 0)
-      to.endNs = 0;
-  } else if (!fields.find("unfinished") ||
-             fields.get("unfinished").boolean() != true) {
-    return TextFault(value.placeIn(text) + ": " + to.name +
+int64_t lastRankOf(const FailureText &failure) { return failure.ranks - 1; }
+
+Check checkAction(const Place &place, Value value, ActionText &action) {
+  if (action.endsNs && action.isMarkedUnfinished)
+    return TextFault(place.mark(value) + action.name +
+                     " has an end and is unfinished");
+  if (!action.endsNs && action.isMarkedUnfinished != true)
+    return TextFault(place.mark(value) + action.name +
                      " has neither an end nor \"unfinished\": true");
-  }
-  if (const Value *over = fields.find("waited_for"))
-    if (auto fault = wait(*over, true, to.wait))
-      return fault;
-  if (const Value *waits = fields.find("waits_for"))
-    if (auto fault = wait(*waits, false, to.wait))
-      return fault;
+  if (action.endsNs && *action.endsNs < action.startNs)
+    return place["end_ns"].fault(
+        value, " is " + std::to_string(*action.endsNs) + "; it must be " +
+                   std::to_string(action.startNs) + " or more");
+  // Before the run's first moment there is no action.
+  if (action.endsNs)
+    action.endNs = std::max<int64_t>(0, *action.endsNs);
+  action.wait = action.waits ? action.waits : action.waited;
   return {};
 }
 
-std::optional<TextFault> Reader::read(Failure &failure) {
-  if (auto fault = checkSyntax(text))
-    return fault;
-  Fields fields;
-  const Value file(text);
-  if (std::optional<Value> format = findMember(file, "format");
-      format && format->string() != "rondo-failure/1")
-    return at(*format, "format", "\"rondo-failure/1\"");
-  if (auto fault = fields.read(file, "the file",
-                               {"format", "run", "program", "schedule", "rank",
-                                "ranks", "ended", "error", "ended_ns",
-                                "actions_begun", "actions"}))
-    return TextFault(file.placeIn(text) + ": " + fault->message);
-  for (auto [key, to] :
-       {std::pair("run", &failure.run), std::pair("program", &failure.program),
-        std::pair("schedule", &failure.schedule),
-        std::pair("error", &failure.error)})
-    if (auto fault = string(fields, key, *to))
-      return fault;
-  if (auto fault = integer(fields, "ranks", 1, maxRanks, failure.ranks))
-    return fault;
-  ranks = failure.ranks;
-  if (auto fault = integer(fields, "rank", 0, ranks - 1, failure.rank))
-    return fault;
-  if (auto fault = integer(fields, "ended_ns", -maxNs, maxNs, failure.endedNs))
-    return fault;
-  int64_t begun = 0;
-  if (auto fault = integer(fields, "actions_begun", 0, INT64_MAX, begun))
-    return fault;
-  const std::optional<std::string> ended = fields.get("ended").string();
-  if (ended == "timeout")
-    failure.ended = Failure::Ending::Timeout;
-  else if (ended == "stopped")
-    failure.ended = Failure::Ending::Stopped;
-  else if (ended != "error")
-    return at(fields.get("ended"), "ended",
-              "\"error\", \"timeout\" or \"stopped\"");
-  const Value list = fields.get("actions");
+Field<FailureText> actionsRow();
+
+#include "formats/json/FailureKeys.def"
+
+Check readActions(const Place &place, Value list, FailureText &failure) {
   if (!list.isArray())
-    return at(list, "actions", "a list");
+    return place.wrong(list, "a list");
   Elements walk(list);
+  std::vector<FailureAction> &actions = failure.actions;
   while (std::optional<Value> element = walk.next()) {
-    if (!failure.actions.empty() && failure.actions.back().isUnfinished())
-      return TextFault(element->placeIn(text) + ": an action follows " +
-                       failure.actions.back().name + ", which is unfinished");
-    if (auto fault = action(*element, failure.actions.emplace_back()))
+    if (!actions.empty() && actions.back().isUnfinished())
+      return TextFault(place.mark(*element) + "an action follows " +
+                       actions.back().name + ", which is unfinished");
+    ActionText action;
+    if (auto fault = actionRow().read(place[actions.size()], *element, action))
       return fault;
+    actions.push_back(std::move(action));
   }
   return {};
+}
+
+Field<FailureText> actionsRow() {
+  auto field =
+      Rows<FailureText>::custom("actions", "a list of objects", readActions);
+  field.key->inside = &actionRow();
+  field.key->isList = true;
+  return field;
 }
 
 } // namespace
 
-llvm::Expected<Failure> readFailure(StringRef text) {
-  Failure failure;
-  if (auto fault = Reader(text).read(failure))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fault->message);
-  return failure;
+const TableBase &failureTable() { return failureText(); }
+
+Result<Failure> readFailure(StringRef text) {
+  FailureText failure;
+  Context context;
+  context.text = text;
+  const Place place(context, "the file");
+  Check fault = checkSyntax(text);
+  if (!fault)
+    if (std::optional<Value> format = findMember(Value(text), "format");
+        format && format->string() != "rondo-failure/1")
+      fault = place["format"].wrong(*format, "\"rondo-failure/1\"");
+  if (!fault)
+    fault = failureText().read(place, Value(text), failure);
+  if (fault)
+    return *fault;
+  return static_cast<Failure &&>(failure);
 }
 
 } // namespace rondo::json

@@ -4,8 +4,9 @@
 #ifndef RONDO_FORMATS_JSON_FAILUREREADER_H
 #define RONDO_FORMATS_JSON_FAILUREREADER_H
 
+#include "schedule/model/Fault.h"
+
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,7 @@ struct FailureWait {
   std::string what;
   /// `1F0`, `all_reduce 0`.
   std::string name;
-  /// How long it took, if it is over and was measured; else -1.
+  /// The time it took; -1 if it is not over or was not measured.
   int64_t ns = -1;
 };
 
@@ -48,8 +49,11 @@ struct Failure {
   std::vector<FailureAction> actions;
 };
 
+/// The keys of rondo-failure/1.
+const class TableBase &failureTable();
+
 /// The error names the place in the text.
-llvm::Expected<Failure> readFailure(llvm::StringRef text);
+Result<Failure> readFailure(llvm::StringRef text);
 
 } // namespace rondo::json
 

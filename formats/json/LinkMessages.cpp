@@ -40,7 +40,7 @@ llvm::SmallVector<int32_t> LinkMessages::receivers(Action task,
 }
 
 TextFault LinkOrderReader::outOfOrder(const std::string &found) const {
-  return TextFault("link-order",
+  return TextFault(FaultKind::TextLinkOrder,
                    where + " has " + found + " where " +
                        actionName(tasks.back(), messages.problem) + ">" +
                        std::to_string(left.front()) +
@@ -64,7 +64,7 @@ LinkOrderReader::take(Action task, std::optional<int64_t> receiver) {
   left = messages.receivers(task, link.second);
   if (!llvm::is_contained(left, *receiver))
     return TextFault(
-        "link-order",
+        FaultKind::TextLinkOrder,
         where + " has " + name + ", but no edge goes from stage " +
             std::to_string(messages.problem.replicas[task.subject].stage) +
             " to a stage " + std::to_string(*receiver) + " of rank " +

@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <limits>
@@ -318,13 +319,13 @@ std::optional<TextFault> ConfigReader::read() {
   for (const Member &member : members) {
     if (const ModelKey *key = type->find(member.key)) {
       if (auto fault = readMember(*key, member.value))
-        faults.push_back(fault->message);
+        faults.push_back(describe(*fault));
     } else if (!isHarmlessKey(member.key)) {
       unknown.push_back(&member);
     }
   }
   if (auto fault = checkUnknown())
-    faults.push_back(fault->message);
+    faults.push_back(describe(*fault));
   if (!faults.empty())
     return llvm::join(faults, "; and ");
   if (!dropouts.empty())
@@ -346,11 +347,10 @@ std::vector<StringRef> modelTypeNames() {
   return names;
 }
 
-llvm::Expected<ModelConfig> readModelConfig(StringRef text, int64_t sequence) {
+Result<ModelConfig> readModelConfig(StringRef text, int64_t sequence) {
   ConfigReader reader(text, sequence);
   if (std::optional<TextFault> fault = reader.read())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fault->message);
+    return *fault;
   return std::move(reader.config);
 }
 

@@ -11,8 +11,9 @@
 #ifndef RONDO_FORMATS_JSON_MODELCONFIG_H
 #define RONDO_FORMATS_JSON_MODELCONFIG_H
 
+#include "schedule/model/Fault.h"
+
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ namespace rondo::json {
 /// The layers that Rondo has.
 enum class Architecture : uint8_t { Gpt, Llama };
 
-/// How the angles of rotary positions are stretched beyond the positions that
+/// Scaling of the angles of rotary positions beyond the positions that
 /// the model was first trained with.
 struct RopeScaling {
   enum Kind : uint8_t { None, Llama3 };
@@ -56,7 +57,7 @@ struct ModelConfig {
 
   /// Tokens of a sample: what was asked for, or the default.
   int64_t sequence = 0;
-  /// What Rondo does otherwise than the file says, each with its place.
+  /// Differences between Rondo and the file, each with its place.
   std::vector<std::string> warnings;
 };
 
@@ -76,8 +77,7 @@ inline constexpr int64_t maxDefaultSequence = 4096;
 
 /// Reads a configuration for samples of `sequence` tokens; 0: the default. The
 /// error is one sentence, with line and column if it is about a value.
-llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef text,
-                                            int64_t sequence);
+Result<ModelConfig> readModelConfig(llvm::StringRef text, int64_t sequence);
 
 /// The values of `model_type` that can be read.
 std::vector<llvm::StringRef> modelTypeNames();

@@ -106,7 +106,7 @@ ArrayRef<ModelKey> gptKeys() {
   return keys;
 }
 
-/// What llama, mistral and qwen have in common.
+/// The common keys of llama, mistral and qwen.
 ArrayRef<ModelKey> llamaFamilyKeys() {
   using C = ModelConfig;
   static const ModelKey keys[] = {
@@ -268,7 +268,7 @@ ModelParameters parametersOf(const ModelConfig &config) {
 
 bool isHarmlessKey(StringRef key) {
   static const StringRef names[] = {
-      // How the file was made, and what reads it.
+      // The origin of the file, and its readers.
       "_attn_implementation_autoset", "_commit_hash", "_from_model_config",
       "_name_or_path", "architectures", "finetuning_task", "model_type",
       "name_or_path", "task_specific_params", "tokenizer_class",
@@ -283,7 +283,7 @@ bool isHarmlessKey(StringRef key) {
       "prefix", "sep_token_id", "unk_token_id",
       // Types and first values of weights, which Rondo has its own of.
       "dtype", "initializer_range", "torch_dtype", "use_bfloat16",
-      // How another program computes the same values.
+      // Implementations of the same values in other programs.
       "_attn_implementation", "_attn_implementation_internal",
       "_experts_implementation", "_experts_implementation_internal",
       "_flash_attn_2_enabled", "attn_implementation", "chunk_size_feed_forward",

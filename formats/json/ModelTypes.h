@@ -12,7 +12,7 @@
 
 namespace rondo::json {
 
-/// What a key's value is.
+/// The kind of a key's value.
 enum class KeyUse : uint8_t {
   /// A whole number of `least` or more.
   Size,
@@ -33,7 +33,7 @@ enum class KeyUse : uint8_t {
 struct ModelKey {
   const char *name;
   KeyUse use;
-  /// Where Size, Real and Flag go.
+  /// The members that Size, Real and Flag fill.
   int64_t ModelConfig::*size = nullptr;
   double ModelConfig::*real = nullptr;
   bool ModelConfig::*flag = nullptr;

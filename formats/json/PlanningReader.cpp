@@ -4,9 +4,10 @@
 #include "formats/json/PlanningReader.h"
 
 #include "formats/json/Documents.h"
-#include "formats/json/Fields.h"
+#include "formats/json/Rows.h"
 #include "kinds/Counts.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,323 +21,230 @@ namespace rondo::json {
 namespace {
 
 /// ChainProblem::check() limits sums.
-constexpr int64_t most = int64_t(1) << 60;
+constexpr Range planFigure = {0, int64_t(1) << 60};
+constexpr Range number32 = {0, std::numeric_limits<int32_t>::max()};
 /// Times the number of pairs of devices of two groups it must fit 64 bits.
 constexpr int64_t maxRate = int64_t(1) << 36;
-/// What a search over plans can do with.
-constexpr int64_t maxDevices = 4096, maxLayers = 1024,
-                  maxMicrobatches = 1 << 20;
+/// Limits of the search over plans.
+constexpr int64_t maxDevices = 4096, maxLayers = 1024;
 
-/// The times of a layer's backward, whole or in its two parts.
-std::optional<TextFault> readBackward(const Fields &fields,
-                                      const std::string &where,
-                                      ChainLayer &layer) {
-  const Value *whole = fields.find("backward_ns"),
-              *inputGrad = fields.find("input_grad_ns"),
-              *weightGrad = fields.find("weight_grad_ns");
-  if (whole && (inputGrad || weightGrad))
-    return where + " has backward_ns and a part of it; give either that or "
-                   "input_grad_ns and weight_grad_ns";
-  if (whole)
-    return readInteger(*whole, where + ".backward_ns", 0, most,
-                       layer.backwardNs);
-  if (!inputGrad || !weightGrad)
-    return where + " lacks backward_ns, or input_grad_ns and weight_grad_ns";
-  int64_t inputGradNs, weightGradNs;
-  if (auto fault = readInteger(*inputGrad, where + ".input_grad_ns", 0, most,
-                               inputGradNs))
-    return fault;
-  if (auto fault = readInteger(*weightGrad, where + ".weight_grad_ns", 0, most,
-                               weightGradNs))
-    return fault;
-  layer.backwardNs = inputGradNs + weightGradNs;
-  layer.weightGradNs = weightGradNs;
-  return {};
-}
+using Check = std::optional<TextFault>;
 
-std::optional<TextFault> readLayer(Value value, const std::string &where,
-                                   ChainLayer &layer) {
-  Fields fields;
-  if (auto fault =
-          fields.read(value, where,
-                      {"name", "forward_ns", "output_bytes", "stash_bytes",
-                       "parameter_bytes"},
-                      {"backward_ns", "input_grad_ns", "weight_grad_ns"}))
-    return fault;
-  std::optional<std::string> name = fields.get("name").string();
-  if (!name)
-    return where + ".name is " + fields.get("name").excerpt() +
-           ", not a string";
-  layer.name = *name;
-  for (auto [key, figure] :
-       {std::pair("forward_ns", &layer.forwardNs),
-        std::pair("output_bytes", &layer.outputBytes),
-        std::pair("stash_bytes", &layer.stashBytes),
-        std::pair("parameter_bytes", &layer.parameterBytes)})
-    if (auto fault =
-            readInteger(fields.get(key), where + "." + key, 0, most, *figure))
-      return fault;
-  return readBackward(fields, where, layer);
-}
+/// The backward is stated whole or in its two parts.
+struct LayerText : ChainLayer {
+  std::optional<int64_t> whole, inputGrad, weightGrad;
+};
 
-std::optional<TextFault> readLayers(Value value, ChainProblem &problem) {
-  if (!value.isArray())
-    return "layers is " + value.excerpt() + ", not a list";
-  Elements walk(value);
-  while (std::optional<Value> element = walk.next()) {
-    const std::string where =
-        "layers[" + std::to_string(problem.layers.size()) + "]";
-    if (auto fault = readLayer(*element, where, problem.layers.emplace_back()))
-      return fault;
-  }
-  const size_t count = problem.layers.size();
-  if (count == 0)
-    return "layers is empty; there must be at least one";
-  if (count > maxLayers)
-    return "there are " + std::to_string(count) + " layers; at most " +
-           std::to_string(maxLayers) + " can be planned; group them";
-  if (const int64_t bytes = problem.layers.back().outputBytes)
-    return "output_bytes of the last layer is " + std::to_string(bytes) +
-           "; nothing follows it, so it must be 0";
-  return {};
-}
+struct DevicesText {
+  std::vector<int64_t> nodes, memoryBytes, speeds, nics;
+  bool hasMemoryList = false;
+  std::optional<Value> speedsValue, nicsValue;
+  /// The memory of each device; 0: no limit.
+  int64_t memoryOfAll = 0;
+};
 
-/// The NICs' numbers become those of their order in the list.
-std::optional<TextFault> readNics(const Value &list, ChainProblem &problem) {
-  if (!list.isArray())
-    return "devices.nic is " + list.excerpt() + ", not a list";
-  std::map<int64_t, int32_t> numbers;
-  Elements walk(list);
-  while (std::optional<Value> element = walk.next()) {
-    int64_t nic = -1;
-    if (!element->isNull())
-      if (auto fault = readInteger(
-              *element,
-              "devices.nic[" + std::to_string(problem.nicOf.size()) + "]", 0,
-              std::numeric_limits<int32_t>::max(), nic))
-        return fault;
-    problem.nicOf.push_back(
-        nic < 0 ? -1
-                : numbers.insert({nic, int32_t(numbers.size())}).first->second);
-  }
-  if (problem.nicOf.size() != problem.nodeOf.size())
-    return "devices.nic has " + countOf(problem.nicOf.size(), "entry") +
-           ", devices.node has " + std::to_string(problem.nodeOf.size()) +
-           "; each device has a NIC or null";
-  std::map<int32_t, int32_t> nodes;
-  for (int32_t device = 0; device < problem.numDevices(); ++device) {
-    const int32_t nic = problem.nicOf[device], node = problem.nodeOf[device];
-    const int32_t first = nodes.insert({nic, node}).first->second;
-    if (nic >= 0 && first != node)
-      return "devices.nic[" + std::to_string(device) + "] is a NIC of server " +
-             std::to_string(first) + ", but the device is on server " +
-             std::to_string(node) + "; a NIC is in one server";
-  }
-  if (numbers.empty())
-    problem.nicOf.clear();
-  return {};
-}
+struct LatencyText {
+  int64_t inside = 0, across = 0;
+};
 
-/// A figure for each device.
-std::optional<TextFault> readEach(const Value &list, const std::string &where,
-                                  const ChainProblem &problem, int64_t least,
-                                  int64_t greatest,
-                                  std::vector<int64_t> &figures) {
-  Elements walk(list);
-  while (std::optional<Value> element = walk.next()) {
-    const std::string place =
-        where + "[" + std::to_string(figures.size()) + "]";
-    if (auto fault = readInteger(*element, place, least, greatest,
-                                 figures.emplace_back()))
-      return fault;
-  }
-  if (figures.size() != problem.nodeOf.size())
-    return where + " has " + countOf(figures.size(), "entry") +
-           ", devices.node has " + std::to_string(problem.nodeOf.size()) +
-           "; each device has one";
+struct PlanningText {
+  std::string name;
+  int64_t microbatches = 1, stateMultiplier = 0;
+  std::vector<LayerText> layers;
+  DevicesText devices;
+  LatencyText latency;
+  std::vector<int64_t> rates;
+};
+
+Check checkLayer(const Place &place, Value value, LayerText &layer) {
+  if (layer.whole && (layer.inputGrad || layer.weightGrad))
+    return place.fault(value,
+                       " has backward_ns and a part of it; give either that or "
+                       "input_grad_ns and weight_grad_ns");
+  if (!layer.whole && (!layer.inputGrad || !layer.weightGrad))
+    return place.fault(
+        value, " lacks backward_ns, or input_grad_ns and weight_grad_ns");
+  layer.backwardNs =
+      layer.whole ? *layer.whole : *layer.inputGrad + *layer.weightGrad;
+  if (!layer.whole)
+    layer.weightGradNs = *layer.weightGrad;
   return {};
 }
 
 /// One figure for all devices, or a list.
-std::optional<TextFault> readMemory(const Value &value, ChainProblem &problem) {
+Check readMemory(const Place &place, Value value, DevicesText &devices) {
   if (!value.isArray())
-    return readInteger(value, "devices.memory_bytes", 0, most,
-                       problem.memoryBytes);
-  std::vector<int64_t> bytes;
-  if (auto fault =
-          readEach(value, "devices.memory_bytes", problem, 1, most, bytes))
-    return fault;
-  problem.memoryBytes = *std::max_element(bytes.begin(), bytes.end());
-  for (int64_t own : bytes)
-    problem.memoryLess.push_back(problem.memoryBytes - own);
-  if (std::all_of(bytes.begin(), bytes.end(),
-                  [&](int64_t own) { return own == problem.memoryBytes; }))
-    problem.memoryLess.clear();
-  return {};
+    return readNumber(place, value, planFigure, devices.memoryOfAll);
+  devices.hasMemoryList = true;
+  return Rows<DevicesText>::numbers("memory_bytes", &DevicesText::memoryBytes,
+                                    {1, planFigure.most}, anyList)
+      .key->read(place, value, &devices);
 }
 
-std::optional<TextFault> readSpeeds(const Value &value, ChainProblem &problem) {
-  constexpr int64_t maxSpeed = 1'000'000;
-  if (!value.isArray())
-    return "devices.speed_percent is " + value.excerpt() + ", not a list";
-  std::vector<int64_t> &speeds = problem.speedPercent;
-  if (auto fault = readEach(value, "devices.speed_percent", problem, 1,
-                            maxSpeed, speeds))
-    return fault;
-  if (std::all_of(speeds.begin(), speeds.end(),
-                  [](int64_t speed) { return speed == 100; }))
-    speeds.clear();
-  return {};
+/// A list has an entry for each device.
+Check checkCount(const Place &place, Value value, size_t found,
+                 const DevicesText &devices, const char *rule) {
+  if (found == devices.nodes.size())
+    return {};
+  return place.fault(value, " has " + countOf(found, "entry") +
+                                ", devices.node has " +
+                                std::to_string(devices.nodes.size()) +
+                                "; each device has " + rule);
 }
 
-std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
-  Fields fields;
-  if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
-                               {"memory_bytes_tight", "nic", "speed_percent"}))
-    return fault;
-  if (!fields.get("node").isArray())
-    return "devices.node is not a list";
-  Elements walk(fields.get("node"));
-  while (std::optional<Value> element = walk.next()) {
-    int64_t node;
-    if (auto fault = readInteger(
-            *element,
-            "devices.node[" + std::to_string(problem.nodeOf.size()) + "]", 0,
-            std::numeric_limits<int32_t>::max(), node))
+Check checkDevices(const Place &place, Value value, DevicesText &devices) {
+  if (devices.nodes.size() > maxDevices)
+    return TextFault("there are " + std::to_string(devices.nodes.size()) +
+                     " devices; at most " + std::to_string(maxDevices) +
+                     " can be planned for");
+  if (devices.hasMemoryList)
+    if (auto fault = checkCount(place["memory_bytes"], value,
+                                devices.memoryBytes.size(), devices, "one"))
       return fault;
-    problem.nodeOf.push_back(static_cast<int32_t>(node));
+  if (devices.speedsValue)
+    if (auto fault = checkCount(place["speed_percent"], value,
+                                devices.speeds.size(), devices, "one"))
+      return fault;
+  if (!devices.nicsValue)
+    return {};
+  if (auto fault = checkCount(place["nic"], value, devices.nics.size(), devices,
+                              "a NIC or null"))
+    return fault;
+  std::map<int64_t, int64_t> nodes;
+  for (const auto &[device, nic] : llvm::enumerate(devices.nics)) {
+    const int64_t node = devices.nodes[device];
+    const int64_t first = nodes.insert({nic, node}).first->second;
+    if (nic >= 0 && first != node)
+      return place["nic"][device].fault(
+          value, " is a NIC of server " + std::to_string(first) +
+                     ", but the device is on server " + std::to_string(node) +
+                     "; a NIC is in one server");
   }
-  if (problem.nodeOf.empty())
-    return "devices.node is empty; there must be at least one device";
-  if (problem.nodeOf.size() > maxDevices)
-    return "there are " + std::to_string(problem.nodeOf.size()) +
-           " devices; at most " + std::to_string(maxDevices) +
-           " can be planned for";
-  if (auto fault = readMemory(fields.get("memory_bytes"), problem))
-    return fault;
-  if (const Value *speeds = fields.find("speed_percent"))
-    if (auto fault = readSpeeds(*speeds, problem))
-      return fault;
-  const Value *nics = fields.find("nic");
-  return nics ? readNics(*nics, problem) : std::optional<TextFault>();
+  return {};
 }
 
-std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
-  const auto G = static_cast<size_t>(problem.numDevices());
-  auto wrongSize = [&](const std::string &where, size_t found) {
-    return where + " has " + countOf(found, "entry") + " for " +
-           countOf(G, "device");
+/// A row for each device, with its bandwidth to each.
+Check readRates(const Place &place, Value value, PlanningText &problem) {
+  const size_t count = problem.devices.nodes.size();
+  const auto wrongSize = [&](const Place &place, Value value, size_t found) {
+    return place.fault(value, " has " + countOf(found, "entry") + " for " +
+                                  countOf(count, "device"));
   };
   if (!value.isArray())
-    return "bytes_per_us is " + value.excerpt() + ", not a list of rows";
-  problem.bytesPerUs.reserve(G * G);
+    return place.wrong(value, "a list of rows");
+  problem.rates.reserve(count * count);
   Elements rows(value);
   size_t from = 0;
-  while (std::optional<Value> row = rows.next()) {
-    const std::string where = "bytes_per_us[" + std::to_string(from) + "]";
+  for (; std::optional<Value> row = rows.next(); ++from) {
+    const Place here = place[from];
     if (!row->isArray())
-      return where + " is " + row->excerpt() + ", not a list";
+      return here.wrong(*row, "a list");
     Elements walk(*row);
     size_t to = 0;
-    while (std::optional<Value> element = walk.next()) {
-      int64_t rate;
-      // What a device sends to itself is not looked at.
+    // The bandwidth of a device to itself is not used.
+    for (; std::optional<Value> rate = walk.next(); ++to)
       if (auto fault =
-              readInteger(*element, where + "[" + std::to_string(to) + "]",
-                          from == to ? 0 : 1, maxRate, rate))
+              readNumber(here[to], *rate, {from == to ? 0 : 1, maxRate},
+                         problem.rates.emplace_back()))
         return fault;
-      problem.bytesPerUs.push_back(rate);
-      ++to;
-    }
-    if (to != G)
-      return wrongSize(where, to);
-    ++from;
+    if (to != count)
+      return wrongSize(here, *row, to);
   }
-  if (from != G)
-    return wrongSize("bytes_per_us", from);
+  return from == count ? Check() : wrongSize(place, value, from);
+}
+
+Check checkLayers(const Place &, Value, const PlanningText &problem) {
+  const size_t count = problem.layers.size();
+  if (count > maxLayers)
+    return TextFault("there are " + std::to_string(count) +
+                     " layers; at most " + std::to_string(maxLayers) +
+                     " can be planned; group them");
+  if (const int64_t bytes = problem.layers.back().outputBytes)
+    return TextFault("output_bytes of the last layer is " +
+                     std::to_string(bytes) +
+                     "; nothing follows it, so it must be 0");
   return {};
 }
 
-std::optional<TextFault> fill(Value value, ChainProblem &problem) {
-  // Objects of other formats lack keys too.
-  if (std::optional<Value> format = findMember(value, "format");
-      format && format->string() != "rondo-planning/1")
-    return "format is " + format->excerpt() + ", not \"rondo-planning/1\"";
-  Fields fields;
-  if (auto fault =
-          fields.read(value, "the problem",
-                      {"format", "name", "microbatches", "layers", "devices",
-                       "bytes_per_us", "latency_ns", "state_multiplier"},
-                      {"set", "model"}))
-    return fault;
-  std::optional<std::string> name = fields.get("name").string();
-  if (!name)
-    return "name is " + fields.get("name").excerpt() + ", not a string";
-  problem.name = *name;
-  int64_t microbatches;
-  if (auto fault = readInteger(fields.get("microbatches"), "microbatches", 1,
-                               maxMicrobatches, microbatches))
-    return fault;
-  problem.microbatches = static_cast<int32_t>(microbatches);
-  int64_t stateMultiplier;
-  if (auto fault = readInteger(fields.get("state_multiplier"),
-                               "state_multiplier", 0, 1 << 20, stateMultiplier))
-    return fault;
-  Fields latency;
-  if (auto fault = latency.read(fields.get("latency_ns"), "latency_ns",
-                                {"intra", "inter"}))
-    return fault;
-  if (auto fault = readInteger(latency.get("intra"), "latency_ns.intra", 0,
-                               most, problem.latencyInsideNs))
-    return fault;
-  if (auto fault = readInteger(latency.get("inter"), "latency_ns.inter", 0,
-                               most, problem.latencyAcrossNs))
-    return fault;
-  if (auto fault = readLayers(fields.get("layers"), problem))
-    return fault;
-  for (ChainLayer &layer : problem.layers)
-    layer.stateBytes = static_cast<int64_t>(
+#include "formats/json/PlanningKeys.def"
+
+ChainProblem toChain(const PlanningText &text) {
+  ChainProblem problem;
+  problem.name = text.name;
+  problem.microbatches = static_cast<int32_t>(text.microbatches);
+  problem.latencyInsideNs = text.latency.inside;
+  problem.latencyAcrossNs = text.latency.across;
+  problem.bytesPerUs = text.rates;
+  for (const LayerText &layer : text.layers) {
+    problem.layers.push_back(layer);
+    problem.layers.back().stateBytes = static_cast<int64_t>(
         std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(
-                               layer.parameterBytes, stateMultiplier),
+                               layer.parameterBytes, text.stateMultiplier),
                            std::numeric_limits<int64_t>::max()));
-  if (auto fault = readDevices(fields.get("devices"), problem))
-    return fault;
-  if (auto fault = readRates(fields.get("bytes_per_us"), problem))
-    return fault;
-  if (std::optional<Fault> fault = problem.check())
-    return describe(*fault);
-  return {};
-}
-
-std::optional<TextFault> readOne(StringRef text, ChainProblem &problem) {
-  if (text.trim().empty())
-    return "the file is empty; expected one rondo-planning/1 object";
-  if (auto fault = checkSyntax(text))
-    return fault;
-  auto fault = fill(Value(text), problem);
-  if (fault && !problem.name.empty())
-    fault->message = "problem " + quoted(problem.name) + ": " + fault->message;
-  return fault;
+  }
+  const DevicesText &devices = text.devices;
+  problem.nodeOf.assign(devices.nodes.begin(), devices.nodes.end());
+  problem.memoryBytes = devices.memoryOfAll;
+  const auto &bytes = devices.memoryBytes;
+  if (!bytes.empty())
+    problem.memoryBytes = *llvm::max_element(bytes);
+  if (llvm::any_of(bytes,
+                   [&](int64_t own) { return own != problem.memoryBytes; }))
+    for (int64_t own : bytes)
+      problem.memoryLess.push_back(problem.memoryBytes - own);
+  if (llvm::any_of(devices.speeds, [](int64_t speed) { return speed != 100; }))
+    problem.speedPercent = devices.speeds;
+  // The NICs' numbers become those of their order in the list.
+  std::map<int64_t, int32_t> numbers;
+  for (int64_t nic : devices.nics)
+    problem.nicOf.push_back(
+        nic < 0 ? -1
+                : numbers.insert({nic, int32_t(numbers.size())}).first->second);
+  if (numbers.empty())
+    problem.nicOf.clear();
+  return problem;
 }
 
 } // namespace
 
-llvm::Expected<std::vector<ChainProblem>>
-readPlanningProblems(StringRef fileName, StringRef contents) {
+const TableBase &planningTable() { return planningText(); }
+
+static Check readOne(StringRef text, ChainProblem &problem) {
+  if (text.trim().empty())
+    return "the file is empty; expected one rondo-planning/1 object";
+  if (auto fault = checkSyntax(text))
+    return fault;
+  // Objects of other formats lack keys too.
+  if (std::optional<Value> format = findMember(Value(text), "format");
+      format && format->string() != "rondo-planning/1")
+    return "format is " + format->excerpt() + ", not \"rondo-planning/1\"";
+  Context context;
+  PlanningText read;
+  Check fault =
+      planningText().read(Place(context, "the problem"), Value(text), read);
+  problem = toChain(read);
+  if (!fault)
+    if (std::optional<Fault> broken = problem.check())
+      fault = describe(*broken);
+  if (fault && !problem.name.empty())
+    fault = withWords("problem " + quoted(problem.name) + ": ", *fault);
+  return fault;
+}
+
+Result<std::vector<ChainProblem>> readPlanningProblems(StringRef fileName,
+                                                       StringRef contents) {
   std::vector<ChainProblem> problems;
   llvm::StringSet<> names;
   for (const Document &document : splitDocuments(fileName, contents)) {
     ChainProblem &problem = problems.emplace_back();
-    std::optional<TextFault> fault = readOne(document.text, problem);
+    Check fault = readOne(document.text, problem);
     if (!fault && !names.insert(problem.name).second)
       fault = "a second problem named " + quoted(problem.name);
     if (fault)
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     document.where() + fault->message);
+      return TextFault(document.where() + describe(*fault));
   }
   if (problems.empty())
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
+    return TextFault(
         "no problem in it; expected a rondo-planning/1 object a line");
   return problems;
 }

@@ -7,16 +7,18 @@
 #include "planning/chain/ChainProblem.h"
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <vector>
 
 namespace rondo::json {
 
+/// The keys of rondo-planning/1.
+const class TableBase &planningTable();
+
 /// Reads all rondo-planning/1 objects of a file's contents, in its order; names
 /// must be unique. The results have passed check(). An error is one sentence,
 /// lower case, no final period; it begins with the line in a .jsonl file.
-llvm::Expected<std::vector<ChainProblem>>
+Result<std::vector<ChainProblem>>
 readPlanningProblems(llvm::StringRef fileName, llvm::StringRef contents);
 
 } // namespace rondo::json

@@ -4,8 +4,7 @@
 #include "formats/json/ProblemReader.h"
 
 #include "formats/json/Documents.h"
-#include "formats/json/Fields.h"
-#include "formats/json/ProblemParts.h"
+#include "formats/json/ProblemText.h"
 
 using llvm::StringRef;
 
@@ -14,21 +13,15 @@ namespace rondo::json {
 namespace {
 
 std::optional<TextFault> fill(Value value, Problem &problem) {
-  std::optional<Value> format = findMember(value, "format");
-  const bool isVersion2 = format && format->string() == "rondo-problem/2";
-  if (format && !isVersion2 && format->string() != "rondo-problem/1")
-    return "format is " + format->excerpt() +
-           ", not \"rondo-problem/1\" or \"rondo-problem/2\"";
-  if (auto fault = isVersion2 ? readVersion2(value, problem)
-                              : readVersion1(value, problem))
+  ProblemText text;
+  std::optional<TextFault> fault = readProblemText(value, text);
+  // From now on messages can name the problem.
+  problem.name = text.name;
+  if (fault || (fault = toProblem(text, problem)))
     return fault;
   if (std::optional<Fault> fault = problem.check())
     return describe(*fault);
   return {};
-}
-
-llvm::Error makeError(const std::string &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
 } // namespace
@@ -38,33 +31,32 @@ const Problem *ProblemFile::find(StringRef name) const {
   return it == byName.end() ? nullptr : &problems[it->second];
 }
 
-llvm::Expected<Problem> readProblem(StringRef text) {
+Result<Problem> readProblem(StringRef text) {
   if (text.trim().empty())
-    return makeError("the file is empty; expected one rondo-problem object");
+    return TextFault("the file is empty; expected one rondo-problem object");
   if (std::optional<TextFault> fault = checkSyntax(text))
-    return makeError(fault->message);
+    return *fault;
   Problem problem;
   if (auto fault = fill(Value(text), problem))
-    return makeError(problem.name.empty() ? fault->message
-                                          : "problem " + quoted(problem.name) +
-                                                ": " + fault->message);
+    return problem.name.empty()
+               ? *fault
+               : withWords("problem " + quoted(problem.name) + ": ", *fault);
   return problem;
 }
 
-llvm::Expected<ProblemFile> readProblems(StringRef fileName,
-                                         StringRef contents) {
+Result<ProblemFile> readProblems(StringRef fileName, StringRef contents) {
   ProblemFile file;
   for (const Document &document : splitDocuments(fileName, contents)) {
-    llvm::Expected<Problem> problem = readProblem(document.text);
+    Result<Problem> problem = readProblem(document.text);
     if (!problem)
-      return makeError(document.where() + llvm::toString(problem.takeError()));
+      return TextFault(document.where() + describe(problem.fault()));
     if (!file.byName.try_emplace(problem->name, file.problems.size()).second)
-      return makeError(document.where() + "a second problem named " +
+      return TextFault(document.where() + "a second problem named " +
                        quoted(problem->name));
     file.problems.push_back(std::move(*problem));
   }
   if (file.problems.empty())
-    return makeError("no problem in it; expected a rondo-problem/1 object a "
+    return TextFault("no problem in it; expected a rondo-problem/1 object a "
                      "line");
   return file;
 }

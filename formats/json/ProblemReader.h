@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <vector>
 
@@ -25,12 +24,12 @@ struct ProblemFile {
 
 /// Reads one rondo-problem object. The result has passed check(). An error is
 /// one sentence, lower case, no final period.
-llvm::Expected<Problem> readProblem(llvm::StringRef text);
+Result<Problem> readProblem(llvm::StringRef text);
 
 /// Reads all problems of a file's contents; names must be unique. Errors begin
 /// with the line in a .jsonl file.
-llvm::Expected<ProblemFile> readProblems(llvm::StringRef fileName,
-                                         llvm::StringRef contents);
+Result<ProblemFile> readProblems(llvm::StringRef fileName,
+                                 llvm::StringRef contents);
 
 } // namespace rondo::json
 

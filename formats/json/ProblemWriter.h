@@ -10,9 +10,7 @@
 
 namespace rondo::json {
 
-/// Writes a problem on one line, without a newline: in version 1 if possible,
-/// otherwise in version 2. In version 1 the output of the last stage, which
-/// goes nowhere, is written as 0.
+/// Writes a problem on one line in version 2, without a newline.
 void writeProblem(llvm::raw_ostream &os, const Problem &problem);
 
 } // namespace rondo::json

@@ -40,7 +40,7 @@ private:
 
   int64_t ranks = 0, stages = 0;
   std::map<int64_t, MeasuredIteration> iterations;
-  /// By `id`: the iteration of a message that has begun, and its place there.
+  /// [`id`]: the iteration of a message that has begun, and its place there.
   std::map<std::string, std::pair<int64_t, size_t>> open;
 };
 
@@ -288,15 +288,14 @@ std::optional<TextFault> Reader::run(MeasuredRun &run) {
 } // namespace
 
 bool isProgramTrace(StringRef text) {
-  // It says so first.
+  // The format is the first key.
   return text.take_front(200).contains("\"rondo-trace/");
 }
 
-llvm::Expected<MeasuredRun> readProgramTrace(StringRef text) {
+Result<MeasuredRun> readProgramTrace(StringRef text) {
   MeasuredRun run;
   if (std::optional<TextFault> fault = Reader(text).run(run))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fault->message);
+    return *fault;
   return run;
 }
 

@@ -9,10 +9,10 @@
 #ifndef RONDO_FORMATS_JSON_PROGRAMTRACE_H
 #define RONDO_FORMATS_JSON_PROGRAMTRACE_H
 
+#include "schedule/model/Fault.h"
 #include "schedule/timeline/Measured.h"
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 namespace rondo::json {
 
@@ -22,7 +22,7 @@ bool isProgramTrace(llvm::StringRef text);
 /// Iterations in the order of their numbers. Those that overlap are refused,
 /// since they have no times of their own. An error is one sentence, with line
 /// and column.
-llvm::Expected<MeasuredRun> readProgramTrace(llvm::StringRef text);
+Result<MeasuredRun> readProgramTrace(llvm::StringRef text);
 
 } // namespace rondo::json
 

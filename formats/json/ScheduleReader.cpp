@@ -78,7 +78,7 @@ std::string laterElement(const Value &value, std::string &storage) {
   return kind->hasCost() ? std::string() : std::string("kind ") + kind->code;
 }
 
-/// What a schedule may name, for messages.
+/// The actions that a schedule may name, for messages.
 std::string knownActions(const Problem &problem, bool isStep) {
   const std::string stages = countOf(problem.numStages(), "stage");
   return isStep
@@ -143,15 +143,15 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
     return TextFault("action " + value.excerpt() + " serves " +
                      std::to_string(count) + " micro-batches; at most " +
                      std::to_string(maxCount) + " go into one task");
-  // S9 looks at the numbers of gathers and reductions.
+  // Rule S9 checks the numbers of gathers and reductions.
   const int64_t most = isTask               ? problem.microbatches
                        : kind->movesState() ? maxMicrobatches
                                             : problem.iterations;
   if (stage >= problem.numStages() || index + count > most)
-    return TextFault("completeness", text->str() + " is not a " +
-                                         (isTask ? "task" : "step") +
-                                         " of the problem, which has " +
-                                         knownActions(problem, !isTask));
+    return TextFault(FaultKind::TextIncomplete,
+                     text->str() + " is not a " + (isTask ? "task" : "step") +
+                         " of the problem, which has " +
+                         knownActions(problem, !isTask));
   action = Action(kind->kind,
                   problem.replicas.numberOn(static_cast<int32_t>(stage), rank),
                   index);
@@ -235,10 +235,10 @@ ScheduleText::checkWindow(const Problem &problem) const {
   const int64_t spanned = iterationsOfWindow(problem);
   if (spanned == 1)
     return {};
-  return TextFault("completeness", "the orders are of a window of " +
-                                       countOf(spanned, "iteration") +
-                                       ", but problem " + quoted(problem.name) +
-                                       " has one");
+  return TextFault(FaultKind::TextIncomplete,
+                   "the orders are of a window of " +
+                       countOf(spanned, "iteration") + ", but problem " +
+                       quoted(problem.name) + " has one");
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
@@ -269,7 +269,7 @@ std::optional<TextFault> ScheduleText::readRanks(const Problem &problem,
   while (count.next())
     ++numLists;
   if (numLists != problem.numRanks())
-    return TextFault("completeness",
+    return TextFault(FaultKind::TextIncomplete,
                      std::to_string(numLists) + " rank lists for " +
                          std::to_string(problem.numRanks()) + " ranks");
 
@@ -287,8 +287,9 @@ std::optional<TextFault> ScheduleText::readRanks(const Problem &problem,
       for (std::optional<Value> value; !fault && (value = walk.next());) {
         fault = readAction(*value, problem, rank, storage, action);
         if (fault)
-          fault->message += ", at position " + std::to_string(actions.size()) +
-                            " of rank " + std::to_string(rank);
+          fault = withWords("", *fault,
+                            ", at position " + std::to_string(actions.size()) +
+                                " of rank " + std::to_string(rank));
         actions.push_back(action);
       }
     }
@@ -319,10 +320,10 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     std::optional<std::pair<int32_t, int32_t>> pair =
         readPair(member->key, problem);
     if (!pair)
-      return TextFault("link-order", quoted(member->key) +
-                                         " is not a link between two of the " +
-                                         std::to_string(problem.numRanks()) +
-                                         " ranks, such as \"0>1\"");
+      return TextFault(
+          FaultKind::TextLinkOrder,
+          quoted(member->key) + " is not a link between two of the " +
+              std::to_string(problem.numRanks()) + " ranks, such as \"0>1\"");
     if (schedule.linkOrders.count(*pair))
       return "key " + quoted(member->key) + " appears twice in link_order";
     if (!member->value.isArray())
@@ -346,7 +347,7 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
           readAction(receiver ? Value(task) : *value, problem, pair->first,
                      storage, action);
       if (fault)
-        fault->message += ", in " + where;
+        fault = withWords("", *fault, ", in " + where);
       else
         fault = order.take(action, receiver);
       if (fault)

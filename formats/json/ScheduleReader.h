@@ -49,7 +49,7 @@ public:
   /// several, and forwards beyond the problem's micro-batches. 1 if not.
   int64_t iterationsOfWindow(const Problem &problem) const;
 
-  /// Why there is no schedule, if the object says so.
+  /// The reason that the object gives for having no schedule.
   std::optional<std::string> infeasible() const;
 
   /// Appends the rank lists. On a fault the schedule holds the ranks before it,

@@ -14,21 +14,21 @@
 
 namespace rondo::json {
 
-/// What a search of a window says about a long run of its schedule.
+/// The result of a search of a window, for a long run of its schedule.
 struct IterationRecord {
-  /// So many iterations add `ns` to a settled run; exactly, or in the mean.
+  /// `iterations` iterations add `ns` to a settled run, exactly or on average.
   int64_t ns = 0, iterations = 1;
   bool isExact = false;
-  /// Of one iteration, and whether it is reached.
+  /// The bound of one iteration, and whether it is reached.
   int64_t lowerBoundNs = 0;
   bool isOptimal = false;
   /// The name of the policy; empty: what the problem states.
   llvm::StringRef policy;
-  /// By rank: activations and versions of the weights.
+  /// [rank]: activations and versions of the weights.
   llvm::ArrayRef<int64_t> heldBytes;
 };
 
-/// Of a point of the curve of `rondo search --pareto`: a bound for schedules
+/// A point of the curve of `rondo search --pareto`: a bound for schedules
 /// within a cap, which the schedule keeps.
 struct CapRecord {
   int64_t capBytes = 0, lowerBoundNs = 0;
@@ -36,7 +36,7 @@ struct CapRecord {
   bool provenOptimal = false;
 };
 
-/// What a search says about a schedule that it found.
+/// The result of the search that found a schedule.
 struct SearchRecord {
   int64_t lowerBoundNs = 0;
   /// The bound's name, such as `L5`.
@@ -57,12 +57,13 @@ struct SearchRecord {
   std::optional<CapRecord> cap;
 };
 
-/// What a comparison says about a schedule besides its figures.
+/// The result of a comparison, in addition to the schedule's figures.
 struct ComparisonRecord {
   int64_t lowerBoundNs = 0;
   llvm::StringRef bound;
-  /// By how much the iteration is longer than with free communication, with a
-  /// queue per pair of ranks and with one queue per rank; left out if unknown.
+  /// The time that the iteration takes longer than with free communication,
+  /// with a queue per pair of ranks and with one queue per rank; left out if
+  /// unknown.
   std::optional<int64_t> exposedNs, exposedInOneQueueNs;
 };
 

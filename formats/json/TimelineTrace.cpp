@@ -31,7 +31,7 @@ private:
 
   int64_t ranks = 0, stages = 0;
   MeasuredIteration iteration;
-  /// By rank: the end of what it has run so far.
+  /// [rank]: the end of its last task so far.
   std::vector<int64_t> clocks;
 };
 
@@ -69,7 +69,7 @@ std::optional<TextFault> Reader::readSchedule(Value whole,
 std::optional<TextFault> Reader::readEvent(Value event) {
   if (!event.isObject())
     return at(event, "an event is " + event.excerpt() + ", not an object");
-  // Of messages all that counts is who waited for them.
+  // Messages are not read: tasks state the waits for them.
   const std::optional<Value> category = findMember(event, "cat");
   if (!category || category->string() != "computation")
     return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<TextFault> Reader::readEvent(Value event) {
       return fault;
   const int64_t endNs = startNs + lengthNs;
   iteration.durationNs = std::max(iteration.durationNs, endNs);
-  // What other lanes do takes no time of the rank.
+  // Other lanes take no time of the rank.
   if (findMember(*args, "lane"))
     return std::nullopt;
   if (startNs < clocks[rank])
@@ -170,15 +170,14 @@ std::optional<TextFault> Reader::run(TimelineTrace &trace) {
 } // namespace
 
 bool isTimelineTrace(StringRef text) {
-  // It says so first.
+  // The format is the first key.
   return text.take_front(200).contains("\"rondo-timeline/");
 }
 
-llvm::Expected<TimelineTrace> readTimelineTrace(StringRef text) {
+Result<TimelineTrace> readTimelineTrace(StringRef text) {
   TimelineTrace trace;
   if (std::optional<TextFault> fault = Reader(text).run(trace))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fault->message);
+    return *fault;
   return trace;
 }
 

@@ -9,10 +9,10 @@
 #ifndef RONDO_FORMATS_JSON_TIMELINETRACE_H
 #define RONDO_FORMATS_JSON_TIMELINETRACE_H
 
+#include "schedule/model/Fault.h"
 #include "schedule/timeline/Measured.h"
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <string>
 
@@ -20,7 +20,7 @@ namespace rondo::json {
 
 /// A schedule of one iteration as it was predicted.
 struct TimelineTrace {
-  /// Of the schedule, and of its problem.
+  /// The names of the schedule and of its problem.
   std::string title, problem;
   MeasuredRun run;
 };
@@ -30,7 +30,7 @@ bool isTimelineTrace(llvm::StringRef text);
 
 /// Several schedules, and iterations that overlap, are refused. An error is one
 /// sentence, with line and column.
-llvm::Expected<TimelineTrace> readTimelineTrace(llvm::StringRef text);
+Result<TimelineTrace> readTimelineTrace(llvm::StringRef text);
 
 } // namespace rondo::json
 

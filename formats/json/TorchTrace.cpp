@@ -20,12 +20,12 @@ namespace rondo::json {
 
 namespace {
 
-/// Three days: no range is longer, and none begins later behind the first.
+/// Three days: no range is longer, and none begins later after the first.
 constexpr double maxUs = 0x1p38;
-/// Of a rank that has no task yet.
+/// The value for a rank without a task.
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-/// What one thread or stream ran.
+/// The ranges of one thread or stream.
 struct Source {
   std::vector<MeasuredTask> tasks;
   double sumUs = 0;
@@ -153,15 +153,14 @@ void settle(MeasuredIteration &iteration) {
 
 } // namespace
 
-llvm::Expected<MeasuredRun> readTorchTraces(llvm::ArrayRef<std::string> names,
-                                            llvm::ArrayRef<StringRef> texts) {
+Result<MeasuredRun> readTorchTraces(llvm::ArrayRef<std::string> names,
+                                    llvm::ArrayRef<StringRef> texts) {
   MeasuredRun run;
   std::optional<double> zeroUs;
   for (auto [number, text] : llvm::enumerate(texts)) {
     std::vector<MeasuredTask> tasks;
     if (std::optional<TextFault> fault = readRank(text, zeroUs, tasks))
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     names[number] + ": " + fault->message);
+      return TextFault(names[number] + ": " + describe(*fault));
     for (const MeasuredTask &task : tasks)
       run.numStages = std::max(run.numStages, task.stage + 1);
     addRank(static_cast<int32_t>(number), static_cast<int32_t>(texts.size()),
@@ -175,11 +174,9 @@ llvm::Expected<MeasuredRun> readTorchTraces(llvm::ArrayRef<std::string> names,
     iteration.number = static_cast<int64_t>(number) + 1;
     for (auto [rank, of] : llvm::enumerate(iteration.ranks))
       if (of.startNs == never)
-        return llvm::createStringError(
-            llvm::inconvertibleErrorCode(),
-            names[rank] + ": has no iteration " +
-                std::to_string(iteration.number) +
-                ", which the trace of another rank has");
+        return TextFault(names[rank] + ": has no iteration " +
+                         std::to_string(iteration.number) +
+                         ", which the trace of another rank has");
     settle(iteration);
   }
   return run;

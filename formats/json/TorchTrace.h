@@ -9,11 +9,11 @@
 #ifndef RONDO_FORMATS_JSON_TORCHTRACE_H
 #define RONDO_FORMATS_JSON_TORCHTRACE_H
 
+#include "schedule/model/Fault.h"
 #include "schedule/timeline/Measured.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <string>
 
@@ -22,9 +22,8 @@ namespace rondo::json {
 /// Traces by rank, of clocks that show the same time. A rank's n-th range of a
 /// name belongs to the n-th iteration; of iterations at the end that are not
 /// whole nothing is kept. An error is one sentence that names the trace.
-llvm::Expected<MeasuredRun>
-readTorchTraces(llvm::ArrayRef<std::string> names,
-                llvm::ArrayRef<llvm::StringRef> texts);
+Result<MeasuredRun> readTorchTraces(llvm::ArrayRef<std::string> names,
+                                    llvm::ArrayRef<llvm::StringRef> texts);
 
 } // namespace rondo::json
 

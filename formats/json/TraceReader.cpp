@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 #include <cmath>
@@ -102,12 +101,10 @@ std::optional<TextFault> StageTraces::addEvent(Value event, StringRef text,
   return addRange(event, {stage, rest.front()}, text, trace);
 }
 
-llvm::Error StageTraces::add(StringRef text) {
-  auto fault = [](const llvm::Twine &message) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-  };
+std::optional<Fault> StageTraces::add(StringRef text) {
+  auto fault = [](const llvm::Twine &message) { return TextFault(message); };
   if (std::optional<TextFault> wrong = checkSyntax(text))
-    return fault(wrong->message);
+    return fault(describe(*wrong));
   const int64_t trace = numTraces++;
   Value whole(text);
   std::optional<Value> events =
@@ -118,8 +115,8 @@ llvm::Error StageTraces::add(StringRef text) {
   Elements walk(*events);
   while (std::optional<Value> event = walk.next())
     if (std::optional<TextFault> wrong = addEvent(*event, text, trace))
-      return fault(wrong->message);
-  return llvm::Error::success();
+      return fault(describe(*wrong));
+  return std::nullopt;
 }
 
 std::vector<int64_t> StageTraces::rangesOf(Action action) const {
@@ -173,10 +170,8 @@ StringRef StageTraces::figuresOf(int64_t stage) const {
   return hasOnlyWhole(stage) ? "FB" : "FIW";
 }
 
-llvm::Expected<Costs> StageTraces::medians() const {
-  auto fault = [](const llvm::Twine &message) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-  };
+Result<Costs> StageTraces::medians() const {
+  auto fault = [](const llvm::Twine &message) { return TextFault(message); };
   const int64_t stages = numStages();
   if (stages == 0)
     return fault(
@@ -216,6 +211,7 @@ llvm::Expected<Costs> StageTraces::medians() const {
       stage.weightGradNs = medianOf(timesOf({s, 'W'}));
     }
   }
+  costs.samples = samples();
   return costs;
 }
 
@@ -251,26 +247,6 @@ std::vector<int64_t> StageTraces::halved() const {
     if (hasOnlyWhole(s))
       result.push_back(s);
   return result;
-}
-
-void writeCosts(const Costs &costs, int64_t samples, llvm::raw_ostream &os) {
-  llvm::json::OStream json(os, /*IndentSize=*/1);
-  json.object([&] {
-    json.attribute("format", "rondo-costs/1");
-    json.attributeArray("stages", [&] {
-      for (const StageTimes &stage : costs.stages)
-        json.object([&] {
-          json.attribute("name", stage.name);
-          json.attribute("forward_ns", stage.forwardNs);
-          json.attribute("input_grad_ns", stage.inputGradNs);
-          json.attribute("weight_grad_ns", stage.weightGradNs);
-        });
-    });
-    json.attribute("samples", samples);
-    if (costs.microbatchSamples > 0)
-      json.attribute("microbatch_samples", costs.microbatchSamples);
-  });
-  os << "\n";
 }
 
 } // namespace rondo::json

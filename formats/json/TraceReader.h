@@ -34,12 +34,12 @@ class StageTraces {
 public:
   /// Adds a trace. An error is one sentence with line and column. Of the text
   /// nothing is kept. O(text).
-  llvm::Error add(llvm::StringRef text);
+  std::optional<Fault> add(llvm::StringRef text);
 
   /// The medians, of stages named `s0`, `s1` and so on. Fails if a stage lacks
   /// F, or I and W or B, or if all ranges of one of these take no time,
   /// other than I of the first stage.
-  llvm::Expected<Costs> medians() const;
+  Result<Costs> medians() const;
 
   /// Ranges of F, I, W and B that were added.
   int64_t numRanges() const { return numAdded; }
@@ -51,11 +51,11 @@ public:
   int64_t overlapped() const { return numOverlapped; }
   /// Ranges of the figures that take no time, which medians() leaves out.
   int64_t numEmpty() const;
-  /// How many stages have times of the host alone, none of kernels.
+  /// The number of stages with times of the host alone, none of kernels.
   int64_t numOnHost() const;
 
 private:
-  /// Of one thread or stream.
+  /// A thread or stream.
   using Source = std::pair<std::string, std::string>;
   /// F, I, W or B of a stage.
   using Action = std::pair<int64_t, char>;
@@ -77,9 +77,6 @@ private:
   Ranges onHost, onStreams;
   int64_t numTraces = 0, numAdded = 0, numOverlapped = 0, numUnstaged = 0;
 };
-
-/// Writes rondo-costs/1; `samples` are the measurements behind each figure.
-void writeCosts(const Costs &costs, int64_t samples, llvm::raw_ostream &os);
 
 } // namespace rondo::json
 

@@ -26,7 +26,7 @@ public:
   explicit SyntaxChecker(StringRef text)
       : begin(text.begin()), at(text.begin()), end(text.end()) {}
 
-  /// What is wrong at offset(), if anything.
+  /// The error at offset(), or null.
   const char *run() {
     if (value(0)) {
       blanks();
@@ -293,6 +293,11 @@ std::optional<TextPlace> takePlace(StringRef &message) {
     return std::nullopt;
   message = rest;
   return place;
+}
+
+TextFault withWords(const std::string &before, const Fault &fault,
+                    const std::string &after) {
+  return {fault.kind, before + describe(fault) + after};
 }
 
 static TextFault faultAt(StringRef text, size_t offset, const char *message) {

@@ -11,7 +11,10 @@
 #ifndef RONDO_FORMATS_JSON_VALUE_H
 #define RONDO_FORMATS_JSON_VALUE_H
 
+#include "schedule/model/Fault.h"
+
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,21 +24,23 @@
 
 namespace rondo::json {
 
-/// What is wrong with a document: the one form in which readers fail. Readers
-/// put it into words at once, unlike the core with its Fault, because the
-/// message quotes the text at its position, which nothing else keeps. A
-/// document that reads well and breaks a rule of the core is a Fault.
-struct TextFault {
-  TextFault(std::string message) : message(std::move(message)) {}
-  TextFault(const char *message) : message(message) {}
-  TextFault(const char *rule, std::string message)
-      : rule(rule), message(std::move(message)) {}
-
-  /// In verdicts on schedules: "format", "completeness", "claim", ...
-  std::string rule = "format";
-  /// One sentence, lower case, no final period.
-  std::string message;
+/// A fault of a document. The reader makes the sentence, since
+/// it quotes the text at its position, which nothing else keeps.
+struct TextFault : Fault {
+  TextFault(std::string message) : TextFault(FaultKind::Text, message) {}
+  TextFault(const char *message) : TextFault(std::string(message)) {}
+  TextFault(const llvm::Twine &message) : TextFault(message.str()) {}
+  /// `kind` is one of documents. The message is one sentence, lower case, no
+  /// final period.
+  TextFault(FaultKind itsKind, const std::string &message) {
+    kind = itsKind;
+    parts.push_back(message);
+  }
 };
+
+/// A fault of a document with words before or after its sentence.
+TextFault withWords(const std::string &before, const Fault &fault,
+                    const std::string &after = "");
 
 /// Checks that `text` is exactly one JSON value in UTF-8, nested at most 256
 /// levels deep. O(text).
@@ -76,7 +81,7 @@ public:
   std::optional<llvm::StringRef> string(std::string &storage) const;
   std::optional<std::string> string() const;
 
-  /// Where it is in `text`, of which it is a part.
+  /// Its place in `text`, of which it is a part.
   std::string placeIn(llvm::StringRef text) const {
     return json::placeIn(text, source.data() - text.data());
   }

@@ -17,20 +17,29 @@ namespace rondo::json {
 
 namespace {
 
-/// A broken rule, as a verdict has it.
-std::optional<TextFault> toText(const std::optional<Fault> &fault,
-                                const Problem &problem) {
-  if (!fault)
-    return std::nullopt;
-  return TextFault(ruleName(fault->rule), describe(*fault, problem));
+/// The name of what a fault breaks.
+const char *ruleOf(const Fault &fault) {
+  switch (fault.kind) {
+  case FaultKind::UnknownProblem:
+    return "problem";
+  case FaultKind::TextIncomplete:
+    return "completeness";
+  case FaultKind::TextLinkOrder:
+    return "link-order";
+  case FaultKind::WrongClaim:
+    return "claim";
+  case FaultKind::WrongBound:
+    return "bound";
+  default:
+    return fault.rule == Rule::None ? "format" : ruleName(fault.rule);
+  }
 }
 
 /// Checks the rules of the rank lists. A fault in reading rank r is reported
 /// after faults of the lists before r, except for what these lists lack.
-std::optional<TextFault> judgeRanks(const ScheduleText &text,
-                                    const Problem &problem,
-                                    Schedule &schedule) {
-  std::optional<TextFault> unread = text.readRanks(problem, schedule);
+std::optional<Fault> judgeRanks(const ScheduleText &text,
+                                const Problem &problem, Schedule &schedule) {
+  std::optional<Fault> unread = text.readRanks(problem, schedule);
   if (unread && schedule.numRanks() != problem.numRanks())
     return unread;
   std::optional<Fault> broken = checkCompleteness(problem, schedule);
@@ -38,34 +47,32 @@ std::optional<TextFault> judgeRanks(const ScheduleText &text,
     broken.reset();
   if (!broken)
     broken = checkPlacement(problem, schedule);
-  return broken ? toText(broken, problem) : unread;
+  return broken ? broken : unread;
 }
 
-std::optional<TextFault> judgeLinkOrders(const ScheduleText &text,
-                                         const Problem &problem,
-                                         Schedule &schedule) {
-  std::optional<TextFault> unread = text.readLinkOrders(problem, schedule);
-  std::optional<TextFault> fault =
-      toText(checkLinkOrder(problem, schedule), problem);
+std::optional<Fault> judgeLinkOrders(const ScheduleText &text,
+                                     const Problem &problem,
+                                     Schedule &schedule) {
+  std::optional<Fault> unread = text.readLinkOrders(problem, schedule);
+  std::optional<Fault> fault = checkLinkOrder(problem, schedule);
   return fault ? fault : unread;
 }
 
 /// A rank that waits for itself breaks the order of its own list; a cycle of
 /// several ranks is a deadlock. A list may break its order after the point
 /// where a cycle stops it, so the run decides, not the list.
-std::optional<TextFault> judgeRun(const Problem &problem,
-                                  const Schedule &schedule) {
+std::optional<Fault> judgeRun(const Problem &problem,
+                              const Schedule &schedule) {
   const std::optional<Fault> stuck = checkDeadlock(problem, schedule);
   if (stuck && stuck->cycle.size() == 1)
-    if (std::optional<TextFault> fault =
-            toText(checkDependence(problem, schedule), problem))
+    if (std::optional<Fault> fault = checkDependence(problem, schedule))
       return fault;
-  return toText(stuck, problem);
+  return stuck;
 }
 
-std::optional<TextFault> claimFault(StringRef key, const std::string &found,
-                                    const Value &claimed) {
-  return TextFault("claim",
+std::optional<Fault> claimFault(StringRef key, const std::string &found,
+                                const Value &claimed) {
+  return TextFault(FaultKind::WrongClaim,
                    key.str() + " is " + found + ", not " + claimed.excerpt());
 }
 
@@ -80,8 +87,8 @@ bool claimsPeaks(const Value &claimed, const std::vector<int64_t> &peaks) {
   return count == peaks.size();
 }
 
-std::optional<TextFault> judgeFigures(const ScheduleText &text,
-                                      const Simulation &simulation) {
+std::optional<Fault> judgeFigures(const ScheduleText &text,
+                                  const Simulation &simulation) {
   for (auto [key, found] : {std::pair("makespan_ns", simulation.makespanNs),
                             std::pair("span_ns", simulation.spanNs)})
     if (const Value *claimed = text.find(key))
@@ -96,9 +103,9 @@ std::optional<TextFault> judgeFigures(const ScheduleText &text,
   return claimFault("peak_memory_bytes", found + "]", *claimed);
 }
 
-std::optional<TextFault> judgeBound(const ScheduleText &text,
-                                    const Problem &problem,
-                                    const Simulation &simulation) {
+std::optional<Fault> judgeBound(const ScheduleText &text,
+                                const Problem &problem,
+                                const Simulation &simulation) {
   std::string objective = objectiveName(problem);
   if (const Value *claimed = text.find("objective")) {
     std::optional<std::string> name = claimed->string();
@@ -122,9 +129,10 @@ std::optional<TextFault> judgeBound(const ScheduleText &text,
       return fault;
     bound = stated;
     if (isTooLarge || *bound > reached)
-      return TextFault("bound", "lower_bound_ns " + claimed->excerpt() +
-                                    " is above the " + objective + " " +
-                                    std::to_string(reached));
+      return TextFault(FaultKind::WrongBound,
+                       "lower_bound_ns " + claimed->excerpt() +
+                           " is above the " + objective + " " +
+                           std::to_string(reached));
   }
   const Value *proven = text.find("proven_optimal");
   if (!proven)
@@ -135,57 +143,55 @@ std::optional<TextFault> judgeBound(const ScheduleText &text,
                      ", not true or false");
   const std::string figure = objective + " is " + std::to_string(reached);
   if (*isProven && !bound)
-    return TextFault("bound",
+    return TextFault(FaultKind::WrongBound,
                      "proven_optimal needs lower_bound_ns; the " + figure);
   if (*isProven && *bound < reached)
-    return TextFault("bound", "proven_optimal needs a lower_bound_ns that is "
-                              "reached; it is " +
-                                  std::to_string(*bound) + ", and the " +
-                                  figure);
+    return TextFault(FaultKind::WrongBound,
+                     "proven_optimal needs a lower_bound_ns that is "
+                     "reached; it is " +
+                         std::to_string(*bound) + ", and the " + figure);
   return std::nullopt;
 }
 
-std::optional<TextFault> judgeOrders(const ScheduleText &text,
-                                     const Problem &problem,
-                                     Simulation &simulation) {
+std::optional<Fault> judgeOrders(const ScheduleText &text,
+                                 const Problem &problem,
+                                 Simulation &simulation) {
   Schedule schedule;
-  if (std::optional<TextFault> fault = text.checkWindow(problem))
+  if (std::optional<Fault> fault = text.checkWindow(problem))
     return fault;
-  if (std::optional<TextFault> fault = text.checkClip(problem))
+  if (std::optional<Fault> fault = text.checkClip(problem))
     return fault;
-  if (std::optional<TextFault> fault = judgeRanks(text, problem, schedule))
+  if (std::optional<Fault> fault = judgeRanks(text, problem, schedule))
     return fault;
-  if (std::optional<TextFault> fault = text.readOverlap(problem, schedule))
+  if (std::optional<Fault> fault = text.readOverlap(problem, schedule))
     return fault;
-  if (std::optional<TextFault> fault = judgeLinkOrders(text, problem, schedule))
+  if (std::optional<Fault> fault = judgeLinkOrders(text, problem, schedule))
     return fault;
   const bool isWindow = problem.iterations > 1;
   // A run does not see that steps and gradients of iterations are mixed.
   if (std::optional<Fault> fault =
           isWindow ? checkDependence(problem, schedule) : std::nullopt)
-    return toText(fault, problem);
+    return fault;
   if (std::optional<Fault> fault = checkGathers(problem, schedule))
-    return toText(fault, problem);
+    return fault;
   const bool hasVersions =
       isWindow || text.find("weight_copies") || text.find("delay");
-  if (std::optional<TextFault> fault = judgeRun(problem, schedule))
+  if (std::optional<Fault> fault = judgeRun(problem, schedule))
     return fault;
   simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
-  if (std::optional<TextFault> fault =
-          toText(checkMemory(problem, schedule), problem))
+  if (std::optional<Fault> fault = checkMemory(problem, schedule))
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);
     if (!versions)
-      return toText(versions.fault(), problem);
-    if (std::optional<TextFault> fault =
+      return versions.fault();
+    if (std::optional<Fault> fault =
             judgeVersionClaims(text, problem, *versions))
       return fault;
-    if (std::optional<TextFault> fault =
-            judgeNormDelay(text, problem, schedule))
+    if (std::optional<Fault> fault = judgeNormDelay(text, problem, schedule))
       return fault;
   }
-  if (std::optional<TextFault> fault = judgeFigures(text, simulation))
+  if (std::optional<Fault> fault = judgeFigures(text, simulation))
     return fault;
   return judgeBound(text, problem, simulation);
 }
@@ -195,28 +201,30 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
 Verdict judge(StringRef text, const ProblemFile &problems) {
   Verdict verdict;
   verdict.problem = "?";
-  auto broken = [&](const TextFault &fault) {
-    verdict.rule = fault.rule;
-    verdict.message = fault.message;
+  const Problem *problem = nullptr;
+  auto broken = [&](const Fault &fault) {
+    verdict.rule = ruleOf(fault);
+    verdict.message = problem ? describe(fault, *problem) : describe(fault);
     return verdict;
   };
-  if (std::optional<TextFault> fault = checkSyntax(text))
+  if (std::optional<Fault> fault = checkSyntax(text))
     return broken(*fault);
   ScheduleText schedule{Value(text)};
   if (std::optional<std::string> name = schedule.problemName())
     verdict.problem = *name;
   if (auto fault = schedule.readKeys())
     return broken(*fault);
-  const Problem *problem = problems.find(verdict.problem);
+  problem = problems.find(verdict.problem);
   if (!problem)
     return broken(
-        {"problem", "there is no problem " + schedule.problemExcerpt()});
+        TextFault(FaultKind::UnknownProblem,
+                  "there is no problem " + schedule.problemExcerpt()));
   if (std::optional<std::string> why = schedule.infeasible()) {
     verdict.legal = true;
     verdict.message = "called infeasible: " + *why;
     return verdict;
   }
-  if (std::optional<TextFault> fault =
+  if (std::optional<Fault> fault =
           judgeOrders(schedule, *problem, verdict.simulation))
     return broken(*fault);
   verdict.legal = true;

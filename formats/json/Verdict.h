@@ -22,7 +22,7 @@ struct Verdict {
   /// link-order, dependence or deadlock, memory, versions, claim, bound. Empty
   /// if there is none.
   std::string rule;
-  /// What breaks it, or why the problem is said to have no schedule; otherwise
+  /// The cause, or the reason given for having no schedule; otherwise
   /// empty. One sentence, lower case, no final period.
   std::string message;
   /// Complete if the rules up to deadlock hold.

@@ -15,8 +15,8 @@ namespace {
 
 std::optional<TextFault> claimFault(const std::string &key, int64_t found,
                                     const Value &claimed) {
-  return TextFault("claim", key + " is " + std::to_string(found) + ", not " +
-                                claimed.excerpt());
+  return TextFault(FaultKind::WrongClaim, key + " is " + std::to_string(found) +
+                                              ", not " + claimed.excerpt());
 }
 
 /// A list with an element for each of `number` things.
@@ -37,9 +37,10 @@ std::optional<TextFault> judgeList(const ScheduleText &text,
               judge(*value, key.str() + "[" + std::to_string(i) + "]", i))
         return fault;
   if (i != number)
-    return TextFault("claim", key.str() + " has " + std::to_string(i) +
-                                  " elements; there are " +
-                                  std::to_string(number) + " " + what);
+    return TextFault(FaultKind::WrongClaim,
+                     key.str() + " has " + std::to_string(i) +
+                         " elements; there are " + std::to_string(number) +
+                         " " + what);
   return {};
 }
 
@@ -93,10 +94,11 @@ std::optional<TextFault> judgeNormDelay(const ScheduleText &text,
     return {};
   const std::optional<int64_t> delay = programNormDelay(problem, schedule);
   if (!delay)
-    return TextFault("claim", "norm_delay is " + claimed->excerpt() + ", but " +
-                                  std::to_string(problem.iterations) +
-                                  " iterations are too few to tell; a longer "
-                                  "window would do");
+    return TextFault(FaultKind::WrongClaim,
+                     "norm_delay is " + claimed->excerpt() + ", but " +
+                         std::to_string(problem.iterations) +
+                         " iterations are too few to tell; a longer "
+                         "window would do");
   return claimed->integer() == *delay
              ? std::optional<TextFault>()
              : claimFault("norm_delay", *delay, *claimed);

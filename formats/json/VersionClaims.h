@@ -17,9 +17,10 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
                                             const Problem &problem,
                                             const VersionAnalysis &versions);
 
-/// By how many iterations the norm of all gradients is late in the program of
-/// an order, which runs a backward for each micro-batch; nothing where the
-/// window is too short to tell. The schedule keeps S1 to S4 and has all steps.
+/// The number of iterations by which the norm of all gradients is late in the
+/// program of an order, which runs a backward for each micro-batch; nothing
+/// where the window is too short. The schedule keeps S1 to S4 and has all
+/// steps.
 std::optional<int64_t> programNormDelay(const Problem &problem,
                                         const Schedule &schedule);
 

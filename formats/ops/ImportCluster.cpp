@@ -30,12 +30,15 @@ rondo::formats::importCluster(const json::Cluster &cluster,
     return device.memoryBytes == noMemoryCap && device.flopsPerUs == 0 &&
            device.peakFlopsPerUs == 0;
   };
+  auto limit = [](int64_t bytes) {
+    return bytes == noMemoryCap ? std::nullopt : std::optional(bytes);
+  };
   for (const json::ClusterDevice &device : cluster.devices)
     pipe::DeviceOp::create(
         builder, loc, builder.getStringAttr(device.name),
         isDefault(device)
             ? pipe::DeviceAttr()
-            : pipe::DeviceAttr::get(context, device.memoryBytes,
+            : pipe::DeviceAttr::get(context, limit(device.memoryBytes),
                                     device.flopsPerUs, device.peakFlopsPerUs));
   auto nameOf = [&](int32_t rank) {
     return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);
@@ -50,7 +53,10 @@ rondo::formats::importCluster(const json::Cluster &cluster,
     pipe::NicOp::create(
         builder, loc, builder.getStringAttr(nic.name),
         builder.getArrayAttr(devices),
-        pipe::NicAttr::get(context, nic.bytesPerUs, nic.server));
+        pipe::NicAttr::get(context, nic.bytesPerUs,
+                           nic.server < 0
+                               ? std::nullopt
+                               : std::optional<int64_t>(nic.server)));
   }
   if (failed(mlir::verify(*module)))
     return nullptr;

@@ -15,15 +15,15 @@ using llvm::Twine;
 
 namespace {
 
-pipe::GptAttr gptOf(const json::ModelConfig &config, int64_t batch,
-                    MLIRContext *context) {
+pipe::ArchitectureAttrInterface gptOf(const json::ModelConfig &config,
+                                      int64_t batch, MLIRContext *context) {
   return pipe::GptAttr::get(context, config.vocab, config.sequence,
                             config.hidden, config.heads, config.ffn, batch,
                             config.tied);
 }
 
-pipe::LlamaAttr llamaOf(const json::ModelConfig &config, int64_t batch,
-                        MLIRContext *context) {
+pipe::ArchitectureAttrInterface llamaOf(const json::ModelConfig &config,
+                                        int64_t batch, MLIRContext *context) {
   pipe::RopeScalingAttr scaling;
   if (config.ropeScaling.kind == json::RopeScaling::Llama3)
     scaling = pipe::RopeScalingAttr::get(
@@ -56,14 +56,13 @@ rondo::formats::importModel(const json::ModelConfig &config, StringRef name,
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
   const bool isGpt = config.architecture == json::Architecture::Gpt;
-  auto model = pipe::ModelOp::create(
-      builder, loc, builder.getStringAttr(name),
-      isGpt ? gptOf(config, batch, context) : pipe::GptAttr(),
-      isGpt ? pipe::LlamaAttr() : llamaOf(config, batch, context));
+  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                                     isGpt ? gptOf(config, batch, context)
+                                           : llamaOf(config, batch, context));
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
-  auto add = [&](const Twine &layer, pipe::LayerKind kind) {
-    pipe::LayerOp::create(builder, loc, builder.getStringAttr(layer), kind,
-                          pipe::SyntheticAttr(), pipe::CustomAttr(),
+  auto add = [&](const Twine &layer, pipe::LayerKind role) {
+    pipe::LayerOp::create(builder, loc, builder.getStringAttr(layer),
+                          pipe::RoleAttr::get(context, role),
                           pipe::LayerCostsAttr());
   };
   const LayerNames &names = isGpt ? gptNames : llamaNames;

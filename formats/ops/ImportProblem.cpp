@@ -20,7 +20,6 @@
 
 using namespace mlir;
 using namespace rondo;
-using llvm::Error;
 
 namespace {
 
@@ -123,11 +122,14 @@ void Importer::writeCluster() {
       if (problem.nics.ofRank[rank] == nic)
         devices.push_back(reference("d" + Twine(rank)));
     // A NIC without ranks carries nothing.
-    if (!devices.empty())
-      pipe::NicOp::create(
-          builder, loc, name("nic" + Twine(nic)), builder.getArrayAttr(devices),
-          pipe::NicAttr::get(context, problem.nics.bytesPerUs[nic],
-                             problem.nics.serverOf(nic)));
+    if (devices.empty())
+      continue;
+    std::optional<int64_t> server;
+    if (problem.nics.serverOf(nic) >= 0)
+      server = problem.nics.serverOf(nic);
+    pipe::NicOp::create(
+        builder, loc, name("nic" + Twine(nic)), builder.getArrayAttr(devices),
+        pipe::NicAttr::get(context, problem.nics.bytesPerUs[nic], server));
   }
 }
 
@@ -135,18 +137,18 @@ void Importer::writeModel() {
   OpBuilder::InsertionGuard guard(builder);
   auto model =
       pipe::ModelOp::create(builder, loc, name(problem.name + "_model"),
-                            pipe::GptAttr(), pipe::LlamaAttr());
+                            pipe::ArchitectureAttrInterface());
   enter(model.getBody());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
     pipe::LayerOp::create(
-        builder, loc, name("l" + Twine(s)), pipe::LayerKind::Synthetic,
+        builder, loc, name("l" + Twine(s)),
         pipe::SyntheticAttr::get(context, costs.forwardNs, costs.inputGradNs,
                                  costs.weightGradNs, costs.activationBytes,
                                  costs.freedBytes, outputBytes[s],
                                  weightBytesOf(s)),
-        pipe::CustomAttr(), pipe::LayerCostsAttr());
+        pipe::LayerCostsAttr());
   }
 }
 
@@ -270,31 +272,31 @@ std::string Importer::whyOtherShards(const Problem &planned) const {
 } // namespace
 
 /// Writes a schedule after its plan.
-static Error addSchedule(ModuleOp module, const json::ProblemFile &problems,
-                         StringRef text) {
-  llvm::Expected<formats::ScheduleSource> source =
+static std::optional<Fault> addSchedule(ModuleOp module,
+                                        const json::ProblemFile &problems,
+                                        StringRef text) {
+  Result<formats::ScheduleSource> source =
       formats::findSchedule(module, /*fileName=*/"", text);
   if (!source)
-    return source.takeError();
-  return formats::importSchedule(*source,
-                                 *problems.find(source->plan.getSymName()))
-      .takeError();
+    return source.fault();
+  auto op = formats::importSchedule(*source,
+                                    *problems.find(source->plan.getSymName()));
+  return op ? std::nullopt : std::optional<Fault>(op.fault());
 }
 
-static Error addSchedules(ModuleOp module, const json::ProblemFile &problems,
-                          StringRef path) {
+static std::optional<Fault> addSchedules(ModuleOp module,
+                                         const json::ProblemFile &problems,
+                                         StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
-    return llvm::createStringError(
-        buffer.getError(),
-        "cannot be read: " + StringRef(buffer.getError().message()).lower());
+    return json::TextFault("cannot be read: " +
+                           StringRef(buffer.getError().message()).lower());
   for (const json::Document &document :
        json::splitDocuments(path, (*buffer)->getBuffer()))
-    if (Error error = addSchedule(module, problems, document.text))
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     document.where() +
-                                         llvm::toString(std::move(error)));
-  return Error::success();
+    if (std::optional<Fault> fault =
+            addSchedule(module, problems, document.text))
+      return json::withWords(document.where(), *fault);
+  return std::nullopt;
 }
 
 /// Reports what is wrong in a file, at the place that the message begins with.
@@ -343,10 +345,9 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
   context->loadDialect<pipe::PipeDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
-  llvm::Expected<json::ProblemFile> file =
-      json::readProblems(fileName, contents);
+  Result<json::ProblemFile> file = json::readProblems(fileName, contents);
   if (!file) {
-    reportAt(context, fileName, llvm::toString(file.takeError()));
+    reportAt(context, fileName, describe(file.fault()));
     return nullptr;
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
@@ -358,8 +359,9 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
     }
   if (schedulesPath.empty())
     return module;
-  if (Error error = addSchedules(*module, *file, schedulesPath)) {
-    reportAt(context, schedulesPath, llvm::toString(std::move(error)));
+  if (std::optional<Fault> fault =
+          addSchedules(*module, *file, schedulesPath)) {
+    reportAt(context, schedulesPath, describe(*fault));
     return nullptr;
   }
   return module;

@@ -29,7 +29,7 @@ rondo::formats::importProfile(const GraphProfile &profile,
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
-                                     pipe::GptAttr(), pipe::LlamaAttr());
+                                     pipe::ArchitectureAttrInterface());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   for (const ProfileLayer &layer : layers) {
     int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
@@ -48,11 +48,10 @@ rondo::formats::importProfile(const GraphProfile &profile,
     }
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr(layerName(profile, layer)),
-        pipe::LayerKind::Synthetic,
         pipe::SyntheticAttr::get(context, forwardNs, inputGradNs, weightGradNs,
                                  activationBytes, /*input_grad_frees_bytes=*/0,
                                  layer.outputBytes, weightBytes),
-        pipe::CustomAttr(), pipe::LayerCostsAttr());
+        pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

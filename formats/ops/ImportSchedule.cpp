@@ -11,15 +11,13 @@
 
 using namespace mlir;
 using namespace rondo;
-using llvm::Error;
-using llvm::Expected;
 
 namespace {
 
 /// A fault, after the place of its document in the file.
-Error faultIn(const json::Document &document, const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 llvm::Twine(document.where()) + message);
+json::TextFault faultIn(const json::Document &document,
+                        const llvm::Twine &message) {
+  return json::TextFault(llvm::Twine(document.where()) + message);
 }
 
 std::string namesOfPlans(ModuleOp module) {
@@ -31,16 +29,16 @@ std::string namesOfPlans(ModuleOp module) {
 
 /// The orders of a document, as a schedule of the problem that keeps all rules
 /// but S7. Its figures are not checked: they may come from other costs.
-Expected<Schedule> readOrders(const json::Document &document,
-                              const Problem &problem) {
+Result<Schedule> readOrders(const json::Document &document,
+                            const Problem &problem) {
   json::ScheduleText text{json::Value(document.text)};
   if (auto fault = text.readKeys())
-    return faultIn(document, fault->message);
+    return faultIn(document, describe(*fault));
   if (std::optional<std::string> why = text.infeasible())
     return faultIn(document, "it says that there is no schedule: " + *why);
   if (auto fault = text.checkWindow(problem))
     return faultIn(document,
-                   fault->message +
+                   describe(*fault) +
                        "; the language writes a window as a schedule that "
                        "repeats: `rondo search FILE.mlir --iterations " +
                        llvm::Twine(text.iterationsOfWindow(problem)) +
@@ -52,13 +50,12 @@ Expected<Schedule> readOrders(const json::Document &document,
   if (!fault)
     fault = text.readLinkOrders(problem, schedule);
   if (fault)
-    return faultIn(document, fault->message);
+    return faultIn(document, describe(*fault));
   if (std::optional<Fault> broken = checkSchedule(problem, schedule)) {
     const std::string what = document.where() + describe(*broken, problem);
-    if (broken->rule == Rule::Memory)
-      return llvm::make_error<formats::OverCapError>(
-          what, llvm::inconvertibleErrorCode());
-    return faultIn({}, what);
+    return json::TextFault(broken->rule == Rule::Memory ? FaultKind::TextOverCap
+                                                        : FaultKind::Text,
+                           what);
   }
   return schedule;
 }
@@ -73,16 +70,14 @@ std::string freeName(ModuleOp module, const std::string &name) {
 
 } // namespace
 
-char formats::OverCapError::ID = 0;
-
-Expected<formats::ScheduleSource>
+Result<formats::ScheduleSource>
 rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
                              StringRef contents) {
   std::string first;
   for (const json::Document &document :
        json::splitDocuments(fileName, contents)) {
     if (auto fault = json::checkSyntax(document.text))
-      return faultIn(document, fault->message);
+      return faultIn(document, describe(*fault));
     json::ScheduleText text{json::Value(document.text)};
     if (std::optional<std::string> name = text.problemName())
       if (auto plan = module.lookupSymbol<pipe::PlanOp>(*name))
@@ -96,12 +91,12 @@ rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
                          "; the first names problem " + first);
 }
 
-Expected<pipe::ScheduleOp>
+Result<pipe::ScheduleOp>
 rondo::formats::importSchedule(const ScheduleSource &source,
                                const Problem &problem) {
-  Expected<Schedule> schedule = readOrders(source.document, problem);
+  Result<Schedule> schedule = readOrders(source.document, problem);
   if (!schedule)
-    return schedule.takeError();
+    return schedule.fault();
   FailureOr<pipe::ScheduleOp> op =
       importOrders(source.plan, problem, *schedule);
   if (failed(op))

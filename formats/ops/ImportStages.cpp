@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace rondo;
 
-/// Of all samples, as the stage's first replica has its share of them.
+/// For all samples: the figure of the first replica, scaled from its share.
 static int64_t timeOf(const Problem &problem, int32_t stage, ActionKind kind) {
   const int32_t replica = problem.replicas.numberOf(stage);
   return static_cast<int64_t>(std::min<__int128>(
@@ -46,21 +46,20 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
-                                     pipe::GptAttr(), pipe::LlamaAttr());
+                                     pipe::ArchitectureAttrInterface());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr("s" + std::to_string(s)),
-        pipe::LayerKind::Synthetic,
         pipe::SyntheticAttr::get(
             context, timeOf(problem, s, ActionKind::Forward),
             timeOf(problem, s, ActionKind::InputGrad),
             timeOf(problem, s, ActionKind::WeightGrad), costs.activationBytes,
             costs.freedBytes, outputBytes[s],
             problem.weightBytes.empty() ? 0 : problem.weightBytes[s]),
-        pipe::CustomAttr(), pipe::LayerCostsAttr());
+        pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

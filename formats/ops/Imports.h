@@ -38,7 +38,7 @@ importProfile(const GraphProfile &profile, llvm::ArrayRef<ProfileLayer> layers,
 mlir::OwningOpRef<mlir::ModuleOp> importStages(const Problem &problem,
                                                llvm::StringRef name,
                                                mlir::MLIRContext *context);
-/// How many stages have a B that takes less than I and W together.
+/// The number of stages whose B takes less than I and W together.
 int32_t stagesOfCheaperBackward(const Problem &problem);
 /// The name of a layer: `node3`, or `node3_to_node7` by its first and last
 /// node.

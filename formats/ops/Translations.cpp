@@ -7,10 +7,8 @@
 #include "formats/json/ProblemReader.h"
 #include "formats/json/ProblemWriter.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Target/Cpp/CppEmitter.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
@@ -19,31 +17,17 @@ using namespace mlir;
 
 static LogicalResult rewriteProblems(const llvm::MemoryBuffer *file,
                                      raw_ostream &os, MLIRContext *context) {
-  llvm::Expected<rondo::json::ProblemFile> read =
+  rondo::Result<rondo::json::ProblemFile> read =
       rondo::json::readProblems(file->getBufferIdentifier(), file->getBuffer());
   if (!read)
-    return emitError(UnknownLoc::get(context),
-                     file->getBufferIdentifier() + ": " +
-                         llvm::toString(read.takeError()));
+    return emitError(UnknownLoc::get(context), file->getBufferIdentifier() +
+                                                   ": " +
+                                                   describe(read.fault()));
   for (const rondo::Problem &problem : read->problems) {
     rondo::json::writeProblem(os, problem);
     os << "\n";
   }
   return success();
-}
-
-/// What is still in the dialect has no C++.
-static LogicalResult checkIsConverted(Operation *module) {
-  const WalkResult found = module->walk<WalkOrder::PreOrder>([](Operation *op) {
-    if (!isa_and_nonnull<rondo::pipe::PipeDialect>(op->getDialect()))
-      return WalkResult::advance();
-    op->emitError() << "'" << op->getName()
-                    << "' has no C++: --pipe-to-cpp takes what rondo-opt "
-                       "--pipe-schedule --pipe-lower --pipe-convert-to-emitc "
-                       "writes; rondo compile --emit=cpp does all of it";
-    return WalkResult::interrupt();
-  });
-  return failure(found.wasInterrupted());
 }
 
 void rondo::formats::registerTranslations() {
@@ -54,16 +38,6 @@ void rondo::formats::registerTranslations() {
       "schedules",
       llvm::cl::desc("rondo-schedule/1 for the plans of --problem-to-pipe"),
       llvm::cl::value_desc("FILE"));
-  static TranslateFromMLIRRegistration toCpp(
-      "pipe-to-cpp", "the output of pipe-convert-to-emitc as C++",
-      [](Operation *op, raw_ostream &os) -> LogicalResult {
-        if (failed(checkIsConverted(op)))
-          return failure();
-        return emitc::translateToCpp(op, os);
-      },
-      [](DialectRegistry &registry) {
-        registry.insert<pipe::PipeDialect, emitc::EmitCDialect>();
-      });
   static TranslateToMLIRRegistration fromProblem(
       "problem-to-pipe",
       "rondo-problem as cluster, model and plan, and --schedules as "
@@ -77,8 +51,7 @@ void rondo::formats::registerTranslations() {
       },
       pipe);
   static TranslateRegistration normalize(
-      "problem-to-problem",
-      "rondo-problem lines, each in the lowest version that can express it",
+      "problem-to-problem", "rondo-problem lines, each in version 2",
       [](const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
          MLIRContext *context) {
         return rewriteProblems(

@@ -6,10 +6,10 @@
 
 #include "dialect/Pipe.h"
 #include "formats/json/Documents.h"
+#include "schedule/model/Fault.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/Error.h"
 
 namespace rondo::formats {
 
@@ -37,25 +37,18 @@ struct ScheduleSource {
 /// The first schedule of a rondo-schedule/1 file that is for a plan of the
 /// module; `fileName` distinguishes .jsonl from .json. Points into `contents`.
 /// Errors are one sentence, lower case, with the line in a .jsonl file.
-llvm::Expected<ScheduleSource> findSchedule(mlir::ModuleOp module,
-                                            llvm::StringRef fileName,
-                                            llvm::StringRef contents);
-
-/// Orders that do not fit the memory of their devices.
-class OverCapError : public llvm::ErrorInfo<OverCapError, llvm::StringError> {
-public:
-  using ErrorInfo::ErrorInfo;
-  static char ID;
-};
+Result<ScheduleSource> findSchedule(mlir::ModuleOp module,
+                                    llvm::StringRef fileName,
+                                    llvm::StringRef contents);
 
 /// Applies the orders of a schedule to its plan: writes them as the last
 /// `pipe.schedule` of the module, in loops, with `accumulate(schedule_order)`
 /// if micro-batches are not in index order. `problem` is the plan's. The orders
 /// must keep the rules S1 to S6 there; figures in the text are ignored, since
-/// they may come from other costs. If a cap is too small (S5) the error is an
-/// OverCapError.
-llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
-                                                const Problem &problem);
+/// they may come from other costs. If a cap is too small (S5) the fault is a
+/// TextOverCap.
+Result<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
+                                        const Problem &problem);
 
 /// The same of orders that are known to keep these rules. Fails if the language
 /// has no op for an action.
@@ -68,10 +61,9 @@ mlir::FailureOr<pipe::ScheduleOp> importOrders(pipe::PlanOp plan,
 mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
                                     llvm::raw_ostream &os);
 
-/// Registers with rondo-translate: `--pipe-to-cpp`, which prints the EmitC of
-/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, to which `--schedules`
-/// adds schedules; `--problem-to-problem`, which rewrites problems in the
-/// lowest version; `--pipe-to-schedule`.
+/// Registers with rondo-translate: `--problem-to-pipe`, to which `--schedules`
+/// adds schedules; `--problem-to-problem`, which rewrites problems in
+/// version 2; `--pipe-to-schedule`.
 void registerTranslations();
 
 } // namespace rondo::formats

@@ -86,9 +86,9 @@ private:
     json.attributeEnd();
   }
 
-  /// By task: replica, kind, index, start as a gap to the end of the task in
-  /// front, length, and what it waited for: 0 nothing, above a task by its
-  /// distance, below a message by its number from -1.
+  /// A row per task: replica, kind, index, start as a gap to the end of the
+  /// task in front, length, and what it waited for: 0 nothing, above a task by
+  /// its distance, below a message by its number from -1.
   void writeTasks(const Timeline &timeline) {
     numbers("tasks", [&](auto add) {
       for (size_t rank = 0; rank + 1 < timeline.rankBegin.size(); ++rank) {
@@ -122,7 +122,7 @@ private:
       for (int64_t cap : problem.memoryCaps)
         cap == noMemoryCap ? json.value(nullptr) : json.value(cap);
     });
-    // By replica: its stage and chunk.
+    // A row per replica: its stage and chunk.
     json.attributeArray("replicas", [&] {
       for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
         json.array([&] {
@@ -130,7 +130,7 @@ private:
           json.value(chunks[replica]);
         });
     });
-    // By replica and kind: bytes that it takes and frees.
+    // A row per replica and kind: bytes that it takes and frees.
     json.attributeArray("bytes", [&] {
       for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
         json.array([&] {
@@ -150,7 +150,7 @@ private:
         add(begin);
     });
     writeTasks(timeline);
-    // By message: both tasks, how long it waits for its link, how long it
+    // A row per message: both tasks, its wait for its link, the time it
     // takes.
     numbers("messages", [&](auto add) {
       for (const TimelineMessage &message : timeline.messages) {
@@ -163,7 +163,7 @@ private:
   }
 
   llvm::json::OStream json;
-  /// Of the page, in their order.
+  /// The panels of the page, in order.
   std::vector<ActionKind> kinds;
 };
 

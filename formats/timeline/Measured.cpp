@@ -3,6 +3,7 @@
 
 #include "formats/timeline/Measured.h"
 
+#include "formats/json/Value.h"
 #include "kinds/Counts.h"
 #include "schedule/model/EdgeTable.h"
 
@@ -31,17 +32,17 @@ public:
       : problem(predicted.problem), predicted(predicted.timeline),
         iteration(iteration), edges(predicted.problem) {}
 
-  llvm::Expected<Timeline> run();
+  Result<Timeline> run();
 
 private:
-  template <typename... Parts> static llvm::Error misfit(Parts... parts) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   (std::string() + ... + parts));
+  template <typename... Parts>
+  static std::optional<Fault> misfit(Parts... parts) {
+    return json::TextFault((std::string() + ... + parts));
   }
   int32_t replicaOf(const MeasuredTask &task) const;
-  llvm::Error checkShape();
-  llvm::Error addTask(const MeasuredTask &task);
-  llvm::Error checkOrder(int32_t rank) const;
+  std::optional<Fault> checkShape();
+  std::optional<Fault> addTask(const MeasuredTask &task);
+  std::optional<Fault> checkOrder(int32_t rank) const;
   void addMessages();
   void addBytes();
   void explainRank(int32_t rank);
@@ -55,7 +56,7 @@ private:
   std::map<TaskKey, int32_t> planned;
   /// Places of those that were measured.
   std::map<TaskKey, int64_t> places;
-  /// By place of a task: its messages, in the order of their arrival.
+  /// [place of a task]: its messages, in the order of their arrival.
   std::vector<std::vector<int64_t>> inputs;
 };
 
@@ -69,7 +70,7 @@ int32_t Layout::replicaOf(const MeasuredTask &task) const {
              : -1;
 }
 
-llvm::Error Layout::checkShape() {
+std::optional<Fault> Layout::checkShape() {
   if (problem.iterations > 1)
     return misfit("the plan has ", std::to_string(problem.iterations),
                   " iterations that overlap; only a single one can be laid "
@@ -82,10 +83,10 @@ llvm::Error Layout::checkShape() {
     if (task.action.count != 1)
       return misfit("the schedule has tasks that serve several micro-batches, "
                     "which a program runs one after another");
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Error Layout::addTask(const MeasuredTask &measured) {
+std::optional<Fault> Layout::addTask(const MeasuredTask &measured) {
   const int32_t replica = replicaOf(measured);
   ActionKind kind = measured.kind;
   auto name = [&] {
@@ -115,11 +116,11 @@ llvm::Error Layout::addTask(const MeasuredTask &measured) {
                       " of the trace ran I and W of ", name(),
                       " apart, where the schedule has one backward");
       timeline.tasks.back().endNs = measured.endNs;
-      return llvm::Error::success();
+      return std::nullopt;
     }
   }
   const Action action(kind, replica, measured.microbatch);
-  // A schedule without steps has them behind all else.
+  // In a schedule without steps they come last.
   if (kind != ActionKind::Step && !planned.count(keyOf(action)))
     return misfit("the trace has ", name(), ", which the schedule does not");
   if (!places.insert({keyOf(action), int64_t(timeline.tasks.size())}).second)
@@ -131,11 +132,11 @@ llvm::Error Layout::addTask(const MeasuredTask &measured) {
   task.startNs = measured.startNs;
   task.endNs = measured.endNs;
   timeline.tasks.push_back(task);
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
 /// A program runs the tasks of each rank in the order of its schedule.
-llvm::Error Layout::checkOrder(int32_t rank) const {
+std::optional<Fault> Layout::checkOrder(int32_t rank) const {
   auto tasksOf = [&](const Timeline &of) {
     std::vector<Action> actions;
     for (int64_t i = of.rankBegin[rank]; i < of.rankBegin[rank + 1]; ++i)
@@ -148,7 +149,7 @@ llvm::Error Layout::checkOrder(int32_t rank) const {
   const auto [want, run] =
       std::mismatch(wanted.begin(), wanted.end(), ran.begin(), ran.end());
   if (want == wanted.end() && run == ran.end())
-    return llvm::Error::success();
+    return std::nullopt;
   auto nameAt = [&](auto place, auto end) {
     return place == end ? std::string("nothing") : actionName(*place, problem);
   };
@@ -238,22 +239,22 @@ void Layout::explainRank(int32_t rank) {
   }
 }
 
-llvm::Expected<Timeline> Layout::run() {
-  if (llvm::Error error = checkShape())
-    return error;
+Result<Timeline> Layout::run() {
+  if (std::optional<Fault> fault = checkShape())
+    return *fault;
   for (const TimelineTask &task : predicted.tasks)
     planned[keyOf(task.action)] = task.rank;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     timeline.rankBegin.push_back(int64_t(timeline.tasks.size()));
     for (const MeasuredTask &task : iteration.tasks)
       if (task.rank == rank)
-        if (llvm::Error error = addTask(task))
-          return error;
+        if (std::optional<Fault> fault = addTask(task))
+          return *fault;
   }
   timeline.rankBegin.push_back(int64_t(timeline.tasks.size()));
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-    if (llvm::Error error = checkOrder(rank))
-      return error;
+    if (std::optional<Fault> fault = checkOrder(rank))
+      return *fault;
   timeline.makespanNs = iteration.durationNs;
   addMessages();
   addBytes();
@@ -264,9 +265,8 @@ llvm::Expected<Timeline> Layout::run() {
 
 } // namespace
 
-llvm::Expected<Timeline>
-timeline::layOutMeasured(const Panel &predicted,
-                         const MeasuredIteration &iteration) {
+Result<Timeline> timeline::layOutMeasured(const Panel &predicted,
+                                          const MeasuredIteration &iteration) {
   return Layout(predicted, iteration).run();
 }
 

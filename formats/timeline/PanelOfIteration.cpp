@@ -3,19 +3,20 @@
 
 #include "formats/timeline/Measured.h"
 
+#include "formats/json/Value.h"
 #include <algorithm>
 #include <map>
 
 using namespace rondo;
 using namespace rondo::timeline;
 
-static llvm::Error misfit(const std::string &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+static std::optional<Fault> misfit(const std::string &message) {
+  return json::TextFault(message);
 }
 
 /// Stages with a replica for each replica that has tasks.
-static llvm::Error addReplicas(Problem &problem, int32_t numStages,
-                               const MeasuredIteration &iteration) {
+static std::optional<Fault> addReplicas(Problem &problem, int32_t numStages,
+                                        const MeasuredIteration &iteration) {
   std::vector<std::map<int32_t, int32_t>> rankOf(numStages);
   for (const MeasuredTask &task : iteration.tasks) {
     const auto [replica, isNew] =
@@ -41,19 +42,19 @@ static llvm::Error addReplicas(Problem &problem, int32_t numStages,
       return misfit("the trace has more than " + std::to_string(maxReplicas) +
                     " replicas of stages");
   }
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-llvm::Expected<Panel> timeline::panelOf(std::string title, std::string name,
-                                        int32_t numStages,
-                                        const MeasuredIteration &iteration) {
+Result<Panel> timeline::panelOf(std::string title, std::string name,
+                                int32_t numStages,
+                                const MeasuredIteration &iteration) {
   Panel panel;
   panel.title = std::move(title);
   Problem &problem = panel.problem;
   problem.name = std::move(name);
   problem.memoryCaps.assign(iteration.ranks.size(), noMemoryCap);
-  if (llvm::Error error = addReplicas(problem, numStages, iteration))
-    return std::move(error);
+  if (std::optional<Fault> fault = addReplicas(problem, numStages, iteration))
+    return *fault;
   problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   Timeline &timeline = panel.timeline;
   timeline.makespanNs = iteration.durationNs;

@@ -36,29 +36,29 @@ void writeHtml(llvm::raw_ostream &os, llvm::ArrayRef<Panel> panels);
 /// further panels follow those of the first.
 void writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<Panel> panels);
 
-// What the writers share.
+// Common code of the writers.
 
 /// The longest makespan of all panels.
 int64_t endOf(llvm::ArrayRef<Panel> panels);
 
-/// Of each replica: which chunk of its rank it is, from 0.
+/// [replica]: its chunk of its rank, from 0.
 std::vector<int32_t> chunksOf(const Problem &problem);
 
 /// `F3`, or `2F3` if the rank has several stages.
 std::string labelOf(const Panel &panel, const TimelineTask &task,
                     const std::vector<int32_t> &stagesOfRank);
-/// By rank: how many stages are on it.
+/// [rank]: the number of its stages.
 std::vector<int32_t> stagesOfRanks(const Problem &problem);
 
 /// The colour of a task, `#rrggbb`: its hue says the kind, in colours that
-/// colour-blind people can tell apart, its lightness the chunk.
+/// colour-blind people can distinguish, its lightness the chunk.
 std::string colorOf(ActionKind kind, int32_t chunk);
 
 /// The most bytes that a panel's memory curves need: the largest cap or, where
 /// there is none, the largest peak.
 int64_t memoryScaleOf(const Panel &panel);
 
-/// A round step of an axis, so that there are at most `most` of them up to
+/// A round step of an axis, with at most `most` of them up to
 /// `end`: 1, 2 or 5 times a power of ten. At least 1.
 int64_t axisStep(int64_t end, int64_t most);
 /// `1.5 ms`: with at most three decimals.

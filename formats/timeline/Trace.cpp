@@ -17,7 +17,7 @@ public:
 
   void run(llvm::ArrayRef<Panel> panels) {
     json.object([&] {
-      // Readers look for this first.
+      // Readers detect the format by the first key.
       json.attribute("format", "rondo-timeline/1");
       json.attributeArray("schedules", [&] {
         for (const Panel &panel : panels)
@@ -77,8 +77,8 @@ private:
     });
   }
 
-  /// What the task is of and, where its rank was idle for a message, who sent
-  /// that.
+  /// The subject of the task and, if its rank was idle for a message, the rank
+  /// that sent that.
   void writeTask(const Panel &panel, const TimelineTask &task) {
     const Replica &replica = panel.problem.replicas[task.action.subject];
     json.attribute("stage", replica.stage);

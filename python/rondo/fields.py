@@ -138,7 +138,7 @@ def from_object(
 # Keys of earlier files: the key that is written.
 EARLIER_KEYS = {"homes": "replicas", "cards": "nics", "card": "nic"}
 
-# How the whole object is called in errors; paths below it begin with a key.
+# Names of the whole object in errors; paths below it begin with a key.
 ROOTS = frozenset(["problem", "schedule"])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Problems: what is to be scheduled. rondo-problem/1 and /2 of docs/formats.md.
+"""Problems: what is to be scheduled. rondo-problem/1 and /2, whose keys
+docs/formats.md lists.
 
 Times are nanoseconds, sizes bytes, bandwidths bytes per microsecond; all are
 whole numbers. A key that is None is not in the file and has its default there.
@@ -26,6 +27,7 @@ from .fields import (
     read_file,
     text,
     to_value,
+    truth,
     values,
     whole,
     whole_or_null,
@@ -58,9 +60,9 @@ class Rank:
     version 2."""
 
     memory_bytes: int | None = field(whole_or_null, default=None, null=True)
+    host: HostCosts | None = field(objects(HostCosts), default=None)
     device: Device | None = field(objects(Device), default=None)
     speed_percent: int | None = field(whole, default=None)
-    host: HostCosts | None = field(objects(HostCosts), default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -81,10 +83,10 @@ class Cost:
     """The cost of a kind of task: bytes are taken at its start and freed at its end."""
 
     ns: int | None = field(whole, default=None)
-    ns_by_index: list[int] | None = field(lists(whole), default=None)
     takes_bytes: int | None = field(whole, default=None)
     frees_bytes: int | None = field(whole, default=None)
     lane: str | None = field(text, default=None)
+    ns_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -120,9 +122,9 @@ class GraphStage:
     split: str | None = field(text, default=None)
     shard: Shard | None = field(objects(Shard), default=None)
     parameter_bytes: int | None = field(whole, default=None)
+    buckets: int | None = field(whole, default=None)
     versions: Versions | None = field(objects(Versions), default=None)
     costs: dict[str, Cost] = field(values(objects(Cost)))
-    buckets: int | None = field(whole, default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -136,6 +138,7 @@ class Edge:
     gradient_bytes: int | None | Literal["same"] = field(
         whole_or_null, default="same", null=True
     )
+    recomputed: bool | None = field(truth, default=None)
 
     def _edit_json(self, found: dict[str, Any]) -> dict[str, Any]:
         if found["gradient_bytes"] == "same":
@@ -188,16 +191,16 @@ class Problem:
 
     name: str = field(text)
     microbatches: int = field(whole)
-    samples: int | None = field(whole, default=None)
     iterations: int | None = field(whole, default=None)
+    samples: int | None = field(whole, default=None)
     ranks: list[Rank] = field(lists(objects(Rank)))
     stages: list[Stage] | list[GraphStage] = field(lists(anything))
     edges: list[Edge] | None = field(lists(objects(Edge)), default=None)
     link: Link | None = field(objects(Link), default=None)
     links: list[RankLink] | None = field(lists(objects(RankLink)), default=None)
     nics: list[Nic] | None = field(lists(objects(Nic)), default=None)
-    channels: Channels | None = field(objects(Channels), default=None)
     host: HostCosts | None = field(objects(HostCosts), default=None)
+    channels: Channels | None = field(objects(Channels), default=None)
     objective: str | None = field(text, default=None)
     provenance: dict[str, Any] | None = field(mapping, default=None)
 

@@ -92,7 +92,7 @@ struct SlotName {
 };
 
 /// The value of a placeholder: a number, a name (e.g. of a family), or an
-/// entity of the problem. Never a sentence.
+/// entity of the problem. A sentence only in faults of documents.
 using FaultPart =
     std::variant<int64_t, std::string, Action, BufferName, SlotName>;
 

@@ -1,12 +1,12 @@
 // Which schedule is emitted, and what is wrong if none can be.
 // RUN: split-file %s %t
 // RUN: rondo-opt %t/two.mlir --pipe-schedule --pipe-lower \
-// RUN:   --pipe-convert-to-emitc | rondo-translate --pipe-to-cpp | FileCheck %s --check-prefix=FIRST
+// RUN:   --pipe-emit-cpp -o /dev/null | FileCheck %s --check-prefix=FIRST
 // RUN: rondo-opt %t/two.mlir --pipe-schedule --pipe-lower \
-// RUN:   --pipe-convert-to-emitc=schedule=other | rondo-translate --pipe-to-cpp | FileCheck %s --check-prefix=OTHER
+// RUN:   --pipe-emit-cpp=schedule=other -o /dev/null | FileCheck %s --check-prefix=OTHER
 // RUN: not rondo-opt %t/two.mlir --pipe-schedule --pipe-lower \
-// RUN:   --pipe-convert-to-emitc=schedule=third 2>&1 | FileCheck %s --check-prefix=THIRD
-// RUN: rondo-opt %t/errors.mlir --pipe-resolve-stages --pipe-convert-to-emitc \
+// RUN:   --pipe-emit-cpp=schedule=third 2>&1 | FileCheck %s --check-prefix=THIRD
+// RUN: rondo-opt %t/errors.mlir --pipe-resolve-stages --pipe-emit-cpp \
 // RUN:   -split-input-file -verify-diagnostics
 
 // FIRST: Schedule @main of plan @step

@@ -1,7 +1,6 @@
 // A plan for GPUs: its layers name target and type, and the executable names the
 // backend that only the CUDA runtime library defines. All else is as on the CPU.
-// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-convert-to-emitc \
-// RUN:   | rondo-translate --pipe-to-cpp > %t.cpp
+// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-emit-cpp -o /dev/null > %t.cpp
 // RUN: FileCheck %s --input-file=%t.cpp
 // RUN: c++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I%rondo_src_root %t.cpp
 

@@ -1,11 +1,9 @@
 // A rank with more queues of launches than its target lets be in flight gets the number; others, and programs that need
 // none, do not. Rank 1 sends and receives both ways and has the norm: five queues. The ends of the pipeline have three.
-// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-convert-to-emitc="schedule=few" \
-// RUN:   | rondo-translate --pipe-to-cpp > %t.cpp
+// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-emit-cpp="schedule=few" -o /dev/null > %t.cpp
 // RUN: FileCheck %s --input-file=%t.cpp
 // RUN: c++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I%rondo_src_root %t.cpp
-// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-convert-to-emitc="schedule=many" \
-// RUN:   | rondo-translate --pipe-to-cpp | FileCheck %s --check-prefix=MANY
+// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-emit-cpp="schedule=many" -o /dev/null | FileCheck %s --check-prefix=MANY
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1, tied = false> {

@@ -13,10 +13,10 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  pipe.collective 0 gradient_norm [@s0, @s1]
+  pipe.collective @c0 gradient_norm [@s0, @s1]
   pipe.rank 0 {
-    // expected-error @+1 {{collective 1 does not exist; there is 1}}
-    pipe.await 1
+    // expected-error @+1 {{unknown collective @c1; did you mean @c0?}}
+    pipe.await @c1
   }
 }
 
@@ -34,8 +34,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{collective 0 takes -1 ns; it must be 0 to 140737488355328}}
-  pipe.collective 0 gradient_norm [@s0, @s1] ns = -1
+  // expected-error @+1 {{collective @c0 takes -1 ns; it must be 0 to 140737488355328}}
+  pipe.collective @c0 gradient_norm [@s0, @s1] ns = -1
 }
 
 // -----

@@ -44,8 +44,8 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{a layer of kind custom, and no other, names a body}}
-  "pipe.layer"() <{kind = 4 : i32, sym_name = "l"}> : () -> ()
+  // expected-error @+1 {{a layer of kind custom states its own figures}}
+  "pipe.layer"() <{body = #pipe.role<custom>, sym_name = "l"}> : () -> ()
 }
 
 // -----
@@ -86,7 +86,6 @@ pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch
 // -----
 
 pipe.model @m {
-  // expected-error @+2 {{expected one of none, tokens, targets, not 'token'; did you mean tokens?}}
-  // expected-error @+1 {{failed to parse Pipe_CustomAttr parameter 'data'}}
+  // expected-error @+1 {{expected one of none, tokens, targets, not 'token'; did you mean tokens?}}
   pipe.layer @l custom<body = "mlp", data = token>
 }

@@ -70,43 +70,43 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{input_grads_ns has 1 time for 2 numbers of samples (samples)}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [1, 2], forwards_ns = [1, 1], input_grads_ns = [1], weight_grads_ns = [1, 1]>
+  // expected-error @+1 {{input_grad_ns has 1 time for 2 numbers of samples (samples)}}
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [1, 2], forward_ns = [1, 1], input_grad_ns = [1], weight_grad_ns = [1, 1]>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{forwards_ns is -1; the minimum is 0}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [1, 2], forwards_ns = [1, -1], input_grads_ns = [1, 1], weight_grads_ns = [1, 1]>
-}
-
-// -----
-
-pipe.model @m {
-  // expected-error @+1 {{samples must be numbers from 1 on, ascending}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [2, 2], forwards_ns = [1, 1], input_grads_ns = [1, 1], weight_grads_ns = [1, 1]>
+  // expected-error @+1 {{forward_ns is -1; the minimum is 0}}
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [1, 2], forward_ns = [1, -1], input_grad_ns = [1, 1], weight_grad_ns = [1, 1]>
 }
 
 // -----
 
 pipe.model @m {
   // expected-error @+1 {{samples must be numbers from 1 on, ascending}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [0], forwards_ns = [1], input_grads_ns = [1], weight_grads_ns = [1]>
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [2, 2], forward_ns = [1, 1], input_grad_ns = [1, 1], weight_grad_ns = [1, 1]>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{costs are of the model's size (forward_ns, input_grad_ns and weight_grad_ns) or of sizes that they state (samples and lists), not both}}
-  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<forward_ns = 1, samples = [1, 2], forwards_ns = [1, 1], input_grads_ns = [1, 1], weight_grads_ns = [1, 1]>
+  // expected-error @+1 {{samples must be numbers from 1 on, ascending}}
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<samples = [0], forward_ns = [1], input_grad_ns = [1], weight_grad_ns = [1]>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{a layer of kind synthetic, and no other, states its own figures}}
-  "pipe.layer"() <{kind = 3 : i32, sym_name = "l0"}> : () -> ()
+  // expected-error @+1 {{key 'forward_ns' is given twice}}
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<forward_ns = 1, samples = [1, 2], forward_ns = [1, 1], input_grad_ns = [1, 1], weight_grad_ns = [1, 1]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{a layer of kind synthetic states its own figures}}
+  "pipe.layer"() <{body = #pipe.role<synthetic>, sym_name = "l0"}> : () -> ()
 }
 
 // -----

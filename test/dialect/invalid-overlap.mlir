@@ -158,8 +158,8 @@ pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, 
 pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"pipedream">
 pipe.program @lowered of @s pipeline {
-  // expected-error @+1 {{collective 0 adds gradients, which the step of the same iteration reads; only a gradient_norm may be later}}
-  pipe.collective 0 replica_gradients [@s0] later = 1
+  // expected-error @+1 {{collective @c0 adds gradients, which the step of the same iteration reads; only a gradient_norm may be later}}
+  pipe.collective @c0 replica_gradients [@s0] later = 1
 }
 
 // -----
@@ -169,8 +169,8 @@ pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, 
 pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @s of @step family<"pipedream">
 pipe.program @lowered of @s pipeline {
-  // expected-error @+1 {{collective 0 is awaited 4097 iterations later; it must be 0 to 4096}}
-  pipe.collective 0 gradient_norm [@s0] later = 4097
+  // expected-error @+1 {{collective @c0 is awaited 4097 iterations later; it must be 0 to 4096}}
+  pipe.collective @c0 gradient_norm [@s0] later = 4097
 }
 
 // -----

@@ -13,8 +13,10 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 3 is out of order; expected number 0}}
-  pipe.pool 3 on 0 <offset = 0, slot_bytes = 8, slots = 1>
+  // expected-note @+1 {{see existing symbol definition here}}
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 1>
+  // expected-error @+1 {{redefinition of symbol named 'p0'}}
+  pipe.pool @p0 on 1 <offset = 0, slot_bytes = 8, slots = 1>
 }
 
 // -----
@@ -31,8 +33,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has 0 slots; the minimum is 1}}
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 0>
+  // expected-error @+1 {{pool @p0 has 0 slots; the minimum is 1}}
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 0>
 }
 
 // -----
@@ -49,8 +51,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has 4294967297 slots; the maximum is 2147483647}}
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 4294967297>
+  // expected-error @+1 {{pool @p0 has 4294967297 slots; the maximum is 2147483647}}
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 4294967297>
 }
 
 // -----
@@ -67,8 +69,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has an offset of -8 and slots of 8 bytes; neither may be negative}}
-  pipe.pool 0 on 0 <offset = -8, slot_bytes = 8, slots = 1>
+  // expected-error @+1 {{pool @p0 has an offset of -8 and slots of 8 bytes; neither may be negative}}
+  pipe.pool @p0 on 0 <offset = -8, slot_bytes = 8, slots = 1>
 }
 
 // -----
@@ -85,8 +87,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 is on rank -1; ranks are numbered from 0}}
-  pipe.pool 0 on -1 <offset = 0, slot_bytes = 8, slots = 1>
+  // expected-error @+1 {{pool @p0 is on rank -1; ranks are numbered from 0}}
+  pipe.pool @p0 on -1 <offset = 0, slot_bytes = 8, slots = 1>
 }
 
 // -----
@@ -103,10 +105,10 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-note @+1 {{pool 0 has 2 slots}}
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
-  // expected-error @+1 {{slot 2 is not in pool 0}}
-  pipe.place input @s0 in 0 [0, 1, 2]
+  // expected-note @+1 {{pool @p0 has 2 slots}}
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  // expected-error @+1 {{slot 2 is not in pool @p0}}
+  pipe.place input @s0 in @p0 [0, 1, 2]
 }
 
 // -----
@@ -123,8 +125,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 4 does not exist; there are 0}}
-  pipe.place input @s0 in 4 [0]
+  // expected-error @+1 {{unknown pool @p4}}
+  pipe.place input @s0 in @p4 [0]
 }
 
 // -----
@@ -141,9 +143,9 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
   // expected-error @+1 {{the place of input of stage @s0 lists no slots}}
-  pipe.place input @s0 in 0 []
+  pipe.place input @s0 in @p0 []
 }
 
 // -----
@@ -160,11 +162,11 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
   // expected-note @+1 {{first given here}}
-  pipe.place input @s0 in 0 [0]
+  pipe.place input @s0 in @p0 [0]
   // expected-error @+1 {{the place of input of stage @s0 is given twice}}
-  pipe.place input @s0 in 0 [1]
+  pipe.place input @s0 in @p0 [1]
 }
 
 // -----
@@ -181,9 +183,9 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
-  // expected-error @+1 {{pool 1 does not exist; there is 1}}
-  pipe.staging in 1
+  pipe.pool @workspace on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  // expected-error @+1 {{unknown pool @works_pace; did you mean @workspace?}}
+  pipe.place workspace @s0 in @works_pace [0]
 }
 
 // -----
@@ -199,11 +201,29 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 pipe.schedule @mine of @step family<"1f1b">
 
+pipe.program @main of @mine pipeline {
+  // expected-note @+1 {{first given here}}
+  pipe.pool @p0 on 1 staging <offset = 0, slot_bytes = 64, slots = 1>
+  // expected-error @+1 {{the staging of rank 1 is given twice}}
+  pipe.pool @p1 on 1 staging <offset = 64, slot_bytes = 64, slots = 1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+// Earlier modules name pools by number, and have an op for staging.
 pipe.program @main of @mine pipeline {
   pipe.pool 0 on 1 <offset = 0, slot_bytes = 64, slots = 1>
-  pipe.pool 1 on 1 <offset = 64, slot_bytes = 64, slots = 1>
-  // expected-note @+1 {{first given here}}
+  // expected-error @+1 {{staging is a word of its pool now: write pipe.pool @p2 on 0 staging <...>, and leave pipe.staging out}}
   pipe.staging in 0
-  // expected-error @+1 {{the staging of rank 1 is given twice}}
-  pipe.staging in 1
 }

@@ -44,8 +44,10 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{collective 1 is out of order; expected number 0}}
-  pipe.collective 1 gradient_norm [@s0]
+  // expected-note @+1 {{see existing symbol definition here}}
+  pipe.collective @norm gradient_norm [@s0]
+  // expected-error @+1 {{redefinition of symbol named 'norm'}}
+  pipe.collective @norm gradient_norm [@s1]
 }
 
 // -----
@@ -62,8 +64,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{collective 0 has no stages}}
-  pipe.collective 0 gradient_norm []
+  // expected-error @+1 {{collective @c0 has no stages}}
+  pipe.collective @c0 gradient_norm []
 }
 
 // -----
@@ -81,7 +83,7 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   // expected-error @+1 {{tied_gradients names its tensor; the other kinds name none}}
-  pipe.collective 0 tied_gradients [@s0]
+  pipe.collective @c0 tied_gradients [@s0]
 }
 
 // -----
@@ -99,7 +101,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 pipe.program @main of @mine pipeline {
   // expected-error @+1 {{stage @s2 is not in plan @step}}
-  pipe.collective 0 gradient_norm [@s0, @s2]
+  pipe.collective @c0 gradient_norm [@s0, @s2]
 }
 
 // -----
@@ -137,8 +139,8 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   pipe.rank 0 {
-    // expected-error @+1 {{collective 0 does not exist; there are 0}}
-    pipe.all_reduce 0
+    // expected-error @+1 {{unknown collective @c0}}
+    pipe.issue @c0
   }
 }
 
@@ -157,8 +159,8 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   pipe.rank 0 {
-    // expected-error @+1 {{'pipe.rank' does not belong here; a rank of a program holds tasks, messages, collectives, optimizer steps and loops}}
-    pipe.rank 1 { }
+    // expected-error @+1 {{'builtin.module' does not belong here; a rank of a program holds tasks, messages, collectives, optimizer steps and loops}}
+    builtin.module { }
   }
 }
 
@@ -176,6 +178,6 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{'builtin.module' does not belong here; a program holds collectives, pools, staging, places and ranks}}
+  // expected-error @+1 {{'builtin.module' does not belong here; a program holds collectives, pools, places and ranks}}
   builtin.module { }
 }

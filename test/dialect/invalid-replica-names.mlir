@@ -262,9 +262,9 @@ pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
 }
 pipe.schedule @mine of @step family<"gpipe">
 pipe.program @main of @mine pipeline arena [64, 64, 64, 64] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
   // expected-error @+1 {{stage @s0 has no replica 2; it has 2 replicas, numbered from 0}}
-  pipe.place output @s0:2 in 0 [0]
+  pipe.place output @s0:2 in @p0 [0]
   pipe.rank 0 {
   }
 }
@@ -282,10 +282,10 @@ pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
 }
 pipe.schedule @mine of @step family<"gpipe">
 pipe.program @main of @mine pipeline arena [64, 64, 64, 64] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
-  pipe.place output @s0 in 0 [0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.place output @s0 in @p0 [0]
   // expected-error @+1 {{the place of output of stage @s0 is given twice}}
-  pipe.place output @s0:0 in 0 [0]
+  pipe.place output @s0:0 in @p0 [0]
   pipe.rank 0 {
   }
 }
@@ -303,11 +303,11 @@ pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
 }
 pipe.schedule @mine of @step family<"gpipe">
 pipe.program @main of @mine pipeline arena [64, 64, 64, 64] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 64, slots = 1>
-  pipe.place output @s0 in 1 [0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.place output @s0 in @p1 [0]
   // expected-error @+1 {{the place of output of stage @s0 is given twice}}
-  pipe.place output @s0:1 in 0 [0]
+  pipe.place output @s0:1 in @p0 [0]
   pipe.rank 0 {
   }
 }
@@ -325,11 +325,11 @@ pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
 }
 pipe.schedule @mine of @step family<"gpipe">
 pipe.program @main of @mine pipeline arena [64, 64, 64, 64] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
   // expected-note @+1 {{first given here}}
-  pipe.place output @s0:1 in 0 [0]
+  pipe.place output @s0:1 in @p0 [0]
   // expected-error @+1 {{the place of output of stage @s0 is given twice}}
-  pipe.place output @s0:1 in 0 [0]
+  pipe.place output @s0:1 in @p0 [0]
   pipe.rank 0 {
   }
 }

@@ -170,7 +170,6 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+2 {{failed to parse Pipe_SearchAttr parameter 'objective'}}
 // expected-error @+1 {{expected one of makespan, span, not 'speed'}}
 pipe.schedule @mine of @step search<objective = speed>
 
@@ -201,7 +200,6 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+3 {{failed to parse Pipe_FoundAttr parameter 'stopped'}}
 // expected-error @+2 {{expected one of exhausted, optimal, time, interrupted, not 'bored'}}
 pipe.schedule @mine of @step search<>
     found<origin = "beam", makespan_ns = 1, span_ns = 1, lower_bound_ns = 1, bound = "L1", stopped = bored> { }

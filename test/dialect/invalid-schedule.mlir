@@ -68,8 +68,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{'pipe.all_reduce' does not belong here; a rank of a schedule holds tasks, optimizer steps and loops}}
-    pipe.all_reduce 0
+    // expected-error @+1 {{'pipe.issue' does not belong here; a rank of a schedule holds tasks, optimizer steps and loops}}
+    pipe.issue @c0
   }
 }
 
@@ -128,7 +128,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   // expected-error @+1 {{'pipe.pool' op expects parent op 'pipe.program'}}
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 1, slots = 1>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 1, slots = 1>
 }
 
 // -----

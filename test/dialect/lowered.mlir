@@ -14,20 +14,18 @@ pipe.schedule @mine of @step family<"1f1b">
 
 // CHECK-LABEL: pipe.program @main of @mine pipeline arena [4096, 8192] {
 pipe.program @main of @mine pipeline arena [4096, 8192] {
-  // CHECK-NEXT: pipe.collective 0 tied_gradients "wte" [@s0, @s1]
-  pipe.collective 0 tied_gradients "wte" [@s0, @s1]
-  // CHECK-NEXT: pipe.collective 1 gradient_norm [@s0, @s1]
-  pipe.collective 1 gradient_norm [@s0, @s1]
-  // CHECK-NEXT: pipe.pool 0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
-  // CHECK-NEXT: pipe.pool 1 on 1 <offset = 0, slot_bytes = 256, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 256, slots = 1>
-  // CHECK-NEXT: pipe.staging in 1
-  pipe.staging in 1
-  // CHECK-NEXT: pipe.place weights @s0 in 0 [0]
-  pipe.place weights @s0 in 0 [0]
-  // CHECK-NEXT: pipe.place saved_for_weight_grad @s0 in 0 [0, 1, 2, 0]
-  pipe.place saved_for_weight_grad @s0 in 0 [0, 1, 2, 0]
+  // CHECK-NEXT: pipe.collective @c0 tied_gradients "wte" [@s0, @s1]
+  pipe.collective @c0 tied_gradients "wte" [@s0, @s1]
+  // CHECK-NEXT: pipe.collective @c1 gradient_norm [@s0, @s1]
+  pipe.collective @c1 gradient_norm [@s0, @s1]
+  // CHECK-NEXT: pipe.pool @p0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
+  // CHECK-NEXT: pipe.pool @p1 on 1 staging <offset = 0, slot_bytes = 256, slots = 1>
+  pipe.pool @p1 on 1 staging <offset = 0, slot_bytes = 256, slots = 1>
+  // CHECK-NEXT: pipe.place weights @s0 in @p0 [0]
+  pipe.place weights @s0 in @p0 [0]
+  // CHECK-NEXT: pipe.place saved_for_weight_grad @s0 in @p0 [0, 1, 2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p0 [0, 1, 2, 0]
   pipe.rank 1 {
     pipe.for %i = 0 to 4 {
       // CHECK: pipe.recv activation @s0[%i]
@@ -37,10 +35,10 @@ pipe.program @main of @mine pipeline arena [4096, 8192] {
       // CHECK: pipe.send gradient @s1[%i]
       pipe.send gradient @s1[%i]
     }
-    // CHECK: pipe.all_reduce 0
-    pipe.all_reduce 0
-    // CHECK-NEXT: pipe.await 0
-    pipe.await 0
+    // CHECK: pipe.issue @c0
+    pipe.issue @c0
+    // CHECK-NEXT: pipe.await @c0
+    pipe.await @c0
     // CHECK-NEXT: pipe.step @s1
     pipe.step @s1
   }

@@ -81,10 +81,10 @@ pipe.schedule @two of @step versions<"pipedream"> {
 
 // CHECK: pipe.program @lowered
 pipe.program @lowered of @two pipeline {
-  pipe.collective 0 replica_gradients [@s0]
-  // CHECK: pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
-  pipe.collective 1 gradient_norm [@s0, @s1] ns = 5 later = 2
-  // CHECK: pipe.all_reduce 0[%{{.*}}]
-  // CHECK: pipe.await 0[%{{.*}}]
-  pipe.rank 0 { pipe.repeat %t step 2 { pipe.all_reduce 0[%t] pipe.await 0[%t] } }
+  pipe.collective @c0 replica_gradients [@s0]
+  // CHECK: pipe.collective @c1 gradient_norm [@s0, @s1] ns = 5 later = 2
+  pipe.collective @c1 gradient_norm [@s0, @s1] ns = 5 later = 2
+  // CHECK: pipe.issue @c0[%{{.*}}]
+  // CHECK: pipe.await @c0[%{{.*}}]
+  pipe.rank 0 { pipe.repeat %t step 2 { pipe.issue @c0[%t] pipe.await @c0[%t] } }
 }

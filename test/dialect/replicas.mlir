@@ -65,20 +65,20 @@ pipe.schedule @by_hand of @equal {
 
 // CHECK-LABEL: pipe.program @main of @by_hand pipeline arena [64, 64, 64, 64] {
 pipe.program @main of @by_hand pipeline arena [64, 64, 64, 64] {
-  // CHECK-NEXT: pipe.collective 0 replica_gradients [@s1]
-  pipe.collective 0 replica_gradients [@s1]
-  // CHECK-NEXT: pipe.collective 1 replica_gradients [@s0]
-  pipe.collective 1 replica_gradients [@s0]
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
-  pipe.pool 1 on 2 <offset = 0, slot_bytes = 64, slots = 1>
+  // CHECK-NEXT: pipe.collective @c0 replica_gradients [@s1]
+  pipe.collective @c0 replica_gradients [@s1]
+  // CHECK-NEXT: pipe.collective @c1 replica_gradients [@s0]
+  pipe.collective @c1 replica_gradients [@s0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p1 on 2 <offset = 0, slot_bytes = 64, slots = 1>
   // Replicas of one stage, told apart by the ranks of their pools.
-  // CHECK: pipe.place weights @s0 in 0 [0]
-  pipe.place weights @s0 in 0 [0]
-  // CHECK-NEXT: pipe.place weights @s0 in 1 [0]
-  pipe.place weights @s0 in 1 [0]
+  // CHECK: pipe.place weights @s0 in @p0 [0]
+  pipe.place weights @s0 in @p0 [0]
+  // CHECK-NEXT: pipe.place weights @s0 in @p1 [0]
+  pipe.place weights @s0 in @p1 [0]
   // Other replicas on the rank of the reference, by their numbers.
-  // CHECK-NEXT: pipe.place input @s1:1 with @s0 in 0 [0]
-  pipe.place input @s1:1 with @s0 in 0 [0]
+  // CHECK-NEXT: pipe.place input @s1:1 with @s0 in @p0 [0]
+  pipe.place input @s1:1 with @s0 in @p0 [0]
   pipe.rank 0 {
     pipe.for %i = 0 to 4 {
       // CHECK: pipe.recv gradient @s1:1[%i]

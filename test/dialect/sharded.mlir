@@ -47,17 +47,17 @@ pipe.schedule @hand of @step {
 }
 
 // CHECK-LABEL: pipe.program @lowered
-// CHECK:         pipe.collective 0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
-// CHECK:         pipe.collective 1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
+// CHECK:         pipe.collective @c0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
+// CHECK:         pipe.collective @c1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
 // CHECK:         pipe.unshard @s0[0]
-// CHECK:         pipe.await 0
+// CHECK:         pipe.await @c0
 // CHECK:         pipe.reshard @s0[0]
 pipe.program @lowered of @hand pipeline {
-  pipe.collective 0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
-  pipe.collective 1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
+  pipe.collective @c0 gather_weights [@s0, @s0] replicas [0, 1] ns = 5
+  pipe.collective @c1 tied_gradients "wte" [@s0, @s1] replicas [1, 0] elements [16, 8]
   pipe.rank 0 {
     pipe.unshard @s0[0]
-    pipe.await 0
+    pipe.await @c0
     pipe.reshard @s0[0]
   }
 }

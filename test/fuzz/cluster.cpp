@@ -9,10 +9,9 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<json::Cluster> cluster =
-      json::readCluster(fuzz::textOf(data, size));
+  Result<json::Cluster> cluster = json::readCluster(fuzz::textOf(data, size));
   if (!cluster) {
-    fuzz::require(!toString(cluster.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(cluster.fault()).empty(), "an error says why");
     return 0;
   }
   std::set<std::string> names;

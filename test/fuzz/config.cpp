@@ -7,10 +7,10 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<json::ModelConfig> config =
+  Result<json::ModelConfig> config =
       json::readModelConfig(fuzz::textOf(data, size), /*sequence=*/0);
   if (!config) {
-    fuzz::require(!toString(config.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(config.fault()).empty(), "an error says why");
     return 0;
   }
   fuzz::require(config->sequence >= 1 && config->sequence <= config->positions,

@@ -9,9 +9,9 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<json::Costs> costs = json::readCosts(fuzz::textOf(data, size));
+  Result<json::Costs> costs = json::readCosts(fuzz::textOf(data, size));
   if (!costs) {
-    fuzz::require(!toString(costs.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(costs.fault()).empty(), "an error says why");
     return 0;
   }
   std::set<std::string> names;

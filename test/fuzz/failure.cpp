@@ -7,10 +7,9 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<json::Failure> failure =
-      json::readFailure(fuzz::textOf(data, size));
+  Result<json::Failure> failure = json::readFailure(fuzz::textOf(data, size));
   if (!failure) {
-    fuzz::require(!toString(failure.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(failure.fault()).empty(), "an error says why");
     return 0;
   }
   fuzz::require(failure->rank >= 0 && failure->rank < failure->ranks,

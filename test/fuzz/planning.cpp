@@ -42,10 +42,10 @@ static void plan(const ChainProblem &problem) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::textOf(data, size);
-  llvm::Expected<std::vector<ChainProblem>> problems =
+  Result<std::vector<ChainProblem>> problems =
       json::readPlanningProblems("a.jsonl", text);
   if (!problems) {
-    fuzz::require(!toString(problems.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(problems.fault()).empty(), "an error says why");
     return 0;
   }
   for (const ChainProblem &problem : *problems)

@@ -17,16 +17,16 @@ static std::string written(const Problem &problem) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::textOf(data, size);
   for (const char *name : {"a.json", "a.jsonl"}) {
-    llvm::Expected<json::ProblemFile> file = json::readProblems(name, text);
+    Result<json::ProblemFile> file = json::readProblems(name, text);
     if (!file) {
-      fuzz::require(!toString(file.takeError()).empty(), "an error says why");
+      fuzz::require(!describe(file.fault()).empty(), "an error says why");
       continue;
     }
     for (const Problem &problem : file->problems) {
       const std::string first = written(problem);
-      llvm::Expected<Problem> again = json::readProblem(first);
+      Result<Problem> again = json::readProblem(first);
       if (!again)
-        std::fprintf(stderr, "%s\n", toString(again.takeError()).c_str());
+        std::fprintf(stderr, "%s\n", describe(again.fault()).c_str());
       fuzz::require(static_cast<bool>(again), "what is written can be read");
       fuzz::require(written(*again) == first, "it reads as what was written");
     }

@@ -9,10 +9,10 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<formats::GraphProfile> profile =
+  Result<formats::GraphProfile> profile =
       formats::readGraphProfile(fuzz::textOf(data, size));
   if (!profile) {
-    fuzz::require(!toString(profile.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(profile.fault()).empty(), "an error says why");
     return 0;
   }
   const size_t count = profile->nodes.size();

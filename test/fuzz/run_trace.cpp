@@ -13,23 +13,21 @@ using namespace rondo;
 namespace {
 
 /// The parts of each rank's time add up to the iteration's.
-void check(llvm::Expected<MeasuredRun> run) {
+void check(Result<MeasuredRun> run) {
   if (!run) {
-    fuzz::require(!toString(run.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(run.fault()).empty(), "an error says why");
     return;
   }
   fuzz::require(!run->iterations.empty(), "a run has an iteration");
   for (const MeasuredIteration &iteration : run->iterations) {
     // As the prediction of itself.
-    if (llvm::Expected<timeline::Panel> panel =
+    if (Result<timeline::Panel> panel =
             timeline::panelOf("it", "itself", run->numStages, iteration)) {
-      llvm::Expected<Timeline> laidOut =
-          timeline::layOutMeasured(*panel, iteration);
+      Result<Timeline> laidOut = timeline::layOutMeasured(*panel, iteration);
       if (!laidOut)
-        fuzz::require(!toString(laidOut.takeError()).empty(),
-                      "an error says why");
+        fuzz::require(!describe(laidOut.fault()).empty(), "an error says why");
     } else {
-      fuzz::require(!toString(panel.takeError()).empty(), "an error says why");
+      fuzz::require(!describe(panel.fault()).empty(), "an error says why");
     }
     for (const TimeUse &use : timeUse(iteration)) {
       const int64_t sum = use.tasksNs + use.stepsNs + use.collectivesNs +
@@ -45,12 +43,11 @@ void check(llvm::Expected<MeasuredRun> run) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::textOf(data, size);
   check(json::readProgramTrace(text));
-  llvm::Expected<json::TimelineTrace> predicted = json::readTimelineTrace(text);
+  Result<json::TimelineTrace> predicted = json::readTimelineTrace(text);
   if (predicted)
     check(std::move(predicted->run));
   else
-    fuzz::require(!toString(predicted.takeError()).empty(),
-                  "an error says why");
+    fuzz::require(!describe(predicted.fault()).empty(), "an error says why");
   const std::string name = "trace";
   check(json::readTorchTraces(name, llvm::StringRef(text)));
   return 0;

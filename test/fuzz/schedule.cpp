@@ -21,7 +21,7 @@ static const char problemLines[] =
 
 static const json::ProblemFile &problems() {
   static const json::ProblemFile file =
-      llvm::cantFail(json::readProblems("problems.jsonl", problemLines));
+      *json::readProblems("problems.jsonl", problemLines);
   return file;
 }
 

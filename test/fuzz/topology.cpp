@@ -7,10 +7,10 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<formats::Topology> topology =
+  Result<formats::Topology> topology =
       formats::readTopology(fuzz::textOf(data, size));
   if (!topology) {
-    fuzz::require(!toString(topology.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(topology.fault()).empty(), "an error says why");
     return 0;
   }
   const size_t count = topology->devices.size();

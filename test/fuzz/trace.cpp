@@ -8,19 +8,19 @@ using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   json::StageTraces traces;
-  if (llvm::Error error = traces.add(fuzz::textOf(data, size))) {
-    fuzz::require(!toString(std::move(error)).empty(), "an error says why");
+  if (std::optional<Fault> fault = traces.add(fuzz::textOf(data, size))) {
+    fuzz::require(!describe(*fault).empty(), "an error says why");
     return 0;
   }
-  llvm::Expected<json::Costs> costs = traces.medians();
+  Result<json::Costs> costs = traces.medians();
   if (!costs) {
-    fuzz::require(!toString(costs.takeError()).empty(), "an error says why");
+    fuzz::require(!describe(costs.fault()).empty(), "an error says why");
     return 0;
   }
   std::string text;
   llvm::raw_string_ostream os(text);
-  json::writeCosts(*costs, traces.samples(), os);
-  llvm::Expected<json::Costs> again = json::readCosts(text);
+  json::writeCosts(*costs, os);
+  Result<json::Costs> again = json::readCosts(text);
   fuzz::require(bool(again) && again->stages.size() == costs->stages.size() &&
                     traces.samples() > 0,
                 "what is written can be read");

@@ -15,7 +15,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @main of @step family<"1f1b">
 
 // CHECK-LABEL: pipe.program @main_evaluation of @main evaluation arena [320, 384] {
-// CHECK: pipe.pool {{[0-9]+}} on 0 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
-// CHECK: pipe.pool {{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
+// CHECK: pipe.pool @p{{[0-9]+}} on 0 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
+// CHECK: pipe.pool @p{{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
 // CHECK-LABEL: pipe.program @main_lowered of @main pipeline arena [320, 384] {
-// CHECK: pipe.pool {{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 3>
+// CHECK: pipe.pool @p{{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 3>

@@ -25,8 +25,8 @@ pipe.schedule @main of @step {
 // One output serves both edges of @s0; inputs and gradients have their own
 // places.
 // CHECK-LABEL: pipe.program @main_lowered of @main pipeline
-// CHECK-DAG: pipe.place input @s1 in [[INPUT:[0-9]+]]
-// CHECK-DAG: pipe.place output @s0 in [[OUTPUT:[0-9]+]]
+// CHECK-DAG: pipe.place input @s1 in @p[[INPUT:[0-9]+]]
+// CHECK-DAG: pipe.place output @s0 in @p[[OUTPUT:[0-9]+]]
 // CHECK-DAG: pipe.place input @s2 with @s1 in
 // CHECK-DAG: pipe.place input @s2 with @s0 in
 // CHECK-DAG: pipe.place input_grad @s2 with @s1 in

@@ -31,31 +31,31 @@ pipe.schedule @mine of @step norm(none) {
   }
 }
 // CHECK-LABEL: pipe.program @mine_sequential of @mine sequential {
-// CHECK: pipe.collective 0 tied_gradients "wte.weight" [@s0, @s2]
-// CHECK-NEXT: pipe.collective 1 gradient_norm [@s0, @s1, @s2]
-// CHECK: pipe.all_reduce 0
-// CHECK-NEXT: pipe.await 0
-// CHECK-NEXT: pipe.all_reduce 1
-// CHECK-NEXT: pipe.await 1
+// CHECK: pipe.collective @c0 tied_gradients "wte.weight" [@s0, @s2]
+// CHECK-NEXT: pipe.collective @c1 gradient_norm [@s0, @s1, @s2]
+// CHECK: pipe.issue @c0
+// CHECK-NEXT: pipe.await @c0
+// CHECK-NEXT: pipe.issue @c1
+// CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s0
 // CHECK-NEXT: pipe.step @s1
 // CHECK-NEXT: pipe.step @s2
 // CHECK-LABEL: pipe.program @mine_evaluation of @mine evaluation {
 // CHECK-NOT: pipe.step
 // CHECK-LABEL: pipe.program @mine_lowered of @mine pipeline {
-// CHECK-NEXT: pipe.collective 0 tied_gradients "wte.weight" [@s0, @s2]
+// CHECK-NEXT: pipe.collective @c0 tied_gradients "wte.weight" [@s0, @s2]
 // CHECK-NEXT: pipe.rank 0 {
 // CHECK: pipe.backward @s0[1]
-// CHECK-NEXT: pipe.all_reduce 0
-// CHECK-NEXT: pipe.await 0
+// CHECK-NEXT: pipe.issue @c0
+// CHECK-NEXT: pipe.await @c0
 // CHECK-NEXT: pipe.step @s0
 // CHECK-NEXT: }
 // CHECK: pipe.backward @s2[1]
-// CHECK-NEXT: pipe.all_reduce 0
+// CHECK-NEXT: pipe.issue @c0
 // CHECK: pipe.backward @s1[1]
 // CHECK-NEXT: pipe.send gradient @s1[1]
 // CHECK-NEXT: pipe.step @s1
-// CHECK-NEXT: pipe.await 0
+// CHECK-NEXT: pipe.await @c0
 // CHECK-NEXT: pipe.step @s2
 
 // With a norm, which reads the sum.
@@ -77,10 +77,10 @@ pipe.schedule @clipped of @step {
 // CHECK-LABEL: pipe.program @clipped_lowered of @clipped pipeline {
 // CHECK: pipe.rank 1 {
 // CHECK: pipe.backward @s2[1]
-// CHECK-NEXT: pipe.all_reduce 0
+// CHECK-NEXT: pipe.issue @c0
 // CHECK: pipe.send gradient @s1[1]
-// CHECK-NEXT: pipe.await 0
-// CHECK-NEXT: pipe.all_reduce 1
-// CHECK-NEXT: pipe.await 1
+// CHECK-NEXT: pipe.await @c0
+// CHECK-NEXT: pipe.issue @c1
+// CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s1
 // CHECK-NEXT: pipe.step @s2

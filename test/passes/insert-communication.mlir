@@ -16,8 +16,8 @@ pipe.schedule @main of @step family<"1f1b">
 
 // The reference runs everything on one rank: no messages.
 // CHECK-LABEL: pipe.program @main_sequential of @main sequential {
-// CHECK-NEXT: pipe.collective 0 tied_gradients "wte.weight" [@s0, @s2]
-// CHECK-NEXT: pipe.collective 1 gradient_norm [@s0, @s1, @s2]
+// CHECK-NEXT: pipe.collective @c0 tied_gradients "wte.weight" [@s0, @s2]
+// CHECK-NEXT: pipe.collective @c1 gradient_norm [@s0, @s1, @s2]
 // CHECK-NEXT: pipe.rank 0 {
 // CHECK-NEXT: pipe.for %[[I:.*]] = 0 to 8 {
 // CHECK-NEXT: pipe.forward @s0[%[[I]]]
@@ -27,10 +27,10 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.backward @s1[%[[I]]]
 // CHECK-NEXT: pipe.backward @s0[%[[I]]]
 // CHECK-NEXT: }
-// CHECK-NEXT: pipe.all_reduce 0
-// CHECK-NEXT: pipe.await 0
-// CHECK-NEXT: pipe.all_reduce 1
-// CHECK-NEXT: pipe.await 1
+// CHECK-NEXT: pipe.issue @c0
+// CHECK-NEXT: pipe.await @c0
+// CHECK-NEXT: pipe.issue @c1
+// CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s0
 // CHECK-NEXT: pipe.step @s1
 // CHECK-NEXT: pipe.step @s2
@@ -62,14 +62,14 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.send activation @s1[2]
 // CHECK-NEXT: pipe.backward @s1[1]
 // The middle stage holds no part of the tied weight.
-// CHECK: pipe.all_reduce 1
-// CHECK-NEXT: pipe.await 1
+// CHECK: pipe.issue @c1
+// CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s1
 // CHECK: pipe.rank 2 {
-// CHECK: pipe.all_reduce 0
-// CHECK-NEXT: pipe.await 0
-// CHECK-NEXT: pipe.all_reduce 1
-// CHECK-NEXT: pipe.await 1
+// CHECK: pipe.issue @c0
+// CHECK-NEXT: pipe.await @c0
+// CHECK-NEXT: pipe.issue @c1
+// CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s2
 // CHECK-NEXT: }
 
@@ -77,4 +77,4 @@ pipe.schedule @main of @step family<"1f1b">
 // RUN: %edit '/^\/\//d' 's/ on \([012]\)$/ on \1 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1, input_grad_frees_bytes = 0, output_bytes = 1>/' < %s \
 // RUN:   | rondo-opt --pipe-generate-schedules --pipe-insert-communication | FileCheck %s --check-prefix=BARE
 // BARE-LABEL: pipe.program @main_lowered of @main pipeline {
-// BARE-NOT: {{pipe.all_reduce|pipe.await|pipe.step}}
+// BARE-NOT: {{pipe.issue|pipe.await|pipe.step}}

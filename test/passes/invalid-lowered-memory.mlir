@@ -19,17 +19,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [0, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [0, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   pipe.rank 0 {
     // expected-note @below {{the conflicting operation, on rank 0, is here}}
     pipe.forward @s0[0]
@@ -74,17 +74,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0, 1]
-  pipe.place input_grad @s1 in 3 [1, 1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0, 1]
+  pipe.place input_grad @s1 in @p3 [1, 1]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -129,17 +129,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [320, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-error @below {{pool 2 of 3 slots of 64 bytes at offset 192 does not lie in the 320 bytes of rank 0's arena [L4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -185,17 +185,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-error @below {{rank 0 needs an arena of 384 bytes, 1 more than its device's 383 [L4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -239,17 +239,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 128, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 128, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-error @below {{pool 2 begins at offset 128 of rank 0, inside pool 0, which ends at 192 [L4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -293,17 +293,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 384] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 196, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 196, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -338,9 +338,9 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @mine of @step { pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] } }
 pipe.program @main of @mine pipeline arena [256] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 0 <offset = 192, slot_bytes = 0, slots = 2147483647>
-  pipe.place control @s0 in 0 [0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 0 <offset = 192, slot_bytes = 0, slots = 2147483647>
+  pipe.place control @s0 in @p0 [0]
   // expected-error @below {{pool 1 of 2147483647 slots of 0 bytes at offset 192 has more slots than a table names, 65536 [L4]}}
   pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] }
 }

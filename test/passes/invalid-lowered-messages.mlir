@@ -19,17 +19,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   pipe.rank 0 {
     pipe.forward @s0[0]
     // expected-error @below {{message 0 of channel 0>1 is send 0F0 to rank 1 at position 1 of rank 0, but recv 0F1 from rank 0 at position 0 of rank 1 [L1]}}
@@ -74,17 +74,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-note @below {{the conflicting operation, on rank 0, is here}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -128,17 +128,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-note @below {{the conflicting operation, on rank 0, is here}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -182,17 +182,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0, 1]
-  pipe.place input_grad @s1 in 3 [1, 0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0, 1]
+  pipe.place input_grad @s1 in @p3 [1, 0]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -237,17 +237,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0, 1]
-  pipe.place input_grad @s1 in 3 [1, 0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0, 1]
+  pipe.place input_grad @s1 in @p3 [1, 0]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -290,17 +290,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0, 1]
-  pipe.place input_grad @s1 in 3 [0, 1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0, 1]
+  pipe.place input_grad @s1 in @p3 [0, 1]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]

@@ -20,17 +20,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -73,17 +73,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   // expected-error @below {{0B1 is missing at the end of rank 0 [L5]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
@@ -127,17 +127,17 @@ pipe.schedule @mine of @step {
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
 }
 pipe.program @main of @mine pipeline arena [384, 320] {
-  pipe.pool 0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
-  pipe.pool 2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
-  pipe.pool 3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
-  pipe.place control @s0 in 0 [0]
-  pipe.place output @s0 in 2 [1, 2]
-  pipe.place output_grad @s0 in 2 [2, 0]
-  pipe.place saved_for_weight_grad @s0 in 2 [0, 1]
-  pipe.place control @s1 in 1 [0]
-  pipe.place input @s1 in 3 [0]
-  pipe.place input_grad @s1 in 3 [1]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
+  pipe.place control @s0 in @p0 [0]
+  pipe.place output @s0 in @p2 [1, 2]
+  pipe.place output_grad @s0 in @p2 [2, 0]
+  pipe.place saved_for_weight_grad @s0 in @p2 [0, 1]
+  pipe.place control @s1 in @p1 [0]
+  pipe.place input @s1 in @p3 [0]
+  pipe.place input_grad @s1 in @p3 [1]
   pipe.rank 0 {
     // expected-error @below {{0F1 at position 0 of rank 0 comes where the schedule has 0F0 [L5]}}
     pipe.forward @s0[1]

@@ -2,10 +2,10 @@
 
 // Times of two sizes: those of others lie on the line between them.
 
-// CHECK: pipe.layer @h0 block costs<samples = [2, 8], forwards_ns = [1000, 2800], input_grads_ns = [2000, 8000], weight_grads_ns = [500, 400]>
+// CHECK: pipe.layer @h0 block costs<samples = [2, 8], forward_ns = [1000, 2800], input_grad_ns = [2000, 8000], weight_grad_ns = [500, 400]>
 pipe.model @gpt gpt<vocab = 16, sequence = 8, hidden = 8, heads = 2, ffn = 32, batch = 4, tied = false> {
   pipe.layer @wte embedding costs<forward_ns = 400, weight_grad_ns = 800>
-  pipe.layer @h0 block costs<samples = [2, 8], forwards_ns = [1000, 2800], input_grads_ns = [2000, 8000], weight_grads_ns = [500, 400]>
+  pipe.layer @h0 block costs<samples = [2, 8], forward_ns = [1000, 2800], input_grad_ns = [2000, 8000], weight_grad_ns = [500, 400]>
   pipe.layer @h1 head costs<forward_ns = 0>
 }
 pipe.cluster @machine {
@@ -47,7 +47,7 @@ pipe.plan @shared of @gpt on @machine microbatches(2) samples(8) {
 // Times of one stated size are in proportion to it.
 pipe.model @once gpt<vocab = 16, sequence = 8, hidden = 8, heads = 2, ffn = 32, batch = 4, tied = false> {
   pipe.layer @wte embedding costs<forward_ns = 400, weight_grad_ns = 800>
-  pipe.layer @h0 block costs<samples = [2], forwards_ns = [1000], input_grads_ns = [2000], weight_grads_ns = [500]>
+  pipe.layer @h0 block costs<samples = [2], forward_ns = [1000], input_grad_ns = [2000], weight_grad_ns = [500]>
   pipe.layer @h1 head costs<forward_ns = 0>
 }
 // CHECK-LABEL: pipe.plan @proportion

@@ -45,10 +45,10 @@ pipe.plan @step of @gpt on @lab microbatches(2) {
 // PROGRAM: pipe.program @pipedream_lowered of @pipedream pipeline arena
 // No norm: gradients are clipped by stage.
 // PROGRAM-NOT: pipe.collective
-// PROGRAM: pipe.place weights @s0 in {{[0-9]+}} [0, 1]
-// PROGRAM: pipe.place output @s0 in {{[0-9]+}} [0{{(, [0-9])*}}]
-// PROGRAM: pipe.place saved_for_weight_grad @s0 in {{[0-9]+}} [0, 1, 2]
-// PROGRAM: pipe.place weights @s2 in {{[0-9]+}} [0]
+// PROGRAM: pipe.place weights @s0 in @p{{[0-9]+}} [0, 1]
+// PROGRAM: pipe.place output @s0 in @p{{[0-9]+}} [0{{(, [0-9])*}}]
+// PROGRAM: pipe.place saved_for_weight_grad @s0 in @p{{[0-9]+}} [0, 1, 2]
+// PROGRAM: pipe.place weights @s2 in @p{{[0-9]+}} [0]
 // PROGRAM: pipe.rank 1 {
 // PROGRAM: pipe.repeat %[[T:.*]] {
 // PROGRAM: pipe.recv gradient @s2[%[[T]] * 2
@@ -71,7 +71,7 @@ pipe.schedule @timeprest of @step family<"timeprest">
 
 // Weights that are moved back keep the mean of their changes.
 // PROGRAM: pipe.program @pipemare_lowered of @pipemare pipeline
-// PROGRAM: pipe.place weights @s0 in {{[0-9]+}} [0]
+// PROGRAM: pipe.place weights @s0 in @p{{[0-9]+}} [0]
 // PROGRAM: pipe.place weight_changes @s0 in
 pipe.schedule @pipemare of @step family<"pipemare">
 
@@ -79,13 +79,13 @@ pipe.schedule @pipemare of @step family<"pipemare">
 // front of a later one. The first steps have none.
 // ORDER: pipe.schedule @clipped of @step family<"pipedream"> versions<"pipedream"> clip(global) {
 // PROGRAM: pipe.program @clipped_lowered of @clipped pipeline arena
-// PROGRAM-NEXT: pipe.collective 0 gradient_norm [@s0, @s1, @s2] later = 1
+// PROGRAM-NEXT: pipe.collective @c0 gradient_norm [@s0, @s1, @s2] later = 1
 // PROGRAM: pipe.rank 1 {
 // PROGRAM-NOT: pipe.await
 // PROGRAM: pipe.repeat %[[T:.*]] {
 // PROGRAM-NEXT: pipe.step @s1[%[[T]]]
-// PROGRAM-NEXT: pipe.all_reduce 0[%[[T]]]
+// PROGRAM-NEXT: pipe.issue @c0[%[[T]]]
 // PROGRAM: pipe.backward
-// PROGRAM: pipe.await 0[%[[T]]]
+// PROGRAM: pipe.await @c0[%[[T]]]
 // PROGRAM-NEXT: }
 pipe.schedule @clipped of @step family<"pipedream"> clip(global)

@@ -19,7 +19,7 @@ pipe.schedule @main of @step {
 }
 // CHECK-LABEL: pipe.program @by_hand
 // CHECK-SAME: arena [{{[0-9]+}}]
-// CHECK: pipe.pool 0
+// CHECK: pipe.pool @p0
 // CHECK: pipe.place
 // CHECK: pipe.rank 0 {
 // CHECK-NEXT: pipe.forward @s0[0]

@@ -24,10 +24,10 @@ pipe.schedule @mine of @step family<"1f1b">
 // The reference runs all replicas on rank 0, by their numbers; the replicas of a stage
 // add up in their order.
 // CHECK-LABEL: pipe.program @mine_sequential
-// CHECK-NEXT:  pipe.collective 0 replica_gradients [@s1] {{.*}}
-// CHECK-NEXT:  pipe.collective 1 replica_gradients [@s0] {{.*}}
-// CHECK-NEXT:  pipe.collective 2 tied_gradients "wte.weight" [@s0, @s1]
-// CHECK-NEXT:  pipe.collective 3 gradient_norm [@s0, @s1]
+// CHECK-NEXT:  pipe.collective @c0 replica_gradients [@s1] {{.*}}
+// CHECK-NEXT:  pipe.collective @c1 replica_gradients [@s0] {{.*}}
+// CHECK-NEXT:  pipe.collective @c2 tied_gradients "wte.weight" [@s0, @s1]
+// CHECK-NEXT:  pipe.collective @c3 gradient_norm [@s0, @s1]
 // CHECK:       pipe.rank 0 {
 // CHECK:         pipe.forward @s0[0]
 // CHECK-NEXT:    pipe.forward @s0:1[0]
@@ -49,12 +49,12 @@ pipe.schedule @mine of @step family<"1f1b">
 // CHECK-NEXT:   pipe.backward @s0[0]
 // CHECK-NEXT:   pipe.recv gradient @s1[1]
 // CHECK-NEXT:   pipe.backward @s0[1]
-// CHECK-NEXT:   pipe.all_reduce 1
-// CHECK-NEXT:   pipe.await 1
-// CHECK-NEXT:   pipe.all_reduce 2
-// CHECK-NEXT:   pipe.await 2
-// CHECK-NEXT:   pipe.all_reduce 3
-// CHECK-NEXT:   pipe.await 3
+// CHECK-NEXT:   pipe.issue @c1
+// CHECK-NEXT:   pipe.await @c1
+// CHECK-NEXT:   pipe.issue @c2
+// CHECK-NEXT:   pipe.await @c2
+// CHECK-NEXT:   pipe.issue @c3
+// CHECK-NEXT:   pipe.await @c3
 // CHECK-NEXT:   pipe.step @s0
 // CHECK-NEXT: }
 // CHECK-NEXT: pipe.rank 1 {
@@ -63,31 +63,31 @@ pipe.schedule @mine of @step family<"1f1b">
 // CHECK:        pipe.recv gradient @s1:0[{{.*}}]
 // CHECK-NEXT:   pipe.recv gradient @s1:1[{{.*}}]
 // CHECK-NEXT:   pipe.backward @s0
-// CHECK:        pipe.all_reduce 1
+// CHECK:        pipe.issue @c1
 // CHECK:      pipe.rank 2 {
 // CHECK-NEXT:   pipe.recv activation @s0:0[0]
 // CHECK-NEXT:   pipe.recv activation @s0:1[0]
 // CHECK-NEXT:   pipe.forward @s1[0]
 // CHECK:        pipe.send gradient @s1[1] to @s0:0
 // CHECK-NEXT:   pipe.send gradient @s1[1] to @s0:1
-// CHECK-NEXT:   pipe.all_reduce 0
-// CHECK-NEXT:   pipe.await 0
-// CHECK-NEXT:   pipe.all_reduce 2
+// CHECK-NEXT:   pipe.issue @c0
+// CHECK-NEXT:   pipe.await @c0
+// CHECK-NEXT:   pipe.issue @c2
 // CHECK:      pipe.rank 3 {
 // CHECK-NEXT:   pipe.recv activation @s0[0]
 // CHECK-NEXT:   pipe.forward @s1[0]
 // CHECK:        pipe.send gradient @s1[0]
-// CHECK:        pipe.all_reduce 0
+// CHECK:        pipe.issue @c0
 
 // Replicas take buffers in proportion to their samples, and each has weights.
 // PLACES:       pipe.stage @s1 {{.*}} buffers[<weights = 640, {{.*}} input = 384, {{.*}}>, <weights = 640, {{.*}} input = 128, {{.*}}>]
 // PLACES-LABEL: pipe.program @mine_sequential
-// PLACES:       pipe.pool [[OF_0:[0-9]+]] on 0 <offset = 0, slot_bytes = 640, slots = 1>
-// PLACES:       pipe.pool [[OF_1:[0-9]+]] on 1 <offset = 0, slot_bytes = 640, slots = 1>
-// PLACES:       pipe.place weights @s0 in [[OF_0]] [0]
-// PLACES:       pipe.place weights @s0:1 in [[OF_1]] [0]
+// PLACES:       pipe.pool @p[[OF_0:[0-9]+]] on 0 <offset = 0, slot_bytes = 640, slots = 1>
+// PLACES:       pipe.pool @p[[OF_1:[0-9]+]] on 1 <offset = 0, slot_bytes = 640, slots = 1>
+// PLACES:       pipe.place weights @s0 in @p[[OF_0]] [0]
+// PLACES:       pipe.place weights @s0:1 in @p[[OF_1]] [0]
 // PLACES-LABEL: pipe.program @mine_lowered
-// PLACES:       pipe.pool [[OF_0:[0-9]+]] on 0 <offset = 0, slot_bytes = 640, slots = 1>
-// PLACES:       pipe.pool [[OF_1:[0-9]+]] on 1 <offset = 0, slot_bytes = 640, slots = 1>
-// PLACES:       pipe.place weights @s0 in [[OF_0]] [0]
-// PLACES:       pipe.place weights @s0 in [[OF_1]] [0]
+// PLACES:       pipe.pool @p[[OF_0:[0-9]+]] on 0 <offset = 0, slot_bytes = 640, slots = 1>
+// PLACES:       pipe.pool @p[[OF_1:[0-9]+]] on 1 <offset = 0, slot_bytes = 640, slots = 1>
+// PLACES:       pipe.place weights @s0 in @p[[OF_0]] [0]
+// PLACES:       pipe.place weights @s0 in @p[[OF_1]] [0]

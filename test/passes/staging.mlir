@@ -22,43 +22,35 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 
 // The reference runs on one rank, the evaluation adds nothing.
 // CHECK-LABEL: pipe.program @several_sequential
-// CHECK-NOT:   pipe.staging
+// CHECK-NOT:   staging
 // CHECK-LABEL: pipe.program @several_evaluation
-// CHECK-NOT:   pipe.staging
+// CHECK-NOT:   staging
 
 // Both stages have 160 gradients. Three replicas have pieces of 32, 64 and 64, and
 // receive theirs from two others: 2 * 64 * 4. Two replicas have 64 and 96, and
 // receive it from one: 96 * 4. The tied weight has 128 in two owners: 64 * 4.
 // CHECK-LABEL: pipe.program @several_lowered
-// CHECK:       pipe.pool [[P0:[0-9]+]] on 0 <offset = [[#%u,OFFSET:]], slot_bytes = 512, slots = 1>
-// CHECK-NEXT:  pipe.pool [[P1:[0-9]+]] on 1 <offset = [[#OFFSET]], slot_bytes = 512, slots = 1>
-// CHECK-NEXT:  pipe.pool [[P2:[0-9]+]] on 2 <offset = [[#OFFSET]], slot_bytes = 512, slots = 1>
-// CHECK-NEXT:  pipe.pool [[P3:[0-9]+]] on 3 <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
-// CHECK-NEXT:  pipe.pool [[P4:[0-9]+]] on 4 <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
-// CHECK:       pipe.staging in [[P0]]
-// CHECK-NEXT:  pipe.staging in [[P1]]
-// CHECK-NEXT:  pipe.staging in [[P2]]
-// CHECK-NEXT:  pipe.staging in [[P3]]
-// CHECK-NEXT:  pipe.staging in [[P4]]
-// CHECK-NOT:   pipe.staging
+// CHECK:       pipe.pool @p{{[0-9]+}} on 0 staging <offset = [[#%u,OFFSET:]], slot_bytes = 512, slots = 1>
+// CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 1 staging <offset = [[#OFFSET]], slot_bytes = 512, slots = 1>
+// CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 2 staging <offset = [[#OFFSET]], slot_bytes = 512, slots = 1>
+// CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 3 staging <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
+// CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 4 staging <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
+// CHECK-NOT:   staging
 
 // Between GPUs all five gather the norm's 16 values of each, behind their own:
 // 6 * 16 * 8.
 // CUDA-LABEL: pipe.program @several_lowered
-// CUDA-COUNT-5: slot_bytes = 768, slots = 1>
-// CUDA-COUNT-5: pipe.staging
-// CUDA-NOT:     pipe.staging
+// CUDA-COUNT-5: staging <offset = {{[0-9]+}}, slot_bytes = 768, slots = 1>
+// CUDA-NOT:     staging
 // CUDA-LABEL: pipe.program @one_sequential
 
 // However large the parts are: two others and one, 4 * 2^18 bytes each.
 // LARGE-LABEL: pipe.program @several_lowered
-// LARGE-COUNT-3: slot_bytes = 2097152, slots = 1>
-// LARGE-COUNT-2: slot_bytes = 1048576, slots = 1>
-// LARGE-COUNT-5: pipe.staging
+// LARGE-COUNT-3: staging <offset = {{[0-9]+}}, slot_bytes = 2097152, slots = 1>
+// LARGE-COUNT-2: staging <offset = {{[0-9]+}}, slot_bytes = 1048576, slots = 1>
 // LARGE-CUDA-LABEL: pipe.program @several_lowered
-// LARGE-CUDA-COUNT-3: slot_bytes = 8388608, slots = 1>
-// LARGE-CUDA-COUNT-2: slot_bytes = 4194304, slots = 1>
-// LARGE-CUDA-COUNT-5: pipe.staging
+// LARGE-CUDA-COUNT-3: staging <offset = {{[0-9]+}}, slot_bytes = 8388608, slots = 1>
+// LARGE-CUDA-COUNT-2: staging <offset = {{[0-9]+}}, slot_bytes = 4194304, slots = 1>
 pipe.plan @replicas of @gpt on @lab microbatches(2) {
   pipe.stage @s0 [@wte] on [0, 1, 2]
   pipe.stage @s1 [@lm_head] on [3, 4]
@@ -67,15 +59,13 @@ pipe.schedule @several of @replicas family<"1f1b">
 
 // With one replica a stage, only the ranks that share a weight add anything.
 // CHECK-LABEL: pipe.program @one_lowered
-// CHECK:       slot_bytes = 256, slots = 1>
-// CHECK:       pipe.staging in
-// CHECK-NEXT:  pipe.staging in
-// CHECK-NOT:   pipe.staging
+// CHECK-COUNT-2: staging <offset = {{[0-9]+}}, slot_bytes = 256, slots = 1>
+// CHECK-NOT:   staging
 // CHECK-LABEL: pipe.program @plain_sequential
 // UNTIED-LABEL: pipe.program @several_lowered
-// UNTIED-COUNT-5: pipe.staging
+// UNTIED-COUNT-5: staging
 // UNTIED-LABEL: pipe.program @one_lowered
-// UNTIED-NOT:  pipe.staging
+// UNTIED-NOT:  staging
 // UNTIED-LABEL: pipe.program @plain_sequential
 pipe.cluster @pair { pipe.device @d0 pipe.device @d1 }
 pipe.plan @chain of @gpt on @pair microbatches(2) {
@@ -87,11 +77,9 @@ pipe.schedule @one of @chain family<"1f1b">
 // A schedule without the norm has as much as the other one of its executable,
 // at the same place.
 // CUDA-LABEL: pipe.program @plain_lowered
-// CUDA:       pipe.pool [[PLAIN:[0-9]+]] on 0 <offset = [[#%u,AT:]], slot_bytes = 768, slots = 1>
-// CUDA:       pipe.staging in [[PLAIN]]
+// CUDA:       pipe.pool @p{{[0-9]+}} on 0 staging <offset = [[#%u,AT:]], slot_bytes = 768, slots = 1>
 // CUDA-LABEL: pipe.program @clipped_lowered
-// CUDA:       pipe.pool [[CLIPPED:[0-9]+]] on 0 <offset = [[#AT]], slot_bytes = 768, slots = 1>
-// CUDA:       pipe.staging in [[CLIPPED]]
+// CUDA:       pipe.pool @p{{[0-9]+}} on 0 staging <offset = [[#AT]], slot_bytes = 768, slots = 1>
 pipe.schedule @plain of @replicas family<"gpipe"> norm(none)
 pipe.schedule @clipped of @replicas family<"zb-h1">
 pipe.executable @both of [@plain, @clipped]

@@ -39,23 +39,23 @@ pipe.schedule @v of @step {
 // CHECK-LABEL: pipe.program @v_sequential of @v sequential
 // State is at the same place in all three programs, in the arena of the rank
 // that holds the stage.
-// CHECK: pipe.pool 0 on 0 <offset = 0, slot_bytes = [[CONTROL:[0-9]+]], slots = 1>
-// CHECK-NEXT: pipe.pool 1 on 1 <offset = 0, slot_bytes = [[CONTROL]], slots = 1>
-// CHECK-NEXT: pipe.pool 2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
-// CHECK-NEXT: pipe.pool 3 on 0 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
+// CHECK: pipe.pool @p0 on 0 <offset = 0, slot_bytes = [[CONTROL:[0-9]+]], slots = 1>
+// CHECK-NEXT: pipe.pool @p1 on 1 <offset = 0, slot_bytes = [[CONTROL]], slots = 1>
+// CHECK-NEXT: pipe.pool @p2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
+// CHECK-NEXT: pipe.pool @p3 on 0 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
 
 // CHECK-LABEL: pipe.program @v_evaluation of @v evaluation
-// CHECK: pipe.pool 2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
+// CHECK: pipe.pool @p2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
 
 // CHECK-LABEL: pipe.program @v_lowered of @v pipeline arena [512, 576] {
-// CHECK: pipe.pool 2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
-// CHECK: pipe.pool 4 on 0 <offset = 384, slot_bytes = 64, slots = 2>
-// CHECK-NEXT: pipe.pool 5 on 1 <offset = 384, slot_bytes = 64, slots = 3>
+// CHECK: pipe.pool @p2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>
+// CHECK: pipe.pool @p4 on 0 <offset = 384, slot_bytes = 64, slots = 2>
+// CHECK-NEXT: pipe.pool @p5 on 1 <offset = 384, slot_bytes = 64, slots = 3>
 // Stage 2 reads where stage 1 on the same rank writes, and back.
-// CHECK: pipe.place output @s1 in 5 [[OUTPUT:.*]]
-// CHECK-NEXT: pipe.place output_grad @s1 in 5 [[GRAD:.*]]
-// CHECK: pipe.place input @s2 in 5 [[OUTPUT]]
-// CHECK: pipe.place input_grad @s2 in 5 [[GRAD]]
+// CHECK: pipe.place output @s1 in @p5 [[OUTPUT:.*]]
+// CHECK-NEXT: pipe.place output_grad @s1 in @p5 [[GRAD:.*]]
+// CHECK: pipe.place input @s2 in @p5 [[OUTPUT]]
+// CHECK: pipe.place input_grad @s2 in @p5 [[GRAD]]
 // CHECK: pipe.rank 1 {
 // CHECK-NEXT: pipe.recv activation @s0[0]
 // CHECK-NEXT: pipe.forward @s1[0]

@@ -9,7 +9,9 @@ import tempfile
 import unittest
 
 import rondo
+from rondo import problem
 from rondo.command import find_rondo
+from rondo.fields import json_fields as fields_of, key_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,7 +25,7 @@ def problem_value():
 
 class RoundTrip(unittest.TestCase):
     def test_what_rondo_writes(self):
-        seen = {"rondo-problem/1": 0, "rondo-problem/2": 0, "rondo-schedule/1": 0}
+        seen = {"rondo-problem/2": 0, "rondo-schedule/1": 0, "rondo-schedule/2": 0}
         for source in sorted((ROOT / "examples").glob("*.mlir")):
             with tempfile.TemporaryDirectory() as folder:
                 problems = pathlib.Path(folder, "p.jsonl")
@@ -141,6 +143,56 @@ class RoundTrip(unittest.TestCase):
         self.assertEqual(written["nics"], value["cards"])
         with self.assertRaises(rondo.FormatError):
             rondo.Problem.from_value({**value, "nics": []})
+
+
+class Keys(unittest.TestCase):
+    """The classes have the keys of docs/formats.md, whose tables Rondo writes from
+    those by which it reads files."""
+
+    CLASSES = {
+        "": problem.Problem,
+        "ranks[]": problem.Rank,
+        "host": problem.HostCosts,
+        "ranks[].device": problem.Device,
+        "edges[]": problem.Edge,
+        "link": problem.Link,
+        "links[]": problem.RankLink,
+        "nics[]": problem.Nic,
+        "channels": problem.Channels,
+        "stages[].replicas[]": problem.Replica,
+        "stages[].shard": problem.Shard,
+        "stages[].versions": problem.Versions,
+        "stages[].costs.F": problem.Cost,
+    }
+
+    @staticmethod
+    def objects_of(name):
+        """The keys of each object, by its path."""
+        page = (ROOT / "docs/formats.md").read_text()
+        table = page.partition(f"<!-- Keys of {name}. ")[2].partition("<!-- end -->")[0]
+        found = {}
+        for path in re.findall(r"^\| `(\S+)` \|", table, re.M):
+            before, _, key = path.rpartition(".")
+            found.setdefault(before, []).append(key)
+        return found
+
+    def check(self, name, classes, later):
+        found = self.objects_of(name)
+        self.assertEqual(set(found) - {"stages[].costs"}, set(classes))
+        for path, cls in classes.items():
+            keys = [key for key in found[path] if key != "format"]
+            fields = [key for f in fields_of(cls) if (key := key_of(f)) not in later]
+            self.assertEqual(keys, fields, f"{name}: {path or 'the whole'}")
+
+    def test_of_version_1(self):
+        later = {"host", "device", "speed_percent", "duplex", "edges", "samples"}
+        later |= {"iterations", "nics", "channels", "provenance"}
+        classes = {path: self.CLASSES[path] for path in ("", "ranks[]", "link", "links[]")}
+        self.check("rondo-problem/1", classes | {"stages[]": problem.Stage}, later)
+
+    def test_of_version_2(self):
+        classes = self.CLASSES | {"stages[]": problem.GraphStage}
+        self.check("rondo-problem/2", classes, set())
 
 
 class Faults(unittest.TestCase):

@@ -25,11 +25,10 @@ int run(const Arguments &arguments) {
     const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
     if (!buffer)
       return Failure;
-    Expected<json::Failure> file = json::readFailure(buffer->getBuffer());
+    Result<json::Failure> file = json::readFailure(buffer->getBuffer());
     if (!file)
       return reportUnread(path, buffer->getBuffer(),
-                          {formats::FileKind::Failure},
-                          toString(file.takeError()));
+                          {formats::FileKind::Failure}, describe(file.fault()));
     if (std::string why = run.add(std::move(*file), path); !why.empty())
       return reportError(path + " " + why);
   }

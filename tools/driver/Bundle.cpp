@@ -33,9 +33,7 @@ int run(const Arguments &arguments) {
   if (int code = emission.emit())
     return code;
   codegen::BundleContents contents;
-  raw_string_ostream os(contents.program);
-  if (failed(emission.print(os)))
-    return Failure;
+  contents.program = emission.text().str();
   contents.input = sys::path::filename(input).str();
   contents.schedule = emission.scheduleName();
   contents.target = stringifyTarget(emission.target()).str();

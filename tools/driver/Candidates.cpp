@@ -167,11 +167,13 @@ int run(const Arguments &arguments) {
   Emission emission(request);
   if (int code = emission.read())
     return code;
+  auto given = [&](StringRef option) {
+    return arguments.has(option) ? std::optional(arguments.number(option, 0))
+                                 : std::nullopt;
+  };
   auto adaptive = pipe::AdaptiveAttr::get(
-      emission.context(), most, arguments.number("memory", noMemoryCap),
-      arguments.number("time-limit-ms", pipe::unknownTimeLimit),
-      arguments.number("effort", pipe::unknownEffort),
-      arguments.number("seed", 0));
+      emission.context(), most, given("memory"), given("time-limit-ms"),
+      given("effort"), arguments.number("seed", 0));
   std::optional<CandidateTable> table;
   if (int code = emission.candidates(adaptive, table))
     return code;

@@ -100,8 +100,8 @@ void writeFormats(llvm::raw_ostream &os);
 /// Bash completion of commands, options, their words, files and families.
 void writeBashCompletion(llvm::raw_ostream &os);
 
-/// Writes all of these into a folder: man1/*.1, commands.md, formats.md and
-/// rondo.bash.
+/// Writes all of these into a folder: man1/*.1, commands.md, formats.md,
+/// rondo.bash, and keys.md, the keys of the JSON formats.
 /// Returns the exit code; a failure has been printed.
 int writeManual(llvm::StringRef folder);
 

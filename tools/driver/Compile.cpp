@@ -79,8 +79,7 @@ int writeExecutable(Emission &emission, StringRef output,
   scope_exit forget([&] { sys::DontRemoveFileOnSignal(source); });
   {
     raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (failed(emission.print(os)))
-      return Failure;
+    os << emission.text();
     os.flush();
     if (os.has_error()) {
       std::string why = os.error().message();
@@ -134,8 +133,10 @@ int compile(const Arguments &arguments) {
   if (int code = emission.emit())
     return code;
   if (emitWhat == Emit::Cpp)
-    return writeText(emission, output,
-                     [&](raw_ostream &os) { return emission.print(os); });
+    return writeText(emission, output, [&](raw_ostream &os) {
+      os << emission.text();
+      return mlir::success();
+    });
   const std::vector<std::string> bodyLibraries = arguments.all("library");
   if (!emission.bodies().empty() && bodyLibraries.empty())
     return reportUsage("body '" + emission.bodies().front() +

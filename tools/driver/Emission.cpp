@@ -20,7 +20,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/Cpp/CppEmitter.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <functional>
@@ -151,11 +150,11 @@ bool Emission::chooseScheduleFile() {
     return false;
   }
   scheduleText = std::move(*contents);
-  Expected<formats::ScheduleSource> found = formats::findSchedule(
+  Result<formats::ScheduleSource> found = formats::findSchedule(
       file.module(), request.scheduleFile, scheduleText->getBuffer());
   if (!found) {
     reportUnread(request.scheduleFile, scheduleText->getBuffer(),
-                 {formats::FileKind::Schedule}, toString(found.takeError()));
+                 {formats::FileKind::Schedule}, describe(found.fault()));
     return false;
   }
   source = *found;
@@ -169,12 +168,11 @@ int Emission::importSchedule() {
   mlir::FailureOr<Problem> problem = pipe::buildProblem(source.plan);
   if (failed(problem))
     return Failure;
-  Expected<pipe::ScheduleOp> op = formats::importSchedule(source, *problem);
+  Result<pipe::ScheduleOp> op = formats::importSchedule(source, *problem);
   if (!op) {
-    Error error = op.takeError();
     const bool noOrderFits =
-        error.isA<formats::OverCapError>() && findShortfall(*problem);
-    reportFault(request.scheduleFile, toString(std::move(error)));
+        op.fault().kind == FaultKind::TextOverCap && findShortfall(*problem);
+    reportFault(request.scheduleFile, describe(op.fault()));
     return noOrderFits ? Infeasible : Failure;
   }
   name = op->getSymName().str();
@@ -261,9 +259,9 @@ static std::string ranksOf(pipe::ScheduleOp schedule) {
 static std::vector<std::string> bodiesOf(pipe::ModelOp model) {
   std::vector<std::string> bodies;
   for (pipe::LayerOp layer : model.getLayers())
-    if (auto custom = layer.getCustom())
-      if (!is_contained(bodies, custom->getBody()))
-        bodies.push_back(custom->getBody().str());
+    if (pipe::CustomAttr custom = layer.getCustomAttr())
+      if (!is_contained(bodies, custom.getBody()))
+        bodies.push_back(custom.getBody().str());
   return bodies;
 }
 
@@ -350,10 +348,10 @@ int Emission::runTo(Phase last) {
     pipe::buildLowerPipeline(passes, file.control());
     if (last == Phase::Lowered)
       return;
-    codegen::ConvertToEmitCOptions options;
+    codegen::EmitCppOptions options;
     if (needsMpi())
       options.backend = "mpiBackend";
-    passes.addPass(codegen::createConvertToEmitC(options));
+    passes.addPass(codegen::createEmitCpp(options, cpp));
   };
   return failed(file.run(build)) ? file.exitCode() : Success;
 }
@@ -391,10 +389,6 @@ int Emission::candidates(pipe::AdaptiveAttr adaptive,
 void Emission::reportWritten(StringRef path) const {
   std::string text = figures + "\n" + moreFigures;
   driver::reportWritten(path, StringRef(text).drop_back());
-}
-
-mlir::LogicalResult Emission::print(raw_ostream &os) {
-  return mlir::emitc::translateToCpp(file.module(), os);
 }
 
 } // namespace rondo::driver

@@ -17,6 +17,7 @@
 #include "tools/driver/Session.h"
 
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <memory>
 #include <optional>
@@ -61,13 +62,12 @@ public:
                  std::optional<CandidateTable> &table);
   /// As far as proved programs with messages and memory.
   int lower();
-  /// As far as EmitC, which print() prints.
+  /// As far as C++, which text() returns.
   int emit();
 
   mlir::ModuleOp module() { return file.module(); }
   mlir::MLIRContext *context() { return module().getContext(); }
-  /// Prints an emitted module as C++; fails if the disk is full.
-  mlir::LogicalResult print(llvm::raw_ostream &os);
+  llvm::StringRef text() const { return cppText; }
 
   /// The chosen schedule, or the executable of several, and its target and
   /// dtype.
@@ -118,6 +118,8 @@ private:
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
   std::vector<std::string> bodyNames;
+  std::string cppText;
+  llvm::raw_string_ostream cpp{cppText};
 };
 
 } // namespace rondo::driver

@@ -95,7 +95,7 @@ int readScheduleFile(const std::string &path, int64_t line,
                         document->where() + message);
   };
   if (auto fault = json::checkSyntax(document->text))
-    return report(fault->message);
+    return report(describe(*fault));
   exchange::ImportOptions options;
   Problem problem;
   if (!problemPath.empty()) {
@@ -108,10 +108,10 @@ int readScheduleFile(const std::string &path, int64_t line,
     options.problem = &problem;
   }
   std::vector<std::string> notes;
-  Expected<exchange::ExchangedSchedule> read =
+  Result<exchange::ExchangedSchedule> read =
       exchange::rondoScheduleImporter().read(document->text, options, notes);
   if (!read)
-    return report(toString(read.takeError()));
+    return report(describe(read.fault()));
   schedule = std::move(*read);
   return Success;
 }
@@ -309,15 +309,15 @@ int readSchedulesFor(const Problem &problem, const std::string &path,
                           document.where() + message);
     };
     if (auto fault = json::checkSyntax(document.text))
-      return report(fault->message);
+      return report(describe(*fault));
     const json::ScheduleText text{json::Value(document.text)};
     if (text.problemName() != problem.name)
       continue;
     std::vector<std::string> notes;
-    Expected<exchange::ExchangedSchedule> read =
+    Result<exchange::ExchangedSchedule> read =
         importer.read(document.text, options, notes);
     if (!read)
-      return report(toString(read.takeError()));
+      return report(describe(read.fault()));
     const std::string name =
         read->family.empty()
             ? "schedule " + std::to_string(schedules.size() - before)

@@ -96,8 +96,9 @@ int run(const Arguments &arguments) {
   std::vector<std::string> notes;
   std::string text;
   raw_string_ostream os(text);
-  if (Error error = exporter->write(schedule, options, os, notes))
-    return reportError(path + ": " + toString(std::move(error)));
+  if (std::optional<Fault> fault =
+          exporter->write(schedule, options, os, notes))
+    return reportError(path + ": " + describe(*fault));
   if (int code = writeProblems(problemOutput, schedule.problem))
     return code;
   if (int code =

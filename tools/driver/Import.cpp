@@ -124,12 +124,12 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
   if (!buffer)
     return Failure;
   std::vector<std::string> notes;
-  Expected<exchange::ExchangedSchedule> read =
+  Result<exchange::ExchangedSchedule> read =
       importer.read(buffer->getBuffer(), options, notes);
   const int code =
       read ? int(Success)
            : reportUnread(path, buffer->getBuffer(), kindsOf(importer),
-                          toString(read.takeError()));
+                          describe(read.fault()));
   // Those about cells may be the cause of an error.
   for (const std::string &note : notes)
     if (read || StringRef(note).starts_with("row "))
@@ -171,11 +171,13 @@ int run(const Arguments &arguments) {
       return code;
   } else {
     std::vector<std::string> notes;
-    if (Error error = writeFile(output, [&](raw_ostream &os) {
-          return exchange::rondoScheduleExporter().write(schedule, {}, os,
-                                                         notes);
-        }))
-      return reportError(toString(std::move(error)));
+    std::string text;
+    raw_string_ostream line(text);
+    if (std::optional<Fault> fault =
+            exchange::rondoScheduleExporter().write(schedule, {}, line, notes))
+      return reportError(describe(*fault));
+    if (int code = writeOrReport(output, [&](raw_ostream &os) { os << text; }))
+      return code;
   }
   reportWritten(output, "schedule of " + shapeOf(schedule.problem));
   return Success;

@@ -250,10 +250,10 @@ int readTopology(const Arguments &arguments, StringRef text,
     return code;
   if (int code = readKinds(arguments, "latencies", 0, kinds, &Link::latencyNs))
     return code;
-  Expected<formats::Topology> topology = formats::readTopology(text);
+  Result<formats::Topology> topology = formats::readTopology(text);
   if (!topology)
     return reportUnread(path, text, kindsOfClusters,
-                        toString(topology.takeError()));
+                        describe(topology.fault()));
   const bool hasNvRate = StringRef(kinds.front().source) == "--rates";
   if (int code = hasNvRate ? Success : checkNvLinks(*topology, preset, path))
     return code;
@@ -317,10 +317,9 @@ int readSource(const Arguments &arguments, const std::string &path,
     if (arguments.has(option))
       return reportUsage("--" + option + " is not for " + path +
                          ": a rondo-cluster states all figures itself");
-  Expected<json::Cluster> cluster = json::readCluster(text);
+  Result<json::Cluster> cluster = json::readCluster(text);
   if (!cluster)
-    return reportUnread(path, text, kindsOfClusters,
-                        toString(cluster.takeError()));
+    return reportUnread(path, text, kindsOfClusters, describe(cluster.fault()));
   source.cluster = std::move(*cluster);
   return Success;
 }

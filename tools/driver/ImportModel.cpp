@@ -171,12 +171,12 @@ int readConfig(StringRef path, int64_t sequence, json::ModelConfig &read) {
   const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
   if (!buffer)
     return Failure;
-  Expected<json::ModelConfig> config = json::readModelConfig(
+  Result<json::ModelConfig> config = json::readModelConfig(
       json::splitDocuments("", buffer->getBuffer()).front().text, sequence);
   if (!config)
     return reportUnread(path, buffer->getBuffer(),
                         {formats::FileKind::ModelConfig},
-                        toString(config.takeError()));
+                        describe(config.fault()));
   for (const std::string &warning : config->warnings)
     reportNote(path + ": " + warning);
   read = std::move(*config);

@@ -71,10 +71,9 @@ void printComments(raw_ostream &os, const formats::GraphProfile &profile,
 int importGraph(const Arguments &arguments, const std::string &path,
                 StringRef text) {
   const std::string output = arguments.text("output", "-");
-  Expected<formats::GraphProfile> profile = formats::readGraphProfile(text);
+  Result<formats::GraphProfile> profile = formats::readGraphProfile(text);
   if (!profile)
-    return reportUnread(path, text, kindsOfProfiles,
-                        toString(profile.takeError()));
+    return reportUnread(path, text, kindsOfProfiles, describe(profile.fault()));
   const std::vector<formats::ProfileLayer> layers = formats::chainOf(*profile);
   const std::string name = arguments.text("name", "profile");
   Session session(path);
@@ -96,9 +95,9 @@ int importGraph(const Arguments &arguments, const std::string &path,
 int importMeasured(const Arguments &arguments, const std::string &path,
                    StringRef text) {
   const std::string output = arguments.text("output", "-");
-  Expected<Problem> problem = json::readProblem(text);
+  Result<Problem> problem = json::readProblem(text);
   if (!problem)
-    return reportFault(path, toString(problem.takeError()));
+    return reportFault(path, describe(problem.fault()));
   const std::string name = arguments.text("name", "profile");
   Session session(path);
   mlir::OwningOpRef<mlir::ModuleOp> module =
@@ -176,18 +175,18 @@ int importTraces(const Arguments &arguments,
                           "not a trace, which is JSON; of a graph.txt give one "
                           "alone");
     const int64_t before = traces.numRanges();
-    if (Error error = traces.add(text->getBuffer()))
+    if (std::optional<Fault> fault = traces.add(text->getBuffer()))
       return reportUnread(path, text->getBuffer(), kindsOfProfiles,
-                          toString(std::move(error)));
+                          describe(*fault));
     // The medians of a single trace say more.
     if (paths.size() > 1 && traces.numRanges() == before)
       return reportUnread(path, text->getBuffer(), kindsOfProfiles,
                           "no range has a name such as \"PP:0F3\", so that the "
                           "stages of this rank would be missing");
   }
-  Expected<json::Costs> costs = traces.medians();
+  Result<json::Costs> costs = traces.medians();
   if (!costs) {
-    const std::string fault = toString(costs.takeError());
+    const std::string fault = describe(costs.fault());
     for (const auto &[path, text] : zip_equal(paths, texts))
       if (int code = checkFileKind(path, text->getBuffer(), kindsOfProfiles))
         return code;
@@ -196,9 +195,8 @@ int importTraces(const Arguments &arguments,
   }
   costs->microbatchSamples = arguments.number("batch", 0);
   const std::string output = arguments.text("output", "-");
-  if (int code = writeOrReport(output, [&](raw_ostream &os) {
-        json::writeCosts(*costs, traces.samples(), os);
-      }))
+  if (int code = writeOrReport(
+          output, [&](raw_ostream &os) { json::writeCosts(*costs, os); }))
     return code;
   reportTraces(traces);
   reportWritten(output, "medians of " + countOf(costs->stages.size(), "stage") +

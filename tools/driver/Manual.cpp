@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
+
+#include "formats/json/Formats.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
@@ -248,6 +250,7 @@ int writeManual(StringRef folder) {
   int code = write(folder + "/rondo.bash", writeBashCompletion);
   code |= write(folder + "/commands.md", writeReference);
   code |= write(folder + "/formats.md", writeFormats);
+  code |= write(folder + "/keys.md", json::writeFormats);
   code |=
       write(pages + "/rondo.1", [](raw_ostream &os) { writeManualPage(os); });
   for (const Command *command : commands())

@@ -38,11 +38,10 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
                                 "give it alone");
   }
   const bool isProgram = json::isProgramTrace(texts.front());
-  Expected<MeasuredRun> found = isProgram
-                                    ? json::readProgramTrace(texts.front())
-                                    : json::readTorchTraces(paths, texts);
+  Result<MeasuredRun> found = isProgram ? json::readProgramTrace(texts.front())
+                                        : json::readTorchTraces(paths, texts);
   if (!found) {
-    const std::string fault = toString(found.takeError());
+    const std::string fault = describe(found.fault());
     for (const auto &[path, text] : zip_equal(paths, texts))
       if (int code = checkFileKind(
               path, text,
@@ -98,9 +97,9 @@ int MeasuredFiles::layOut(const timeline::Panel &predicted, StringRef schedule,
     return reportError(name + ": the trace has " +
                        countOf(run.numStages, "stage") + ", the plan " +
                        std::to_string(predicted.problem.numStages()));
-  Expected<Timeline> timeline = timeline::layOutMeasured(predicted, *iteration);
+  Result<Timeline> timeline = timeline::layOutMeasured(predicted, *iteration);
   if (!timeline)
-    return reportError(name + ": " + toString(timeline.takeError()) + " (" +
+    return reportError(name + ": " + describe(timeline.fault()) + " (" +
                        predicted.title + ")");
   panel = {"measured: iteration " + std::to_string(iteration->number) +
                (iteration->schedule.empty() ? std::string()
@@ -146,17 +145,17 @@ int Prediction::readTrace(const std::string &path, StringRef text,
                           const MeasuredFiles &measured) {
   std::string title, problem;
   if (json::isTimelineTrace(text)) {
-    Expected<json::TimelineTrace> trace = json::readTimelineTrace(text);
+    Result<json::TimelineTrace> trace = json::readTimelineTrace(text);
     if (!trace)
-      return reportFault(path, toString(trace.takeError()));
+      return reportFault(path, describe(trace.fault()));
     run = std::move(trace->run);
     chosen = &run.iterations.front();
     title = trace->title;
     problem = trace->problem;
   } else {
-    Expected<MeasuredRun> other = json::readProgramTrace(text);
+    Result<MeasuredRun> other = json::readProgramTrace(text);
     if (!other)
-      return reportFault(path, toString(other.takeError()));
+      return reportFault(path, describe(other.fault()));
     run = std::move(*other);
     isOtherRun = true;
     // Of the schedule that the other trace names, if it is one and both have
@@ -168,10 +167,10 @@ int Prediction::readTrace(const std::string &path, StringRef text,
             chosen->schedule;
     problem = path;
   }
-  Expected<timeline::Panel> panel = timeline::panelOf(
+  Result<timeline::Panel> panel = timeline::panelOf(
       std::move(title), std::move(problem), run.numStages, *chosen);
   if (!panel)
-    return reportError(path + ": " + toString(panel.takeError()));
+    return reportError(path + ": " + describe(panel.fault()));
   ofTrace = std::move(*panel);
   return Success;
 }

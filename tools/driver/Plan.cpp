@@ -85,12 +85,12 @@ int readPlanning(const std::string &path, std::vector<ChainProblem> &problems) {
   const std::unique_ptr<MemoryBuffer> contents = readOrReport(path);
   if (!contents)
     return Failure;
-  Expected<std::vector<ChainProblem>> read =
+  Result<std::vector<ChainProblem>> read =
       json::readPlanningProblems(path, contents->getBuffer());
   if (!read) {
     const int code =
         reportUnread(path, contents->getBuffer(), {formats::FileKind::Planning},
-                     toString(read.takeError()));
+                     describe(read.fault()));
     if (const StringRef name = path;
         !name.ends_with(".json") && !name.ends_with(".jsonl"))
       reportNote("plan reads rondo-planning objects (.json, or .jsonl with one "

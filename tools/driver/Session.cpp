@@ -177,10 +177,10 @@ static bool readCosts(ArrayRef<std::string> paths,
     const std::unique_ptr<MemoryBuffer> text = readOrReport(path);
     if (!text)
       return false;
-    Expected<json::Costs> costs = json::readCosts(text->getBuffer());
+    Result<json::Costs> costs = json::readCosts(text->getBuffer());
     if (!costs) {
       reportUnread(path, text->getBuffer(), {formats::FileKind::Costs},
-                   toString(costs.takeError()));
+                   describe(costs.fault()));
       return false;
     }
     files.push_back({path, std::move(*costs)});
@@ -268,10 +268,10 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
   const std::unique_ptr<MemoryBuffer> contents = readOrReport(path);
   if (!contents)
     return Failure;
-  Expected<json::ProblemFile> file =
+  Result<json::ProblemFile> file =
       json::readProblems(path, contents->getBuffer());
   if (!file) {
-    const std::string fault = toString(file.takeError());
+    const std::string fault = describe(file.fault());
     if (int code = checkFileKind(path, contents->getBuffer(),
                                  {formats::FileKind::Problem}))
       return code;

@@ -70,12 +70,12 @@ int verifySchedules(const std::string &problemsPath,
       readOrReport(schedulesPath);
   if (!scheduleText)
     return Failure;
-  Expected<json::ProblemFile> problems =
+  Result<json::ProblemFile> problems =
       json::readProblems(problemsPath, problemText->getBuffer());
   if (!problems)
     return reportUnread(problemsPath, problemText->getBuffer(),
                         {formats::FileKind::Problem},
-                        toString(problems.takeError()));
+                        describe(problems.fault()));
   std::vector<json::Document> documents =
       json::splitDocuments(schedulesPath, scheduleText->getBuffer());
   if (documents.empty() || documents.front().text.trim().empty())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What PyTorch's runtime costs the host, beside the work of the stages."""
+"""Host costs of PyTorch's runtime, without the work of the stages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Stage(torch.nn.Module):
         super().__init__()
         self.seconds = seconds
         self.weight = torch.nn.Parameter(torch.ones(1))
-        # How long its tasks have slept: always more than asked for, by times that
+        # The time that its tasks have slept: always more than asked for, by times that
         # vary more than what is measured here.
         self.slept: dict[str, list[int]] = {"F": [], "B": []}
 
@@ -115,7 +115,7 @@ def _action(
         repeats=2 * repeats,
         fused=True,
     )
-    # What tasks take beside their sleep is theirs, not the runtime's.
+    # Time of tasks in addition to their sleep is theirs, not the runtime's.
     own = 0.0
     for stage, module in zip(problem.stages, modules):
         assert isinstance(stage, GraphStage)

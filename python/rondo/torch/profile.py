@@ -242,7 +242,7 @@ class _Stage:
             inputs, outputs, root = self.forward()
             mine = [] if self.is_first else inputs
             all_bytes = held(mine, outputs)
-            # What follows keeps the values, not the graph.
+            # From here on only values are kept, not the graph.
             passed = tuple(
                 t.detach().requires_grad_(t.requires_grad)
                 if isinstance(t, torch.Tensor)

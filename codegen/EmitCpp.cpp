@@ -1,39 +1,36 @@
-//===- ConvertToEmitC.cpp - Programs to one C++ executable ----------------===//
+//===- EmitCpp.cpp - Programs as the C++ of an executable -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitExecutable.h"
 #include "codegen/Passes.h"
 
-#include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
 namespace rondo::codegen {
-#define GEN_PASS_DEF_CONVERTTOEMITC
+#define GEN_PASS_DEF_EMITCPP
 #define GEN_PASS_REGISTRATION
 #include "codegen/Passes.h.inc"
 
 namespace {
 
-struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
-  using ConvertToEmitCBase::ConvertToEmitCBase;
+struct EmitCpp : impl::EmitCppBase<EmitCpp> {
+  using EmitCppBase::EmitCppBase;
+  EmitCpp(const EmitCppOptions &options, llvm::raw_ostream &os)
+      : EmitCppBase(options), os(&os) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<Operation *> sources;
-    for (Operation &op : *module.getBody())
-      sources.push_back(&op);
     std::string name;
     bool isAdaptive = false;
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
     if (failed(chosen) ||
         failed(emitExecutable(module, {name, *chosen, isAdaptive, backend},
-                              getAnalysisManager())))
+                              getAnalysisManager(), *os)))
       return signalPassFailure();
-    for (Operation *op : llvm::reverse(sources))
-      op->erase();
+    markAllAnalysesPreserved();
   }
 
   /// The schedules of an executable, or a single schedule, and its name.
@@ -55,9 +52,16 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
       return module.emitError() << "no pipe.schedule to emit";
     return module.emitError() << "no pipe.schedule @" << name;
   }
+
+  llvm::raw_ostream *os = &llvm::outs();
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createEmitCpp(const EmitCppOptions &options,
+                                    llvm::raw_ostream &os) {
+  return std::make_unique<EmitCpp>(options, os);
+}
 
 void registerPasses() { registerRondoCodegenPasses(); }
 

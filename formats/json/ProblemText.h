@@ -1,0 +1,126 @@
+//===- ProblemText.h - rondo-problem as its text has it ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects of a rondo-problem and the tables of their keys. A ProblemText
+// has what the file states, also what a Problem has in another form or divides
+// among replicas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_FORMATS_JSON_PROBLEMTEXT_H
+#define RONDO_FORMATS_JSON_PROBLEMTEXT_H
+
+#include "formats/json/Table.h"
+#include "schedule/model/Problem.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+struct RankText {
+  /// Not stated: follows from the device.
+  std::optional<int64_t> memoryBytes;
+  std::optional<DeviceMemory> device;
+  std::optional<HostCosts> host;
+};
+
+/// A stage of version 1.
+struct ChainStageText {
+  int64_t rank = 0, forwardNs = 0, inputGradNs = 0, weightGradNs = 0,
+          activationBytes = 0, freedBytes = 0, outputBytes = 0;
+};
+
+/// Costs by kind.
+struct CostsText {
+  CostRow row = {};
+  /// [costColumn(kind)]: whether the text has the kind.
+  std::array<bool, numCostColumns> has = {};
+};
+
+struct ReplicaText {
+  int64_t rank = 0;
+  std::optional<int32_t> samples;
+  /// Costs of its own.
+  std::optional<CostsText> costs;
+};
+
+struct ShardText {
+  ShardedState what = ShardedState::Optimizer;
+  std::optional<int32_t> group;
+};
+
+/// Which replicas of a stage take a micro-batch.
+enum class Split : uint8_t { Samples, RoundRobin };
+
+/// A stage of version 2.
+struct StageText {
+  std::vector<ReplicaText> replicas;
+  Split split = Split::Samples;
+  std::optional<ShardText> shard;
+  std::optional<int64_t> weightBytes;
+  std::optional<VersionPolicy> versions;
+  CostsText costs;
+};
+
+struct EdgeText {
+  int32_t from = 0, to = 0;
+  int64_t bytes = 0;
+  /// Not stated: those of the activation; -1: no gradient comes back.
+  std::optional<int64_t> gradientBytes;
+  bool isRecomputed = false;
+};
+
+struct RankLinkText : Link {
+  int64_t from = 0, to = 0;
+};
+
+struct NicText {
+  std::vector<int64_t> ranks;
+  int64_t bytesPerUs = 0;
+  int32_t server = -1;
+};
+
+struct ProblemText {
+  std::string name;
+  int32_t microbatches = 0, iterations = 1;
+  std::optional<int32_t> samples;
+  std::vector<RankText> ranks;
+  std::vector<ChainStageText> chain;
+  std::vector<StageText> stages;
+  std::vector<EdgeText> edges;
+  std::optional<Link> link;
+  std::vector<RankLinkText> links;
+  std::vector<NicText> nics;
+  std::optional<HostCosts> host;
+  std::optional<ChannelModel> channels;
+  Objective objective = Objective::Makespan;
+};
+
+/// The keys of rondo-problem/1 and /2, whose stages differ, with those of the
+/// objects in it.
+const Table<ProblemText> &problemTable(int version);
+
+/// Reads either version. On a fault `text` has the name if that was read.
+std::optional<TextFault> readProblemText(Value value, ProblemText &text);
+
+/// A problem as rondo-problem/2 states it, and back. The problem is
+/// unchecked.
+ProblemText textOf(const Problem &problem);
+std::optional<TextFault> toProblem(const ProblemText &text, Problem &problem);
+
+/// Puts costs that a text states at `where` into a row of the cost table, and
+/// checks that they free what they take. Part of toProblem().
+std::optional<TextFault> setCosts(const CostsText &text,
+                                  const std::string &where, bool isSharded,
+                                  Cost *row);
+
+/// Sets the costs of what sharded stages gather and reduce, of
+/// `parameter_bytes` each, from the links, unless the stage states their time.
+/// A fault if a stage states other bytes for them. Part of toProblem().
+std::optional<TextFault> addShardCosts(Problem &problem);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_PROBLEMTEXT_H

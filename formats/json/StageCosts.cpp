@@ -1,0 +1,131 @@
+//===- StageCosts.cpp - Costs of stages of rondo-problem ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/ProblemText.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <tuple>
+
+namespace rondo::json {
+
+static TextFault notSupported(const std::string &where) {
+  return where + " is part of rondo-problem/2, but not supported yet";
+}
+
+/// F takes bytes, R and I more, or R and B; what is taken is freed by the end
+/// of W or B. A step needs none.
+static std::optional<TextFault> checkMemory(llvm::ArrayRef<Cost> costs,
+                                            const std::string &where) {
+  const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
+  const Cost &forward = cost(ActionKind::Forward);
+  if (forward.releaseBytes)
+    return notSupported(where + ".F.frees_bytes");
+  if (cost(ActionKind::WeightGrad).acquireBytes)
+    return notSupported(where + ".W.takes_bytes");
+  const Cost &step = cost(ActionKind::Step);
+  if (step.acquireBytes || step.releaseBytes)
+    return notSupported(where + "." + traitsOf(ActionKind::Step).code +
+                        (step.acquireBytes ? ".takes_bytes" : ".frees_bytes"));
+  const Cost &again = cost(ActionKind::Recompute);
+  const bool mentionsR = again.acquireBytes || again.releaseBytes;
+  /// `first` is I or B, which may take bytes; `frees` by it and W.
+  const auto check = [&](ActionKind first, const char *who, int64_t frees) {
+    const int64_t later = cost(first).acquireBytes,
+                  taken = forward.acquireBytes + again.acquireBytes + later,
+                  freed = again.releaseBytes + frees;
+    if (taken == freed)
+      return std::optional<TextFault>();
+    std::vector<std::string> takers = {"F"};
+    if (mentionsR)
+      takers.push_back("R");
+    if (later)
+      takers.push_back(std::string(1, traitsOf(first).letter));
+    const std::string last = takers.back();
+    takers.pop_back();
+    return std::optional<TextFault>(
+        where + "." + llvm::join(takers, ", ") +
+        (takers.empty() ? last + " takes " : " and " + last + " take ") +
+        std::to_string(taken) + " bytes, but " +
+        (again.releaseBytes ? "R, " : "") + who + " " + std::to_string(freed));
+  };
+  if (auto fault = check(ActionKind::InputGrad, "I and W free",
+                         cost(ActionKind::InputGrad).releaseBytes +
+                             cost(ActionKind::WeightGrad).releaseBytes))
+    return fault;
+  return check(ActionKind::Backward, "B frees",
+               cost(ActionKind::Backward).releaseBytes);
+}
+
+std::optional<TextFault> setCosts(const CostsText &text,
+                                  const std::string &where, bool isSharded,
+                                  Cost *row) {
+  for (const ActionTraits &traits : actionTable.rows)
+    if (traits.hasCost() && text.has[costColumn(traits.kind)]) {
+      if (traits.movesState() && !isSharded)
+        return notSupported(where + "." + traits.code);
+      row[costColumn(traits.kind)] = text.row[costColumn(traits.kind)];
+    }
+  if (!text.has[costColumn(ActionKind::Backward)]) {
+    const Cost &inputGrad = row[costColumn(ActionKind::InputGrad)],
+               &weightGrad = row[costColumn(ActionKind::WeightGrad)];
+    row[costColumn(ActionKind::Backward)] = {
+        inputGrad.ns + weightGrad.ns, inputGrad.acquireBytes,
+        inputGrad.releaseBytes + weightGrad.releaseBytes};
+  }
+  return checkMemory(llvm::ArrayRef(row, numCostColumns), where);
+}
+
+/// What a replica states to move, if it states anything, is what
+/// `parameter_bytes` comes to.
+static std::optional<TextFault> checkBytes(const Problem &problem,
+                                           int32_t replica, ActionKind kind,
+                                           const Cost &stated) {
+  const Cost &real = problem.cost(replica, kind);
+  for (auto [key, found, allowed] :
+       {std::tuple(".takes_bytes", stated.acquireBytes, real.acquireBytes),
+        std::tuple(".frees_bytes", stated.releaseBytes, real.releaseBytes)})
+    if (found != 0 && found != allowed)
+      return "stages[" + std::to_string(problem.replicas[replica].stage) +
+             "].costs." + traitsOf(kind).code + key + " is " +
+             std::to_string(found) +
+             ", but by the stage's parameter_bytes it is " +
+             std::to_string(allowed) + "; leave it out, or state that";
+  return std::nullopt;
+}
+
+std::optional<TextFault> addShardCosts(Problem &problem) {
+  constexpr ActionKind kinds[] = {ActionKind::Unshard, ActionKind::Reshard,
+                                  ActionKind::ReduceGrad};
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    const ShardedState what =
+        problem.sharded.empty() ? ShardedState::None : problem.sharded[stage];
+    if (what == ShardedState::None)
+      continue;
+    const int32_t first = problem.replicas.numberOf(stage);
+    const int64_t bytes =
+        problem.weightBytes.empty() ? 0 : problem.weightBytes[stage];
+    const int64_t gatherNs = problem.cost(first, ActionKind::Unshard).ns,
+                  reduceNs = problem.cost(first, ActionKind::ReduceGrad).ns;
+    std::vector<Cost> stated;
+    for (const Replica &replica : problem.replicas.of(stage))
+      for (ActionKind kind : kinds)
+        stated.push_back(problem.cost(
+            problem.replicas.numberOf(stage, replica.index), kind));
+    problem.setShards(stage, what, bytes, bytes);
+    auto next = stated.begin();
+    for (const Replica &replica : problem.replicas.of(stage)) {
+      const int32_t number = problem.replicas.numberOf(stage, replica.index);
+      for (ActionKind kind : kinds)
+        if (auto fault = checkBytes(problem, number, kind, *next++))
+          return fault;
+      if (gatherNs > 0)
+        problem.cost(number, ActionKind::Unshard).ns = gatherNs;
+      if (reduceNs > 0)
+        problem.cost(number, ActionKind::ReduceGrad).ns = reduceNs;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace rondo::json
