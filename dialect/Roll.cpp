@@ -22,7 +22,7 @@ struct Shape {
   int64_t count = 0;
   uint64_t key = 0;
   std::vector<int32_t> children;
-  /// By leaf: the stride of this loop.
+  /// Stride of this loop, indexed by leaf.
   std::vector<int64_t> strides;
   int64_t numLeaves = 1;
   int64_t numLines = 1;
@@ -170,7 +170,7 @@ std::vector<int64_t> Roller::longLengths() const {
   if (shortLengths() == size / 2)
     return lengths;
   std::vector<int64_t> support(size / 2 + 1, 0);
-  // By shape: its last positions, latest first.
+  // Last positions of each shape, latest first.
   std::vector<std::array<int64_t, numOccurrences>> seen(shapes.size(),
                                                         {-1, -1, -1, -1});
   for (int64_t i = 0; i < size; ++i) {
