@@ -213,14 +213,20 @@ bool Roller::foldLength(int64_t length) {
     result.append(nodes, copied, end);
     copied = end;
   };
+  // Nodes in [i, verified) have the shape of the node `length` after them.
+  int64_t verified = 0;
+  const int32_t *shape = nodes.shapes.data();
   for (int64_t i = 0; i + 2 * length <= size;) {
-    const int32_t *shape = nodes.shapes.data() + i;
-    int64_t matched = 0;
-    while (matched < length && shape[matched] == shape[matched + length])
-      ++matched;
-    if (matched < length) {
-      // No block that covers the mismatch repeats.
-      i += matched + 1;
+    // No block that covers a mismatch repeats, so the last one is searched.
+    verified = std::max(verified, i);
+    int64_t matched = i + length;
+    while (matched > verified &&
+           shape[matched - 1] == shape[matched - 1 + length])
+      --matched;
+    const bool isRepeated = matched == verified;
+    verified = i + length;
+    if (!isRepeated) {
+      i = matched;
       continue;
     }
     int64_t count = runLength(i, length);
