@@ -1,8 +1,8 @@
 //===- rondo-lsp-server.cpp - Errors and symbols in an editor -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LibraryOptions.h"
 #include "dialect/Pipe.h"
+#include "tools/LibraryOptions.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

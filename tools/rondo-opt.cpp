@@ -1,12 +1,12 @@
 //===- rondo-opt.cpp - Runs passes over the pipe dialect ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LibraryOptions.h"
 #include "codegen/Passes.h"
 #include "codegen/TemporaryName.h"
 #include "dialect/Pipe.h"
 #include "passes/Passes.h"
 #include "tools/FreedMemory.h"
+#include "tools/LibraryOptions.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 

@@ -1,8 +1,8 @@
 //===- rondo-translate.cpp - Translates the language and other texts ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LibraryOptions.h"
 #include "formats/ops/Translations.h"
+#include "tools/LibraryOptions.h"
 
 #include "mlir/Support/LogicalResult.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
