@@ -677,3 +677,103 @@ pipe.program @main of @mine pipeline arena [704, 704] {
     pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
   }
 }
+
+// -----
+
+// L4: the memory for what a sum receives and adds is a byte too small.
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, weight_bytes = 64>
+}
+pipe.plan @step of @timed on @lab microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1]
+}
+pipe.schedule @mine of @step {
+  pipe.rank 0 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
+  pipe.rank 1 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
+}
+pipe.program @main of @mine pipeline arena [704, 704] {
+  pipe.collective @c0 replica_gradients [@s0]
+  pipe.collective @c1 gradient_norm [@s0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p1 on 0 <offset = 64, slot_bytes = 64, slots = 1>
+  pipe.pool @p2 on 0 <offset = 128, slot_bytes = 128, slots = 1>
+  pipe.pool @p3 on 0 <offset = 256, slot_bytes = 192, slots = 1>
+  pipe.pool @p4 on 1 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p5 on 1 <offset = 64, slot_bytes = 64, slots = 1>
+  pipe.pool @p6 on 1 <offset = 128, slot_bytes = 128, slots = 1>
+  pipe.pool @p7 on 1 <offset = 256, slot_bytes = 192, slots = 1>
+  pipe.pool @p8 on 0 staging <offset = 448, slot_bytes = 128, slots = 1>
+  pipe.pool @p9 on 1 staging <offset = 448, slot_bytes = 127, slots = 1>
+  pipe.pool @p10 on 0 <offset = 576, slot_bytes = 64, slots = 2>
+  pipe.pool @p11 on 1 <offset = 576, slot_bytes = 64, slots = 2>
+  pipe.place weights @s0 in @p0 [0]
+  pipe.place gradients @s0 in @p1 [0]
+  pipe.place moments @s0 in @p2 [0]
+  pipe.place control @s0 in @p3 [0]
+  pipe.place saved_for_weight_grad @s0 in @p10 [0, 1]
+  pipe.place weights @s0 in @p4 [0]
+  pipe.place gradients @s0 in @p5 [0]
+  pipe.place moments @s0 in @p6 [0]
+  pipe.place control @s0 in @p7 [0]
+  pipe.place saved_for_weight_grad @s0 in @p11 [0, 1]
+  pipe.rank 0 {
+    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
+    pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
+  }
+  // expected-error @below {{rank 1 has 127 bytes of staging; what its collectives receive and add takes 128 [L4]}}
+  pipe.rank 1 {
+    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
+    pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
+  }
+}
+
+// -----
+
+// L4: there is none.
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, weight_bytes = 64>
+}
+pipe.plan @step of @timed on @lab microbatches(2) samples(2) {
+  pipe.stage @s0 [@l0] on [0, 1]
+}
+pipe.schedule @mine of @step {
+  pipe.rank 0 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
+  pipe.rank 1 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
+}
+pipe.program @main of @mine pipeline arena [704, 704] {
+  pipe.collective @c0 replica_gradients [@s0]
+  pipe.collective @c1 gradient_norm [@s0]
+  pipe.pool @p0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p1 on 0 <offset = 64, slot_bytes = 64, slots = 1>
+  pipe.pool @p2 on 0 <offset = 128, slot_bytes = 128, slots = 1>
+  pipe.pool @p3 on 0 <offset = 256, slot_bytes = 192, slots = 1>
+  pipe.pool @p4 on 1 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool @p5 on 1 <offset = 64, slot_bytes = 64, slots = 1>
+  pipe.pool @p6 on 1 <offset = 128, slot_bytes = 128, slots = 1>
+  pipe.pool @p7 on 1 <offset = 256, slot_bytes = 192, slots = 1>
+  pipe.pool @p8 on 0 staging <offset = 448, slot_bytes = 128, slots = 1>
+  pipe.pool @p9 on 1 <offset = 448, slot_bytes = 128, slots = 1>
+  pipe.pool @p10 on 0 <offset = 576, slot_bytes = 64, slots = 2>
+  pipe.pool @p11 on 1 <offset = 576, slot_bytes = 64, slots = 2>
+  pipe.place weights @s0 in @p0 [0]
+  pipe.place gradients @s0 in @p1 [0]
+  pipe.place moments @s0 in @p2 [0]
+  pipe.place control @s0 in @p3 [0]
+  pipe.place saved_for_weight_grad @s0 in @p10 [0, 1]
+  pipe.place weights @s0 in @p4 [0]
+  pipe.place gradients @s0 in @p5 [0]
+  pipe.place moments @s0 in @p6 [0]
+  pipe.place control @s0 in @p7 [0]
+  pipe.place saved_for_weight_grad @s0 in @p11 [0, 1]
+  pipe.rank 0 {
+    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
+    pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
+  }
+  // expected-error @below {{rank 1 has 0 bytes of staging; what its collectives receive and add takes 128 [L4]}}
+  pipe.rank 1 {
+    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
+    pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
+  }
+}
