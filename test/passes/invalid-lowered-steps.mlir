@@ -97,8 +97,9 @@ pipe.program @by_hand of @free pipeline {
     // expected-error @below {{step of stage 2 at position 18 of rank 1 comes before await 1 at position 26 of rank 1, whose result it reads [L5]}}
     pipe.step @s2
     pipe.for %i = 0 to 3 { pipe.backward @s1[%i] pipe.send gradient @s1[%i] }
+    pipe.issue @c1
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
-    pipe.issue @c1 pipe.await @c1
+    pipe.await @c1
     pipe.step @s1
   }
 }

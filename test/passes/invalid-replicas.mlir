@@ -155,8 +155,10 @@ pipe.program @main of @mine pipeline {
   pipe.collective @c2 gradient_norm [@s0, @s1]
   pipe.rank 0 {
     pipe.forward @s0[0] pipe.send activation @s0[0] pipe.recv gradient @s1[0] pipe.backward @s0[0]
+    pipe.forward @s0[1]
     // expected-error @below {{message 1 of channel 0>2 is send 0F1 to rank 2 at position 5 of rank 0, but recv 0F0 from rank 0 at position 1 of rank 2 [L1]}}
-    pipe.forward @s0[1] pipe.send activation @s0[1] pipe.recv gradient @s1[1] pipe.backward @s0[1]
+    pipe.send activation @s0[1]
+    pipe.recv gradient @s1[1] pipe.backward @s0[1]
     pipe.issue @c1 pipe.await @c1 pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
   pipe.rank 1 {
@@ -167,8 +169,10 @@ pipe.program @main of @mine pipeline {
     pipe.await @c2 pipe.step @s0
   }
   pipe.rank 2 {
+    pipe.recv activation @s0:0[0]
     // expected-note @below {{the conflicting operation, on rank 2, is here}}
-    pipe.recv activation @s0:0[0] pipe.recv activation @s0:0[0] pipe.forward @s1[0] pipe.backward @s1[0]
+    pipe.recv activation @s0:0[0]
+    pipe.forward @s1[0] pipe.backward @s1[0]
     pipe.send gradient @s1[0] to @s0:0 pipe.send gradient @s1[0] to @s0:1 pipe.recv activation @s0:0[1]
     pipe.recv activation @s0:1[1] pipe.forward @s1[1] pipe.backward @s1[1] pipe.send gradient @s1[1] to @s0:0
     pipe.send gradient @s1[1] to @s0:1 pipe.issue @c0 pipe.await @c0 pipe.issue @c2 pipe.await @c2
@@ -213,9 +217,12 @@ pipe.program @main of @mine pipeline {
     pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
   pipe.rank 2 {
+    pipe.recv activation @s0:0[0]
     // expected-error @below {{rank 2 waits for itself to post the recv of 0F0, at 1F0, which comes before it [L2]}}
+    pipe.forward @s1[0]
     // expected-note @below {{the conflicting operation, on rank 2, is here}}
-    pipe.recv activation @s0:0[0] pipe.forward @s1[0] pipe.recv activation @s0:1[0] pipe.backward @s1[0]
+    pipe.recv activation @s0:1[0]
+    pipe.backward @s1[0]
     pipe.send gradient @s1[0] to @s0:0 pipe.send gradient @s1[0] to @s0:1 pipe.issue @c0 pipe.await @c0
     pipe.issue @c2 pipe.await @c2 pipe.step @s1
   }
@@ -249,13 +256,17 @@ pipe.program @main of @mine pipeline {
   pipe.collective @c2 gradient_norm [@s0, @s1]
   pipe.rank 0 {
     pipe.forward @s0[0] pipe.send activation @s0[0] pipe.recv gradient @s1[0] pipe.backward @s0[0]
+    pipe.issue @c1
     // expected-error @below {{rank 0 waits for rank 1 to issue all_reduce 1, at await 1 -> rank 1 waits for rank 2 to send 1I0, at 0B0 -> rank 2 waits for rank 0 to issue all_reduce 2, at await 2 [L2]}}
-    pipe.issue @c1 pipe.await @c1 pipe.issue @c2 pipe.await @c2 pipe.step @s0
+    pipe.await @c1
+    pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.send activation @s0[0] to @s1:0 pipe.send activation @s0[0] to @s1:1
+    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0]
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
-    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c1 pipe.await @c1
+    pipe.issue @c1
+    pipe.await @c1
     pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
   pipe.rank 2 {
@@ -382,10 +393,12 @@ pipe.program @main of @mine pipeline {
   }
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.send activation @s0[0] to @s1:0 pipe.send activation @s0[0] to @s1:1
+    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c1
     // expected-error @below {{all_reduce 2 at position 7 of rank 1 comes before await 1 at position 8 of rank 1, whose result it reads [L5]}}
-    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c1 pipe.issue @c2
+    pipe.issue @c2
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
-    pipe.await @c1 pipe.await @c2 pipe.step @s0
+    pipe.await @c1
+    pipe.await @c2 pipe.step @s0
   }
   pipe.rank 2 {
     pipe.recv activation @s0:0[0] pipe.recv activation @s0:1[0] pipe.forward @s1[0] pipe.backward @s1[0]
@@ -430,10 +443,12 @@ pipe.program @main of @mine pipeline {
     pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
   pipe.rank 2 {
+    pipe.recv activation @s0:0[0] pipe.recv activation @s0:1[0] pipe.forward @s1[0]
     // expected-error @below {{all_reduce 0 at position 3 of rank 2 comes before 1B0 at position 4 of rank 2, whose gradient it reads [L5]}}
-    pipe.recv activation @s0:0[0] pipe.recv activation @s0:1[0] pipe.forward @s1[0] pipe.issue @c0
+    pipe.issue @c0
     // expected-note @below {{the conflicting operation, on rank 2, is here}}
-    pipe.backward @s1[0] pipe.send gradient @s1[0] to @s0:0 pipe.send gradient @s1[0] to @s0:1 pipe.await @c0
+    pipe.backward @s1[0]
+    pipe.send gradient @s1[0] to @s0:0 pipe.send gradient @s1[0] to @s0:1 pipe.await @c0
     pipe.issue @c2 pipe.await @c2 pipe.step @s1
   }
   pipe.rank 3 {
@@ -513,8 +528,10 @@ pipe.program @main of @mine pipeline {
   // expected-error @below {{step of stage 0 is missing on rank 1 [L5]}}
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.send activation @s0[0] to @s1:0 pipe.send activation @s0[0] to @s1:1
+    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0]
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
-    pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c1 pipe.await @c1
+    pipe.backward @s0[0]
+    pipe.issue @c1 pipe.await @c1
     pipe.issue @c2 pipe.await @c2
   }
   pipe.rank 2 {
@@ -621,9 +638,11 @@ pipe.program @main of @mine pipeline arena [704, 704] {
     pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
   }
   pipe.rank 1 {
-    // expected-error @below {{0F1 at position 1 of rank 1 takes slot 0 of pool 11 for saved_for_weight_grad of stage 0, micro-batch 1, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
-    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
+    pipe.forward @s0[0]
+    // expected-error @below {{0F1 at position 1 of rank 1 takes slot 0 of pool 11 for saved_for_weight_grad of stage 0, micro-batch 1, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
+    pipe.forward @s0[1]
+    pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
     pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
   }
 }

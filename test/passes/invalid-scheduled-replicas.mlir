@@ -89,8 +89,10 @@ pipe.plan @step of @timed on @lab microbatches(2) samples(2) {
 }
 pipe.schedule @mine of @step {
   pipe.rank 0 {
+    pipe.forward @s0[0]
     // expected-note @below {{0F1 stands here}}
-    pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1]
+    pipe.forward @s0[1]
+    pipe.backward @s0[0] pipe.backward @s0[1]
   }
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1]
