@@ -149,8 +149,8 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
   const bool needsCuda = contents.needsCuda;
   std::vector<std::string> files;
   std::error_code ec;
-  // Of the core the simulator, as in schedule/CMakeLists.txt; all of it, with
-  // lowering, for a program that searches.
+  // The simulator of the core, as in schedule/CMakeLists.txt; all of the core,
+  // with lowering, for a program that searches.
   std::vector<StringRef> folders = {"kinds"};
   if (contents.needsSearch) {
     folders.insert(folders.end(), {"schedule", "lowering", "planning/gathers"});
@@ -253,7 +253,7 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
   // As with files, the umask decides who may read it.
   ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);
   if (ec)
-    return llvm::createStringError("cannot write beside '" + place +
+    return llvm::createStringError("cannot write next to '" + place +
                                    "': " + ec.message());
   if (llvm::Error error = writeContents(contents, temporary))
     return error;

@@ -35,6 +35,8 @@ struct Member {
 
   pipe::ScheduleOp schedule;
   pipe::PlanOp plan;
+  /// At most one of each kind.
+  SmallVector<pipe::ProgramOp, 3> ops;
   const pipe::CheckedSchedule *checked = nullptr;
   const PlanFigures *figures = nullptr;
   /// Index into Emitter::sizes.
@@ -69,7 +71,8 @@ public:
 
 private:
   void describeSizes();
-  LogicalResult collectPrograms(Member &member);
+  LogicalResult findPrograms(Member &member);
+  LogicalResult describePrograms(Member &member);
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
@@ -119,12 +122,11 @@ bool Emitter::isThere(const EmittedProgram &emitted) const {
          });
 }
 
-LogicalResult Emitter::collectPrograms(Member &member) {
-  SmallVector<pipe::ProgramOp, 3> ops;
+LogicalResult Emitter::findPrograms(Member &member) {
   for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
     if (op.lookupSchedule() != member.schedule)
       continue;
-    for (pipe::ProgramOp other : ops)
+    for (pipe::ProgramOp other : member.ops)
       if (other.getKind() == op.getKind())
         return op.emitError()
                    .append(
@@ -132,12 +134,16 @@ LogicalResult Emitter::collectPrograms(Member &member) {
                        pipe::stringifyProgramKind(op.getKind()), " programs")
                    .attachNote(other.getLoc())
                << "this is the other";
-    ops.push_back(op);
+    member.ops.push_back(op);
   }
-  if (ops.empty())
+  if (member.ops.empty())
     return member.schedule.emitError()
            << "schedule has no program: lower it before emitting code";
-  for (pipe::ProgramOp op : ops) {
+  return success();
+}
+
+LogicalResult Emitter::describePrograms(Member &member) {
+  for (pipe::ProgramOp op : member.ops) {
     EmittedProgram emitted;
     emitted.op = op;
     emitted.member = &member - members.data();
@@ -166,6 +172,8 @@ LogicalResult Emitter::collectPrograms(Member &member) {
 
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
+    if (failed(findPrograms(member)))
+      return failure();
     member.checked =
         &analyses.getChildAnalysis<pipe::CheckedSchedule>(member.schedule);
     if (!member.checked->isReadable())
@@ -178,7 +186,7 @@ LogicalResult Emitter::expandAll() {
   }
   describeSizes();
   for (Member &member : members)
-    if (failed(collectPrograms(member)))
+    if (failed(describePrograms(member)))
       return failure();
   std::vector<AnalysisManager> ofPrograms;
   for (EmittedProgram &emitted : programs)

@@ -49,7 +49,7 @@ std::string rondo::codegen::replicaTable(const Replicas &replicas) {
   std::string text;
   llvm::raw_string_ostream os(text);
   const bool areSharded = replicas.areSharded();
-  os << "// stage, replica, rank" << (areSharded ? ", shard of so many" : "")
+  os << "// stage, replica, rank" << (areSharded ? ", shard of how many" : "")
      << "\nconstexpr ReplicaDesc replicas[] = {\n";
   for (const Replica &replica : replicas) {
     os << "    {" << replica.stage << ", " << replica.index << ", "
@@ -88,7 +88,7 @@ struct Part {
 };
 } // namespace
 
-/// Samples that two replicas both have, of an output of so many bytes.
+/// Samples that two replicas both have, of an output of `bytes`.
 static Part commonPart(const Replica &from, const Replica &to, int64_t bytes,
                        int32_t samples) {
   const int32_t first = std::max(from.firstSample, to.firstSample);
@@ -136,7 +136,7 @@ static bool hasStaging(const Program &program) {
   return llvm::any_of(program.staging, [](int32_t pool) { return pool >= 0; });
 }
 
-/// By rank; empty where no rank has more queues than may be in flight.
+/// Indexed by rank; empty if no rank has more queues than may be in flight.
 static std::vector<int32_t> residencyOf(const ProgramText &program,
                                         const Problem &problem) {
   return limitResidency(program.program->order, problem.edges,

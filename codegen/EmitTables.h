@@ -33,7 +33,7 @@ struct SizesText {
   int32_t samples = 0;
   std::vector<runtime::LayerDesc> layers;
   Replicas replicas;
-  /// By replica.
+  /// Indexed by replica.
   std::vector<ReplicaBuffers> buffers;
 };
 
@@ -41,7 +41,7 @@ struct SizesText {
 struct OverlapText {
   DelayTable delays;
   int32_t iterationsEach = 1;
-  /// By replica.
+  /// Indexed by replica.
   std::vector<VersionPolicy> policies;
 };
 

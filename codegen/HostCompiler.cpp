@@ -258,7 +258,7 @@ HostCompiler::build(StringRef source, StringRef output,
   const std::string program = temporaryBeside(output);
   int descriptor = -1;
   if (std::error_code ec = openExclusive(program, descriptor))
-    return llvm::createStringError("cannot write beside '" + output +
+    return llvm::createStringError("cannot write next to '" + output +
                                    "': " + ec.message());
   llvm::sys::RemoveFileOnSignal(program);
   (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);

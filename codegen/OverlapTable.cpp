@@ -16,8 +16,8 @@ using namespace rondo::codegen;
 std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// Steps that what a task reads is behind its iteration, micro-batch "
-        "after\n// micro-batch.\n";
+  os << "// Weight-version lag per task in steps, micro-batch after "
+        "micro-batch.\n";
   // Replicas with the same delays share a list.
   std::map<std::vector<int32_t>, size_t> lists;
   auto list = [&](const std::vector<int32_t> &delays) {

@@ -37,8 +37,8 @@ private:
 };
 
 void Arrays::write(llvm::raw_ostream &os) {
-  // In this order a list comes right in front of one that begins with it, if
-  // there is any.
+  // In this order a list comes directly before one that begins with it, if any
+  // does.
   const List *next = nullptr;
   int number = -1;
   for (auto it = numbers.rbegin(); it != numbers.rend(); ++it) {
@@ -51,8 +51,8 @@ void Arrays::write(llvm::raw_ostream &os) {
   }
 }
 
-/// How many numbers a buffer may have: micro-batches, or gathers and units of a
-/// sharded stage, which may be more.
+/// Maximum number of instances of a buffer: micro-batches, or gathers and units
+/// of a sharded stage, which may be more.
 int64_t maxNumbers(const Program &program, const Problem &problem) {
   std::vector<int64_t> unshards(problem.numReplicas()),
       units(problem.numReplicas());
@@ -72,7 +72,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
                                        const ForEach &forEach) {
   const Program &program = *text.program;
   const int64_t numbers = maxNumbers(program, problem);
-  // By the slots that the parts stand for.
+  // Parts with the same slots share a list.
   llvm::MapVector<llvm::ArrayRef<int32_t>, std::vector<SlotPart>> partsOf;
   for (const Place &place : program.places)
     if (place.pool >= 0)

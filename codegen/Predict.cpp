@@ -16,7 +16,7 @@ void rondo::codegen::predict(const pipe::CheckedSchedule &schedule,
   const Problem &problem = schedule.problem();
   const Simulation &simulation = schedule.simulation();
   text.predictedNs = simulation.makespanNs;
-  // What the schedule does not have: sums over replicas, and launches that are
+  // The schedule itself has neither sums over replicas nor launches that are
   // held back.
   if (problem.replicas.isReplicated() ||
       !limitResidency(problem, program.order, program.resident).empty())

@@ -17,7 +17,7 @@ namespace rondo::codegen {
 /// running the same code is a number in `constants`; the rest is the shape.
 struct CodeNode {
   bool isLoop = false;
-  /// What repeats to the end of the run: iterations that each repetition adds.
+  /// Iterations that each repetition adds, if it repeats to the end of the run.
   int64_t repeats = 0;
   /// Loop: first, end and step. Its induction variable is numbered by its
   /// nesting depth.
@@ -66,7 +66,7 @@ struct SharedFunction {
   std::vector<std::string> parameters;
   /// One per element of `ranks`.
   std::vector<std::vector<int64_t>> rows;
-  /// How each constant of the code is written: a number, a parameter, or a
+  /// Text of each constant of the code: a number, a parameter, or a
   /// parameter with an offset (`stage - 1`).
   std::vector<std::string> spelling;
 };

@@ -59,8 +59,8 @@ std::string optionsForOtherPlans(PlanOp plan);
 /// Memory of the plan's devices, by rank.
 std::vector<int64_t> deviceBytes(PlanOp plan);
 
-/// Whether a stage has weights. The layers of a timed model may have none, and
-/// then do not tell what a program holds in addition to activations.
+/// Whether a stage has weights. The layers of a timed model may have none;
+/// what a program holds in addition to activations is then unknown.
 bool declaresWeights(PlanOp plan);
 
 /// The collectives of an iteration, without times; empty if no stage has

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// By stage.
+/// Indexed by stage.
 static FailureOr<std::vector<VersionPolicy>>
 policiesOf(ScheduleOp op, const Problem &problem) {
   std::vector<VersionPolicy> policies;
@@ -89,7 +89,7 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
     return op.emitError()
                .append("stage @", stages[stage].getSymName(),
                        " is to make its activations again, but keeps them; "
-                       "write recompute behind its ranks")
+                       "write recompute after its ranks")
                .attachNote(stages[stage].getLoc())
            << "this is the stage";
   }

@@ -72,8 +72,9 @@ Operation *Places::linkOrder(int32_t from, int32_t to) {
 
 } // namespace
 
-/// What the largest chunk of a rank takes beside its shards while its weights
-/// are gathered and its gradients are not yet reduced; 0: none is sharded.
+/// Bytes of the largest chunk of a rank in addition to its shards, while its
+/// weights are gathered and its gradients are not yet reduced; 0: none is
+/// sharded.
 static int64_t gatheredBytes(const Problem &problem, int32_t rank) {
   int64_t most = 0;
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
@@ -110,7 +111,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
     if (fault.kind == FaultKind::BeforeSum &&
         fault.found == static_cast<int64_t>(CollectiveKind::GradientNorm))
       error.attachNote(op.getLoc())
-          << "a schedule with `norm(none)` behind its plan's name computes no "
+          << "a schedule with `norm(none)` after the plan name computes no "
              "norm; it trains with --clip 0";
     break;
   }
@@ -143,7 +144,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
           << "rank " << fault.rank << " is device @"
           << places.device(fault.rank).getSymName()
           << "; a chunk that is gathered, with its gradients, takes " << chunk
-          << " bytes there beside activations";
+          << " bytes there in addition to activations";
       break;
     }
     const int64_t least = leastActivationBytes(problem)[fault.rank];
@@ -208,7 +209,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   }
   if (fault.otherRank < 0)
     return error;
-  // What is missing has no place; both are then the program's.
+  // A missing action has no place; both are then the program's.
   const Location there = at(fault.otherRank, fault.otherPosition)->getLoc();
   if (there != here)
     error.attachNote(there) << "the conflicting operation, on rank "

@@ -202,7 +202,7 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$gathered_weights,
       Pipe_OrElse<"0">:$unreduced_gradients);
   let extraClassDeclaration = parseFieldsDeclaration # [{
-    /// By rondo::BufferKind.
+    /// Indexed by rondo::BufferKind.
     static BuffersAttr
     fromBytes(::mlir::MLIRContext *context,
               const std::array<int64_t, ::rondo::numBufferKinds> &bytes);

@@ -42,7 +42,7 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// By stage, the stages that feed it, in order. They come before it.
+    /// Indexed by stage: the stages that feed it, in order. They come before it.
     std::vector<std::vector<int32_t>> getInputs();
     /// Whether each stage feeds only the next.
     bool isChain();
@@ -51,7 +51,7 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Null if there is none of that name; the verifier has then reported it.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
-    /// By stage and then by replica, as the core numbers them.
+    /// Ordered by stage and then by replica, as the core numbers them.
     ::rondo::Replicas getReplicas();
     /// Samples per micro-batch; 0 if the model has only timed layers and the
     /// plan does not state it.
@@ -129,8 +129,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
   }], ["on"]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Where each replica is, and its samples of a micro-batch of so many that it
-    /// takes.
+    /// Rank of each replica, and the samples that it takes of a micro-batch of
+    /// `samples`.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
     /// Replicas that have the state once together: 1 where it is not sharded.
     int64_t getShards();
@@ -138,7 +138,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     void addTo(::rondo::Replicas &replicas, int64_t samples);
     /// Whether a layer of that name is recomputed.
     bool recomputes(::mlir::StringAttr layer);
-    /// Of each replica; empty if the stage does not state them.
+    /// Indexed by replica; empty if the stage does not state them.
     std::vector<::rondo::ReplicaBuffers> buffersByReplica();
     void setBuffersByReplica(::llvm::ArrayRef<BuffersAttr> buffers);
     /// `rank 2`, `ranks 2 and 3`.

@@ -50,7 +50,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Null where there is none of that name; the verifier has then said so.
+    /// Null if there is none of that name; the verifier has then reported it.
     ScheduleOp lookupSchedule();
     PlanOp lookupPlan();
     ::llvm::SmallVector<RankOp, 0> getRanks();
@@ -89,8 +89,8 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
   }], ["of"]>.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// In the order in which it names them. Null where there is none of that
-    /// name; the verifier has then said so.
+    /// In the order in which it names them. Null for a name that does not exist;
+    /// the verifier has then reported it.
     ::llvm::SmallVector<ScheduleOp, 0> lookupSchedules();
   }];
 }

@@ -93,7 +93,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     ::llvm::SmallVector<LinkOrderOp, 0> getLinkOrders();
     /// True if no order is written yet.
     bool isBodyEmpty() { return getBody().empty() || getBody().front().empty(); }
-    /// Whether iterations overlap: it says so, or its family does.
+    /// Whether iterations overlap, by its own attribute or by its family.
     bool overlaps();
     /// Iterations from one repetition to the next, where it has a body and
     /// iterations overlap.
@@ -101,7 +101,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     bool accumulatesInIndexOrder() {
       return getAccumulate() == Accumulate::IndexOrder;
     }
-    /// Of all gradients, for clipping.
+    /// Whether it computes the norm of all gradients, for clipping.
     bool computesNorm() {
       return overlaps() ? getClip() == Clip::Global
                         : getNorm() == Norm::Global;
@@ -178,7 +178,7 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
   ];
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
-    /// How often the body runs. Cannot overflow: the verifier bounds it.
+    /// Number of repetitions of the body. Cannot overflow: the verifier bounds it.
     int64_t getTripCount();
   }];
 }

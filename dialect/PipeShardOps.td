@@ -6,7 +6,7 @@
 
 include "dialect/PipeScheduleOps.td"
 
-/// What moves the state of a stage that is sharded. Its number counts those of
+/// An action that moves the state of a sharded stage. Its number counts those of
 /// its kind and stage in an iteration.
 class Pipe_MoveOp<string mnemonic, string kind>
     : Pipe_StepActionOp<mnemonic, kind,

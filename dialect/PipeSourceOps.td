@@ -189,15 +189,15 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     LayerKind getKind() { return getBody().getKind(); }
-    /// What the layer reads from the data set.
+    /// The part of the data set that the layer reads.
     LayerData getData() { return getBody().getDataRead(); }
     /// Whether it writes the loss.
     bool hasLoss() { return getBody().hasLoss(); }
-    /// What a synthetic layer states; null if it is none.
+    /// Attribute of a synthetic layer; null for other layers.
     SyntheticAttr getSyntheticAttr() {
       return ::llvm::dyn_cast<SyntheticAttr>(getBody());
     }
-    /// What a custom layer states; null if it is none.
+    /// Attribute of a custom layer; null for other layers.
     CustomAttr getCustomAttr() {
       return ::llvm::dyn_cast<CustomAttr>(getBody());
     }

@@ -113,7 +113,7 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
                                     int64_t(sizeof(float)));
   };
   switch (collective.kind) {
-  // Of what is gathered, copies in another dtype do not travel.
+  // Copies in another dtype are not sent.
   case rondo::CollectiveKind::GatherWeights:
   case rondo::CollectiveKind::ScatterGradients:
     return elements(BufferKind::UnreducedGradients);

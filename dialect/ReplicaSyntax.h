@@ -29,7 +29,7 @@ inline mlir::ParseResult parseReplicas(mlir::OpAsmParser &parser,
       return mlir::failure();
     if (!samples.empty() && samples.size() != list.size())
       return parser.emitError(at)
-             << "either every rank has a number of samples behind it, as in "
+             << "either every rank is followed by its number of samples, as in "
                 "[2: 6, 3: 2], or none";
     return mlir::success();
   };

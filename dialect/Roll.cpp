@@ -22,7 +22,7 @@ struct Shape {
   int64_t count = 0;
   uint64_t key = 0;
   std::vector<int32_t> children;
-  /// By leaf: the stride of this loop.
+  /// Stride of this loop, indexed by leaf.
   std::vector<int64_t> strides;
   int64_t numLeaves = 1;
   int64_t numLines = 1;
@@ -170,7 +170,7 @@ std::vector<int64_t> Roller::longLengths() const {
   if (shortLengths() == size / 2)
     return lengths;
   std::vector<int64_t> support(size / 2 + 1, 0);
-  // By shape: its last positions, latest first.
+  // Last positions of each shape, latest first.
   std::vector<std::array<int64_t, numOccurrences>> seen(shapes.size(),
                                                         {-1, -1, -1, -1});
   for (int64_t i = 0; i < size; ++i) {
@@ -213,14 +213,20 @@ bool Roller::foldLength(int64_t length) {
     result.append(nodes, copied, end);
     copied = end;
   };
+  // Nodes in [i, verified) have the shape of the node `length` after them.
+  int64_t verified = 0;
+  const int32_t *shape = nodes.shapes.data();
   for (int64_t i = 0; i + 2 * length <= size;) {
-    const int32_t *shape = nodes.shapes.data() + i;
-    int64_t matched = 0;
-    while (matched < length && shape[matched] == shape[matched + length])
-      ++matched;
-    if (matched < length) {
-      // No block that covers the mismatch repeats.
-      i += matched + 1;
+    // No block that covers a mismatch repeats, so the last one is searched.
+    verified = std::max(verified, i);
+    int64_t matched = i + length;
+    while (matched > verified &&
+           shape[matched - 1] == shape[matched - 1 + length])
+      --matched;
+    const bool isRepeated = matched == verified;
+    verified = i + length;
+    if (!isRepeated) {
+      i = matched;
       continue;
     }
     int64_t count = runLength(i, length);

@@ -116,7 +116,7 @@ LogicalResult rondo::pipe::verifyReplicas(StageOp stage) {
                                 "over its replicas and "
                                 "assigns them whole micro-batches; leave out "
                                 "`round_robin`, or the samples "
-                                "behind its ranks";
+                                "after its ranks";
   if (stage.getRoundRobin() && replicas == 1)
     return stage.emitError() << "stage @" << stage.getSymName()
                              << " assigns micro-batches to one replica; list "

@@ -39,7 +39,7 @@ LogicalResult rondo::pipe::verifyRecomputation(PlanOp plan) {
             << " recomputes, but @" << feeder.getSymName()
             << (feeder.getRecomputeAttr() ? " recomputes some of its layers"
                                           : " keeps its activations")
-            << "; write recompute behind the ranks of @" << feeder.getSymName()
+            << "; write recompute after the ranks of @" << feeder.getSymName()
             << ", without a list of layers";
         error.attachNote(feeder.getLoc())
             << "stage @" << feeder.getSymName() << " is here";

@@ -144,7 +144,7 @@ std::optional<Fault> ProfileReader::readNode(StringRef line) {
                      countOf(parts.size(), "part") +
                      "; an edge begins with a tab");
   if (node.id.empty())
-    return fault(line, "the node has no name in front of its operation");
+    return fault(line, "the node has no name before its operation");
   // Descriptions may have the separator; figures and the stage have not.
   const bool hasStage = parts.back().trim().starts_with("stage_id=");
   if (hasStage && parts.size() < 4)

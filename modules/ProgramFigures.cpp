@@ -52,7 +52,7 @@ std::string rondo::pipe::besideArenas(PlanOp plan) {
   if (plan.getTargetKind() != Target::Cuda)
     return "";
   const int64_t most = attentionMemoryBytes(plan);
-  return "  beside arenas: " +
+  return "  outside arenas: " +
          (most > 0 ? "up to " + formatBytes(most) +
                          " a rank for cuDNN's attention (none with "
                          "--attention own), "

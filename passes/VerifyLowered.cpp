@@ -107,7 +107,7 @@ void VerifyLowered::explainArena(InFlightDiagnostic &error, ProgramOp op,
       << describeArena(programs, rank);
   if (const std::string options = optionsForOtherPlans(plan); !options.empty())
     error.attachNote(plan.getLoc())
-        << "`rondo search FILE" << options << "` looks for a plan that fits";
+        << "`rondo search FILE" << options << "` searches for a plan that fits";
 }
 
 void VerifyLowered::emitFault(const LoweredOp &each) {

@@ -117,6 +117,7 @@ static std::optional<Fault> findVerifierFault(PlanOp plan) {
   SymbolTableCollection tables;
   if (succeeded(verify(plan)) && succeeded(plan.verifySymbolUses(tables)))
     return std::nullopt;
+  assert(fault && "a verifier fails with a diagnostic");
   return fault;
 }
 

@@ -1,4 +1,4 @@
-//===- BaselineTables.cpp - Published planners beside a plan --------------===//
+//===- BaselineTables.cpp - Published planners next to a plan -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "reports/BaselineTables.h"

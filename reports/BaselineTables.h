@@ -1,4 +1,4 @@
-//===- BaselineTables.h - Published planners beside a plan ------*- C++ -*-===//
+//===- BaselineTables.h - Published planners next to a plan -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_REPORTS_BASELINETABLES_H

@@ -337,7 +337,7 @@ ComparisonOutcome Comparison::finish() {
   if (!outcome.hasSchedule && outcome.isOverCap)
     output.note(problem.name +
                 ": none of these fits, but an order with fewer micro-batches "
-                "in flight may: `rondo search` and `rondo compare` look for "
+                "in flight may: `rondo search` and `rondo compare` search for "
                 "one; one micro-batch at a time holds " +
                 peakText(leastActivationBytes(problem)));
   return outcome;

@@ -1,4 +1,4 @@
-//===- DiffReport.cpp - Prediction beside measurement ---------------------===//
+//===- DiffReport.cpp - Prediction and measurement ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "reports/DiffReport.h"

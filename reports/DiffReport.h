@@ -1,4 +1,4 @@
-//===- DiffReport.h - Prediction beside measurement -------------*- C++ -*-===//
+//===- DiffReport.h - Prediction and measurement ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_REPORTS_DIFFREPORT_H

@@ -31,7 +31,7 @@ std::string actionText(const json::FailureAction &action) {
   if (action.kind == "drain")
     return "the end" + when;
   if (action.kind == "idle")
-    return "nothing behind the end" + when;
+    return "nothing after the end" + when;
   return action.name + when;
 }
 
@@ -54,8 +54,7 @@ std::string stateText(const FailedRun &run, int64_t rank) {
   if (!action)
     return " has begun nothing";
   if (action->kind == "idle")
-    return " does nothing behind the end of iteration " +
-           std::to_string(action->iteration);
+    return " is idle after iteration " + std::to_string(action->iteration);
   return " is at " + actionText(*action) + ", for " +
          formatNs(std::max<int64_t>(0, file->endedNs - action->startNs));
 }

@@ -20,8 +20,9 @@
 
 #include <cstdlib>
 
-/// MLIR's short name of --pass-pipeline. Options of one letter may stand in
-/// groups, so LLVM takes each mistyped pass for one, as its name begins with p.
+/// MLIR's short name of --pass-pipeline. Options of one letter may be
+/// grouped, so LLVM takes each mistyped pass for one, as its name begins with
+/// p.
 static void removeShortPipeline() {
   if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("p"))
     option->removeArgument();

@@ -46,9 +46,9 @@ class Lowered:
         rank, times = None, []
         for line in program.splitlines()[1:]:
             line = line.strip()
-            if found := re.match(r"pipe\.pool (\d+) on (\d+) <offset = \d+, slot_bytes = (\d+), slots = (\d+)>", line):
+            if found := re.match(r"pipe\.pool @p(\d+) on (\d+) <offset = \d+, slot_bytes = (\d+), slots = (\d+)>", line):
                 self.pools[int(found[1])] = (int(found[2]), int(found[3]), int(found[4]))
-            elif found := re.match(r"pipe\.place (\w+) @(s\d+)(?::\d+)? in (\d+)", line):
+            elif found := re.match(r"pipe\.place (\w+) @(s\d+)(?::\d+)? in @p(\d+)", line):
                 self.places[found[1]].add(int(found[3]))
             elif found := re.match(r"pipe\.rank (\d+) {", line):
                 rank, times = int(found[1]), [1]

@@ -50,7 +50,7 @@ def counted(folder, path):
         sizes[int(name[1:])] = {key: int(n) for key, n in re.findall(r"(\w+) = (\d+)", buffers)}
         replicas[int(name[1:])] = len(on.split(","))
     added = {}
-    for number, stages in re.findall(r"pipe\.collective (\d+) replica_gradients \[(@s\d+)", text):
+    for number, stages in re.findall(r"pipe\.collective @c(\d+) replica_gradients \[(@s\d+)", text):
         added[int(number)] = int(stages[2:])
     program = pathlib.Path(folder, "train")
     plans.command(RONDO, "compile", path, "-o", program)

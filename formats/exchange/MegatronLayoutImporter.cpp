@@ -34,7 +34,7 @@ std::optional<Fault> check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
   if (all.count('m') == 0)
     return std::nullopt;
   if (all.find('m') < all.rfind('t'))
-    return fail("m, multi-token prediction, must come behind every t");
+    return fail("m, multi-token prediction, must come after every t");
   for (size_t s = 0; s < stages.size(); ++s) {
     const size_t here = stages[s].count('m');
     if (here == 0)

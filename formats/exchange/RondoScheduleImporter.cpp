@@ -57,7 +57,7 @@ Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   if (auto fault = schedule.readKeys())
     return fail(describe(*fault));
   if (std::optional<std::string> why = schedule.infeasible())
-    return fail("it says that there is no schedule: " + *why);
+    return fail("the file states that no schedule exists: " + *why);
   ExchangedSchedule result;
   if (options.problem) {
     result.problem = *options.problem;

@@ -108,7 +108,7 @@ std::optional<Fault> Reader::readAction(StringRef text,
     return failHere(quoted(text) +
                     (hasNumber
                          ? " has a micro-batch, which " + word + " is not of"
-                         : Twine(" has no micro-batch behind ") + word));
+                         : Twine(" has no micro-batch after ") + word));
   if (!rest.empty())
     notes.push_back(exchange::placeOf(row, column) + quoted(text) +
                     " is read as " + nameOf(cell) + ", as PyTorch reads it");
@@ -165,7 +165,7 @@ std::optional<Fault> Reader::readRow(StringRef line,
   }
   if (cells.empty())
     return fail("row " + Twine(row) + " has no action, and PyTorch takes it " +
-                "for a rank; a rank needs an action, and a file ends behind "
+                "for a rank; a rank needs an action, and a file ends after "
                 "its last rank");
   return std::nullopt;
 }
@@ -277,7 +277,7 @@ std::optional<Fault> exchange::checkForTorch(const ExchangedSchedule &schedule,
         continue;
       if (task.microbatch < before)
         return fail(exchange::placeOf(task.row, task.column) + Twine(last) +
-                    "F" + Twine(task.microbatch) + " stands behind " +
+                    "F" + Twine(task.microbatch) + " comes after " +
                     Twine(last) + "F" + Twine(before) +
                     ": the forwards of the last stage must ascend, since "
                     "PyTorch finds the loss of a micro-batch by their order "

@@ -88,7 +88,7 @@ std::optional<Fault> checkReductions(const TorchRows &rows,
       }
     }
     if (pending)
-      return failAt(*pending, " has no WAIT_REDUCE_GRAD behind it, which "
+      return failAt(*pending, " has no WAIT_REDUCE_GRAD after it, which "
                               "PyTorch " +
                                   Twine(options.torch->name) + " needs");
   }

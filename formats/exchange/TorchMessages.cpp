@@ -160,7 +160,7 @@ std::optional<Fault> Checker::checkRow(const std::vector<TorchCell> &cells) {
   for (const TorchCell &cell : cells)
     if (isSend(cell.kind) && !states[messageOf(cell)].isWaitedFor)
       return failAt(cell, Twine(" has no WAIT_") + wordOf(cell.kind) +
-                              " behind it, which PyTorch " + version.name +
+                              " after it, which PyTorch " + version.name +
                               " needs; --torch 2.14 reads files of older "
                               "versions");
   return std::nullopt;
@@ -252,9 +252,9 @@ std::optional<Fault> Checker::checkWaits() const {
       const TorchCell &cell = rows[rank][next[rank]];
       return failAt(cell, Twine(" waits forever: ") +
                               (isSendWait(cell.kind)
-                                   ? "the receive that it waits for is behind "
+                                   ? "the receive that it waits for is after "
                                      "something that waits for this rank"
-                                   : "the send that it waits for is behind "
+                                   : "the send that it waits for is after "
                                      "something that waits for this rank") +
                               " (L2)");
     }

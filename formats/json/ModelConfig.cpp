@@ -267,7 +267,8 @@ std::optional<TextFault> ConfigReader::checkRequired() const {
     if (const Value *parameters = find("rope_parameters"))
       if (!scaling->isNull() && !parameters->isNull())
         return parameters->placeIn(text) +
-               ": \"rope_parameters\" is given beside \"rope_scaling\" of " +
+               ": \"rope_parameters\" is given in addition to \"rope_scaling\" "
+               "of " +
                scaling->placeIn(text) + "; keep one of them";
   // Which of the two counts depends on the program that reads the file.
   const Value *parameters = find("rope_parameters"), *base = find("rope_theta");

@@ -41,7 +41,7 @@ ScheduleText::readOverlap(const Problem &problem, const Schedule &schedule,
         Action action;
         if (std::optional<TextFault> fault =
                 readAction(*task, problem, 0, storage, action))
-          return withWords("", *fault, ", in " + where);
+          return describe(*fault) + ", in " + where;
         pair.push_back(action);
       }
     }

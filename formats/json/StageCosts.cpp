@@ -76,8 +76,8 @@ std::optional<TextFault> setCosts(const CostsText &text,
   return checkMemory(llvm::ArrayRef(row, numCostColumns), where);
 }
 
-/// What a replica states to move, if it states anything, is what
-/// `parameter_bytes` comes to.
+/// The bytes that a replica moves must follow from `parameter_bytes`, if it
+/// states them.
 static std::optional<TextFault> checkBytes(const Problem &problem,
                                            int32_t replica, ActionKind kind,
                                            const Cost &stated) {

@@ -116,7 +116,7 @@ std::optional<TextFault> Reader::readEvent(Value event) {
   if (startNs < clocks[rank])
     return at(event, "rank " + std::to_string(rank) +
                          " runs two tasks at the same time, or later ones "
-                         "stand in front of earlier ones");
+                         "are listed before earlier ones");
   // For a message, or for what another lane of its own does.
   if (startNs > clocks[rank])
     iteration.waits.push_back({static_cast<int32_t>(rank),

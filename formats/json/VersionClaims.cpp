@@ -97,8 +97,8 @@ std::optional<TextFault> judgeNormDelay(const ScheduleText &text,
     return TextFault(FaultKind::WrongClaim,
                      "norm_delay is " + claimed->excerpt() + ", but " +
                          std::to_string(problem.iterations) +
-                         " iterations are too few to tell; a longer "
-                         "window would do");
+                         " iterations are too few to check it; use a "
+                         "longer window");
   return claimed->integer() == *delay
              ? std::optional<TextFault>()
              : claimFault("norm_delay", *delay, *claimed);

@@ -35,7 +35,8 @@ Result<Schedule> readOrders(const json::Document &document,
   if (auto fault = text.readKeys())
     return faultIn(document, describe(*fault));
   if (std::optional<std::string> why = text.infeasible())
-    return faultIn(document, "it says that there is no schedule: " + *why);
+    return faultIn(document,
+                   "the file states that no schedule exists: " + *why);
   if (auto fault = text.checkWindow(problem))
     return faultIn(document,
                    describe(*fault) +

@@ -156,7 +156,7 @@ std::optional<Fault> Layout::checkOrder(int32_t rank) const {
   return misfit("rank ", std::to_string(rank), " of the trace ran ",
                 nameAt(run, ran.end()), " as its task ",
                 std::to_string(run - ran.begin() + 1),
-                ", where the schedule has ", nameAt(want, wanted.end()));
+                ", but the schedule has ", nameAt(want, wanted.end()));
 }
 
 /// A message is the edge's whose producer and consumer are replicas of its

@@ -21,7 +21,7 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(1) {
   // expected-note @+1 {{stage @s0 is here}}
   pipe.stage @s0 [@l0] on 0
-  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, but @s0 keeps its activations; write recompute behind the ranks of @s0, without a list of layers}}
+  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, but @s0 keeps its activations; write recompute after the ranks of @s0, without a list of layers}}
   pipe.stage @s1 [@l1] on 1 recompute across
 }
 
@@ -36,7 +36,7 @@ pipe.model @timed {
 pipe.plan @step of @timed on @lab microbatches(1) {
   // expected-note @+1 {{stage @s0 is here}}
   pipe.stage @s0 [@l0, @l1] on 0 recompute [@l1]
-  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, but @s0 recomputes some of its layers; write recompute behind the ranks of @s0, without a list of layers}}
+  // expected-error @+1 {{stage @s1 recomputes from what stage @s0 recomputes, but @s0 recomputes some of its layers; write recompute after the ranks of @s0, without a list of layers}}
   pipe.stage @s1 [@l2] on 1 recompute across
 }
 

@@ -33,7 +33,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{stage @s0 both divides the samples of each micro-batch over its replicas and assigns them whole micro-batches; leave out `round_robin`, or the samples behind its ranks}}
+  // expected-error @+1 {{stage @s0 both divides the samples of each micro-batch over its replicas and assigns them whole micro-batches; leave out `round_robin`, or the samples after its ranks}}
   pipe.stage @s0 [@l0] on [0: 1, 2: 3] round_robin
   pipe.stage @s1 [@l1] on 1
 }
@@ -112,7 +112,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{either every rank has a number of samples behind it, as in [2: 6, 3: 2], or none}}
+  // expected-error @+1 {{either every rank is followed by its number of samples, as in [2: 6, 3: 2], or none}}
   pipe.stage @s0 [@l0] on [0: 3, 2]
   pipe.stage @s1 [@l1] on 1
 }
@@ -125,7 +125,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
-  // expected-error @+1 {{either every rank has a number of samples behind it, as in [2: 6, 3: 2], or none}}
+  // expected-error @+1 {{either every rank is followed by its number of samples, as in [2: 6, 3: 2], or none}}
   pipe.stage @s0 [@l0] on [0, 2: 3]
   pipe.stage @s1 [@l1] on 1
 }

@@ -172,7 +172,7 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-note @below {{`rondo search FILE --placement auto --microbatches LIST` looks for a plan that fits}}
+// expected-note @below {{`rondo search FILE --placement auto --microbatches LIST` searches for a plan that fits}}
 pipe.plan @step of @timed on @lab microbatches(2) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 1

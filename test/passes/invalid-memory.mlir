@@ -27,7 +27,7 @@ pipe.schedule @main of @step family<"1f1b">
 // expected-note @below {{this is the device; the arena holds 1024 bytes of weights, 1024 of gradients, 2048 of optimizer state, 192 of control and data}}
 pipe.cluster @lab { pipe.device @d0 <memory_bytes = 1000> }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 1024> }
-// expected-note @below {{`rondo search FILE --placement auto --microbatches LIST` looks for a plan that fits}}
+// expected-note @below {{`rondo search FILE --placement auto --microbatches LIST` searches for a plan that fits}}
 pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
 // expected-error @below {{rank 0 needs an arena of}}
 pipe.schedule @main of @step family<"1f1b">

@@ -151,7 +151,7 @@ pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 1
 }
-// expected-error @+1 {{stage @s0 is to make its activations again, but keeps them; write recompute behind its ranks}}
+// expected-error @+1 {{stage @s0 is to make its activations again, but keeps them; write recompute after its ranks}}
 pipe.schedule @again of @step family<"timeprest"> versions<"timeprest", activations = recompute>
 
 // -----

@@ -196,7 +196,7 @@ pipe.plan @step of @timed on @lab microbatches(2) {
   pipe.stage @s1 [@l1] on 1
   pipe.stage @s2 [@l2] on 0
 }
-// expected-note @below {{a schedule with `norm(none)` behind its plan's name computes no norm; it trains with --clip 0}}
+// expected-note @below {{a schedule with `norm(none)` after the plan name computes no norm; it trains with --clip 0}}
 pipe.schedule @mine of @step {
   pipe.rank 0 {
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }

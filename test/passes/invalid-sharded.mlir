@@ -105,7 +105,7 @@ pipe.schedule @hand of @step {
 
 // -----
 
-// expected-note@+1 {{rank 0 is device @d0; a chunk that is gathered, with its gradients, takes 1024 bytes there beside activations}}
+// expected-note@+1 {{rank 0 is device @d0; a chunk that is gathered, with its gradients, takes 1024 bytes there in addition to activations}}
 pipe.cluster @two { pipe.device @d0 <memory_bytes = 2000> pipe.device @d1 <memory_bytes = 2000> }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 512> }
 pipe.plan @step of @toy on @two microbatches(1) samples(2) {

@@ -83,7 +83,8 @@ static std::string anyOf(ArrayRef<std::string> words) {
   return join(words.drop_back(), ", ") + " or " + words.back();
 }
 
-/// What is wrong with a whole number of at least `least`, or nothing.
+/// Error of an option whose value is a whole number of at least `least`; empty
+/// if the value is valid.
 static std::string numberFault(StringRef value, int64_t least) {
   int64_t number = 0;
   const bool isTooLong = value.getAsInteger(10, number);

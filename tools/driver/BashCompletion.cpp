@@ -34,7 +34,7 @@ _rondo_folders() {
 }
 )";
 
-/// How an option's value is completed; empty if nothing is known of it.
+/// Completion of an option's value; empty if none is known.
 static std::string valueOf(const OptionText &option) {
   if (option.isFamily) {
     std::string names = "all";

@@ -114,7 +114,7 @@ void printSummary(const CandidateTable &table) {
          << (text.empty() ? "" : "; the others: " + text) << "\n";
   if (table.isCutShort)
     outs() << "time ended before all were tried; --time-limit-ms gives more\n";
-  // Where one state's best takes over from another's.
+  // A row for each range of states with the same best schedule.
   size_t from = 0;
   for (size_t state = 1; state <= table.states.size(); ++state) {
     if (state < table.states.size() && table.best[state] == table.best[from])
@@ -133,7 +133,7 @@ void printSummary(const CandidateTable &table) {
   }
 }
 
-/// Where the times of each size of micro-batches come from.
+/// Prints the source of the times of each size of micro-batches.
 void printCosts(const CandidateTable &table) {
   if (table.plans.size() == 1) {
     outs() << "costs: " << table.plans.front().costs.text() << "\n";

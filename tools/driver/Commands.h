@@ -39,7 +39,7 @@ struct Command {
   /// One phrase for the help.
   const char *summary;
   const llvm::opt::OptTable &options;
-  /// What follows the command's name in its usage lines.
+  /// The text after the command's name in its usage lines.
   std::vector<const char *> usages;
   /// Whole command lines for the help.
   std::vector<const char *> examples;
@@ -49,11 +49,11 @@ struct Command {
   void (*printTable)(llvm::raw_ostream &os);
   /// Runs with valid arguments; returns the exit code.
   int (*run)(const Arguments &arguments);
-  /// How many arguments may be neither options nor values.
+  /// Maximum number of positional arguments.
   size_t maxFiles = 1;
 };
 
-/// By ascending place, the order of the help.
+/// Sorted by place, which is the order of the help.
 llvm::ArrayRef<const Command *> commands();
 /// The commands of two words that begin with this one, such as `import`.
 std::vector<const Command *> commandsAfter(llvm::StringRef word);

@@ -58,7 +58,7 @@ int compareChunks(const SimulateRequest &request, const ShapeRequest &wanted,
   ShapeRequest among = wanted;
   among.placements = "linear,interleaved";
   if (among.chunks.empty() || among.chunks == "auto") {
-    // Of more, chunks are short, and their messages many.
+    // With more, chunks are short and messages are many.
     constexpr int64_t maxChunks = 8;
     const int64_t most = std::clamp<int64_t>(
         space.layers / std::max<int64_t>(1, space.ranks), 1, maxChunks);

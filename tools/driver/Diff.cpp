@@ -34,7 +34,7 @@ int run(const Arguments &arguments) {
   timeline::Panel panel;
   const int64_t number = arguments.number("iteration", 0);
   std::string schedule = arguments.text("schedule");
-  // Of a run that had several schedules, the one that the other run had.
+  // If a run had several schedules, compare the one that the other run had.
   if (prediction.iteration() && measured.has(prediction.iteration()->schedule))
     schedule = prediction.iteration()->schedule;
   if (int code = measured.layOut(predicted, schedule, number, iteration, panel))

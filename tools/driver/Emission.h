@@ -1,7 +1,7 @@
 //===- Emission.h - From a file to an executable's C++ ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `rondo compile` and `rondo bundle` share: the request, and the steps
+// Shared by `rondo compile` and `rondo bundle`: the request, and the steps
 // from input to C++. Every failure has been printed; functions return exit
 // codes.
 //
@@ -25,7 +25,7 @@
 
 namespace rondo::driver {
 
-/// What options/Emission.td asks for. Paths and names that are not given are
+/// The options of options/Emission.td. Paths and names that are not given are
 /// empty.
 struct EmissionRequest {
   std::string input, scheduleName, scheduleFile;
@@ -35,12 +35,12 @@ struct EmissionRequest {
   std::optional<pipe::Optimizer> optimizer;
   /// Messages go through MPI.
   bool needsMpi = false;
-  /// Makes the executable adaptive, whether or not the file says so.
+  /// Makes the executable adaptive even if the file does not.
   bool isAdaptive = false;
 };
 EmissionRequest emissionRequest(const Arguments &arguments);
 
-/// The number type of activations where none is given.
+/// The number type of activations if none is given.
 pipe::DType defaultDType(pipe::Target target);
 /// Reports a type that the target does not take; returns the exit code.
 int checkDType(pipe::Target target, pipe::DType dtype);
@@ -57,7 +57,7 @@ public:
   /// As far as a proved schedule.
   int schedule();
   /// The same for an adaptive executable of one schedule, with all candidates.
-  /// What the file leaves open is as `adaptive` says.
+  /// `adaptive` gives the values that the file leaves open.
   int candidates(pipe::AdaptiveAttr adaptive,
                  std::optional<CandidateTable> &table);
   /// As far as proved programs with messages and memory.
@@ -112,7 +112,7 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
   formats::ScheduleSource source;
   std::string name;
-  /// Of the schedules, as far as known so far.
+  /// Figures of the schedules that are known so far.
   std::string figures, moreFigures;
   bool isAdaptive = false;
   pipe::Target chosenTarget = pipe::Target::Cpu;

@@ -116,7 +116,7 @@ int readScheduleFile(const std::string &path, int64_t line,
   return Success;
 }
 
-/// What the stages hold, if they are those of a transformer and the layers are
+/// The layers of each stage, if the model is a transformer whose layers are
 /// an embedding, blocks and a head.
 static std::vector<exchange::StageLayers> layersOf(pipe::PlanOp plan) {
   pipe::ModelOp model = plan.lookupModel();

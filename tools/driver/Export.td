@@ -17,7 +17,7 @@ defm line : Value<"line", "N",
   "which line of a .jsonl file of schedules (default: the only one)",
   [Positive]>;
 def fuse : Switch<"fuse",
-  "adjacent I and W become B where nothing waits for the I (torch-csv, "
+  "adjacent I and W become B if nothing waits for the I (torch-csv, "
   "torch-csv-comms, jaxpp)">;
 defm torch : Value<"torch", "VERSION",
   "the version of PyTorch that reads it, from 2.7 to 2.15 (torch-csv, "

@@ -206,7 +206,7 @@ std::vector<UsedFile> inputFiles(const Arguments &arguments,
 
 int checkOutputs(ArrayRef<UsedFile> inputs, ArrayRef<UsedFile> outputs) {
   for (auto [number, output] : enumerate(outputs)) {
-    // What is written into a device replaces nothing.
+    // Writing to a device replaces no file.
     if (output.path.empty() || output.path == "-" ||
         (isSpecialFile(output.path) && !sys::fs::is_directory(output.path)))
       continue;

@@ -40,7 +40,7 @@ struct ModelReport {
   pipe::DType dtype = pipe::DType::Fp32;
   std::vector<LayerRow> rows;
 
-  /// Of all layers.
+  /// Sum over all layers.
   pipe::LayerFigures total() const;
 };
 

@@ -37,7 +37,7 @@ std::string inOneLine(StringRef text) {
   return line;
 }
 
-/// What the file says and what was assumed, for people who read the model.
+/// Writes as comments what was read from the file and what was assumed.
 void printComments(raw_ostream &os, const formats::GraphProfile &profile,
                    ArrayRef<formats::ProfileLayer> layers, int64_t batch) {
   os << "// imported from a profile of PipeDream: times and sizes of one "
@@ -140,7 +140,7 @@ bool isTrace(StringRef text) {
   return text.starts_with("{") || text.starts_with("[");
 }
 
-/// What the figures of traces are, for people who use them.
+/// Reports how the figures of traces were taken.
 void reportTraces(const json::StageTraces &traces) {
   if (const int64_t count = traces.numOnHost(); count > 0)
     reportNote(countOf(count, "stage") + (count == 1 ? " has" : " have") +

@@ -32,7 +32,7 @@ int MeasuredFiles::read(ArrayRef<std::string> paths) {
     buffers.push_back(std::move(buffer));
     if (json::isTimelineTrace(texts.back()))
       return reportError(path + ": it is a prediction, of rondo show; give it "
-                                "first, and behind it what was measured");
+                                "first, and the measured traces after it");
     if (paths.size() > 1 && json::isProgramTrace(texts.back()))
       return reportError(path + ": the trace of a program has all its ranks; "
                                 "give it alone");
@@ -91,7 +91,7 @@ int MeasuredFiles::layOut(const timeline::Panel &predicted, StringRef schedule,
         std::to_string(run.iterations.back().number) + " of " +
         join(names, ", "));
   }
-  // Where ranks differ, that is said below.
+  // Different ranks are reported below.
   if (run.numStages != predicted.problem.numStages() &&
       int32_t(iteration->ranks.size()) == predicted.problem.numRanks())
     return reportError(name + ": the trace has " +
@@ -110,7 +110,7 @@ int MeasuredFiles::layOut(const timeline::Panel &predicted, StringRef schedule,
 
 int Prediction::read(const Arguments &arguments, const std::string &path,
                      const MeasuredFiles &measured) {
-  // What comes from a pipe can be read once.
+  // A pipe can be read only once.
   if (!isModuleFile(path) && path != "-") {
     const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
     if (!buffer)
@@ -158,8 +158,8 @@ int Prediction::readTrace(const std::string &path, StringRef text,
       return reportFault(path, describe(other.fault()));
     run = std::move(*other);
     isOtherRun = true;
-    // Of the schedule that the other trace names, if it is one and both have
-    // it.
+    // Takes the schedule that the other trace names, if it names one and both
+    // have it.
     chosen = timeline::chooseIteration(run, measured.schedule(), 0);
     if (!chosen)
       chosen = timeline::chooseIteration(run, "", 0);

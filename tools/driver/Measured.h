@@ -15,11 +15,11 @@
 
 namespace rondo::driver {
 
-/// As many traces as a command takes at most.
+/// Maximum number of traces of a command.
 inline constexpr size_t maxTraces = 4096;
 
-/// What traces say of a program's iterations. Every failure of these functions
-/// has been reported; they return the exit code.
+/// Measured iterations of a program, from traces. Every failure of these
+/// functions has been reported; they return the exit code.
 struct MeasuredFiles {
   /// As it is named in messages.
   std::string name;
@@ -31,8 +31,8 @@ struct MeasuredFiles {
   std::string schedule() const;
   /// Whether an iteration names the schedule.
   bool has(llvm::StringRef schedule) const;
-  /// Lays out iteration `number`, with 0 that of median time, beside what was
-  /// predicted of it. `schedule` as for timeline::chooseIteration().
+  /// Lays out iteration `number` (0: that of median time) next to its
+  /// prediction. `schedule` as for timeline::chooseIteration().
   int layOut(const timeline::Panel &predicted, llvm::StringRef schedule,
              int64_t number, const MeasuredIteration *&iteration,
              timeline::Panel &panel) const;
@@ -50,9 +50,9 @@ public:
   const timeline::Panel &panel() const {
     return pictured ? pictured->panels.front() : *ofTrace;
   }
-  /// Of a trace; else null.
+  /// The iteration of a trace; null if there is no trace.
   const MeasuredIteration *iteration() const { return chosen; }
-  /// What its times are called.
+  /// Name of its times in texts.
   const char *word() const { return isOtherRun ? "other run" : "predicted"; }
   std::vector<TimeUse> use() const {
     return chosen ? timeUse(*chosen)

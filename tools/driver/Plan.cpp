@@ -101,10 +101,10 @@ int readPlanning(const std::string &path, std::vector<ChainProblem> &problems) {
   return Success;
 }
 
-/// What was found for each problem.
+/// Results of each problem.
 struct Planned {
   std::vector<ChainPlannerResult> results;
-  /// With evaluator `rondo`, empty where there is no plan.
+  /// With evaluator `rondo`; empty if there is no plan.
   std::vector<std::optional<ScheduledPlan>> scheduled;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "tools/driver/options/Shared.td"
 
-// Of a model.
+// Options for a model.
 defm samples : Value<"samples", "N",
   "samples of an iteration, all micro-batches and replicas together",
   [Positive]>;
@@ -17,7 +17,7 @@ defm recompute : Choice<"recompute", "auto,none,all",
   "which blocks run their forward again: as few as memory asks for, none or "
   "all (default auto)">;
 defm chunks : List<"chunks", "",
-  "stages of a rank to try beside one, such as 2 (default 2,4)">;
+  "stages of a rank to try in addition to one, such as 2 (default 2,4)">;
 defm cut : List<"cut", "",
   "how many layers each stage has, such as 5,4,5, in place of a search for "
   "stages">;
@@ -33,7 +33,7 @@ defm costs : Value<"costs", "FILE",
 defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
   [Positive]>;
 
-// Of problems.
+// Options for problems.
 defm problems : Value<"problems", "FILE",
   "layers and devices to plan for (rondo-planning); one without a plan does not "
   "stop the rest">;
@@ -63,6 +63,6 @@ defm effort : Value<"effort", "N",
 defm seed : Value<"seed", "N", "seed of the random choices (default 0)",
   [Number]>;
 def baselines : Switch<"baselines",
-  "print the figures of published planners' plans beside each plan's, best "
+  "print the figures of published planners' plans next to each plan's, best "
   "first, of a model with 1F1B; plans of problems are then only written to a "
   "given --output">;

@@ -74,7 +74,8 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   return std::move(module);
 }
 
-/// By how much the nearest plan exceeds its devices, and what would help.
+/// Describes by how much the nearest plan exceeds its devices, and what would
+/// help.
 std::string PlanSearchRun::nearest() const {
   std::string said;
   double least = std::numeric_limits<double>::infinity();
@@ -111,7 +112,8 @@ std::string PlanSearchRun::nearest() const {
                      : "or other placements (--placement auto)");
 }
 
-/// Of a cut that may not be the best for its busiest rank; empty if it is.
+/// Gap of a cut that may not be the best for its busiest rank; empty if it is
+/// the best.
 static std::string cutGapText(const PlanCandidate &candidate) {
   // Hundredths of a percent, rounded up.
   const auto gap =

@@ -22,7 +22,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// What `rondo search` asks for; paths that are not given are empty.
+/// The options of `rondo search`; paths that are not given are empty.
 struct Request {
   SearchRequest search;
   ShapeRequest shapes;
@@ -55,8 +55,8 @@ void reportWritten(const std::vector<SearchedLine> &lines,
            << " with a schedule\n";
 }
 
-/// Where the problem of a chosen plan is written if no option says it: beside a
-/// file of schedules, otherwise nowhere.
+/// Default path of the problem of a chosen plan: next to a file of schedules,
+/// otherwise empty (not written).
 std::string problemFileBeside(StringRef output) {
   if (isModuleFile(output) || output == "-" || isSpecialFile(output))
     return "";
@@ -194,7 +194,7 @@ int checkFiles(const Arguments &arguments, const Request &request) {
           inputFiles(arguments, {"problems", "costs"}),
           {{"--output", request.output},
            {arguments.has("problem-output") ? "--problem-output"
-                                            : "the problem beside --output",
+                                            : "the problem next to --output",
             request.problemOutput}}))
     return code;
   return reportUnwritable(request.output);
@@ -211,7 +211,7 @@ int run(const Arguments &arguments) {
     request.problemOutput = problemFileBeside(request.output);
   if (int code = checkFiles(arguments, request))
     return code;
-  // Of a file with plans, only --iterations asks for windows.
+  // In a file with plans, only --iterations asks for windows.
   const bool mayBeWindows =
       !isModuleFile(request.input) || arguments.has("iterations") ||
       arguments.has("policy") || arguments.has("most-delay");

@@ -12,7 +12,7 @@ defm policy : List<"policy", "synchronous,pipedream,2bw,pipemare,timeprest",
   "several to choose from; how late they are read follows from the order, also "
   "with 2bw, and --most-delay limits it (default: what the problem states)">;
 defm most_delay : Value<"most-delay", "N",
-  "no task of a window may be later than so many updates", [Number]>;
+  "no task of a window may be later than N updates", [Number]>;
 defm problem_output : Value<"problem-output", "FILE",
   "also write the problem of the chosen plan or window (rondo-problem)">;
 defm output : Value<"output", "FILE",

@@ -120,7 +120,7 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
 
 namespace {
 
-/// Writes that there is no schedule, and why.
+/// Reports that no schedule was found, and why.
 void setFault(SearchedLine &line, const Problem &problem, const Fault &fault) {
   line.reason = describe(fault);
   line.fault = fault;

@@ -1,7 +1,7 @@
 //===- Searching.h - Searches as the command line asks ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `rondo search` and `rondo compare` share. Functions that return an exit
+// Shared by `rondo search` and `rondo compare`. Functions that return an exit
 // code have printed the error.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ namespace rondo::driver {
 // Orders of one problem (SearchRun.cpp)
 //===----------------------------------------------------------------------===//
 
-/// What options/Searching.td and the robust options of `search` ask for.
+/// The options of options/Searching.td and the robust options of `search`.
 struct SearchRequest {
   SearchOptions options;
   /// Overrides the problems' own.
@@ -70,7 +70,7 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
 // Windows (Windows.cpp)
 //===----------------------------------------------------------------------===//
 
-/// What `rondo search` asks for of windows.
+/// The options of `rondo search` for windows.
 struct WindowSearchRequest {
   /// 0: as the problem has it.
   int64_t iterations = 0;
@@ -85,7 +85,7 @@ struct WindowSearchRequest {
 int readWindowRequest(const Arguments &arguments, WindowSearchRequest &request);
 
 /// Makes windows of the problems as asked, and reads --microbatches of them.
-/// Reports what cannot be, also options that need a window where there is none,
+/// Reports invalid requests, also options that need a window if there is none,
 /// or that windows do not have; returns the exit code.
 int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
                 Session &session);
@@ -110,7 +110,7 @@ struct SearchedLine {
   bool noOrderFits = false;
   /// The schedule's figures, for a message.
   std::string figures;
-  /// What `rondo compile` would refuse of it; empty if nothing.
+  /// Why `rondo compile` would refuse it; empty if it would not.
   std::string refusal;
   /// The problem of a window's schedule.
   std::optional<Problem> chosen;
@@ -196,7 +196,7 @@ struct PlanSearchRequest {
   /// A .mlir file gets the module of the chosen plan, any other its
   /// rondo-schedule line; `-` is standard output.
   std::string output;
-  /// Where the chosen problem is written; empty: nowhere.
+  /// Path of the chosen problem; empty: not written.
   std::string problemOutput;
 };
 

@@ -72,7 +72,8 @@ public:
 
   /// In the order of the file.
   std::vector<Problem> problems;
-  /// What lowering needs of the plans of `problems`; empty for a rondo-problem.
+  /// Figures of the plans of `problems` that lowering needs; empty for a
+  /// rondo-problem.
   std::vector<PlanFigures> figures;
   /// The figures of a problem's plan, or null.
   const PlanFigures *figuresOf(size_t number) const {

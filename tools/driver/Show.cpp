@@ -97,7 +97,7 @@ int run(const Arguments &arguments) {
                        ".txt");
   Interrupt interrupt;
   if (paths.size() == 1 && arguments.has("iteration"))
-    return reportUsage("--iteration needs the trace of a program behind the "
+    return reportUsage("--iteration needs the trace of a program after the "
                        "file");
   MeasuredFiles measured;
   if (paths.size() > 1)

@@ -18,7 +18,7 @@ namespace rondo::driver {
 
 using Style = Comparison::Style;
 
-/// What `rondo simulate` and `rondo compare` ask for.
+/// The options of `rondo simulate` and `rondo compare`.
 struct SimulateRequest {
   /// A .mlir or rondo-problem/1 file.
   std::string path;
@@ -27,15 +27,16 @@ struct SimulateRequest {
   Style style = Style::Table;
   /// A rondo-costs/1 file, or empty. Needs a .mlir file.
   std::string costsPath;
-  /// Where each plan is written as a rondo-problem/1 line; empty: nowhere.
+  /// Path of a file with a rondo-problem line for each plan; empty: not
+  /// written.
   std::string problemOutput;
   /// If set: a searched schedule, then the schedules of the file, then
-  /// `choices`, all beside the search's bound.
+  /// `choices`, all compared with the bound of the search.
   std::optional<SearchRequest> search;
   /// Needs a rondo-problem file.
   WindowRequest window;
   bool allRanks = false;
-  /// Where comparisons add what they have drawn; null: nowhere.
+  /// Comparisons append their curves to this list; null: no curves are kept.
   std::vector<curves::Curve> *curves = nullptr;
 };
 
@@ -43,7 +44,7 @@ struct SimulateRequest {
 /// returns the exit code.
 int simulateFile(const SimulateRequest &request);
 
-/// Where comparisons write: standard output, with notes on standard error.
+/// The streams of comparisons: standard output, with notes on standard error.
 ComparisonOutput comparisonOutput();
 /// Adds the schedule that a search of the problem has found; `plan` is its plan
 /// or null.

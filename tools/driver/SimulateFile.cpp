@@ -73,7 +73,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
     if (auto fault = checkAccumulation(problem, expanded->schedule))
       op.emitWarning("compile refuses this order: ")
           << describe(*fault, problem);
-  // Of one iteration there is no earlier norm.
+  // A single iteration has no earlier norm.
   candidate.clipsByNorm =
       problem.iterations > 1 && op.getClip() == pipe::Clip::Global;
   if (problem.iterations == 1 && !op.overlaps())

@@ -38,7 +38,7 @@ private:
 /// rondo-problem, by its options --schedule, --schedules, --family, --costs,
 /// and --name. Without --schedule, `preferred` is the only one of a .mlir file
 /// that is taken, if it is there; it may be empty. `window` is how many
-/// iterations of a problem to take, if it says so. Every failure has been
+/// iterations of a problem to take, if it states that. Every failure has been
 /// reported; returns the exit code.
 int readPictured(const Arguments &arguments, const std::string &path,
                  const WindowRequest &window, llvm::StringRef preferred,

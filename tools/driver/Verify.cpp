@@ -117,7 +117,7 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
       << leastActivationBytes(problem)[proved.fault->rank]
       << " bytes of activations there; "
       << (pipe::figuresOf(plan).declaresWeights
-              ? "`rondo search FILE` looks for an order that fits" +
+              ? "`rondo search FILE` searches for an order that fits" +
                     (options.empty() ? "" : ", with" + options + " for a plan")
               : "an order with fewer micro-batches in flight takes less");
 }

@@ -36,8 +36,8 @@ void printPolicies(raw_ostream &os) {
     os << "  " << left_justify(named.name, 13) << named.summary << "\n";
 }
 
-/// What the steps of a schedule of a file wait for, in the window that proves
-/// it; fails if it breaks a rule.
+/// The sums that the steps of a file's schedule wait for, in the window that
+/// proves it; fails if it breaks a rule.
 mlir::FailureOr<VersionedSums> versionedSums(pipe::ScheduleOp schedule) {
   mlir::FailureOr<pipe::VersionedWindow> window = pipe::analyzeWindow(schedule);
   if (failed(window))
@@ -199,7 +199,7 @@ int run(const Arguments &arguments) {
   for (const Problem &problem : problems) {
     if (problem.iterations == 1)
       reportNote(problem.name + ": one iteration reads one version; "
-                                "--iterations N looks at N of them");
+                                "--iterations N shows N of them");
     if (!arguments.has("json"))
       outs() << titleOf(problem) << "\n";
     if (arguments.has("schedules")) {

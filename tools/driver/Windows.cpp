@@ -50,7 +50,7 @@ void noteOverlaps(llvm::ArrayRef<pipe::ScheduleOp> schedules,
   for (pipe::ScheduleOp schedule : schedules)
     if (schedule.overlaps())
       reportNote("iterations of @" + schedule.getSymName() +
-                 " overlap; this looks at one alone, and --iterations N at N "
+                 " overlap; this shows one alone, and --iterations N shows N "
                  "of them");
 }
 
@@ -194,7 +194,7 @@ WindowSearchResult runWindowSearch(const Problem &window,
       result = searchWindow(*cut, asked);
     effort += result.effort;
     seconds += result.seconds;
-    // The first fault stays where nothing fits.
+    // The first fault stays if nothing fits.
     if (!best || (result.schedule &&
                   (!best->schedule ||
                    WindowJudge::isBetter(result.figures, best->figures))))

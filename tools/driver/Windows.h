@@ -14,7 +14,7 @@
 
 namespace rondo::driver {
 
-/// What --iterations, --policy and --accounting ask for.
+/// The options --iterations, --policy and --accounting.
 struct WindowRequest {
   /// 0: as the problem has it.
   int64_t iterations = 0;
@@ -23,7 +23,7 @@ struct WindowRequest {
   /// Times in slots.
   bool inSlots = false;
 
-  /// One iteration is meant, and nothing is said of others.
+  /// One iteration is meant; no others are reported.
   bool isSingle = false;
   /// As a program runs it: a backward of several micro-batches as one of each.
   bool asProgram = false;

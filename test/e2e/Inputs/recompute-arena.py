@@ -29,7 +29,7 @@ def read(path):
     slots = []
     for rank in range(len(arena)):
         slots.append({int(size): int(count) for size, count in re.findall(
-            rf"pipe\.pool \d+ on {rank} <offset = \d+, slot_bytes = (\d+), slots = (\d+)>", program)})
+            rf"pipe\.pool @p\d+ on {rank} <offset = \d+, slot_bytes = (\d+), slots = (\d+)>", program)})
     return arena, stages, slots
 
 

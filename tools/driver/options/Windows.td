@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options of commands that look at several iterations.
+// Options of commands that treat several iterations.
 //
 //===----------------------------------------------------------------------===//
 

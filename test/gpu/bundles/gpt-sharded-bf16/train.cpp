@@ -81,7 +81,7 @@ constexpr StageDesc stages[] = {
     {"s3", 4, 2},
 };
 
-// stage, replica, rank, shard of so many
+// stage, replica, rank, shard of how many
 constexpr ReplicaDesc replicas[] = {
     {0, 0, 0, 0, 2},
     {0, 1, 1, 1, 2},
