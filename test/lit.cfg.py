@@ -41,8 +41,11 @@ config.environment["OPENBLAS_NUM_THREADS"] = "1"
 config.substitutions.append(("%rondo_src_root", config.rondo_src_root))
 config.substitutions.append(("%rondo_build_root", config.rondo_build_root))
 config.substitutions.append(("%python", config.python))
+edit = f"{config.python} {os.path.join(config.test_source_root, 'edit.py')}"
+config.substitutions.append(("%edit", edit))
+# The output of a search but for the time that it took, which differs in each run.
 config.substitutions.append(
-    ("%edit", f"{config.python} {os.path.join(config.test_source_root, 'edit.py')}")
+    ("%without_seconds", f"""{edit} 's/"seconds":[^,]*//'""")
 )
 
 # Linked with a GPU program so that it runs on the CPU.

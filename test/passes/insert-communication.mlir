@@ -72,9 +72,3 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.await @c1
 // CHECK-NEXT: pipe.step @s2
 // CHECK-NEXT: }
-
-// Stages may state only costs: without weights nothing is reduced.
-// RUN: %edit '/^\/\//d' 's/ on \([012]\)$/ on \1 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1, input_grad_frees_bytes = 0, output_bytes = 1>/' < %s \
-// RUN:   | rondo-opt --pipe-generate-schedules --pipe-insert-communication | FileCheck %s --check-prefix=BARE
-// BARE-LABEL: pipe.program @main_lowered of @main pipeline {
-// BARE-NOT: {{pipe.issue|pipe.await|pipe.step}}

@@ -1,7 +1,16 @@
-// Without latency, ranks want each other's buffers at the same instant. No slot
-// is reused at the instant at which its send ends, or both would wait.
-// RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s
+// No slot is reused at the instant at which its send ends. Without latency, a send
+// may end just when its rank starts the next action, and that action may be what
+// lets another rank end the send. So the output of 0F1, which starts when the send
+// of 0F0 ends, lies in another slot than that of 0F0; likewise the gradients of 1B2
+// and 1B3.
+// RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-verify-lowered | FileCheck %s
 // CHECK: pipe.program @main_lowered of @main pipeline arena
+// CHECK: pipe.pool [[RANK0:@p[0-9]+]] on 0 <{{.*}}, slot_bytes = 64, slots = 3>
+// CHECK: pipe.pool [[RANK1:@p[0-9]+]] on 1 <{{.*}}, slot_bytes = 64, slots = 4>
+// CHECK: pipe.place output @s0 in [[RANK0]] [0, 1]{{$}}
+// CHECK: pipe.place output_grad @s0 in [[RANK0]] [2]{{$}}
+// CHECK: pipe.place input @s1 in [[RANK1]] [0, 0, 2, 0, 3]{{$}}
+// CHECK: pipe.place input_grad @s1 in [[RANK1]] [1, 1, 1, 2]{{$}}
 
 pipe.cluster @c channels<rendezvous> {
   pipe.device @d0
