@@ -39,9 +39,10 @@ FailureOr<Collective> rondo::pipe::readCollective(CollectiveOp op,
   return collective;
 }
 
-void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
-                                  StringAttr name, const Collective &collective,
-                                  const ReplicaNames &names) {
+CollectiveOp rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
+                                          StringAttr name,
+                                          const Collective &collective,
+                                          const ReplicaNames &names) {
   llvm::SmallSetVector<Attribute, 8> stages;
   int32_t replicas = 0;
   for (int32_t replica : collective.replicas)
@@ -61,7 +62,7 @@ void rondo::pipe::writeCollective(OpBuilder &builder, Location loc,
   if (collective.numElements > 0)
     elements = builder.getDenseI64ArrayAttr(
         {collective.firstElement, collective.numElements});
-  CollectiveOp::create(
+  return CollectiveOp::create(
       builder, loc, name, static_cast<pipe::CollectiveKind>(collective.kind),
       collective.tensor.empty() ? StringAttr()
                                 : builder.getStringAttr(collective.tensor),

@@ -19,9 +19,10 @@ mlir::FailureOr<Collective> readCollective(CollectiveOp op,
 
 /// Writes an op: by stages where all their replicas take part, else replica by
 /// replica.
-void writeCollective(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::StringAttr name, const Collective &collective,
-                     const ReplicaNames &names);
+CollectiveOp writeCollective(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::StringAttr name,
+                             const Collective &collective,
+                             const ReplicaNames &names);
 
 } // namespace rondo::pipe
 

@@ -182,6 +182,23 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   return error;
 }
 
+/// The number of the pool whose own figures are wrong, if that is the fault.
+static std::optional<int64_t> poolOf(const Fault &fault) {
+  switch (fault.kind) {
+  case FaultKind::PoolOnNoRank:
+  case FaultKind::PoolBelowZero:
+  case FaultKind::PoolOfTooManySlots:
+  case FaultKind::PoolNotAligned:
+  case FaultKind::PoolOutsideArena:
+  case FaultKind::PoolsOverlap:
+    return std::get<int64_t>(fault.parts[0]);
+  case FaultKind::StagingElsewhere:
+    return std::get<int64_t>(fault.parts[1]);
+  default:
+    return std::nullopt;
+  }
+}
+
 InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
                                           const Program &program,
                                           const Problem &problem,
@@ -190,8 +207,17 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   auto at = [&](int32_t rank, int64_t position) {
     return writerOf(program.order, writers, op, rank, position);
   };
-  const Location here = at(fault.rank, fault.position)->getLoc();
-  InFlightDiagnostic error = mlir::emitError(here) << describe(fault, problem);
+  ProgramNames names;
+  for (CollectiveOp collective : op.getCollectives())
+    names.collectives.push_back(collective.getSymName().str());
+  for (PoolOp pool : op.getPools())
+    names.pools.push_back(pool.getSymName().str());
+  const std::optional<int64_t> pool = poolOf(fault);
+  const Location here = pool && *pool < int64_t(names.pools.size())
+                            ? op.getPools()[*pool].getLoc()
+                            : at(fault.rank, fault.position)->getLoc();
+  InFlightDiagnostic error = mlir::emitError(here)
+                             << describe(fault, problem, names);
   if (fault.kind == FaultKind::ResidencyCycle) {
     const Schedule &order = program.order;
     for (const Wait &wait : fault.cycle) {

@@ -17,18 +17,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpImplementation.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace rondo::pipe {
 
-/// The word of an enum, or the key of a field, that is written for `word`.
+/// The word of an enum that is written for `word`.
 inline llvm::StringRef currentWord(llvm::StringRef word) {
-  return llvm::StringSwitch<llvm::StringRef>(word)
-      .Case("home_gradients", "replica_gradients")
-      .Case("forwards_ns", "forward_ns")
-      .Case("input_grads_ns", "input_grad_ns")
-      .Case("weight_grads_ns", "weight_grad_ns")
-      .Default(word);
+  return word == "home_gradients" ? "replica_gradients" : word;
 }
 
 /// An op that had another name.
@@ -51,11 +45,16 @@ inline mlir::ParseResult refuseStaging(mlir::OpAsmParser &parser,
 /// `@c0`, or 0 for the first one, if the letter is c.
 inline mlir::ParseResult parseNumbered(mlir::OpAsmParser &parser,
                                        mlir::StringAttr &name, char letter) {
-  uint32_t number = 0;
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  int64_t number = 0;
   const mlir::OptionalParseResult isNumber =
       parser.parseOptionalInteger(number);
   if (!isNumber.has_value())
     return parser.parseSymbolName(name);
+  if (mlir::succeeded(*isNumber) && number < 0)
+    return parser.emitError(at)
+           << "expected a name such as @" << letter << "0, or a number of 0 "
+           << "or more, not " << number;
   name = parser.getBuilder().getStringAttr(llvm::Twine(letter) +
                                            llvm::Twine(number));
   return *isNumber;

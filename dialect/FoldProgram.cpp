@@ -15,13 +15,55 @@ using namespace rondo::pipe;
 
 namespace {
 
+/// Ops of a body that is written again. Those that are written for the same
+/// collectives, pools and places keep their names, locations and attributes.
+class Before {
+public:
+  explicit Before(ProgramOp op)
+      : collectives(op.getCollectives()), pools(op.getPools()) {
+    for (PlaceOp place : op.getPlaces())
+      places.try_emplace(keyOf(place), place);
+  }
+
+  CollectiveOp collective(size_t number) const {
+    return number < collectives.size() ? collectives[number] : CollectiveOp();
+  }
+  PoolOp pool(size_t number, const Pool &value) const {
+    if (number >= pools.size())
+      return PoolOp();
+    PoolOp op = pools[number];
+    const PoolAttr figures = op.getLayout();
+    return op.getRank() == value.rank && figures.getOffset() == value.offset &&
+                   figures.getSlotBytes() == value.slotBytes &&
+                   figures.getSlots() == value.slots
+               ? op
+               : PoolOp();
+  }
+  PlaceOp place(PlaceOp written) const { return places.lookup(keyOf(written)); }
+
+private:
+  /// The buffer of a place.
+  using Key = std::tuple<int64_t, Attribute, Attribute, Attribute>;
+  static Key keyOf(PlaceOp place) {
+    return {static_cast<int64_t>(place.getBuffer()), place.getStageAttr(),
+            place.getReplicaAttr(), place.getPeerAttr()};
+  }
+
+  SmallVector<CollectiveOp, 0> collectives;
+  SmallVector<PoolOp, 0> pools;
+  llvm::DenseMap<Key, PlaceOp> places;
+};
+
 /// Writes the body of a program.
 class Folder {
 public:
   Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
-         const Program &program, const Problem &problem)
+         const Program &program, const Problem &problem, const Before &before)
       : builder(builder), loc(loc), program(program), problem(problem),
-        messages(problem), names(schedule.lookupPlan(), problem.replicas) {}
+        messages(problem), names(schedule.lookupPlan(), problem.replicas),
+        before(before) {
+    nameSymbols();
+  }
 
   void write(ProgramOp op, const Origins &origins);
   void writeMemory();
@@ -31,14 +73,12 @@ private:
                          Action action, AffineMapAttr map,
                          ValueRange indices) const;
 
-  /// `@c0` is the first collective, `@p0` the first pool.
+  void nameSymbols();
   FlatSymbolRefAttr nameOfCollective(int64_t number) const {
-    return FlatSymbolRefAttr::get(loc.getContext(),
-                                  ("c" + Twine(number)).str());
+    return FlatSymbolRefAttr::get(collectiveNames[number]);
   }
   FlatSymbolRefAttr nameOfPool(int64_t number) const {
-    return FlatSymbolRefAttr::get(loc.getContext(),
-                                  ("p" + Twine(number)).str());
+    return FlatSymbolRefAttr::get(poolNames[number]);
   }
 
   OpBuilder &builder;
@@ -47,7 +87,34 @@ private:
   const Problem &problem;
   const MessageNumbers messages;
   const ReplicaNames names;
+  const Before &before;
+  /// By their numbers.
+  std::vector<StringAttr> collectiveNames, poolNames;
 };
+
+/// Without a name of its own, the first collective is `@c0`, the first pool
+/// `@p0`, or the next number that is free.
+void Folder::nameSymbols() {
+  collectiveNames.resize(program.collectives.size());
+  poolNames.resize(program.pools.size());
+  llvm::DenseSet<StringAttr> used;
+  for (auto [number, name] : llvm::enumerate(collectiveNames))
+    if (CollectiveOp op = before.collective(number))
+      used.insert(name = op.getSymNameAttr());
+  for (auto [number, name] : llvm::enumerate(poolNames))
+    if (PoolOp op = before.pool(number, program.pools[number]))
+      used.insert(name = op.getSymNameAttr());
+  auto nameRest = [&](std::vector<StringAttr> &all, char letter) {
+    for (auto [number, name] : llvm::enumerate(all))
+      for (size_t free = number; !name; ++free) {
+        auto next = builder.getStringAttr(Twine(letter) + Twine(free));
+        if (used.insert(next).second)
+          name = next;
+      }
+  };
+  nameRest(collectiveNames, 'c');
+  nameRest(poolNames, 'p');
+}
 
 Operation *Folder::writeAction(OpBuilder &inner, Location at, int32_t rank,
                                Action action, AffineMapAttr map,
@@ -96,10 +163,13 @@ void Folder::writeMemory() {
   for (auto [number, pool] : llvm::enumerate(program.pools)) {
     const bool isStaging =
         llvm::is_contained(program.staging, static_cast<int32_t>(number));
-    PoolOp::create(builder, loc, nameOfPool(number).getAttr(), pool.rank,
-                   isStaging ? builder.getUnitAttr() : UnitAttr(),
-                   PoolAttr::get(builder.getContext(), pool.offset,
-                                 pool.slotBytes, pool.slots));
+    auto written =
+        PoolOp::create(builder, loc, poolNames[number], pool.rank,
+                       isStaging ? builder.getUnitAttr() : UnitAttr(),
+                       PoolAttr::get(builder.getContext(), pool.offset,
+                                     pool.slotBytes, pool.slots));
+    if (PoolOp replaced = before.pool(number, pool))
+      keepPlace(replaced, written);
   }
   const BufferNumbers buffers(problem);
   for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
@@ -112,19 +182,24 @@ void Folder::writeMemory() {
       const Edge &edge = problem.edges[buffer.edge];
       peer = names.stageOf(edge.from == buffer.replica ? edge.to : edge.from);
     }
-    PlaceOp::create(
+    auto written = PlaceOp::create(
         builder, loc, static_cast<Buffer>(buffer.kind),
         names.stageOf(buffer.replica),
         names.indexOf(buffer.replica, program.pools[place.pool].rank), peer,
         nameOfPool(place.pool), builder.getDenseI32ArrayAttr(place.slotOf));
+    if (PlaceOp replaced = before.place(written))
+      keepPlace(replaced, written);
   }
 }
 
 void Folder::write(ProgramOp op, const Origins &origins) {
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
-  for (auto [number, collective] : llvm::enumerate(program.collectives))
-    writeCollective(builder, loc, nameOfCollective(number).getAttr(),
-                    collective, names);
+  for (auto [number, collective] : llvm::enumerate(program.collectives)) {
+    CollectiveOp written = writeCollective(
+        builder, loc, collectiveNames[number], collective, names);
+    if (CollectiveOp replaced = before.collective(number))
+      keepPlace(replaced, written);
+  }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, int32_t rank, Action action,
                    AffineMapAttr map, ValueRange indices) {
@@ -167,24 +242,32 @@ void rondo::pipe::placeProgram(const Program &program, const Problem &problem,
   OpBuilder builder(op.getContext());
   setArena(program, op);
   Block &body = op.getBody().front();
+  const Before before(op);
+  Folder folder(builder, op.getLoc(), op.lookupSchedule(), program, problem,
+                before);
+  SmallVector<Operation *> replaced;
   for (Operation &inner : llvm::make_early_inc_range(body))
-    if (isa<PoolOp, PlaceOp>(inner))
-      inner.erase();
+    if (isa<PoolOp, PlaceOp>(inner)) {
+      inner.remove();
+      replaced.push_back(&inner);
+    }
   builder.setInsertionPoint(&body, llvm::find_if(body, [](Operation &inner) {
     return !isa<CollectiveOp>(inner);
   }));
-  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem)
-      .writeMemory();
+  folder.writeMemory();
+  for (Operation *inner : replaced)
+    inner->destroy();
 }
 
 void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
                               ProgramOp op) {
   OpBuilder builder(op.getContext());
   const Origins origins = originsOf(op, problem);
+  const Before before(op);
   // The ops in it are origins.
-  Region before;
-  before.takeBody(op.getBody());
+  Region body;
+  body.takeBody(op.getBody());
   setArena(program, op);
-  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem)
+  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem, before)
       .write(op, origins);
 }

@@ -39,7 +39,18 @@ mlir::ParseResult parseArchitecture(mlir::OpAsmParser &parser,
   (void)((result = parseArchitectureOf<Attrs>(parser, architecture),
           result.has_value()) ||
          ...);
-  return result.has_value() ? mlir::ParseResult(*result) : mlir::success();
+  if (!result.has_value())
+    return mlir::success();
+  if (mlir::failed(*result))
+    return mlir::failure();
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  llvm::StringRef second;
+  if (mlir::succeeded(
+          parser.parseOptionalKeyword(&second, {Attrs::getMnemonic()...})))
+    return parser.emitError(at)
+           << "the model is both a " << architecture.getWord() << " and a "
+           << second << "; leave out one";
+  return mlir::success();
 }
 
 /// `gpt<...>`, or nothing.

@@ -80,8 +80,9 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
     ```
   }];
   let parameters = (ins Pipe_NumbersParameter:$samples,
-      Pipe_TimesParameter:$forward_ns, Pipe_TimesParameter:$input_grad_ns,
-      Pipe_TimesParameter:$weight_grad_ns);
+      Pipe_TimesParameter<"forwards_ns">:$forward_ns,
+      Pipe_TimesParameter<"input_grads_ns">:$input_grad_ns,
+      Pipe_TimesParameter<"weight_grads_ns">:$weight_grad_ns);
   let extraClassDeclaration = parseFieldsDeclaration # [{
     /// Those of F, of I and of W, each by size.
     std::array<::llvm::ArrayRef<int64_t>, 3> getTimes() const {

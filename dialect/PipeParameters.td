@@ -48,8 +48,14 @@ def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
   let printer = "printNumbers($_printer, $_self)";
 }
 
+/// Has another key in earlier modules.
+class Pipe_EarlierKey<string key> {
+  string earlierKey = key;
+}
+
 /// `1`, or `[1, 2]`; 0 if it is left out.
-def Pipe_TimesParameter : ArrayRefParameter<"int64_t"> {
+class Pipe_TimesParameter<string earlier>
+    : ArrayRefParameter<"int64_t">, Pipe_EarlierKey<earlier> {
   let parser = "parseTimes($_parser)";
   let printer = "printCounts($_printer, $_self)";
   let defaultValue = "noTime";
@@ -81,7 +87,10 @@ class Pipe_Field<dag fields, int k> {
   string declaration = "std::optional<" # type.cppStorageType # "> " # key # ";\n";
   string entry = "{\"" # key # "\", " # !if(isOptional, "false", "true") #
       ", [&] { return keepField(" # key # ", [&] { return " #
-      !subst("$_parser", "parser", type.parser) # "; }); }},\n";
+      !subst("$_parser", "parser", type.parser) # "; }); }" #
+      !if(!isa<Pipe_EarlierKey>(type),
+          ", \"" # !cast<Pipe_EarlierKey>(type).earlierKey # "\"", "") #
+      "},\n";
   string value = type.cppType # "(" #
       !if(isOptional,
           key # " ? " # type.cppType # "(*" # key # ") : " # type.cppType #

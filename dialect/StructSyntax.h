@@ -23,6 +23,8 @@ struct StructField {
   bool isRequired;
   /// Parses the value.
   std::function<mlir::ParseResult()> parse;
+  /// The key in earlier modules; empty if it was the same.
+  llvm::StringRef earlier = "";
 };
 
 /// Keeps the value that `parse` returns.
@@ -51,9 +53,9 @@ inline mlir::ParseResult parseStructField(mlir::AsmParser &parser,
   if (mlir::failed(parser.parseOptionalKeyword(&word)))
     return parser.emitError(at)
            << "expected a key; the keys are " << keysOf(fields);
-  const llvm::StringRef key = currentWord(word);
-  const auto *field = llvm::find_if(
-      fields, [&](const StructField &one) { return one.key == key; });
+  const auto *field = llvm::find_if(fields, [&](const StructField &one) {
+    return one.key == word || (!one.earlier.empty() && one.earlier == word);
+  });
   if (field == fields.end()) {
     llvm::SmallVector<llvm::StringRef> known;
     for (const StructField &one : fields)
@@ -64,7 +66,7 @@ inline mlir::ParseResult parseStructField(mlir::AsmParser &parser,
            << (meant.empty() ? "; the keys are " + keysOf(fields) : meant);
   }
   if (std::exchange(given[field - fields.begin()], true))
-    return parser.emitError(at) << "key '" << key << "' is given twice";
+    return parser.emitError(at) << "key '" << field->key << "' is given twice";
   if (parser.parseEqual())
     return mlir::failure();
   return field->parse();

@@ -227,7 +227,7 @@ def InsertCommunication
     only; and `<name>_lowered`, the schedule. Each directed rank pair is one
     in-order queue. A receive is posted when the simulation needs it: before the
     task that its rank runs when the link would start to carry the message. If the
-    model has weights, `all_reduce` and `await` (gradients of tied weights, then
+    model has weights, `issue` and `await` (gradients of tied weights, then
     the global norm) and `step` come at the end of each rank.
 
     If the schedule has steps of its own, they stay where they are: a collective

@@ -21,6 +21,7 @@ using Check = std::optional<TextFault>;
 /// An action as the text has it: a wait is over or not.
 struct ActionText : FailureAction {
   std::optional<int64_t> endsNs;
+  std::optional<Value> endValue;
   std::optional<bool> isMarkedUnfinished;
   std::optional<FailureWait> waited, waits;
 };
@@ -54,15 +55,16 @@ int64_t lastRankOf(const FailureText &failure) { return failure.ranks - 1; }
 
 Check checkAction(const Place &place, Value value, ActionText &action) {
   if (action.endsNs && action.isMarkedUnfinished)
-    return TextFault(place.mark(value) + action.name +
+    return TextFault(place.mark(*action.endValue) + action.name +
                      " has an end and is unfinished");
   if (!action.endsNs && action.isMarkedUnfinished != true)
     return TextFault(place.mark(value) + action.name +
                      " has neither an end nor \"unfinished\": true");
   if (action.endsNs && *action.endsNs < action.startNs)
     return place["end_ns"].fault(
-        value, " is " + std::to_string(*action.endsNs) + "; it must be " +
-                   std::to_string(action.startNs) + " or more");
+        *action.endValue, " is " + std::to_string(*action.endsNs) +
+                              "; it must be " + std::to_string(action.startNs) +
+                              " or more");
   // Before the run's first moment there is no action.
   if (action.endsNs)
     action.endNs = std::max<int64_t>(0, *action.endsNs);

@@ -43,6 +43,7 @@ template <ActionKind kind> Field<CostsText> kindOfCost() {
       traitsOf(kind).code, "an object",
       [](const Place &place, Value value, CostsText &costs) {
         costs.has[column] = true;
+        costs.row[column] = {/*ns=*/0, notStated, notStated};
         return costTable().read(place, value, costs.row[column]);
       });
   field.key->inside = &costTable();

@@ -32,6 +32,9 @@ struct ChainStageText {
           activationBytes = 0, freedBytes = 0, outputBytes = 0;
 };
 
+/// Bytes of a cost that a text leaves out.
+inline constexpr int64_t notStated = -1;
+
 /// Costs by kind.
 struct CostsText {
   CostRow row = {};
@@ -110,8 +113,9 @@ std::optional<TextFault> readProblemText(Value value, ProblemText &text);
 ProblemText textOf(const Problem &problem);
 std::optional<TextFault> toProblem(const ProblemText &text, Problem &problem);
 
-/// Puts costs that a text states at `where` into a row of the cost table, and
-/// checks that they free what they take. Part of toProblem().
+/// Puts costs that a text states at `where` into a row of the cost table, which
+/// keeps the figures that it does not state, and checks that they free what
+/// they take. Part of toProblem().
 std::optional<TextFault> setCosts(const CostsText &text,
                                   const std::string &where, bool isSharded,
                                   Cost *row);

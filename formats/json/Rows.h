@@ -67,21 +67,23 @@ template <typename T> struct Rows {
   /// The row of a table of a base of T.
   template <typename Base>
   static Field<T> of(const Table<Base> &table, llvm::StringRef name) {
+    const auto found = llvm::find_if(
+        table.keys(), [&](const auto &key) { return name == key->name; });
+    assert(found != table.keys().end() && "a key of the other table");
+    const auto key = *found;
     Field<T> field("");
-    for (const auto &key : table.keys())
-      if (name == key->name) {
-        *field.key = *key;
-        field.key->read = [key](const Place &place, Value value, void *object) {
-          Base *base = static_cast<T *>(object);
-          return key->read(place, value, base);
-        };
-        if (key->write)
-          field.key->write = [key](llvm::json::OStream &json,
-                                   const void *object) {
-            const Base *base = static_cast<const T *>(object);
-            key->write(json, base);
-          };
-      }
+    *field.key = *key;
+    field.key->read = [key](const Place &place, Value value, void *object) {
+      return key->read(place, value, static_cast<Base *>(toT(object)));
+    };
+    if (key->write)
+      field.key->write = [key](llvm::json::OStream &json, const void *object) {
+        key->write(json, static_cast<const Base *>(toT(object)));
+      };
+    if (key->differs)
+      field.key->differs = [key](const void *object) {
+        return key->differs(static_cast<const Base *>(toT(object)));
+      };
     return field;
   }
 
@@ -347,18 +349,19 @@ template <typename T> struct Rows {
           return read(place, value, &nothing);
         });
   }
-  /// Specified, but not supported; null is if `mayBeNull`.
-  static Field<T> notSupported(const char *name, std::string type,
-                               bool mayBeNull = false) {
+  /// Specified, but not supported.
+  static Field<T> notSupported(const char *name, std::string type) {
     return custom(name, std::move(type),
-                  [mayBeNull](const Place &place, Value value, T &) {
-                    return mayBeNull && value.isNull()
-                               ? Check()
-                               : place.notSupported(value);
+                  [](const Place &place, Value value, T &) {
+                    return Check(place.notSupported(value));
                   });
   }
 
 private:
+  static T *toT(void *object) { return static_cast<T *>(object); }
+  static const T *toT(const void *object) {
+    return static_cast<const T *>(object);
+  }
   template <typename Number> static Number narrow(int64_t number) {
     if constexpr (std::is_integral_v<Number>)
       return static_cast<Number>(number);
@@ -375,7 +378,8 @@ private:
       write(json, static_cast<const T *>(object)->*member);
     };
     field.key->differs = [member](const void *object) {
-      return static_cast<const T *>(object)->*member != T().*member;
+      static const T none{};
+      return static_cast<const T *>(object)->*member != none.*member;
     };
   }
 };

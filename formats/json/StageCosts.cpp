@@ -64,7 +64,13 @@ std::optional<TextFault> setCosts(const CostsText &text,
     if (traits.hasCost() && text.has[costColumn(traits.kind)]) {
       if (traits.movesState() && !isSharded)
         return notSupported(where + "." + traits.code);
-      row[costColumn(traits.kind)] = text.row[costColumn(traits.kind)];
+      Cost &cost = row[costColumn(traits.kind)];
+      const Cost &stated = text.row[costColumn(traits.kind)];
+      cost.ns = stated.ns;
+      if (stated.acquireBytes != notStated)
+        cost.acquireBytes = stated.acquireBytes;
+      if (stated.releaseBytes != notStated)
+        cost.releaseBytes = stated.releaseBytes;
     }
   if (!text.has[costColumn(ActionKind::Backward)]) {
     const Cost &inputGrad = row[costColumn(ActionKind::InputGrad)],

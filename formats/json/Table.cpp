@@ -121,15 +121,22 @@ std::string listOfWords(llvm::ArrayRef<const char *> words) {
   return list;
 }
 
+/// `2^20`, `2^32 - 1`, `-2^62`, and digits of other numbers.
+static std::string limitText(int64_t number) {
+  constexpr int64_t leastAsPower = 4096;
+  if (number <= -leastAsPower)
+    return "-" + limitText(-number);
+  if (number >= leastAsPower && llvm::isPowerOf2_64(uint64_t(number)))
+    return "2^" + std::to_string(llvm::Log2_64(uint64_t(number)));
+  if (number >= leastAsPower && llvm::isPowerOf2_64(uint64_t(number) + 1))
+    return "2^" + std::to_string(llvm::Log2_64(uint64_t(number) + 1)) + " - 1";
+  return std::to_string(number);
+}
+
 std::string describeRange(int64_t least, int64_t most) {
-  if (most >= maxFigure - 1)
+  if (least >= 0 && most >= maxFigure - 1)
     return std::to_string(least) + " or more";
-  std::string end = std::to_string(most);
-  if (most >= 4096 && llvm::isPowerOf2_64(uint64_t(most)))
-    end = "2^" + std::to_string(llvm::Log2_64(uint64_t(most)));
-  else if (most >= 4096 && llvm::isPowerOf2_64(uint64_t(most) + 1))
-    end = "2^" + std::to_string(llvm::Log2_64(uint64_t(most) + 1)) + " - 1";
-  return std::to_string(least) + " to " + end;
+  return limitText(least) + " to " + limitText(most);
 }
 
 void writeRows(llvm::raw_ostream &os, const TableBase &whole, int version) {

@@ -201,6 +201,15 @@ Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
 /// messages and buffers are identified by their numbers.
 std::string describe(const Fault &fault, const Problem &problem);
 std::string describe(const Fault &fault);
+
+/// Names of a program's collectives and pools, by their numbers.
+struct ProgramNames {
+  std::vector<std::string> collectives, pools;
+};
+
+/// As describe(), with `@name` in place of numbers of collectives and pools.
+std::string describe(const Fault &fault, const Problem &problem,
+                     const ProgramNames &names);
 /// As describe(), but ends at {brief}: only the facts. Callers add the
 /// problem's name and advice.
 std::string describeBriefly(const Fault &fault);

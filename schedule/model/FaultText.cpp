@@ -23,8 +23,8 @@ std::string place(int32_t rank, int64_t position) {
 class FaultFormatter {
 public:
   FaultFormatter(const Fault &fault, const Problem *problem,
-                 bool isBrief = false)
-      : fault(fault), problem(problem), isBrief(isBrief) {}
+                 bool isBrief = false, const ProgramNames *names = nullptr)
+      : fault(fault), problem(problem), isBrief(isBrief), names(names) {}
 
   std::string format() const {
     return format(faultSentences[static_cast<int>(fault.kind)]);
@@ -47,7 +47,12 @@ private:
   std::string formatPart(Action action, const std::string &form) const;
   std::string formatPart(BufferName name, const std::string &) const;
   std::string formatPart(SlotName name, const std::string &) const {
-    return "slot " + text(name.slot) + " of pool " + text(name.pool);
+    return "slot " + text(name.slot) + " of " + poolOf(name.pool);
+  }
+  std::string poolOf(int64_t number) const {
+    const bool isNamed =
+        names && number >= 0 && number < int64_t(names->pools.size());
+    return "pool " + (isNamed ? "@" + names->pools[number] : text(number));
   }
   std::string nameOf(Action action) const;
   std::string stageOf(int64_t replica) const {
@@ -59,6 +64,7 @@ private:
   const Fault &fault;
   const Problem *problem;
   const bool isBrief;
+  const ProgramNames *names;
 };
 
 std::string FaultFormatter::format(const std::string &sentence) const {
@@ -149,8 +155,8 @@ std::string FaultFormatter::cycle(const std::string &name) const {
                     : makeFault<FaultKind::RankWaits>();
     one = std::move(one).withRank(wait.rank).withAction(wait.at).withOther(
         wait.onRank, -1, wait.needs);
-    result +=
-        (result.empty() ? "" : " -> ") + FaultFormatter(one, problem).format();
+    result += (result.empty() ? "" : " -> ") +
+              FaultFormatter(one, problem, /*isBrief=*/false, names).format();
   }
   return result;
 }
@@ -159,12 +165,18 @@ std::string FaultFormatter::formatPart(int64_t number,
                                        const std::string &form) const {
   if (form.empty())
     return text(number);
+  if (form == "pool")
+    return poolOf(number);
   if (const size_t bar = form.find('|'); bar != std::string::npos)
     return number == 1 ? form.substr(0, bar) : form.substr(bar + 1);
   return countOf(number, form);
 }
 
 std::string FaultFormatter::nameOf(Action action) const {
+  if (names && action.traits().subject == Subject::Collective &&
+      action.subject < names->collectives.size())
+    return (action.kind() == ActionKind::Await ? "await @" : "issue @") +
+           names->collectives[action.subject];
   if (problem)
     return programActionName(action, *problem);
   return action.isTask()
@@ -196,7 +208,7 @@ std::string FaultFormatter::formatPart(Action action,
            actionName(Action(edge.producer, edge.from, action.index), *problem);
   }
   case ActionKind::AllReduce:
-    return "issue " + nameOf(action);
+    return names ? nameOf(action) : "issue " + nameOf(action);
   case ActionKind::Await:
     return nameOf(action);
   default:
@@ -238,6 +250,13 @@ std::string rondo::describe(const Fault &fault, const Problem &problem) {
 
 std::string rondo::describe(const Fault &fault) {
   return withRule(fault, FaultFormatter(fault, nullptr).format());
+}
+
+std::string rondo::describe(const Fault &fault, const Problem &problem,
+                            const ProgramNames &names) {
+  return withRule(
+      fault,
+      FaultFormatter(fault, &problem, /*isBrief=*/false, &names).format());
 }
 
 std::string rondo::describeBriefly(const Fault &fault) {

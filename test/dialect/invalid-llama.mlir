@@ -2,7 +2,7 @@
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1>
-    // expected-error @+1 {{'llama' of pipe.model appears twice or out of order; expected order: gpt or llama, {...}}}
+    // expected-error @+1 {{the model is both a gpt and a llama; leave out one}}
     llama<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> { pipe.layer @e embedding }
 
 // -----

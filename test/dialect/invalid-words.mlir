@@ -174,3 +174,18 @@ pipe.cluster @c { device @d0 }
 // These words may follow an op.
 pipe.cluster @c { pipe.device @d0 loc("here") } loc("there")
 module @after { }
+
+// -----
+
+// Earlier keys are read in the attribute that had them.
+pipe.model @toy {
+  // expected-error @below {{unknown key 'forwards_ns'; did you mean forward_ns?}}
+  pipe.layer @l0 synthetic<forwards_ns = 1, input_grad_ns = 2, weight_grad_ns = 2>
+}
+
+// -----
+
+pipe.program @main of @order pipeline {
+  // expected-error @below {{expected a name such as @c0, or a number of 0 or more, not -1}}
+  pipe.collective -1 gradient_norm [@s0]
+}

@@ -36,7 +36,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.send activation @s0[0]
     pipe.forward @s0[1]
     pipe.send activation @s0[1]
-    // expected-error @below {{recv 1I0 from rank 1 at position 4 of rank 0 takes slot 0 of pool 2 for output_grad of stage 0, micro-batch 0, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
+    // expected-error @below {{recv 1I0 from rank 1 at position 4 of rank 0 takes slot 0 of pool @p2 for output_grad of stage 0, micro-batch 0, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
     pipe.recv gradient @s1[0]
     pipe.backward @s0[0]
     pipe.recv gradient @s1[1]
@@ -100,7 +100,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.forward @s1[0]
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.recv activation @s0[1]
-    // expected-error @below {{1B0 at position 3 of rank 1 takes slot 1 of pool 3 for input_grad of stage 1, micro-batch 0, where input of stage 1, micro-batch 1 still lies, taken at position 2 [L3]}}
+    // expected-error @below {{1B0 at position 3 of rank 1 takes slot 1 of pool @p3 for input_grad of stage 1, micro-batch 0, where input of stage 1, micro-batch 1 still lies, taken at position 2 [L3]}}
     pipe.backward @s1[0]
     pipe.send gradient @s1[0]
     pipe.forward @s1[1]
@@ -131,6 +131,7 @@ pipe.schedule @mine of @step {
 pipe.program @main of @mine pipeline arena [320, 320] {
   pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
   pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  // expected-error @below {{pool @p2 of 3 slots of 64 bytes at offset 192 does not lie in the 320 bytes of rank 0's arena [L4]}}
   pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
   pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
   pipe.place control @s0 in @p0 [0]
@@ -140,7 +141,6 @@ pipe.program @main of @mine pipeline arena [320, 320] {
   pipe.place control @s1 in @p1 [0]
   pipe.place input @s1 in @p3 [0]
   pipe.place input_grad @s1 in @p3 [1]
-  // expected-error @below {{pool 2 of 3 slots of 64 bytes at offset 192 does not lie in the 320 bytes of rank 0's arena [L4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -241,6 +241,7 @@ pipe.schedule @mine of @step {
 pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
   pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
+  // expected-error @below {{pool @p2 begins at offset 128 of rank 0, inside pool @p0, which ends at 192 [L4]}}
   pipe.pool @p2 on 0 <offset = 128, slot_bytes = 64, slots = 3>
   pipe.pool @p3 on 1 <offset = 192, slot_bytes = 64, slots = 2>
   pipe.place control @s0 in @p0 [0]
@@ -250,7 +251,6 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place control @s1 in @p1 [0]
   pipe.place input @s1 in @p3 [0]
   pipe.place input_grad @s1 in @p3 [1]
-  // expected-error @below {{pool 2 begins at offset 128 of rank 0, inside pool 0, which ends at 192 [L4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -296,6 +296,7 @@ pipe.program @main of @mine pipeline arena [384, 384] {
   pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
   pipe.pool @p1 on 1 <offset = 0, slot_bytes = 192, slots = 1>
   pipe.pool @p2 on 0 <offset = 192, slot_bytes = 64, slots = 3>
+  // expected-error @below {{pool @p3 of 2 slots of 64 bytes at offset 196 has a slot that does not begin at a multiple of 64 bytes [L4]}}
   pipe.pool @p3 on 1 <offset = 196, slot_bytes = 64, slots = 2>
   pipe.place control @s0 in @p0 [0]
   pipe.place output @s0 in @p2 [1, 2]
@@ -314,7 +315,6 @@ pipe.program @main of @mine pipeline arena [384, 384] {
     pipe.recv gradient @s1[1]
     pipe.backward @s0[1]
   }
-  // expected-error @below {{pool 3 of 2 slots of 64 bytes at offset 196 has a slot that does not begin at a multiple of 64 bytes [L4]}}
   pipe.rank 1 {
     pipe.recv activation @s0[0]
     pipe.forward @s1[0]
@@ -339,8 +339,8 @@ pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
 pipe.schedule @mine of @step { pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] } }
 pipe.program @main of @mine pipeline arena [256] {
   pipe.pool @p0 on 0 <offset = 0, slot_bytes = 192, slots = 1>
+  // expected-error @below {{pool @p1 of 2147483647 slots of 0 bytes at offset 192 has more slots than a table names, 65536 [L4]}}
   pipe.pool @p1 on 0 <offset = 192, slot_bytes = 0, slots = 2147483647>
   pipe.place control @s0 in @p0 [0]
-  // expected-error @below {{pool 1 of 2147483647 slots of 0 bytes at offset 192 has more slots than a table names, 65536 [L4]}}
   pipe.rank 0 { pipe.forward @s0[0] pipe.backward @s0[0] }
 }

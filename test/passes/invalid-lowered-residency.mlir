@@ -90,8 +90,8 @@ pipe.program @main of @mine pipeline {
   pipe.rank 0 {
     // expected-note @below {{recv 1I0 from rank 2 of rank 0, for which unshard 0 of stage 0 of rank 0 waits, is here}}
     pipe.recv gradient @s1[0]
-    // expected-error @below {{unshard 0 of stage 0 at position 1 of rank 0 waits for the end of recv 1I0 from rank 2 at position 0 of rank 0, since 1 launch of a rank may be in flight at once, and so they wait for each other: on rank 0, await 0 waits for unshard 0 of stage 0 on rank 0 -> on rank 0, unshard 0 of stage 0 waits for recv 1I0 from rank 2 on rank 0 -> on rank 0, recv 1I0 from rank 2 waits for send 1I0 to rank 0 on rank 2 -> on rank 2, 1F0 waits for recv 0F0 from rank 0 on rank 2 -> on rank 2, recv 0F0 from rank 0 waits for send 0F0 to rank 2 on rank 0; issue recv 1I0 from rank 2 later, or state resident = 3 in the plan's target, with which the program runs to its end [L6]}}
-    // expected-note @below {{unshard 0 of stage 0 of rank 0, for which await 0 of rank 0 waits, is here}}
+    // expected-error @below {{unshard 0 of stage 0 at position 1 of rank 0 waits for the end of recv 1I0 from rank 2 at position 0 of rank 0, since 1 launch of a rank may be in flight at once, and so they wait for each other: on rank 0, await @c0 waits for unshard 0 of stage 0 on rank 0 -> on rank 0, unshard 0 of stage 0 waits for recv 1I0 from rank 2 on rank 0 -> on rank 0, recv 1I0 from rank 2 waits for send 1I0 to rank 0 on rank 2 -> on rank 2, 1F0 waits for recv 0F0 from rank 0 on rank 2 -> on rank 2, recv 0F0 from rank 0 waits for send 0F0 to rank 2 on rank 0; issue recv 1I0 from rank 2 later, or state resident = 3 in the plan's target, with which the program runs to its end [L6]}}
+    // expected-note @below {{unshard 0 of stage 0 of rank 0, for which await @c0 of rank 0 waits, is here}}
     pipe.unshard @s0[0]
     pipe.await @c0
     pipe.forward @s0[0]

@@ -94,7 +94,7 @@ pipe.program @by_hand of @free pipeline {
   pipe.rank 1 {
     pipe.for %i = 0 to 3 { pipe.recv activation @s0[%i] pipe.forward @s1[%i] pipe.forward @s2[%i] pipe.send activation @s2[%i] }
     pipe.for %i = 0 to 3 { pipe.recv gradient @s3[%i] pipe.backward @s2[%i] }
-    // expected-error @below {{step of stage 2 at position 18 of rank 1 comes before await 1 at position 26 of rank 1, whose result it reads [L5]}}
+    // expected-error @below {{step of stage 2 at position 18 of rank 1 comes before await @c1 at position 26 of rank 1, whose result it reads [L5]}}
     pipe.step @s2
     pipe.for %i = 0 to 3 { pipe.backward @s1[%i] pipe.send gradient @s1[%i] }
     pipe.issue @c1
@@ -243,7 +243,7 @@ pipe.program @by_hand of @free pipeline {
     pipe.step @s3
     pipe.step @s0
   }
-  // expected-error @below {{await 1 is missing on rank 1 [L5]}}
+  // expected-error @below {{await @c1 is missing on rank 1 [L5]}}
   pipe.rank 1 {
     pipe.for %i = 0 to 3 { pipe.recv activation @s0[%i] pipe.forward @s1[%i] pipe.forward @s2[%i] pipe.send activation @s2[%i] }
     pipe.for %i = 0 to 3 { pipe.recv gradient @s3[%i] pipe.backward @s2[%i] }

@@ -257,7 +257,7 @@ pipe.program @main of @mine pipeline {
   pipe.rank 0 {
     pipe.forward @s0[0] pipe.send activation @s0[0] pipe.recv gradient @s1[0] pipe.backward @s0[0]
     pipe.issue @c1
-    // expected-error @below {{rank 0 waits for rank 1 to issue all_reduce 1, at await 1 -> rank 1 waits for rank 2 to send 1I0, at 0B0 -> rank 2 waits for rank 0 to issue all_reduce 2, at await 2 [L2]}}
+    // expected-error @below {{rank 0 waits for rank 1 to issue @c1, at await @c1 -> rank 1 waits for rank 2 to send 1I0, at 0B0 -> rank 2 waits for rank 0 to issue @c2, at await @c2 [L2]}}
     pipe.await @c1
     pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
@@ -348,7 +348,7 @@ pipe.program @main of @mine pipeline {
     pipe.forward @s0[0] pipe.send activation @s0[0] pipe.recv gradient @s1[0] pipe.backward @s0[0]
     pipe.issue @c1 pipe.await @c1 pipe.issue @c2 pipe.await @c2 pipe.step @s0
   }
-  // expected-error @below {{all_reduce 1 is missing on rank 1 [L5]}}
+  // expected-error @below {{issue @c1 is missing on rank 1 [L5]}}
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.send activation @s0[0] to @s1:0 pipe.send activation @s0[0] to @s1:1
     pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c2 pipe.await @c2
@@ -394,7 +394,7 @@ pipe.program @main of @mine pipeline {
   pipe.rank 1 {
     pipe.forward @s0[0] pipe.send activation @s0[0] to @s1:0 pipe.send activation @s0[0] to @s1:1
     pipe.recv gradient @s1:0[0] pipe.recv gradient @s1:1[0] pipe.backward @s0[0] pipe.issue @c1
-    // expected-error @below {{all_reduce 2 at position 7 of rank 1 comes before await 1 at position 8 of rank 1, whose result it reads [L5]}}
+    // expected-error @below {{issue @c2 at position 7 of rank 1 comes before await @c1 at position 8 of rank 1, whose result it reads [L5]}}
     pipe.issue @c2
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.await @c1
@@ -444,7 +444,7 @@ pipe.program @main of @mine pipeline {
   }
   pipe.rank 2 {
     pipe.recv activation @s0:0[0] pipe.recv activation @s0:1[0] pipe.forward @s1[0]
-    // expected-error @below {{all_reduce 0 at position 3 of rank 2 comes before 1B0 at position 4 of rank 2, whose gradient it reads [L5]}}
+    // expected-error @below {{issue @c0 at position 3 of rank 2 comes before 1B0 at position 4 of rank 2, whose gradient it reads [L5]}}
     pipe.issue @c0
     // expected-note @below {{the conflicting operation, on rank 2, is here}}
     pipe.backward @s1[0]
@@ -640,7 +640,7 @@ pipe.program @main of @mine pipeline arena [704, 704] {
   pipe.rank 1 {
     // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.forward @s0[0]
-    // expected-error @below {{0F1 at position 1 of rank 1 takes slot 0 of pool 11 for saved_for_weight_grad of stage 0, micro-batch 1, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
+    // expected-error @below {{0F1 at position 1 of rank 1 takes slot 0 of pool @p11 for saved_for_weight_grad of stage 0, micro-batch 1, where saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken at position 0 [L3]}}
     pipe.forward @s0[1]
     pipe.backward @s0[0] pipe.backward @s0[1] pipe.issue @c0
     pipe.await @c0 pipe.issue @c1 pipe.await @c1 pipe.step @s0
@@ -661,7 +661,7 @@ pipe.schedule @mine of @step {
   pipe.rank 0 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
   pipe.rank 1 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] pipe.backward @s0[1] }
 }
-// expected-error @below {{weights of stage 0 lies in slot 0 of pool 0, where weights of stage 0 lies [L3]}}
+// expected-error @below {{weights of stage 0 lies in slot 0 of pool @p0, where weights of stage 0 lies [L3]}}
 pipe.program @main of @mine pipeline arena [704, 704] {
   pipe.collective @c0 replica_gradients [@s0]
   pipe.collective @c1 gradient_norm [@s0]
