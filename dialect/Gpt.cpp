@@ -19,8 +19,9 @@ ModelSizes GptAttr::getSizes() const {
 }
 
 ArchitectureAttrInterface GptAttr::withBatch(int64_t batch) const {
-  return get(getContext(), getVocab(), getSequence(), getHidden(), getHeads(),
-             getFfn(), batch, getTied());
+  Fields fields = getFields();
+  fields.batch = batch;
+  return get(getContext(), fields);
 }
 
 llvm::LogicalResult GptAttr::verifyModel(mlir::Operation *model) const {

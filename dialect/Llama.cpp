@@ -21,10 +21,9 @@ ModelSizes LlamaAttr::getSizes() const {
 }
 
 ArchitectureAttrInterface LlamaAttr::withBatch(int64_t batch) const {
-  return get(getContext(), getVocab(), getSequence(), getHidden(), getHeads(),
-             getKvHeads(), getHeadWidth(), getFfn(), batch, getTied(),
-             getNormEpsilon(), getRopeTheta(), getRopeScaling(), getQkvBias(),
-             getHeadNorm());
+  Fields fields = getFields();
+  fields.batch = batch;
+  return get(getContext(), fields);
 }
 
 int64_t LlamaAttr::getKvHeadsOrDefault() const {

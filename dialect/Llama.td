@@ -42,7 +42,7 @@ def Pipe_LlamaAttr : Pipe_StructAttr<"Llama", "llama",
       Pipe_RealOrElse<"10000.0">:$rope_theta,
       Pipe_RopeScalingParameter:$rope_scaling, Pipe_BoolParameter:$qkv_bias,
       Pipe_BoolParameter:$head_norm);
-  let extraClassDeclaration = parseFieldsDeclaration # [{
+  let extraClassDeclaration = fieldsDeclaration # [{
     /// With the default.
     int64_t getKvHeadsOrDefault() const;
   }];

@@ -83,7 +83,7 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
       Pipe_TimesParameter<"forwards_ns">:$forward_ns,
       Pipe_TimesParameter<"input_grads_ns">:$input_grad_ns,
       Pipe_TimesParameter<"weight_grads_ns">:$weight_grad_ns);
-  let extraClassDeclaration = parseFieldsDeclaration # [{
+  let extraClassDeclaration = fieldsDeclaration # [{
     /// Those of F, of I and of W, each by size.
     std::array<::llvm::ArrayRef<int64_t>, 3> getTimes() const {
       return {getForwardNs(), getInputGradNs(), getWeightGradNs()};
@@ -202,7 +202,7 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$recomputed_input, Pipe_OrElse<"0">:$recomputed_output,
       Pipe_OrElse<"0">:$gathered_weights,
       Pipe_OrElse<"0">:$unreduced_gradients);
-  let extraClassDeclaration = parseFieldsDeclaration # [{
+  let extraClassDeclaration = fieldsDeclaration # [{
     /// Indexed by rondo::BufferKind.
     static BuffersAttr
     fromBytes(::mlir::MLIRContext *context,

@@ -123,17 +123,22 @@ static FailureOr<bool> parseBool(AsmParser &parser) {
 }
 
 static FailureOr<llvm::APFloat> parseReal(AsmParser &parser) {
+  // parseOptionalInteger() would take the minus of -0.5 and fail.
+  const bool isNegative = succeeded(parser.parseOptionalMinus());
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  if (isNegative && succeeded(parser.parseOptionalMinus()))
+    return parser.emitError(at, "expected a number");
+  double value = 0;
   int64_t whole = 0;
   if (OptionalParseResult result = parser.parseOptionalInteger(whole);
       result.has_value()) {
     if (failed(*result))
       return failure();
-    return llvm::APFloat(static_cast<double>(whole));
-  }
-  double value = 0;
-  if (parser.parseFloat(value))
+    value = static_cast<double>(whole);
+  } else if (parser.parseFloat(value)) {
     return failure();
-  return llvm::APFloat(value);
+  }
+  return llvm::APFloat(isNegative ? -value : value);
 }
 
 static FailureOr<RopeScalingAttr> parseRopeScaling(AsmParser &parser) {

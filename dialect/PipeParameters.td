@@ -91,6 +91,15 @@ class Pipe_Field<dag fields, int k> {
       !if(!isa<Pipe_EarlierKey>(type),
           ", \"" # !cast<Pipe_EarlierKey>(type).earlierKey # "\"", "") #
       "},\n";
+  string member = type.cppType # " " # key # "{" # !cond(
+      // An empty array or attribute.
+      !eq(type.defaultValue, type.cppStorageType # "()"): "",
+      isOptional: type.defaultValue,
+      // No default constructor.
+      !eq(type.cppType, "::llvm::APFloat"): "0.0",
+      true: "") # "};\n";
+  string stored = "getImpl()->" # key;
+  string given = "fields." # key;
   string value = type.cppType # "(" #
       !if(isOptional,
           key # " ? " # type.cppType # "(*" # key # ") : " # type.cppType #
@@ -108,18 +117,38 @@ class Pipe_Field<dag fields, int k> {
 /// An attribute whose fields are written `<name = value, ...>`, in any order.
 /// Unlike the struct directive of assembly formats, its parser lists the known
 /// keys in the error for an unknown one. Each parameter states its parser and
-/// its printer.
+/// its printer. In Fields, required parameters begin as 0 or empty.
 class Pipe_StructAttr<string name, string attrMnemonic,
                       list<Trait> traits = []>
     : AttrDef<PipeDialect, name, traits> {
   let mnemonic = attrMnemonic;
   let hasCustomAssemblyFormat = 1;
-  string parseFieldsDeclaration = [{
+  string fieldsDeclaration = [{
     /// All but the first `<`.
     static ::mlir::Attribute parseFields(::mlir::AsmParser &parser);
+    /// All parameters by key, with their defaults. Code that uses this struct
+    /// needs no change if a key is added.
+    struct Fields {
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.member), "") # [{
+    };
+    Fields getFields() const;
+    static }] # cppClassName # [{ get(::mlir::MLIRContext *context,
+                                      const Fields &fields);
   }];
-  let extraClassDeclaration = parseFieldsDeclaration;
+  let extraClassDeclaration = fieldsDeclaration;
   let extraClassDefinition = [{
+    $cppClass::Fields $cppClass::getFields() const {
+      return {
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.stored), ", ") # [{
+      };
+    }
+    $cppClass $cppClass::get(::mlir::MLIRContext *context, const Fields &fields) {
+      return get(context,
+  }] # !interleave(!foreach(k, !range(!size(parameters)),
+                            Pipe_Field<parameters, k>.given), ", ") # [{);
+    }
     ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
       return parser.parseLess() ? ::mlir::Attribute() : parseFields(parser);
     }

@@ -75,12 +75,15 @@ static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
         context, /*samples=*/{}, to(costs.getForwardNs().front()),
         to(costs.getInputGradNs().front()),
         to(costs.getWeightGradNs().front())));
-  if (SyntheticAttr figures = layer.getSyntheticAttr())
-    layer.setBodyAttr(SyntheticAttr::get(
-        context, to(figures.getForwardNs()), to(figures.getInputGradNs()),
-        to(figures.getWeightGradNs()), to(figures.getActivationBytes()),
-        to(figures.getInputGradFreesBytes()), to(figures.getOutputBytes()),
-        figures.getWeightBytes()));
+  if (SyntheticAttr figures = layer.getSyntheticAttr()) {
+    SyntheticAttr::Fields fields = figures.getFields();
+    for (int64_t *field :
+         {&fields.forward_ns, &fields.input_grad_ns, &fields.weight_grad_ns,
+          &fields.activation_bytes, &fields.input_grad_frees_bytes,
+          &fields.output_bytes})
+      *field = to(*field);
+    layer.setBodyAttr(SyntheticAttr::get(context, fields));
+  }
 }
 
 ModelOp PlanFactory::resizedModel(int64_t after) {

@@ -12,16 +12,17 @@ using namespace rondo::exchange;
 
 llvm::ArrayRef<Exporter> exchange::exporters() {
   static const std::vector<Exporter> table = {
-      torchCsvExporter(),     torchCommsExporter(),     torchtitanExporter(),
-      megatronExporter(),     megatronLayoutExporter(), jaxppExporter(),
-      rondoScheduleExporter()};
+#define EXPORTER(function) function(),
+#include "formats/exchange/Formats.def"
+  };
   return table;
 }
 
 llvm::ArrayRef<Importer> exchange::importers() {
   static const std::vector<Importer> table = {
-      torchCsvImporter(), torchCommsImporter(), megatronLayoutImporter(),
-      rondoScheduleImporter()};
+#define IMPORTER(function) function(),
+#include "formats/exchange/Formats.def"
+  };
   return table;
 }
 

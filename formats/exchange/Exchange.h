@@ -1,8 +1,8 @@
 //===- Exchange.h - Schedules to and from other tools -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exporter or importer is one file of this folder and one row of a table in
-// Exchange.cpp. Commands, help and tests read the tables, and docs/exchange.md
+// An exporter or importer is one file of this folder and one row of
+// Formats.def. Commands, help and tests read the tables, and docs/exchange.md
 // is written from them.
 //
 //===----------------------------------------------------------------------===//
@@ -142,17 +142,9 @@ llvm::ArrayRef<Exporter> exporters();
 llvm::ArrayRef<Importer> importers();
 
 // One file each.
-Exporter torchCsvExporter();
-Exporter torchCommsExporter();
-Exporter torchtitanExporter();
-Exporter megatronExporter();
-Exporter megatronLayoutExporter();
-Exporter jaxppExporter();
-Exporter rondoScheduleExporter();
-Importer torchCsvImporter();
-Importer torchCommsImporter();
-Importer megatronLayoutImporter();
-Importer rondoScheduleImporter();
+#define EXPORTER(function) Exporter function();
+#define IMPORTER(function) Importer function();
+#include "formats/exchange/Formats.def"
 
 /// A failure of this folder.
 Fault fail(const llvm::Twine &message);

@@ -17,9 +17,15 @@ namespace {
 
 pipe::ArchitectureAttrInterface gptOf(const json::ModelConfig &config,
                                       int64_t batch, MLIRContext *context) {
-  return pipe::GptAttr::get(context, config.vocab, config.sequence,
-                            config.hidden, config.heads, config.ffn, batch,
-                            config.tied);
+  pipe::GptAttr::Fields fields;
+  fields.vocab = config.vocab;
+  fields.sequence = config.sequence;
+  fields.hidden = config.hidden;
+  fields.heads = config.heads;
+  fields.ffn = config.ffn;
+  fields.batch = batch;
+  fields.tied = config.tied;
+  return pipe::GptAttr::get(context, fields);
 }
 
 pipe::ArchitectureAttrInterface llamaOf(const json::ModelConfig &config,
@@ -31,11 +37,22 @@ pipe::ArchitectureAttrInterface llamaOf(const json::ModelConfig &config,
         APFloat(config.ropeScaling.lowFrequencyFactor),
         APFloat(config.ropeScaling.highFrequencyFactor),
         config.ropeScaling.originalPositions);
-  return pipe::LlamaAttr::get(
-      context, config.vocab, config.sequence, config.hidden, config.heads,
-      config.keyHeads, config.headWidth, config.ffn, batch, config.tied,
-      APFloat(config.normEpsilon), APFloat(config.ropeTheta), scaling,
-      config.qkvBias, config.headNorm);
+  pipe::LlamaAttr::Fields fields;
+  fields.vocab = config.vocab;
+  fields.sequence = config.sequence;
+  fields.hidden = config.hidden;
+  fields.heads = config.heads;
+  fields.kv_heads = config.keyHeads;
+  fields.head_width = config.headWidth;
+  fields.ffn = config.ffn;
+  fields.batch = batch;
+  fields.tied = config.tied;
+  fields.norm_epsilon = APFloat(config.normEpsilon);
+  fields.rope_theta = APFloat(config.ropeTheta);
+  fields.rope_scaling = scaling;
+  fields.qkv_bias = config.qkvBias;
+  fields.head_norm = config.headNorm;
+  return pipe::LlamaAttr::get(context, fields);
 }
 
 /// Names of layers as in checkpoints of the architecture.

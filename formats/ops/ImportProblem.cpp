@@ -142,13 +142,17 @@ void Importer::writeModel() {
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
-    pipe::LayerOp::create(
-        builder, loc, name("l" + Twine(s)),
-        pipe::SyntheticAttr::get(context, costs.forwardNs, costs.inputGradNs,
-                                 costs.weightGradNs, costs.activationBytes,
-                                 costs.freedBytes, outputBytes[s],
-                                 weightBytesOf(s)),
-        pipe::LayerCostsAttr());
+    pipe::SyntheticAttr::Fields fields;
+    fields.forward_ns = costs.forwardNs;
+    fields.input_grad_ns = costs.inputGradNs;
+    fields.weight_grad_ns = costs.weightGradNs;
+    fields.activation_bytes = costs.activationBytes;
+    fields.input_grad_frees_bytes = costs.freedBytes;
+    fields.output_bytes = outputBytes[s];
+    fields.weight_bytes = weightBytesOf(s);
+    pipe::LayerOp::create(builder, loc, name("l" + Twine(s)),
+                          pipe::SyntheticAttr::get(context, fields),
+                          pipe::LayerCostsAttr());
   }
 }
 

@@ -32,26 +32,23 @@ rondo::formats::importProfile(const GraphProfile &profile,
                                      pipe::ArchitectureAttrInterface());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   for (const ProfileLayer &layer : layers) {
-    int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
-    int64_t activationBytes = 0, weightBytes = 0;
+    pipe::SyntheticAttr::Fields fields;
+    fields.output_bytes = layer.outputBytes;
     for (uint32_t place : layer.nodes) {
       const ProfileNode &node = profile.nodes[place];
-      activationBytes += node.activationBytes;
-      weightBytes += node.parameterBytes;
+      fields.activation_bytes += node.activationBytes;
+      fields.weight_bytes += node.parameterBytes;
       if (isModelInput(node))
         continue;
-      forwardNs += node.forwardNs;
+      fields.forward_ns += node.forwardNs;
       const int64_t ofWeights =
           node.parameterBytes > 0 ? node.backwardNs / 2 : 0;
-      inputGradNs += node.backwardNs - ofWeights;
-      weightGradNs += ofWeights;
+      fields.input_grad_ns += node.backwardNs - ofWeights;
+      fields.weight_grad_ns += ofWeights;
     }
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr(layerName(profile, layer)),
-        pipe::SyntheticAttr::get(context, forwardNs, inputGradNs, weightGradNs,
-                                 activationBytes, /*input_grad_frees_bytes=*/0,
-                                 layer.outputBytes, weightBytes),
-        pipe::LayerCostsAttr());
+        pipe::SyntheticAttr::get(context, fields), pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

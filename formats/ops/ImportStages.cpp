@@ -51,15 +51,18 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
+    pipe::SyntheticAttr::Fields fields;
+    fields.forward_ns = timeOf(problem, s, ActionKind::Forward);
+    fields.input_grad_ns = timeOf(problem, s, ActionKind::InputGrad);
+    fields.weight_grad_ns = timeOf(problem, s, ActionKind::WeightGrad);
+    fields.activation_bytes = costs.activationBytes;
+    fields.input_grad_frees_bytes = costs.freedBytes;
+    fields.output_bytes = outputBytes[s];
+    if (!problem.weightBytes.empty())
+      fields.weight_bytes = problem.weightBytes[s];
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr("s" + std::to_string(s)),
-        pipe::SyntheticAttr::get(
-            context, timeOf(problem, s, ActionKind::Forward),
-            timeOf(problem, s, ActionKind::InputGrad),
-            timeOf(problem, s, ActionKind::WeightGrad), costs.activationBytes,
-            costs.freedBytes, outputBytes[s],
-            problem.weightBytes.empty() ? 0 : problem.weightBytes[s]),
-        pipe::LayerCostsAttr());
+        pipe::SyntheticAttr::get(context, fields), pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

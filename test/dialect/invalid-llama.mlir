@@ -57,6 +57,16 @@ pipe.model @m llama<vocab = 8, sequence = 4, hidden = 8, heads = 4, ffn = 8, bat
 
 // -----
 
+// expected-error @+1 {{rope_theta is -0.5; it must be more than 0}}
+pipe.model @m llama<vocab = 8, sequence = 4, hidden = 8, heads = 4, ffn = 8, batch = 1, rope_theta = -0.5> { pipe.layer @e embedding }
+
+// -----
+
+// expected-error @+1 {{expected a number}}
+pipe.model @m llama<vocab = 8, sequence = 4, hidden = 8, heads = 4, ffn = 8, batch = 1, rope_theta = - -1> { pipe.layer @e embedding }
+
+// -----
+
 // expected-error @+1 {{high_frequency is 4; it must be more than low_frequency}}
 pipe.model @m llama<vocab = 8, sequence = 4, hidden = 8, heads = 4, ffn = 8, batch = 1,
                     rope_scaling = llama3<factor = 8, low_frequency = 4, high_frequency = 4, original_positions = 8>> {

@@ -51,9 +51,13 @@ void printOverview(raw_ostream &os) {
   os << "\nRun `rondo COMMAND --help` for details.\n";
 }
 
+/// After an empty line; nothing for a command without options.
 static void printOptions(raw_ostream &os, const Command &command) {
-  os << "options:\n";
-  for (const OptionText &option : optionTexts(command.options)) {
+  const std::vector<OptionText> options = optionTexts(command.options);
+  if (options.empty())
+    return;
+  os << "\noptions:\n";
+  for (const OptionText &option : options) {
     std::string name = option.spelling();
     if (option.takesValue())
       name += (" " + option.metavar).str();
@@ -71,7 +75,6 @@ void printHelp(raw_ostream &os, const Command &command) {
     os << head << "rondo " << command.name << " " << usage << "\n";
     head = "       ";
   }
-  os << "\n";
   printOptions(os, command);
   if (command.printTable) {
     os << "\n" << command.tableTitle << ":\n";
@@ -163,8 +166,10 @@ void writeManualPage(raw_ostream &os, const Command &command) {
   os << ".SH SYNOPSIS\n";
   for (const char *usage : command.usages)
     os << ".B rondo " << command.name << "\n" << troff(usage) << "\n.br\n";
-  os << ".SH OPTIONS\n";
-  for (const OptionText &option : optionTexts(command.options)) {
+  const std::vector<OptionText> options = optionTexts(command.options);
+  if (!options.empty())
+    os << ".SH OPTIONS\n";
+  for (const OptionText &option : options) {
     os << ".TP\n\\fB" << troff(option.spelling()) << "\\fR";
     if (option.takesValue())
       os << " \\fI" << troff(option.metavar) << "\\fR";
