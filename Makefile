@@ -14,7 +14,7 @@ SECONDS ?= 60
 TARGETS ?=
 # The version of PyTorch that `make test-torch` installs; empty: the newest it knows.
 TORCH ?=
-# What `make gpu-first` runs; empty: all its parts.
+# What `make gpu-first` or `make nightly` runs; empty: all its parts.
 PARTS ?=
 # Where `make install` installs.
 PREFIX ?= /usr/local
@@ -29,7 +29,7 @@ help:
 	@echo 'make install  build, and install the tools and the runtime (PREFIX=/usr/local)'
 	@echo 'make wheel    build the Python wheels of rondo-schedules, in build/wheels'
 	@echo 'make check    run all tests, without set-up'
-	@echo 'make nightly  check the wheel on clean systems: needs root'
+	@echo 'make nightly  what takes long and rarely breaks; needs root (PARTS=fuzz: only that)'
 	@echo 'make doc      regenerate docs/reference/'
 	@echo 'make docs     build the documentation as a site, in build/site'
 	@echo 'make format   clang-format all sources'
@@ -37,7 +37,8 @@ help:
 	@echo 'make bench    run the benchmarks'
 	@echo 'make asan     run all tests with AddressSanitizer and UBSan, in build-asan/'
 	@echo 'make fuzz     fuzz all readers, SECONDS=60 in total, in build-fuzz/'
-	@echo 'make test-gpu test the CUDA target on a GPU: needs only CUDA, cmake and g++'
+	@echo 'make gpu-bundle write build/gpu-bundle: the next three for a GPU machine with only CUDA, cmake and g++'
+	@echo 'make test-gpu test the CUDA target on a GPU'
 	@echo 'make test-torch run schedules in PyTorch, which it installs into build/ (TORCH=2.10.0: that version)'
 	@echo 'make gpu-first the tests, benchmarks and checks to run first on a new GPU (PARTS=kernels: only those)'
 	@echo 'make bench-gpu benchmark GPT-2 on a GPU, next to PyTorch if installed'
@@ -72,9 +73,12 @@ wheel:
 	@$(MAKE) build TARGETS='rondo rondo-wheel RondoRuntime RondoSearch'
 	@python3 scripts/make-wheel.py build build/wheels
 
-nightly: wheel
+nightly:
 	@sh scripts/setup.sh nightly
-	@sh scripts/nightly.sh build
+	@sh scripts/setup.sh fuzz
+	@$(MAKE) build
+	@$(if $(filter wheel,$(or $(PARTS),wheel)),$(MAKE) wheel)
+	@sh scripts/nightly.sh build $(PARTS)
 
 check: build
 	@python3 scripts/run-tests.py build
@@ -86,6 +90,10 @@ asan: build-asan/build.ninja
 fuzz:
 	@sh scripts/setup.sh fuzz
 	@JOBS=$(JOBS) sh scripts/fuzz.sh build-fuzz $(SECONDS)
+
+gpu-bundle:
+	@$(MAKE) build TARGETS=rondo
+	@sh scripts/gpu-bundle.sh build build/gpu-bundle
 
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
@@ -123,4 +131,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install wheel nightly check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch
+.PHONY: help setup demo test build install wheel nightly check asan fuzz gpu-bundle test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch

@@ -79,9 +79,10 @@ static constexpr Needed needed[] = {
 /// with.
 static constexpr int oldestGcc = 11;
 
-static void appendArguments(StringRef text, std::vector<std::string> &list) {
+static void appendArguments(StringRef text, std::vector<std::string> &list,
+                            char separator = '|') {
   llvm::SmallVector<StringRef> arguments;
-  text.split(arguments, '|', -1, /*KeepEmpty=*/false);
+  text.split(arguments, separator, -1, /*KeepEmpty=*/false);
   for (StringRef argument : arguments)
     list.push_back(argument.str());
 }
@@ -118,6 +119,8 @@ HostCompiler HostCompiler::forThisTool() {
   HostCompiler host;
   const StringRef own = variable("CXX");
   host.compiler = own.empty() ? "c++" : own.str();
+  host.compileArguments = {"-O2"};
+  appendArguments(variable("RONDO_CXXFLAGS"), host.compileArguments, ' ');
   const StringRef wanted = variable("RONDO_RUNTIME_DIR");
   std::string dir = wanted.empty() ? installedRuntime() : wanted.str();
   host.includeDir = dir.empty() ? buildPaths.includeDir : dir + "/include";
@@ -278,8 +281,9 @@ HostCompiler::build(StringRef source, StringRef output,
     llvm::sys::DontRemoveFileOnSignal(log);
   });
 
-  std::vector<std::string> command = {*found, "-std=c++17", "-O2",
-                                      "-I" + includeDir, source.str()};
+  std::vector<std::string> command = {*found, "-std=c++17"};
+  llvm::append_range(command, compileArguments);
+  command.insert(command.end(), {"-I" + includeDir, source.str()});
   llvm::append_range(command, inputs);
   command.insert(command.end(), {"-o", program});
   llvm::append_range(command, arguments);

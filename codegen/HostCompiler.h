@@ -17,6 +17,9 @@ namespace rondo::codegen {
 struct HostCompiler {
   /// The compiler's name or path: $CXX, or c++.
   std::string compiler;
+  /// Arguments of compilations: -O2, then those of $RONDO_CXXFLAGS, which are
+  /// separated by spaces.
+  std::vector<std::string> compileArguments;
   /// Contains runtime/rondo_runtime.h.
   std::string includeDir;
   /// Contains librondo_runtime.a.

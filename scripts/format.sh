@@ -9,9 +9,7 @@ if [ ! -x $clang_format ]; then
   exit 77
 fi
 on_sources() {
-  # Leave out what rondo wrote, and other people's code.
-  find . \( -name 'build*' -o -name '.?*' -o -path ./third_party -o \
-    -path ./test/gpu/bundles -o -path ./bench/gpu/programs \) -prune -o \
+  find . \( -name 'build*' -o -name '.?*' \) -prune -o \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
     xargs -0 $clang_format "$@"
 }

@@ -10,8 +10,6 @@
 # fails; 77 without clang.
 #
 #   JOBS=N   parallel compilations
-#   RONDO_FUZZ_FLAGS='-O0 -g1'  of the compiler, instead of the preset's; these
-#            compile in half the time and run slower
 #   SEED=N   libFuzzer's seed: 1, so that a run can be repeated; 0: another
 #            each time
 set -u
@@ -29,7 +27,7 @@ fi
 mkdir -p "$build/found" || exit 1
 log=$build/build.log
 if ! {
-  cmake --preset fuzz -B "$build" --log-level=NOTICE ${RONDO_FUZZ_FLAGS:+"-DCMAKE_CXX_FLAGS_DEBUG=$RONDO_FUZZ_FLAGS"} &&
+  cmake --preset fuzz -B "$build" --log-level=NOTICE &&
     cmake --build "$build" -j "${JOBS:-$(nproc)}" --target $(printf 'rondo-fuzz-%s ' "$@")
 } >"$log" 2>&1; then
   tail -n 40 "$log"

@@ -4,13 +4,16 @@
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the
 # CUDA toolkit, NCCL (from the toolkit, the system or a Python wheel), cmake
-# with make or ninja, and g++; no network, no MLIR, no BLAS. GoogleTest is in
-# third_party. Status 77, with one line, if there is no device or a tool is
-# missing; 1 if the build fails.
+# with make or ninja, and g++; no network, no BLAS. In a checkout it also needs
+# build/bin/rondo, which writes the programs, and Debian's package googletest;
+# a folder of `make gpu-bundle` has both. Status 77, with one line, if there is
+# no device or a tool is missing; 1 if the build fails.
 #
 #   JOBS=N                    parallel compilations
 #   ARCHITECTURES=90          builds for these without asking for a device
 #   BUILT=1                   builds nothing: BUILD is from another machine
+#   RONDO=PATH                writes the programs, instead of build/bin/rondo
+#   RONDO_GOOGLETEST=FOLDER   has include/ and src/ of GoogleTest
 #   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 or
 #   -cu12,
 #                             to use instead of the installed NCCL
@@ -60,6 +63,23 @@ else
   echo "gpu: devices: ${found%% *}, architectures: $architectures"
 fi
 
+# Those of a bundle, or written now.
+programs=$PWD/programs
+if [ ! -d "$programs" ]; then
+  rondo=${RONDO:-build/bin/rondo}
+  if [ ! -x "$rondo" ]; then
+    echo "gpu: no $rondo to write the programs: make build, or make gpu-bundle" \
+      "on a machine that has it and copy build/gpu-bundle here"
+    exit 1
+  fi
+  programs=$(readlink -f "$build")/programs
+  sh scripts/gpu-programs.sh "$rondo" "$programs" >"$build/programs.log" 2>&1 || {
+    cat "$build/programs.log"
+    echo "gpu: $rondo did not write the programs"
+    exit 1
+  }
+fi
+
 set -- --target "$@"
 wheel=
 if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
@@ -83,7 +103,8 @@ configure() {
   fi
   # If this folder was configured with another generator, keep that one.
   CUDACXX=$nvcc cmake ${generator:+-G $generator} -S test/gpu -B "$build" \
-    -DCMAKE_CUDA_ARCHITECTURES="$architectures" "$@"
+    -DCMAKE_CUDA_ARCHITECTURES="$architectures" -DRONDO_GPU_PROGRAMS="$programs" \
+    ${RONDO_GOOGLETEST:+"-DRONDO_GOOGLETEST=$RONDO_GOOGLETEST"} "$@"
 }
 if ! {
   configure && cmake --build "$build" -j "${JOBS:-$(nproc)}" "$@"

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gpu-first.sh BUILD [PART...]
 #
-# What to run first on a machine with a GPU that Rondo has not run on. Each part
+# Runs first on a machine with a GPU that Rondo has not run on. Each part
 # can run alone, takes up to 10 minutes, and writes BUILD/first/PART.txt;
 # without PART all run in this order:
 #
 #   tests       scripts/test-gpu.sh
-#   kernels     the time of each kernel and product beside its floor
-#   124m        GPT-2 124M beside PyTorch: tokens per second, host time, MFU
+#   kernels     the time of each kernel and product and its lower bound
+#   124m        GPT-2 124M and PyTorch's: tokens per second, host time, MFU
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
-#   350m        GPT-2 350M beside PyTorch
+#   350m        GPT-2 350M and PyTorch's
 #
 # CASES is a filter for the cases that sanitizers see, as GoogleTest's. ROUNDS is
 # how often 124m and 350m run each program: 3 times if time allows. docs/cuda.md

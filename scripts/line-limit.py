@@ -17,10 +17,7 @@ NAMES = {"CMakeLists.txt", "Makefile", "run"}
 
 # Folder: why its files may be longer.
 EXEMPT = {
-    "bench/gpu/programs": "programs that rondo wrote",
-    "test/gpu/bundles": "programs that rondo wrote",
     "docs/reference": "written by make doc",
-    "third_party": "other projects' sources, as they are",
 }
 
 

@@ -1,22 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# nightly.sh BUILD
+# nightly.sh BUILD [PART...]
 #
-# Checks that take long and rarely break, as root: each is a function below.
+# Checks that take long and rarely break. The parts, all by default:
 #
-#   - the wheel, with its own BLAS, is smaller than 12 MB;
-#   - it is installed by pipx and by uv;
-#   - where nvcc is, it compiles for CUDA;
-#   - on clean Debian 12 and 13, which have g++ and no LLVM, commands print what the
-#     build's print, and programs that `rondo compile` makes are right.
+#   tests  lit tests that say `REQUIRES: nightly`
+#   cuda   the CUDA runtime compiles for every generation of GPUs, and all that a
+#          folder of `make gpu-bundle` holds, in that folder alone
+#   fuzz   all fuzz targets, FUZZ_SECONDS=600 together, in BUILD/fuzz
+#   wheel  the wheel, with its own BLAS, is smaller than 12 MB; pipx and uv install
+#          it; where nvcc is, it compiles for CUDA; as root, on clean Debian 12 and
+#          13, which have g++ and no LLVM, commands print what the build's print, and
+#          programs that `rondo compile` makes are right
 #
-# BUILD/bin/rondo and BUILD/wheels are those of `make wheel`. Packages come from the
-# mirror that apt uses. The last line is `N passed, N failed, N skipped`; status 1
-# after a failure.
+# BUILD is a whole build, with the wheels of `make wheel` in BUILD/wheels. Packages
+# come from the mirror that apt uses. The last line is
+# `N passed, N failed, N skipped`; status 1 after a failure.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "$1" && pwd) || exit 1
+shift
+[ $# -gt 0 ] || set -- tests cuda fuzz wheel
+for part in "$@"; do
+  case $part in
+  tests | cuda | fuzz | wheel) ;;
+  *)
+    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel"
+    exit 2
+    ;;
+  esac
+done
 work=$build/nightly
 inputs=$PWD/test/driver/Inputs
 passed=0 failed=0 skipped=0
@@ -26,7 +40,11 @@ log=$work/log
 check() {
   name=$1
   shift
-  if "$@" >"$log" 2>&1; then
+  "$@" >"$log" 2>&1
+  status=$?
+  if [ $status = 77 ]; then
+    skip "$name: $(tail -n 1 "$log")"
+  elif [ $status = 0 ]; then
     passed=$((passed + 1))
     echo "ok  $name"
   else
@@ -40,7 +58,44 @@ skip() {
   echo "skipped  $*"
 }
 
-wheel=$(ls "$build"/wheels/rondo_schedules-*manylinux*.whl) || exit 1
+lit_test() {
+  RONDO_NIGHTLY=1 python3 /usr/lib/llvm-22/bin/lit -v "$build/test" --filter "^rondo :: $1\$" >"$work/lit"
+  status=$?
+  cat "$work/lit"
+  # Another feature is missing: report the test as skipped.
+  if grep -q '^UNSUPPORTED' "$work/lit"; then
+    return 77
+  fi
+  return $status
+}
+tests() {
+  for test in $(cd test && grep -rl '^[# ]*REQUIRES:.*nightly' --include '*.test' . | sort); do
+    check "${test#./}" lit_test "${test#./}"
+  done
+}
+
+every_generation() {
+  cmake --preset cuda-all -B "$work/cuda" -DRONDO_CUDA=ON &&
+    cmake --build "$work/cuda" -j "$(nproc)" --target RondoCuda
+}
+whole_bundle() {
+  rm -rf "$work/gpu-bundle"
+  sh scripts/gpu-bundle.sh "$build" "$work/gpu-bundle" &&
+    ARCHITECTURES=90-real sh "$work/gpu-bundle/scripts/gpu-build.sh" build-gpu all bench-programs
+}
+cuda() {
+  if has_nvcc; then
+    check "CUDA for every generation" every_generation
+    check "all of a GPU bundle" whole_bundle
+  else
+    skip "CUDA for every generation, all of a GPU bundle: there is no nvcc"
+  fi
+}
+has_nvcc() { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+
+fuzz() {
+  check "all fuzz targets" sh scripts/fuzz.sh "$build/fuzz" "${FUZZ_SECONDS:-600}"
+}
 
 is_small() {
   size=$(stat -c %s "$wheel")
@@ -110,28 +165,40 @@ clean_debian() {
   rm -rf "${work:?}/$1"
 }
 
+wheel() {
+  wheel=$(ls "$build"/wheels/rondo_schedules-*manylinux*.whl) || {
+    failed=$((failed + 1))
+    echo "FAILED  the wheel: make wheel"
+    return
+  }
+  mkdir -p "$work/files"
+  cp examples/*.mlir "$inputs/shared-network.mlir" "$inputs/wheel/problem.json" "$work/files" || exit 1
+  check "the build's commands" sh "$inputs/wheel/commands.sh" "$build/bin/rondo" "$work/files" "$work/expected"
+  check "the wheel's size" is_small
+  if python3 -m venv "$work/installers" && "$work/installers/bin/pip" install -q pipx uv; then
+    check "pipx" by_pipx
+    check "uv" by_uv
+  else
+    skip "pipx and uv: they cannot be installed"
+  fi
+  if has_nvcc; then
+    check "CUDA from the wheel" for_cuda
+  else
+    skip "CUDA from the wheel: there is no nvcc"
+  fi
+  if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
+    clean_debian bookworm
+    clean_debian trixie
+  else
+    skip "clean Debians: debootstrap and root are needed"
+  fi
+}
+
 rm -rf "$work"
-mkdir -p "$work/files"
-cp examples/*.mlir "$inputs/shared-network.mlir" "$inputs/wheel/problem.json" "$work/files" || exit 1
-check "the build's commands" sh "$inputs/wheel/commands.sh" "$build/bin/rondo" "$work/files" "$work/expected"
-check "the wheel's size" is_small
-if python3 -m venv "$work/installers" && "$work/installers/bin/pip" install -q pipx uv; then
-  check "pipx" by_pipx
-  check "uv" by_uv
-else
-  skip "pipx and uv: they cannot be installed"
-fi
-if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-  check "CUDA" for_cuda
-else
-  skip "CUDA: there is no nvcc"
-fi
-if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
-  clean_debian bookworm
-  clean_debian trixie
-else
-  skip "clean Debians: debootstrap and root are needed"
-fi
+mkdir -p "$work"
+for part in "$@"; do
+  $part
+done
 rm -rf "$work"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

@@ -6,8 +6,8 @@
 
 lit tests, gtest cases, Python's and all other ctest tests count as one each. Tests
 with the property RUN_SERIAL run alone, the others side by side, one per core. The
-last line, also in BUILD/test/summary.txt, is `N passed, N failed, N skipped`.
-Status 1 if anything failed or nothing ran.
+slowest 30 are listed. The last line, also in BUILD/test/summary.txt, is
+`N passed, N failed, N skipped`. Status 1 if anything failed or nothing ran.
 """
 
 import collections
@@ -20,8 +20,10 @@ import sys
 import time
 
 TIMEOUT_S = 1500
+SLOWEST = 30
 
-Case = collections.namedtuple("Case", "name result text")
+# `seconds` is None if nothing measured the case alone.
+Case = collections.namedtuple("Case", "name result text seconds", defaults=[None])
 
 
 def run(command, cwd, environment=None):
@@ -66,7 +68,7 @@ def run_lit(command, cwd, scratch):
         # "rondo :: dialect/ops.mlir"
         name = test["name"].replace(" :: ", "/", 1)
         result = kinds.get(test["code"], "failed")
-        cases.append(Case(name, result, test["output"].strip()))
+        cases.append(Case(name, result, test["output"].strip(), test["elapsed"]))
     return cases
 
 
@@ -86,11 +88,12 @@ def run_gtest(name, executable, cwd, environment, scratch):
     for suite in json.loads(report.read_text())["testsuites"]:
         for test in suite["testsuite"]:
             case = f"{name}/{suite['name']}.{test['name']}"
+            seconds = float(test["time"].rstrip("s"))
             if test.get("failures"):
                 text = "\n".join(f["failure"] for f in test["failures"])
-                cases.append(Case(case, "failed", text))
+                cases.append(Case(case, "failed", text, seconds))
             elif test["result"] == "COMPLETED":
-                cases.append(Case(case, "passed", ""))
+                cases.append(Case(case, "passed", "", seconds))
             else:
                 text = "disabled" if test["status"] == "NOTRUN" else ""
                 text = reasons.get(f"{suite['name']}.{test['name']}", text)
@@ -124,12 +127,14 @@ def skip_reasons(output):
 
 
 def run_other(test, cwd, environment):
+    start = time.monotonic()
     status, output = run(test["command"], cwd, environment)
+    seconds = time.monotonic() - start
     skip_codes = properties(test).get("SKIP_RETURN_CODE")
     result = "passed" if status == 0 else "failed"
     if skip_codes is not None and status == skip_codes:
         result = "skipped"
-    return [Case(test["name"], result, output.strip())]
+    return [Case(test["name"], result, output.strip(), seconds)]
 
 
 def properties(test):
@@ -165,7 +170,7 @@ def run_test(test, build, scratch):
 
 
 def report(test, cases, seconds):
-    """Prints a test's results; its counts."""
+    """Prints a test's results."""
     counts = collections.Counter(case.result for case in cases)
     print(f"{test['name']} ... {line_of(counts)} ({seconds:.1f} s)", flush=True)
     for case in cases:
@@ -174,7 +179,19 @@ def report(test, cases, seconds):
         elif case.result == "skipped":
             reason = case.text.splitlines()[-1] if case.text else "no reason given"
             print(f"  skipped {case.name}: {reason}")
-    return counts
+
+
+def list_slowest(cases):
+    timed = sorted(
+        (case for case in cases if case.seconds is not None),
+        key=lambda case: (-case.seconds, case.name),
+    )
+    total = sum(case.seconds for case in timed)
+    slowest = timed[:SLOWEST]
+    part = sum(case.seconds for case in slowest)
+    print(f"the {len(slowest)} slowest of {len(timed)} tests, {part:.1f} of {total:.1f} s:")
+    for case in slowest:
+        print(f"{case.seconds:7.1f} s  {case.name}")
 
 
 def main():
@@ -191,21 +208,27 @@ def main():
     )
     tests = json.loads(listing.stdout)["tests"] if listing.returncode == 0 else []
 
-    counts = collections.Counter()
+    all_cases = []
     built = [test for test in tests if "command" in test]
     for test in tests:
         if test not in built:
-            counts["failed"] += 1
+            all_cases.append(Case(test["name"], "failed", "it was not built"))
             print(f"FAILED {test['name']}: it was not built")
     for test in (test for test in built if runs_alone(test)):
-        counts += report(test, *run_test(test, build, scratch))
+        cases, seconds = run_test(test, build, scratch)
+        report(test, cases, seconds)
+        all_cases += cases
     others = [test for test in built if not runs_alone(test)]
     cores = len(os.sched_getaffinity(0))
     with concurrent.futures.ThreadPoolExecutor(max_workers=cores) as pool:
         running = {pool.submit(run_test, test, build, scratch): test for test in others}
         for done in concurrent.futures.as_completed(running):
-            counts += report(running[done], *done.result())
+            cases, seconds = done.result()
+            report(running[done], cases, seconds)
+            all_cases += cases
 
+    list_slowest(all_cases)
+    counts = collections.Counter(case.result for case in all_cases)
     if not counts["passed"] + counts["failed"]:
         print("no test ran")
         counts["failed"] += 1

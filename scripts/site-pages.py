@@ -67,7 +67,7 @@ def on_files(files, config):
 
     for path in ROOT_PAGES:
         add(path)
-    # What pages link to beside pages.
+    # Linked files that are no pages.
     present = {place_of(source_of(file)) for file in files if root in pathlib.Path(file.abs_src_path).parents}
     for page in list(files.documentation_pages()):
         source = source_of(page)

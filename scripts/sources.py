@@ -10,7 +10,7 @@ def root_folder(arguments):
     return pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parent.parent).resolve()
 
 
-def source_files(root, exempt):
+def source_files(root, exempt=()):
     """Paths in sorted order, without build folders and the folders of `exempt`."""
     for folder, folders, files in os.walk(root):
         inside = pathlib.Path(folder).relative_to(root).as_posix()

@@ -13,19 +13,16 @@ from sources import root_folder, source_files
 
 LINE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 
-# How a comment begins, by file extension or name.
+# Start of a comment, by file extension or name.
 COMMENT = {
     **dict.fromkeys([".h", ".cpp", ".c", ".cu", ".cuh", ".td"], "// "),
     **dict.fromkeys([".py", ".sh", ".cmake", "CMakeLists.txt", "Makefile", ".awk"], "# "),
 }
 
-# Written by rondo, or by others.
-EXEMPT = {"bench/gpu/programs", "test/gpu/bundles", "third_party"}
-
 
 def sources(root):
     """(path, how a comment begins) of each source file."""
-    for path in source_files(root, EXEMPT):
+    for path in source_files(root):
         comment = COMMENT.get(path.suffix) or COMMENT.get(path.name)
         if comment:
             yield path, comment

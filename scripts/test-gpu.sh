@@ -3,7 +3,7 @@
 # test-gpu.sh BUILD
 #
 # Tests the CUDA target on a machine with a GPU: kernels and bodies against
-# their references, the conformance suite, and the committed programs, whose
+# their references, the conformance suite, and programs that rondo wrote, whose
 # losses are compared with the CPU's. gpu-build.sh lists what it needs.
 #
 # NCCL 2.30 or later can share one GPU among several ranks. If the installed one
@@ -128,7 +128,7 @@ compare() {
   fi
 }
 
-# Trains a committed program: train NAME PROGRAM PERCENT FLAGS...
+# Trains a program: train NAME PROGRAM PERCENT FLAGS...
 train() {
   name=$1
   program=$2

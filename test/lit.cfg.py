@@ -38,6 +38,10 @@ config.environment["PATH"] = os.pathsep.join(
 # OpenBLAS would start a thread per core in every test.
 config.environment["OPENBLAS_NUM_THREADS"] = "1"
 
+# Emitted programs call the runtime, which is optimized; compiling them takes
+# longer than what their own code does.
+config.environment["RONDO_CXXFLAGS"] = "-O0"
+
 config.substitutions.append(("%rondo_src_root", config.rondo_src_root))
 config.substitutions.append(("%rondo_build_root", config.rondo_build_root))
 config.substitutions.append(("%python", config.python))
@@ -71,6 +75,10 @@ if os.path.isdir(shared):
 # Debian's copy of GoogleTest's sources.
 if os.path.isdir("/usr/src/googletest/googletest/src"):
     config.available_features.add("googletest-sources")
+
+# Tests that take long and rarely break: see scripts/nightly.sh.
+if os.environ.get("RONDO_NIGHTLY"):
+    config.available_features.add("nightly")
 
 # Debian packages can be made and unpacked.
 if shutil.which("dpkg-deb"):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """run.py [REPORT]: the tests of the Python package, with the rondo command that the
-environment variable RONDO names. REPORT gets [name, result, text] of each case."""
+environment variable RONDO names. REPORT gets [name, result, text, seconds] of each
+case; seconds is null if it did not run."""
 
 import json
 import os
 import pathlib
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -14,6 +16,18 @@ PACKAGE = HERE.parent.parent / "python"
 
 
 class Result(unittest.TextTestResult):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.seconds = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.start = time.monotonic()
+
+    def stopTest(self, test):
+        self.seconds[test.id()] = time.monotonic() - self.start
+        super().stopTest(test)
+
     def cases(self, all_names):
         told = {}
         for case, text in self.failures + self.errors:
@@ -23,7 +37,7 @@ class Result(unittest.TextTestResult):
             told.setdefault(case.id(), ("skipped", text))
         names = all_names | told.keys()
         return [
-            [f"python/{name}", *told.get(name, ("passed", ""))]
+            [f"python/{name}", *told.get(name, ("passed", "")), self.seconds.get(name)]
             for name in sorted(names)
         ]
 

@@ -153,7 +153,12 @@ void writeManualPage(raw_ostream &os) {
        << troff(command->summary) << "\n";
   os << ".SH ENVIRONMENT\n.TP\n.B RONDO_RUNTIME_DIR\n"
      << troff("where compile and bundle find the runtime, instead of the "
-              "installation's or the build's own\n");
+              "installation's or the build's own\n")
+     << ".TP\n.B CXX\n"
+     << troff("the C++ compiler of compile, instead of c++\n")
+     << ".TP\n.B RONDO_CXXFLAGS\n"
+     << troff("further arguments of that compiler, after -O2, separated by "
+              "spaces\n");
   writeExitCodes(os);
   os << ".SH EXAMPLES\n";
   for (const Command *command : commands())
