@@ -226,10 +226,10 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
           std::find(actions.begin(), actions.end(), wait.needs) -
           actions.begin();
       error.attachNote(at(wait.onRank, position)->getLoc())
-          << programActionName(wait.needs, problem) << " of rank "
+          << programActionName(wait.needs, problem, names) << " of rank "
           << wait.onRank << ", for which "
-          << programActionName(wait.at, problem) << " of rank " << wait.rank
-          << " waits, is here";
+          << programActionName(wait.at, problem, names) << " of rank "
+          << wait.rank << " waits, is here";
     }
     return error;
   }

@@ -220,6 +220,9 @@ std::string actionName(Action action);
 std::string actionName(Action action, const Problem &problem);
 /// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
 std::string programActionName(Action action, const Problem &);
+/// `issue @c0` and `await @c0` for collectives with names.
+std::string programActionName(Action action, const Problem &,
+                              const ProgramNames &names);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);
 

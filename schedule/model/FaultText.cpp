@@ -173,10 +173,8 @@ std::string FaultFormatter::formatPart(int64_t number,
 }
 
 std::string FaultFormatter::nameOf(Action action) const {
-  if (names && action.traits().subject == Subject::Collective &&
-      action.subject < names->collectives.size())
-    return (action.kind() == ActionKind::Await ? "await @" : "issue @") +
-           names->collectives[action.subject];
+  if (problem && names)
+    return programActionName(action, *problem, *names);
   if (problem)
     return programActionName(action, *problem);
   return action.isTask()
@@ -250,6 +248,15 @@ std::string rondo::describe(const Fault &fault, const Problem &problem) {
 
 std::string rondo::describe(const Fault &fault) {
   return withRule(fault, FaultFormatter(fault, nullptr).format());
+}
+
+std::string rondo::programActionName(Action action, const Problem &problem,
+                                     const ProgramNames &names) {
+  if (action.traits().subject == Subject::Collective &&
+      action.subject < names.collectives.size())
+    return (action.kind() == ActionKind::Await ? "await @" : "issue @") +
+           names.collectives[action.subject];
+  return programActionName(action, problem);
 }
 
 std::string rondo::describe(const Fault &fault, const Problem &problem,

@@ -28,6 +28,7 @@ def arguments(text, begin):
 def main():
     root = pathlib.Path(sys.argv[1])
     used = set(FORM.findall((root / "schedule/model/Faults.def").read_text()))
+    used.discard("pool")  # The form of a pool's name.
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in {".cpp", ".h"}:
