@@ -61,6 +61,8 @@ struct Backend {
   /// Which attention devices take that are made from now on. Null: there is
   /// only one.
   void (*useAttention)(Attention attention) = nullptr;
+  /// Whether ranks compute in threads of the process.
+  bool usesThreads = true;
 };
 
 /// Ranks on CPUs: the threads of this process, or processes that the endpoint

@@ -4,6 +4,8 @@
 #ifndef RONDO_RUNTIME_BASE_ERROR_H
 #define RONDO_RUNTIME_BASE_ERROR_H
 
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -12,12 +14,13 @@ namespace rondo::runtime {
 /// Exit codes of an emitted program.
 enum class Exit : int {
   Fine = 0,
-  /// Bad data, a bad checkpoint, inconsistent tables, or a failed verification.
+  /// Starting the run again would fail again: bad data, a bad checkpoint,
+  /// inconsistent tables, too little memory, or a failed verification.
   Failure = 1,
   Usage = 2,
   /// A signal ended the run; its checkpoint is written.
   Interrupted = 4,
-  /// The run failed and may be retried.
+  /// Another process, a link or a device failed; the run may be retried.
   RunFailure = 75,
   /// This machine has no device of the kind the program needs.
   NoDevice = 77,
@@ -46,6 +49,20 @@ struct PeerFailed {
 
 /// Thrown in every waiting rank after a call of Transport::abort().
 struct Aborted {};
+
+/// The exit code of a process that this exception ends. Only Error and
+/// PeerFailed ask for a retry: nothing else tells of peers, links or devices.
+inline Exit codeOf(const std::exception_ptr &exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error &error) {
+    return error.code;
+  } catch (const PeerFailed &failure) {
+    return failure.code;
+  } catch (...) {
+    return Exit::Failure;
+  }
+}
 
 } // namespace rondo::runtime
 

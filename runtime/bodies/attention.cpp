@@ -3,11 +3,13 @@
 
 #include "runtime/bodies/attention.h"
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/model/layouts.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace rondo::runtime {
 
@@ -82,6 +84,22 @@ void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
     std::copy(from + i * columns, from + (i + 1) * columns, to + i * stride);
 }
 
+/// Calls each(sample, first head, workspace) for every sample and group of
+/// `group` heads, on the threads of the rank. Each thread but one has a
+/// workspace of its own.
+template <typename Real, typename Each>
+void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
+              const Each &each) {
+  const int64_t groups = layer.heads / group;
+  // Each score takes some products and an exponential.
+  const int64_t scores = layer.sequence * layer.sequence * group / 2;
+  forRanges(layer.batch * groups, scores, [&](int64_t first, int64_t count) {
+    std::vector<Real> own(first > 0 ? AttentionWorkspace(layer).all.size() : 0);
+    for (int64_t g = first; g < first + count; ++g)
+      each(g / groups, g % groups * group, first > 0 ? own.data() : workspace);
+  });
+}
+
 } // namespace
 
 template <typename Real>
@@ -94,25 +112,24 @@ void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
   const int64_t group = layer.heads / kvHeads(layer);
   const int64_t block = attentionRows(layer);
   const Real scale = 1 / std::sqrt(Real(width));
-  Real *scores = workspace + at.probabilities;
 
-  for (int64_t sample = 0; sample < layer.batch; ++sample)
-    for (int64_t head = 0; head < layer.heads; ++head) {
-      const Real *token = qkv + sample * sequence * stride;
-      const Real *q = token + head * width;
-      const Real *k = token + outStride + head / group * width;
-      const Real *v = k + kvWidth;
-      Real *out = output + sample * sequence * outStride + head * width;
-      Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
-      for (int64_t first = 0; first < sequence; first += block) {
-        int64_t rows = std::min(block, sequence - first), seen = first + rows;
-        multiply(rows, seen, width, scale, {q + first * stride, stride},
-                 {k, stride, true}, Real(0), scores, seen);
-        softmaxRows(first, rows, seen, scores, sums + first);
-        multiply(rows, width, seen, Real(1), {scores, seen}, {v, stride},
-                 Real(0), out + first * outStride, outStride);
-      }
+  forHeads(layer, 1, workspace, [&](int64_t sample, int64_t head, Real *own) {
+    Real *scores = own + at.probabilities;
+    const Real *token = qkv + sample * sequence * stride;
+    const Real *q = token + head * width;
+    const Real *k = token + outStride + head / group * width;
+    const Real *v = k + kvWidth;
+    Real *out = output + sample * sequence * outStride + head * width;
+    Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
+    for (int64_t first = 0; first < sequence; first += block) {
+      int64_t rows = std::min(block, sequence - first), seen = first + rows;
+      multiply(rows, seen, width, scale, {q + first * stride, stride},
+               {k, stride, true}, Real(0), scores, seen);
+      softmaxRows(first, rows, seen, scores, sums + first);
+      multiply(rows, width, seen, Real(1), {scores, seen}, {v, stride}, Real(0),
+               out + first * outStride, outStride);
     }
+  });
 }
 
 template <typename Real>
@@ -126,50 +143,55 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
   const int64_t group = layer.heads / kvHeads(layer);
   const int64_t block = attentionRows(layer);
   const Real scale = 1 / std::sqrt(Real(width));
-  Real *probabilities = workspace + at.probabilities;
-  Real *grads = workspace + at.grads;
-  Real *keyGrad = workspace + at.keyGrad;
-  Real *valueGrad = workspace + at.valueGrad;
-  Real *rowDots = workspace + at.rowDots;
 
-  for (int64_t sample = 0; sample < layer.batch; ++sample)
-    for (int64_t head = 0; head < layer.heads; ++head) {
-      Real *token = qkv + sample * sequence * stride;
-      Real *q = token + head * width;
-      Real *k = token + outStride + head / group * width, *v = k + kvWidth;
-      const int64_t place = sample * sequence * outStride + head * width;
-      const Real *out = output + place, *outGrad = outputGrad + place;
-      const Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
-      if (head % group == 0) {
-        std::fill(keyGrad, keyGrad + sequence * width, Real(0));
-        std::fill(valueGrad, valueGrad + sequence * width, Real(0));
-      }
-      for (int64_t first = 0; first < sequence; first += block) {
-        int64_t rows = std::min(block, sequence - first), seen = first + rows;
-        Real *blockQ = q + first * stride;
-        const Real *blockGrad = outGrad + first * outStride;
-        multiply(rows, seen, width, scale, {blockQ, stride}, {k, stride, true},
-                 Real(0), probabilities, seen);
-        restoreRows(first, rows, seen, probabilities, sums + first);
-        multiply(seen, width, rows, Real(1), {probabilities, seen, true},
-                 {blockGrad, outStride}, Real(1), valueGrad, width);
-        multiply(rows, seen, width, Real(1), {blockGrad, outStride},
-                 {v, stride, true}, Real(0), grads, seen);
-        dotRows(rows, width, outStride, blockGrad, out + first * outStride,
-                rowDots);
-        scoreGrads(rows, seen, scale, probabilities, rowDots, grads);
-        multiply(seen, width, rows, Real(1), {grads, seen, true},
-                 {blockQ, stride}, Real(1), keyGrad, width);
-        // No later block reads these queries.
-        multiply(rows, width, seen, Real(1), {grads, seen}, {k, stride},
-                 Real(0), blockQ, stride);
-      }
-      // No later head reads these keys and values.
-      if (head % group == group - 1) {
-        copyRows(sequence, width, keyGrad, k, stride);
-        copyRows(sequence, width, valueGrad, v, stride);
-      }
-    }
+  forHeads(
+      layer, group, workspace,
+      [&](int64_t sample, int64_t firstHead, Real *own) {
+        Real *probabilities = own + at.probabilities;
+        Real *grads = own + at.grads;
+        Real *keyGrad = own + at.keyGrad;
+        Real *valueGrad = own + at.valueGrad;
+        Real *rowDots = own + at.rowDots;
+        for (int64_t head = firstHead; head < firstHead + group; ++head) {
+          Real *token = qkv + sample * sequence * stride;
+          Real *q = token + head * width;
+          Real *k = token + outStride + head / group * width, *v = k + kvWidth;
+          const int64_t place = sample * sequence * outStride + head * width;
+          const Real *out = output + place, *outGrad = outputGrad + place;
+          const Real *sums =
+              logSumExp + (sample * layer.heads + head) * sequence;
+          if (head % group == 0) {
+            std::fill(keyGrad, keyGrad + sequence * width, Real(0));
+            std::fill(valueGrad, valueGrad + sequence * width, Real(0));
+          }
+          for (int64_t first = 0; first < sequence; first += block) {
+            int64_t rows = std::min(block, sequence - first),
+                    seen = first + rows;
+            Real *blockQ = q + first * stride;
+            const Real *blockGrad = outGrad + first * outStride;
+            multiply(rows, seen, width, scale, {blockQ, stride},
+                     {k, stride, true}, Real(0), probabilities, seen);
+            restoreRows(first, rows, seen, probabilities, sums + first);
+            multiply(seen, width, rows, Real(1), {probabilities, seen, true},
+                     {blockGrad, outStride}, Real(1), valueGrad, width);
+            multiply(rows, seen, width, Real(1), {blockGrad, outStride},
+                     {v, stride, true}, Real(0), grads, seen);
+            dotRows(rows, width, outStride, blockGrad, out + first * outStride,
+                    rowDots);
+            scoreGrads(rows, seen, scale, probabilities, rowDots, grads);
+            multiply(seen, width, rows, Real(1), {grads, seen, true},
+                     {blockQ, stride}, Real(1), keyGrad, width);
+            // No later block reads these queries.
+            multiply(rows, width, seen, Real(1), {grads, seen}, {k, stride},
+                     Real(0), blockQ, stride);
+          }
+          // No later head reads these keys and values.
+          if (head % group == group - 1) {
+            copyRows(sequence, width, keyGrad, k, stride);
+            copyRows(sequence, width, valueGrad, v, stride);
+          }
+        }
+      });
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \

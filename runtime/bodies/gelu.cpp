@@ -3,14 +3,17 @@
 
 #include "runtime/bodies/gelu.h"
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
 
 namespace rondo::runtime {
 
 // 0.5 x (1 + tanh(z)) = x / (1 + e^-2z) with z = sqrt(2/pi) (x + 0.044715 x^3).
+namespace {
+
 template <typename Real>
-RONDO_VECTORISE void geluForward(int64_t count, Real *__restrict x,
-                                 Real *__restrict y) {
+RONDO_VECTORISE void slopes(int64_t count, Real *__restrict x,
+                            Real *__restrict y) {
   const Real twice = Real(1.5957691216057308); // 2 sqrt(2/pi)
   const Real cubic = Real(0.044715);
   for (int64_t i = 0; i < count; ++i) {
@@ -23,10 +26,25 @@ RONDO_VECTORISE void geluForward(int64_t count, Real *__restrict x,
 }
 
 template <typename Real>
-RONDO_VECTORISE void geluInputGrad(int64_t count, const Real *__restrict dy,
-                                   Real *__restrict slope) {
+RONDO_VECTORISE void scale(int64_t count, const Real *__restrict dy,
+                           Real *__restrict slope) {
   for (int64_t i = 0; i < count; ++i)
     slope[i] *= dy[i];
+}
+
+} // namespace
+
+template <typename Real> void geluForward(int64_t count, Real *x, Real *y) {
+  forRanges(count, 1, [&](int64_t first, int64_t some) {
+    slopes(some, x + first, y + first);
+  });
+}
+
+template <typename Real>
+void geluInputGrad(int64_t count, const Real *dy, Real *slope) {
+  forRanges(count, 1, [&](int64_t first, int64_t some) {
+    scale(some, dy + first, slope + first);
+  });
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \

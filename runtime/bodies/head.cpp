@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
@@ -13,32 +14,46 @@
 #include "runtime/model/layouts.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace rondo::runtime {
 
 namespace {
 
-/// Rows of logits become gradients of the mean loss times `scale`; returns the
-/// mean loss.
+/// Rows of logits become gradients of a loss of which each row has `share`, and
+/// losses those of the rows.
 template <typename Real>
-RONDO_VECTORISE double crossEntropy(int64_t rows, int64_t vocab,
-                                    const int32_t *targets, double scale,
-                                    Real *__restrict logits) {
-  const Real share = static_cast<Real>(scale / static_cast<double>(rows));
-  double loss = 0;
+RONDO_VECTORISE void crossEntropyRows(int64_t rows, int64_t vocab,
+                                      const int32_t *targets, Real share,
+                                      Real *__restrict logits, double *losses) {
   for (int64_t i = 0; i < rows; ++i) {
     Real *__restrict row = logits + i * vocab;
     Real most = laneMax(vocab, row), target = row[targets[i]];
     for (int64_t j = 0; j < vocab; ++j)
       row[j] = exponential(row[j] - most);
     Real sum = laneSum<Real>(vocab, [=](int64_t j) { return row[j]; });
-    loss += std::log(static_cast<double>(sum)) + most - target;
+    losses[i] = std::log(static_cast<double>(sum)) + most - target;
     Real factor = share / sum;
     for (int64_t j = 0; j < vocab; ++j)
       row[j] *= factor;
     row[targets[i]] -= share;
   }
-  return loss / static_cast<double>(rows);
+}
+
+/// Rows of logits become gradients of the mean loss times `scale`; returns the
+/// mean loss.
+template <typename Real>
+double crossEntropy(int64_t rows, int64_t vocab, const int32_t *targets,
+                    double scale, Real *logits) {
+  const Real share = static_cast<Real>(scale / static_cast<double>(rows));
+  std::vector<double> losses(static_cast<size_t>(rows));
+  forRanges(rows, vocab, [&](int64_t first, int64_t some) {
+    crossEntropyRows(some, vocab, targets + first, share,
+                     logits + first * vocab, losses.data() + first);
+  });
+  return std::accumulate(losses.begin(), losses.end(), 0.0) /
+         static_cast<double>(rows);
 }
 
 /// What W multiplies the gradient of the logits by.

@@ -3,6 +3,7 @@
 
 #include "runtime/bodies/linear.h"
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
 
 namespace rondo::runtime {
@@ -41,10 +42,12 @@ template <typename Real>
 void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,
                    const Real *w, const Real *bias, const Real *residual,
                    Real *y) {
-  if (residual)
-    addBias(rows, out, bias, residual, y);
-  else
-    copyBias(rows, out, bias, y, out);
+  forRanges(rows, out, [&](int64_t first, int64_t some) {
+    if (residual)
+      addBias(some, out, bias, residual + first * out, y + first * out);
+    else
+      copyBias(some, out, bias, y + first * out, out);
+  });
   multiply(rows, out, in, Real(1), {x, in}, {w, out}, Real(1), y, out);
 }
 
@@ -58,7 +61,10 @@ template <typename Real>
 void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
                       const Real *dy, Real *dw, Real *dbias) {
   multiply(in, out, rows, Real(1), {x, in, true}, {dy, out}, Real(1), dw, out);
-  addBiasGrad(rows, out, dy, out, dbias);
+  // Each sum over the rows in their order.
+  forRanges(out, rows, [&](int64_t first, int64_t some) {
+    addBiasGrad(rows, some, dy + first, out, dbias + first);
+  });
 }
 
 template <typename Real>

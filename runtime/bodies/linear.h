@@ -19,12 +19,13 @@ template <typename Real> struct Matrix {
   bool transposed = false;
 };
 
-/// Call this at start: ranks are the parallelism, and OpenBLAS would start a
-/// thread per core in every rank.
-void useOneThreadToMultiply();
+/// Call this at start: multiply() shares its work among the rank's threads
+/// itself (base/thread_pool.h).
+void turnOffThreadsOfBlas();
 
 /// c [rows, columns] = scale * a b + keep * c, with `inner` the shared extent.
-/// If keep == 0, c need not be initialised.
+/// If keep == 0, c need not be initialised. Bits do not depend on the number of
+/// threads.
 void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
               Matrix<float> a, Matrix<float> b, float keep, float *c,
               int64_t stride);

@@ -4,20 +4,27 @@
 // Uses OpenBLAS, or plain loops on a machine without it: slow, for tests and
 // for programs whose matrix products run elsewhere.
 //
+// Large products are cut into parts, which the rank's threads share. OpenBLAS
+// could use threads itself, but then bits would depend on their number, and all
+// ranks of a process would share one set of threads, one product at a time.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/linear.h"
+
+#include "runtime/base/thread_pool.h"
+
+#include <algorithm>
 
 #ifdef RONDO_PLAIN_BLAS
 
 #include "runtime/base/vectorise.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace rondo::runtime {
 
-void useOneThreadToMultiply() {}
+void turnOffThreadsOfBlas() {}
 
 namespace {
 
@@ -57,19 +64,14 @@ void multiplyPlainly(int64_t rows, int64_t columns, int64_t inner, Real scale,
   }
 }
 
+template <typename Real>
+void multiplyPart(int64_t rows, int64_t columns, int64_t inner, Real scale,
+                  Matrix<Real> a, Matrix<Real> b, Real keep, Real *c,
+                  int64_t stride) {
+  multiplyPlainly(rows, columns, inner, scale, a, b, keep, c, stride);
+}
+
 } // namespace
-
-void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
-              Matrix<float> a, Matrix<float> b, float keep, float *c,
-              int64_t stride) {
-  multiplyPlainly(rows, columns, inner, scale, a, b, keep, c, stride);
-}
-
-void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
-              Matrix<double> a, Matrix<double> b, double keep, double *c,
-              int64_t stride) {
-  multiplyPlainly(rows, columns, inner, scale, a, b, keep, c, stride);
-}
 
 } // namespace rondo::runtime
 
@@ -82,23 +84,23 @@ extern "C" void openblas_set_num_threads(int threads);
 
 namespace rondo::runtime {
 
-void useOneThreadToMultiply() { openblas_set_num_threads(1); }
+void turnOffThreadsOfBlas() { openblas_set_num_threads(1); }
 
 static CBLAS_TRANSPOSE transposition(bool transposed) {
   return transposed ? CblasTrans : CblasNoTrans;
 }
 
-void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
-              Matrix<float> a, Matrix<float> b, float keep, float *c,
-              int64_t stride) {
+static void multiplyPart(int64_t rows, int64_t columns, int64_t inner,
+                         float scale, Matrix<float> a, Matrix<float> b,
+                         float keep, float *c, int64_t stride) {
   cblas_sgemm(CblasRowMajor, transposition(a.transposed),
               transposition(b.transposed), rows, columns, inner, scale, a.data,
               a.stride, b.data, b.stride, keep, c, stride);
 }
 
-void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
-              Matrix<double> a, Matrix<double> b, double keep, double *c,
-              int64_t stride) {
+static void multiplyPart(int64_t rows, int64_t columns, int64_t inner,
+                         double scale, Matrix<double> a, Matrix<double> b,
+                         double keep, double *c, int64_t stride) {
   cblas_dgemm(CblasRowMajor, transposition(a.transposed),
               transposition(b.transposed), rows, columns, inner, scale, a.data,
               a.stride, b.data, b.stride, keep, c, stride);
@@ -107,3 +109,64 @@ void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
 } // namespace rondo::runtime
 
 #endif
+
+namespace rondo::runtime {
+
+namespace {
+
+/// How one side of a product is cut: into parts of equal size but for the last.
+struct Cuts {
+  int64_t extent, each, count;
+
+  Cuts(int64_t extent, int64_t each)
+      : extent(extent), each(each), count(std::max<int64_t>(1, extent / each)) {
+  }
+  int64_t first(int64_t part) const { return part * each; }
+  int64_t size(int64_t part) const {
+    return part + 1 < count ? each : extent - first(part);
+  }
+};
+
+/// Elements of a part along the longer side of a product, and along the other.
+/// The fewer parts, the less often OpenBLAS copies an operand.
+constexpr int64_t partOfLongSide = 256, partOfShortSide = 1024;
+/// Below this number of multiplications, a product is one part.
+constexpr int64_t leastToCut = 1 << 22;
+
+/// The bits of a part's elements depend on its sizes. So the parts follow from
+/// the product's sizes alone, whatever the number of threads.
+template <typename Real>
+void multiplyByParts(int64_t rows, int64_t columns, int64_t inner, Real scale,
+                     Matrix<Real> a, Matrix<Real> b, Real keep, Real *c,
+                     int64_t stride) {
+  if (rows * columns * inner < leastToCut)
+    return multiplyPart(rows, columns, inner, scale, a, b, keep, c, stride);
+  const bool isHigh = rows >= columns;
+  const Cuts down(rows, isHigh ? partOfLongSide : partOfShortSide);
+  const Cuts across(columns, isHigh ? partOfShortSide : partOfLongSide);
+  runParts(down.count * across.count, [&](int64_t part) {
+    const int64_t i = part / across.count, j = part % across.count;
+    const int64_t row = down.first(i), column = across.first(j);
+    Matrix<Real> above = a, left = b;
+    above.data += a.transposed ? row : row * a.stride;
+    left.data += b.transposed ? column * b.stride : column;
+    multiplyPart(down.size(i), across.size(j), inner, scale, above, left, keep,
+                 c + row * stride + column, stride);
+  });
+}
+
+} // namespace
+
+void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
+              Matrix<float> a, Matrix<float> b, float keep, float *c,
+              int64_t stride) {
+  multiplyByParts(rows, columns, inner, scale, a, b, keep, c, stride);
+}
+
+void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
+              Matrix<double> a, Matrix<double> b, double keep, double *c,
+              int64_t stride) {
+  multiplyByParts(rows, columns, inner, scale, a, b, keep, c, stride);
+}
+
+} // namespace rondo::runtime

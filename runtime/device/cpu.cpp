@@ -29,8 +29,7 @@ public:
         std::aligned_alloc(bufferAlignment, alignedBytes(bytes)));
     if (!memory)
       throw Error("cannot allocate an arena of " + std::to_string(bytes) +
-                      " bytes",
-                  Exit::RunFailure);
+                  " bytes");
     // Touching every page now keeps page faults out of the first iteration.
     std::memset(memory, 0, static_cast<size_t>(bytes));
   }

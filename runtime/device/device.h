@@ -45,8 +45,7 @@ class Device {
 public:
   virtual ~Device();
 
-  /// Zeroed memory of 0 bytes or more. Throws Error with Exit::RunFailure if
-  /// there is not enough.
+  /// Zeroed memory of 0 bytes or more. Throws Error if there is not enough.
   virtual std::unique_ptr<Arena> makeArena(int64_t bytes) = 0;
 
   /// The computation of a layer of this kind and dtype.

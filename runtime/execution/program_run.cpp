@@ -249,20 +249,21 @@ void ProgramRun::iterate(Team &team, const Span &span,
     if (look)
       look();
   };
-  watch.say = [&](const std::string &why) {
+  watch.say = [&](Exit code, const std::string &why) {
     const World &world = state.world();
-    if (world.isAlone() || !world.store->fail(Exit::RunFailure, why))
+    if (world.isAlone() || !world.store->fail(code, why))
       std::fprintf(stderr, "error: %s\n", why.c_str());
   };
   try {
     team.run(
         static_cast<int32_t>(held.size()),
         [&](int32_t i) { ranks[held[i]]->run(); }, watch);
-  } catch (const Error &error) {
-    throw Error(error.what(), Exit::RunFailure);
+  } catch (const Error &) {
+    throw;
+  } catch (const std::bad_alloc &) {
+    throw Error("a rank failed: out of memory");
   } catch (const std::exception &error) {
-    throw Error("a rank failed: " + std::string(error.what()),
-                Exit::RunFailure);
+    throw Error("a rank failed: " + std::string(error.what()));
   }
 }
 

@@ -54,8 +54,9 @@ public:
 
   /// Runs one iteration, or a span of them, on the team's threads. Meanwhile
   /// calls `look` about every 100 ms, on the thread of the caller. Throws Error
-  /// with Exit::RunFailure if a rank fails or there is no progress; this object
-  /// and the connections are unusable afterwards.
+  /// if a rank fails, with the rank's own exit code, or with Exit::RunFailure
+  /// if there is no progress; this object and the connections are unusable
+  /// afterwards.
   void iterate(Team &team, const Span &span = {},
                const std::function<void()> &look = {});
 

@@ -14,7 +14,8 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-State::State(const Executable &executable, const World &world)
+State::State(const Executable &executable, const World &world,
+             const OnRanks &onRanks)
     : exe(executable), processes(world) {
   checkReplicas();
   checkGroups();
@@ -50,8 +51,13 @@ State::State(const Executable &executable, const World &world)
     if (!world.holds(r))
       continue;
     devices[r] = backendOf(exe).makeDevice(r, exe.numRanks, world);
-    arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
+    if (!onRanks)
+      arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
   }
+  if (onRanks)
+    onRanks([&](int32_t r) {
+      arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
+    });
   for (const ProgramDesc *program : sizes) {
     bindings.emplace_back();
     for (int32_t h = 0; h < exe.numReplicas; ++h)

@@ -86,13 +86,18 @@ inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t replica,
 /// An executable's state: one arena per rank, allocated at start.
 class State {
 public:
+  /// Runs task(r) for each rank r of this process, on the rank's thread.
+  using OnRanks = std::function<void(const std::function<void(int32_t)> &task)>;
+
   /// Checks the executable's tables, makes a device for each rank and
-  /// allocates. Throws Error if buffers are smaller than the layers need, go
-  /// past the arena's end, or hold state but move between programs, or if two
-  /// tensors have one name. Stages and
-  /// tensors of ranks that other processes hold have their sizes and names
-  /// here, but null addresses.
-  explicit State(const Executable &executable, const World &world = {});
+  /// allocates; with `onRanks` each arena on its rank's thread, so that its
+  /// pages are near that thread. Throws Error if buffers are smaller than the
+  /// layers need, go past the arena's end, or hold state but move between
+  /// programs, or if two tensors have one name. Stages and tensors of ranks
+  /// that other processes hold have their sizes and names here, but null
+  /// addresses.
+  explicit State(const Executable &executable, const World &world = {},
+                 const OnRanks &onRanks = {});
 
   const World &world() const { return processes; }
   /// Whether this process holds a replica's state.

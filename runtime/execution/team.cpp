@@ -26,16 +26,17 @@ static std::string messageOf(const std::exception_ptr &exception) {
   }
 }
 
-Team::Team(int32_t numThreads) {
+Team::Team(int32_t numThreads, int32_t threadsOfRank) {
   try {
+    for (int32_t r = 0; r < numThreads; ++r)
+      pools.push_back(std::make_unique<ThreadPool>(threadsOfRank));
     for (int32_t r = 0; r < numThreads; ++r)
       threads.emplace_back([this, r] { work(r); });
   } catch (const std::system_error &error) {
     stop();
-    throw Error("cannot start thread " + std::to_string(threads.size() + 1) +
-                    " of " + std::to_string(numThreads) + ": " +
-                    error.code().message(),
-                Exit::RunFailure);
+    throw Error("cannot start " + std::to_string(numThreads) + " ranks with " +
+                std::to_string(threadsOfRank) +
+                " threads each: " + error.code().message());
   }
 }
 
@@ -61,6 +62,7 @@ void Team::fail(int32_t thread, const std::exception_ptr &exception) {
 void Team::work(int32_t rank) {
   // Otherwise sleeps of timed tasks and links would end 50 us late.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  ThreadPool::useHere(pools[rank].get());
   uint64_t seen = 0;
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
@@ -86,6 +88,16 @@ void Team::work(int32_t rank) {
     if (--running == 0 || exception)
       ended.notify_all();
   }
+}
+
+void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask) {
+  Watch watch;
+  watch.stopAll = [](int32_t, const std::exception_ptr &) {};
+  watch.look = [] {};
+  watch.say = [](Exit, const std::string &why) {
+    std::fprintf(stderr, "error: %s\n", why.c_str());
+  };
+  run(numRanks, newTask, watch);
 }
 
 void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
@@ -118,11 +130,12 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   watch.stopAll(failed, failure);
   if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
                         [&] { return running == 0; })) {
+    const Exit code = codeOf(failure);
     std::string message = messageOf(failure);
     if (!message.empty())
-      watch.say(message);
+      watch.say(code, message);
     std::fflush(nullptr);
-    std::_Exit(static_cast<int>(Exit::RunFailure));
+    std::_Exit(static_cast<int>(code));
   }
   std::rethrow_exception(failure);
 }

@@ -83,8 +83,6 @@ private:
     if (launch.rank >= launch.size)
       usage(who + " gives rank " + std::to_string(launch.rank) + " of " +
             std::to_string(launch.size) + ": ranks count from 0");
-    if (launch.localRank < 0)
-      launch.localRank = 0;
     if (launch.localSize < 0 || launch.localSize > launch.size)
       launch.localSize = 0;
   }

@@ -27,8 +27,8 @@ struct Launch {
   /// several processes.
   std::string source;
   int32_t rank = 0, size = 1;
-  /// Among the processes on this machine; localSize 0: unknown.
-  int32_t localRank = 0, localSize = 0;
+  /// Among the processes on this machine; localRank -1, localSize 0: unknown.
+  int32_t localRank = -1, localSize = 0;
   /// Distinguishes the run from others on the same machines.
   std::string job;
   /// If absent, the processes have no address in common.

@@ -17,7 +17,7 @@ class Store;
 /// in a thread; otherwise process p runs rank p.
 struct World {
   int32_t process = 0, processes = 1;
-  /// Among the processes on this machine.
+  /// Among the processes on this machine; localProcess -1: unknown.
   int32_t localProcess = 0, localProcesses = 1;
   /// What started the processes, for messages.
   std::string startedBy;

@@ -3,6 +3,7 @@
 
 #include "runtime/optimizer/rule.h"
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
 
 #include <algorithm>
@@ -39,7 +40,9 @@ void updatePart(const UpdateRule &rule, const StepControl *control,
 void update(const UpdateRule &rule, const StepControl *control,
             const UpdatedTensor &tensor) {
   if (!tensor.changes)
-    return updatePart(rule, control, tensor, 0, tensor.count);
+    return forRanges(tensor.count, 1, [&](int64_t first, int64_t some) {
+      updatePart(rule, control, tensor, first, some);
+    });
   // Few enough to stay in the first cache until they are compared.
   constexpr int64_t most = 2048;
   float before[most];

@@ -234,12 +234,15 @@ static int runMode(const Executable &compiled, const Options &options,
 
 static int run(const Executable &executable, const Options &options,
                const World &world) {
-  // Each rank already is a thread.
-  useOneThreadToMultiply();
+  turnOffThreadsOfBlas();
   checkFlags(options, Turns(executable, options.schedules).text(), world);
   const Backend &backend = backendOf(executable);
   if (options.attention != Attention::Fastest && !backend.useAttention)
     throwInAll(world, Error("--attention chooses between kernels for GPUs: "
+                            "leave it out",
+                            Exit::Usage));
+  if (options.threads > 0 && !backend.usesThreads)
+    throwInAll(world, Error("--threads is for programs that compute on CPUs: "
                             "leave it out",
                             Exit::Usage));
   if (backend.useAttention)
@@ -290,7 +293,6 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   } catch (const PeerFailed &failure) {
     code = failure.code;
   } catch (const std::bad_alloc &) {
-    code = Exit::RunFailure;
     message = "out of memory";
   } catch (const std::exception &error) {
     message = error.what();

@@ -221,6 +221,10 @@ static const std::vector<Flag> &flags() {
       {"--links-file", "FILE",
        "writes what channels have measured as a pipe.cluster",
        [](Options &o, Set v) { o.linksFile = v; }},
+      {"--threads", "N",
+       "threads of each rank that compute, on CPUs (default: its share of the "
+       "cores)",
+       [](Options &o, Set v) { o.threads = smallNumber("--threads", v, 1); }},
       {"--timeout", "SECONDS",
        "fails after this long without progress (default 600; 0: never)",
        [](Options &o, Set v) {

@@ -84,6 +84,8 @@ struct Options {
   int64_t linkTraceRepeat = 0;
   /// Where ranks say what they did last if the run fails; empty: nowhere.
   std::string failureDir;
+  /// Threads of each rank that compute; 0: its share of the cores.
+  int32_t threads = 0;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   /// Whether checksums travel with messages.

@@ -125,6 +125,8 @@ void Progress::begin() {
               static_cast<long long>(allocated));
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
+  if (trainer.threadsOfRank() > 1)
+    std::printf("threads: %d a rank\n", trainer.threadsOfRank());
   for (const ProgramDesc *each : programs) {
     if (hasSeveral)
       std::printf("schedule %s\n", describe(*each).c_str());

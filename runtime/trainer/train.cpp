@@ -108,6 +108,20 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   return position;
 }
 
+/// A launcher starts a run that has just ended again, with the same flags.
+static int finishedBefore(Trainer &trainer, const Options &options,
+                          const RunPosition &position, Progress &progress) {
+  progress.note("checkpoint '" + options.resume + "' is at iteration " +
+                std::to_string(position.step) +
+                ", the last: the run is finished");
+  if (!options.save.empty() && options.save != options.resume) {
+    saveCheckpoint(options.save, trainer.state(), position);
+    progress.note("saved iteration " + std::to_string(position.step) + " to '" +
+                  options.save + "'");
+  }
+  return static_cast<int>(Exit::Fine);
+}
+
 /// An adaptive run judges its schedules by iterations that begin and end alone.
 static void checkAdapts(const Executable &exe,
                         const std::vector<const ProgramDesc *> &programs,
@@ -169,7 +183,9 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   Progress progress(options, trainer, programs);
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
-  if (position.step >= last)
+  if (position.step == last)
+    return finishedBefore(trainer, options, position, progress);
+  if (position.step > last)
     throwInAll(world,
                Error("checkpoint '" + options.resume + "' is at iteration " +
                      std::to_string(position.step) +

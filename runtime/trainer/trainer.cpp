@@ -5,6 +5,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/launch/cores.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/last_words.h"
 #include "runtime/trainer/link_trace.h"
@@ -14,20 +15,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <sched.h>
 
 using namespace rondo::runtime;
 
-/// Cores this process may use.
-static int countCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
 static int32_t maxRanks(const Executable &executable) {
-  int32_t ranks = 1;
+  int32_t ranks = std::max(1, executable.numRanks);
   for (int32_t p = 0; p < executable.numPrograms; ++p)
     ranks = std::max(ranks, executable.programs[p].numRanks);
   return ranks;
@@ -61,11 +53,28 @@ int64_t rondo::runtime::median(std::vector<int64_t> values) {
   return values[values.size() / 2];
 }
 
+/// All processes call it.
+static int32_t threadsOfRank(const Executable &exe, const Options &options,
+                             const World &world) {
+  const int cores = exchangeOwnCores(world);
+  if (options.threads > 0)
+    return options.threads;
+  if (!backendOf(exe).usesThreads || !needsCores(exe))
+    return 1;
+  return std::max(1, cores / (world.isAlone() ? maxRanks(exe) : 1));
+}
+
 Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData, const World &world)
-    : exe(executable), options(options), numCores(countCores()),
-      programState(executable, world),
-      threads(world.isAlone() ? maxRanks(executable) : 1) {
+    : exe(executable), options(options),
+      numCores(static_cast<int>(allowedCores().cores.size())),
+      numThreads(::threadsOfRank(executable, options, world)),
+      threads(world.isAlone() ? maxRanks(executable) : 1, numThreads),
+      programState(executable, world,
+                   backendOf(executable).usesThreads
+                       ? [&](const std::function<void(int32_t)>
+                                 &task) { runOnRanks(world, task); }
+                       : State::OnRanks()) {
   if (!options.failureDir.empty())
     lastWords = std::make_unique<LastWords>(options.failureDir, exe,
                                             programState.world());
@@ -105,6 +114,14 @@ Trainer::Trainer(const Executable &executable, const Options &options,
 }
 
 Trainer::~Trainer() = default;
+
+void Trainer::runOnRanks(const World &world,
+                         const std::function<void(int32_t)> &task) {
+  if (world.isAlone())
+    threads.run(exe.numRanks, task);
+  else
+    threads.run(1, [&](int32_t) { task(world.process); });
+}
 
 void Trainer::failed(const std::exception_ptr &why) {
   if (lastWords && rankConnections)

@@ -68,6 +68,8 @@ public:
   /// Present in process 0, and where the embedding or the head is held.
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
+  /// Threads of each rank of this process.
+  int32_t threadsOfRank() const { return numThreads; }
   Team &team() { return threads; }
   bool hasLoss() const { return lossStage >= 0; }
   /// Whether part of the data is kept for evaluation.
@@ -146,6 +148,8 @@ private:
   void share(const std::string &name, const ProgramDesc &program,
              IterationResult &result);
   bool holdsStage(int32_t stage) const;
+  /// State::OnRanks; needs no more than `threads`.
+  void runOnRanks(const World &world, const std::function<void(int32_t)> &task);
   const LayerDesc &layerOf(int32_t stage, int32_t layer) const {
     return exe.layers[exe.stages[stage].firstLayer + layer];
   }
@@ -153,6 +157,8 @@ private:
   const Executable &exe;
   const Options &options;
   const int numCores;
+  const int32_t numThreads;
+  Team threads;
   State programState;
   std::unique_ptr<Connections> rankConnections;
   std::unique_ptr<OtherTrafficThread> traffic;
@@ -163,7 +169,6 @@ private:
   int32_t embeddingStage = -1, headStage = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
   std::unique_ptr<LastWords> lastWords;
-  Team threads;
 };
 
 /// Whether a layer reads tokens or targets.

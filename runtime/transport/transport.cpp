@@ -111,10 +111,11 @@ void rondo::runtime::checkContent(const std::string &what, int32_t from,
   char sums[64];
   std::snprintf(sums, sizeof sums, "%08x, not %08x", found, sent);
   throw Error(what + " from rank " + std::to_string(from) + " to rank " +
-              std::to_string(to) + " has changed on its way: its checksum is " +
-              sums +
-              "; memory, a NIC or a cable of one of their machines "
-              "may be faulty");
+                  std::to_string(to) +
+                  " has changed on its way: its checksum is " + sums +
+                  "; memory, a NIC or a cable of one of their machines "
+                  "may be faulty",
+              Exit::RunFailure);
 }
 
 void rondo::runtime::failOnTooMany(bool isSender, MessageName name,

@@ -17,6 +17,10 @@ void seed(uint64_t value);
 /// initially.
 void setDevices(int count, int error = 0);
 
+/// Whether GPUs can access each other's memory; initially they can. Access to
+/// `refused`, if there is one, fails although the machine says that it can.
+void setPeerAccess(bool is, int refused = -1);
+
 /// How far a device's clock is ahead of the host's; initially 0.
 void setClockOffset(int device, int64_t ns);
 
@@ -67,6 +71,9 @@ public:
 
 /// Streams, events, graphs and communicators that have not been destroyed.
 int liveHandles();
+/// Streams, events and communicators that were destroyed while another device
+/// than theirs was current, since the last call.
+int destroyedElsewhere();
 /// What streams have got and not done.
 int operationsLeft();
 

@@ -243,6 +243,16 @@ void setClockOffset(int device, int64_t ns) {
 }
 
 void countHandle(int change) { handles += change; }
+
+static std::atomic<int> elsewhere{0};
+
+void noteDestroyed(int device) {
+  int current = 0;
+  cudaGetDevice(&current);
+  elsewhere += current != device;
+}
+
+int destroyedElsewhere() { return elsewhere.exchange(0); }
 int liveHandles() { return handles; }
 int operationsLeft() {
   Engine &engine = Engine::get();

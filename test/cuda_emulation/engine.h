@@ -186,6 +186,8 @@ void enqueueMemset(cudaStream_t stream, const cudaMemsetParams &params);
 std::function<void(double ms)> delayOf(cudaStream_t stream);
 /// Counts handles for liveHandles().
 void countHandle(int change);
+/// Counts for destroyedElsewhere().
+void noteDestroyed(int device);
 
 /// Gives the host's thread access to device memory while it runs work.
 class MemoryAccess {

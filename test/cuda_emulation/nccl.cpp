@@ -178,12 +178,14 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
   std::shared_ptr<Clique> clique = cliques[key].lock();
   if (!clique)
     cliques[key] = clique = std::make_shared<Clique>(ranks);
-  char device[32] = {};
   int ordinal = 0;
   cudaGetDevice(&ordinal);
-  cudaDeviceGetPCIBusId(device, sizeof device, ordinal);
+  cudaDeviceProp properties{};
+  cudaGetDeviceProperties(&properties, ordinal);
+  const std::string device =
+      std::to_string(static_cast<unsigned char>(properties.uuid.bytes[15]));
   if (rank < 0 || rank >= ranks || clique->ranks != ranks ||
-      !clique->join(key, rank, device))
+      !clique->join(key, rank, device.c_str()))
     return ncclInvalidArgument;
   auto state = std::make_shared<CommState>();
   state->clique = clique;
@@ -262,6 +264,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     failNccl("ncclCommDestroy never returns: a graph or a stream holds calls "
              "of the communicator");
   comm->state->clique->leave(comm->state->rank);
+  noteDestroyed(comm->state->device);
   delete comm;
   countHandle(-1);
   return ncclSuccess;
@@ -272,6 +275,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   std::shared_ptr<CommState> state = comm->state;
   state->isAborted = true;
   state->clique->leave(state->rank);
+  noteDestroyed(state->device);
   delete comm;
   countHandle(-1);
   engine.wake();

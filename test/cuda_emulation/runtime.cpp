@@ -308,21 +308,22 @@ cudaError_t cudaGetDevice(int *device) {
   *device = currentDevice;
   return cudaSuccess;
 }
+static std::atomic<bool> hasPeerAccess{true};
+static std::atomic<int> refusedPeer{-1};
+
+void emulation::setPeerAccess(bool is, int refused) {
+  hasPeerAccess = is;
+  refusedPeer = refused;
+}
+
 cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
   RONDO_EMULATED(cudaDeviceCanAccessPeer);
-  *can = 1;
-  return cudaSuccess;
-}
-/// RONDO_EMULATED_GPU_BUS names the first one, for processes that see one GPU
-/// each.
-cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device) {
-  RONDO_EMULATED(cudaDeviceGetPCIBusId);
-  const char *text = std::getenv("RONDO_EMULATED_GPU_BUS");
-  std::snprintf(id, static_cast<size_t>(bytes), "0000:%02X:00.0",
-                (text ? std::atoi(text) : 0) + device);
+  *can = hasPeerAccess;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  if (peer == refusedPeer)
+    return emulation::remember(cudaErrorInvalidDevice);
   static std::mutex mutex;
   static std::set<std::pair<int, int>> enabled;
   std::lock_guard<std::mutex> lock(mutex);
@@ -337,9 +338,15 @@ cudaError_t cudaSetDevice(int device) {
   currentDevice = device;
   return cudaSuccess;
 }
-/// RONDO_EMULATED_GPU_NAME names all of them.
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
+/// RONDO_EMULATED_GPU_NAME names all of them. Of the UUID only the last byte
+/// differs, RONDO_EMULATED_GPU's number more than the ordinal, for processes
+/// that see one GPU or one instance each.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
   RONDO_EMULATED(cudaGetDeviceProperties);
+  *properties = {};
+  const char *first = std::getenv("RONDO_EMULATED_GPU");
+  properties->uuid.bytes[15] =
+      static_cast<char>((first ? std::atoi(first) : 0) + device);
   const char *text = std::getenv("RONDO_EMULATED_GPU_NAME");
   std::snprintf(properties->name, sizeof properties->name, "%s",
                 text ? text : "Emulated GPU");

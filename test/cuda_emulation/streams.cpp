@@ -84,6 +84,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   auto [engine, lock] = Access();
   engine.remove(stream);
+  noteDestroyed(stream->queue->device);
   delete stream;
   countHandle(-1);
   return cudaSuccess;
@@ -129,6 +130,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   Lock lock(Engine::get().mutex);
+  noteDestroyed(event->device);
   delete event;
   countHandle(-1);
   return cudaSuccess;

@@ -10,7 +10,10 @@
 #include "runtime/backend/backend.h"
 
 #include "runtime/bodies/cuda/gemm_choices.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/transport/cuda/gpu_transports.h"
+
+#include <algorithm>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
@@ -46,22 +49,59 @@ static std::unique_ptr<ChoiceTuner> makeTuner(const TuningParams &params) {
   return std::make_unique<GemmTuner>(params);
 }
 
+/// The lowest GPU whose memory the first one cannot reach; `gpus` if it reaches
+/// all.
+static int firstOutOfReach(int gpus) {
+  int other = 1;
+  while (other < gpus && Gpu::get(0)->reach(other))
+    ++other;
+  return other;
+}
+
+/// Whether each rank of a lone process has a GPU of its own. The sequential
+/// program runs all stages on the first rank's GPU, on the memory of all. If it
+/// cannot reach them, all ranks share that GPU.
+static bool takesGpuEach(int32_t rank, int32_t ranks, int gpus,
+                         const World &world) {
+  if (ranks < 2 || ranks > gpus)
+    return false;
+  const int other = firstOutOfReach(ranks);
+  if (other == ranks)
+    return true;
+  // Several processes have no store for their reference.
+  if (rank == 0 && world.store)
+    sayNote("GPU 0 has no access to the memory of GPU " +
+            std::to_string(other) + ", so all " + std::to_string(ranks) +
+            " ranks of this process share GPU 0; to use all GPUs, start a "
+            "process for each rank");
+  return false;
+}
+
+static int ordinalInProcess(const World &world, int gpus) {
+  if (world.localProcess < 0 && gpus > 1)
+    throw Error(world.startedBy +
+                    " does not say which processes are on one "
+                    "machine, and this one has " +
+                    std::to_string(gpus) +
+                    " GPUs: give each process its number on its machine with "
+                    "--local-rank, or let it see only its GPU "
+                    "(CUDA_VISIBLE_DEVICES)",
+                Exit::Usage);
+  return std::max(0, world.localProcess) % gpus;
+}
+
 static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
                                           const World &world) {
   setDefaults(!world.isAlone() || mayUseSeveralGpus(ranks));
   const int gpus = countGpus();
-  int ordinal = world.localProcess % gpus;
-  if (world.isAlone())
-    ordinal = ranks <= gpus ? rank : 0;
-  const bool usesNccl = !world.isAlone() || (ranks > 1 && ranks <= gpus);
-  std::shared_ptr<Gpu> gpu = Gpu::get(ordinal);
-  // The sequential program runs all stages on the first rank's GPU.
-  for (int other = 0;
-       rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
-    if (other != ordinal)
-      gpu->reach(other);
-  return std::make_unique<CudaDevice>(gpu, rank, currentChoices.lock(),
-                                      usesNccl, currentAttention);
+  const bool hasOwn = world.isAlone() && takesGpuEach(rank, ranks, gpus, world);
+  const int ordinal = !world.isAlone() ? ordinalInProcess(world, gpus)
+                      : hasOwn         ? rank
+                                       : 0;
+  const bool usesNccl = !world.isAlone() || hasOwn;
+  return std::make_unique<CudaDevice>(Gpu::get(ordinal), rank,
+                                      currentChoices.lock(), usesNccl,
+                                      currentAttention);
 }
 
 static std::unique_ptr<Transport>
@@ -93,6 +133,10 @@ makeTransport(const TransportParams &params,
   // According to NCCL's manual, graphs may deadlock with several GPUs in a
   // process.
   TransportOptions own = options;
+  if (options.useGraph && world.isAlone() && world.store)
+    sayNote("iterations are not recorded as graphs, since this process has "
+            "several GPUs; start a process for each rank to record them, or "
+            "add --graph off");
   own.useGraph = options.useGraph && !world.isAlone();
   return makeNcclTransport(params, gpus, own, world);
 }
@@ -100,4 +144,5 @@ makeTransport(const TransportParams &params,
 /// Processes need only a store to find each other.
 static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
 const Backend rondo::runtime::cudaBackend = {
-    makeDevice, makeTransport, &processes, sumsOfGpus, makeTuner, useAttention};
+    makeDevice, makeTransport, &processes, sumsOfGpus,
+    makeTuner,  useAttention,  false};

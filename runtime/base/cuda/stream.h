@@ -31,12 +31,13 @@ inline thread_local int32_t callingRank = -1;
 
 /// Throws Error for a library call that failed.
 [[noreturn]] inline void fail(const char *call, const std::string &why,
-                              const char *file, int line) {
+                              const char *file, int line,
+                              Exit code = Exit::RunFailure) {
   throw Error((callingRank < 0 ? std::string()
                                : "rank " + std::to_string(callingRank) + ": ") +
                   file + ":" + std::to_string(line) + ": " + call +
                   " failed: " + why,
-              Exit::RunFailure);
+              code);
 }
 inline void check(cudaError_t error, const char *call, const char *file,
                   int line) {
@@ -44,7 +45,8 @@ inline void check(cudaError_t error, const char *call, const char *file,
     fail(call,
          std::string(cudaGetErrorString(error)) + " (" +
              cudaGetErrorName(error) + ")",
-         file, line);
+         file, line,
+         error == cudaErrorMemoryAllocation ? Exit::Failure : Exit::RunFailure);
 }
 #define RONDO_CUDA(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)

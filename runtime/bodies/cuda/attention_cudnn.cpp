@@ -220,9 +220,8 @@ struct CudnnAttention::Library {
     const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
       throw Error("cuDNN's attention needs " + std::to_string(bytes) +
-                      " bytes beside the arena, more than the GPU has free: "
-                      "--attention own needs none",
-                  Exit::RunFailure);
+                  " bytes beside the arena, more than the GPU has free: "
+                  "--attention own needs none");
     RONDO_CUDA(error);
     memories.push_back(memory);
     newest = bytes;

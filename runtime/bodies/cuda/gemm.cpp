@@ -296,9 +296,8 @@ void Gemms::multiply(const Stream &stream, const Product &product,
   }
   if (!found)
     throw Error("cuBLASLt has no algorithm for a product of " +
-                    sizeOf(product) + " in a workspace of " +
-                    std::to_string(workspace.bytes) + " bytes",
-                Exit::RunFailure);
+                sizeOf(product) + " in a workspace of " +
+                std::to_string(workspace.bytes) + " bytes");
   run(stream, *found, product, workspace);
 }
 

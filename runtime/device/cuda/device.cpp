@@ -25,7 +25,7 @@ public:
     const cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&memory),
                                          static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
-      throw Error(this->gpu->lacks(bytes), Exit::RunFailure);
+      throw Error(this->gpu->lacks(bytes));
     check(error, "cudaMalloc", __FILE__, __LINE__);
     this->gpu->fill(memory, 0, bytes);
   }

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/gpu.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -131,13 +132,32 @@ void Gpu::holdBackUntilWritten(cudaStream_t other) {
       gpu->holdBack(other);
 }
 
-void Gpu::reach(int other) const {
+bool Gpu::reach(int other) const {
   int isPossible = 0;
   select();
   RONDO_CUDA(cudaDeviceCanAccessPeer(&isPossible, ordinal, other));
-  // Once is enough: ignore the error of a second call.
-  if (isPossible && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
-    cudaGetLastError();
+  if (!isPossible)
+    return false;
+  const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+  if (error != cudaSuccess)
+    // Else later calls would report it.
+    (void)cudaGetLastError();
+  return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
+}
+
+std::string Gpu::uuid() const {
+  cudaDeviceProp properties{};
+  RONDO_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+  std::string text;
+  for (size_t byte = 0; byte < sizeof properties.uuid.bytes; ++byte) {
+    if (byte == 4 || byte == 6 || byte == 8 || byte == 10)
+      text += '-';
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x",
+                  static_cast<unsigned char>(properties.uuid.bytes[byte]));
+    text += digits;
+  }
+  return text;
 }
 
 std::string Gpu::lacks(int64_t bytes) const {

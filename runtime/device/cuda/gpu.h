@@ -47,9 +47,12 @@ public:
   /// Whatever `other` gets from here on waits for all writes so far, to any GPU
   /// of this process: a program of one rank works on the memory of all.
   static void holdBackUntilWritten(cudaStream_t other);
-  /// Gives this GPU's kernels access to another GPU's memory, if the machine
-  /// can.
-  void reach(int other) const;
+  /// Gives this GPU's kernels access to another GPU's memory. False if the
+  /// machine cannot.
+  bool reach(int other) const;
+  /// Differs from those of all other GPUs and of the other MIG instances of the
+  /// same one; `nvidia-smi -L` lists them.
+  std::string uuid() const;
   /// Why an arena of `bytes` does not fit, and what to do, for people.
   std::string lacks(int64_t bytes) const;
 

@@ -50,6 +50,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     for (const std::unique_ptr<GpuRank> &rank : ranks)
       if (rank)
         abandon(*rank);
+    release();
     try {
       throw;
     } catch (const CommunicatorFailed &) {
@@ -76,11 +77,8 @@ static bool mayShareGpus(std::string &version) {
 void NcclTransport::meet() const {
   if (world.isAlone())
     return;
-  char bus[32] = {};
-  const int ordinal = ranks[world.process]->device->gpu().ordinal;
-  RONDO_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, ordinal));
-  const std::vector<std::string> all =
-      world.store->exchange("the connection of GPUs", clockName() + " " + bus);
+  const std::vector<std::string> all = world.store->exchange(
+      "the connection of GPUs", ranks[world.process]->device->gpu().uuid());
   std::string version;
   if (mayShareGpus(version))
     return;
@@ -91,9 +89,8 @@ void NcclTransport::meet() const {
       continue;
     throwInAll(world,
                Error("ranks " + std::to_string(first->second) + " and " +
-                         std::to_string(r) + " are on one GPU, " +
-                         all[r].substr(all[r].find(' ') + 1) + ", and NCCL " +
-                         version +
+                         std::to_string(r) + " are on one GPU, UUID " + all[r] +
+                         ", and NCCL " + version +
                          " takes one rank on each: give every process a GPU "
                          "of its own, start the program once, or use NCCL "
                          "2.30 with NCCL_MULTI_RANK_GPU_ENABLE=1",
@@ -317,6 +314,28 @@ void NcclTransport::awaitWarmUp(int64_t deadlineNs) {
       });
 }
 
+/// NCCL's objects and the streams must be gone before their memory is. Each is
+/// destroyed with its own GPU current.
+void NcclTransport::release() {
+  auto select = [&](int32_t rank) {
+    cudaSetDevice(ranks[rank]->device->gpu().ordinal);
+  };
+  for (std::unique_ptr<ChannelEnd> &end : ends) {
+    select(end->isSender ? end->from : end->to);
+    end.reset();
+  }
+  for (std::unique_ptr<Member> &member : members) {
+    select(member->rank);
+    member.reset();
+  }
+  for (size_t r = 0; r < ranks.size(); ++r)
+    if (ranks[r]) {
+      select(static_cast<int32_t>(r));
+      ranks[r].reset();
+    }
+  callingRank = -1;
+}
+
 NcclTransport::~NcclTransport() {
   for (const std::unique_ptr<GpuRank> &rank : ranks) {
     if (!rank)
@@ -328,8 +347,5 @@ NcclTransport::~NcclTransport() {
     for (Communicator *communicator : communicatorsOf(*rank))
       communicator->part();
   }
-  // NCCL's objects and the streams must be gone before their memory is.
-  ends.clear();
-  members.clear();
-  callingRank = -1;
+  release();
 }

@@ -138,6 +138,8 @@ static void awaitAborted(const GpuRank &rank) {
 /// Ends what the rank has enqueued: operations that wait for another rank would
 /// never end. NCCL must not be called while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
+  // At the start, another rank's GPU may be the thread's current one.
+  cudaSetDevice(rank.device->gpu().ordinal);
   for (GpuRank::Recording &recording : rank.recordings)
     recording.graph.cancel();
   // The last of the process's ranks to abort a communicator returns when the

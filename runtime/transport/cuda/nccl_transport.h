@@ -121,6 +121,7 @@ private:
   void enqueueActions(GpuRank &me, const std::function<void()> &actions);
   void awaitIdle(GpuRank &me);
   void abandon(GpuRank &rank);
+  void release();
   void awaitFailureOfOthers() const;
   void compareEnds(GpuRank &me);
 

@@ -35,6 +35,8 @@ parser.add_argument("--take", type=int, default=0, metavar="N",
                     help="others listen on N ports behind MASTER_PORT, in silence")
 parser.add_argument("--one-gpu-each", action="store_true",
                     help="each process sees another GPU as its first")
+parser.add_argument("--no-local-rank", action="store_true",
+                    help="flags leave it out")
 parser.add_argument("--strangers", type=float, metavar="SECONDS",
                     help="disturb the run for so long; the last process starts 2 s late")
 parser.add_argument("--jobs", type=int, default=1, help="so many at the same time")
@@ -91,7 +93,7 @@ class Job:
                if not name.startswith(("SLURM_", "OMPI_", "PMI", "TORCHELASTIC"))}
         arguments = []
         if options.one_gpu_each:
-            env["RONDO_EMULATED_GPU_BUS"] = str(rank)
+            env["RONDO_EMULATED_GPU"] = str(rank)
         if options.launcher == "torchrun":
             env.update(RANK=str(rank), WORLD_SIZE=str(count), LOCAL_RANK=str(rank),
                        LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1",
@@ -110,8 +112,9 @@ class Job:
                        PMIX_NAMESPACE=self.name, TMPDIR=self.folder)
         else:
             arguments = ["--rank", str(rank), "--world-size", str(count),
-                         "--local-rank", str(rank),
                          "--rdzv", "file://%s/meeting" % self.folder]
+            if not options.no_local_rank:
+                arguments += ["--local-rank", str(rank)]
         if rank == 0:
             arguments += shlex.split(options.first)
         return subprocess.Popen(command + arguments, env=env,

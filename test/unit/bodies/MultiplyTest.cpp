@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/bodies/linear.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +70,41 @@ TEST(Multiply, EqualsPlainSums) {
         check<float>(7, 13, 5, transposeA, transposeB, 0.25f, keep, 1e-5);
         check<double>(17, 3, 40, transposeA, transposeB, 2, keep, 1e-12);
       }
+}
+
+/// Large enough that products are cut into parts, which are not all of one
+/// size.
+TEST(Multiply, PartsMakeTheWhole) {
+  for (int32_t threads : {1, 3}) {
+    ThreadPool pool(threads);
+    ThreadPool::useHere(&pool);
+    for (bool transposeA : {false, true})
+      for (bool transposeB : {false, true}) {
+        check<float>(700, 1030, 7, transposeA, transposeB, 1, 1, 1e-5);
+        check<float>(2100, 530, 5, transposeA, transposeB, 2, 0, 1e-5);
+      }
+    ThreadPool::useHere(nullptr);
+  }
+}
+
+template <typename Real> std::vector<Real> productWith(int32_t threads) {
+  constexpr int64_t rows = 1100, columns = 530, inner = 40;
+  ThreadPool pool(threads);
+  ThreadPool::useHere(&pool);
+  const auto a = numbers<Real>(rows * inner, 1),
+             b = numbers<Real>(inner * columns, 2);
+  auto c = numbers<Real>(rows * columns, 3);
+  multiply(rows, columns, inner, Real(1), {a.data(), inner},
+           {b.data(), columns}, Real(1), c.data(), columns);
+  ThreadPool::useHere(nullptr);
+  return c;
+}
+
+TEST(Multiply, BitsDoNotDependOnTheNumberOfThreads) {
+  for (int32_t threads : {2, 3, 5}) {
+    EXPECT_TRUE(productWith<float>(threads) == productWith<float>(1));
+    EXPECT_TRUE(productWith<double>(threads) == productWith<double>(1));
+  }
 }
 
 } // namespace

@@ -29,6 +29,7 @@ protected:
   void TearDown() override {
     emulation::failCall(nullptr, 0, 0);
     emulation::failCommunicator(0, 0);
+    emulation::setPeerAccess(true);
     emulation::setDevices(1);
   }
 };
@@ -39,10 +40,12 @@ int numGpus() {
   return count;
 }
 
-/// Runs iterations of the pipeline until one fails; returns the error.
+/// Runs iterations of the pipeline until one fails; returns the error, which
+/// has this code.
 std::string failureOf(
     const Spec &spec, double timeoutSeconds = 20,
-    const std::function<void(int)> &before = [](int) {}) {
+    const std::function<void(int)> &before = [](int) {},
+    Exit code = Exit::RunFailure) {
   Program program(spec);
   program.exe.backend = numGpus() > 1 ? &emulatedNccl : &cudaBackend;
   try {
@@ -59,7 +62,7 @@ std::string failureOf(
       run.iterate(team);
     }
   } catch (const Error &error) {
-    EXPECT_EQ(error.code, Exit::RunFailure);
+    EXPECT_EQ(error.code, code) << error.what();
     return error.what();
   }
   return "no error";
@@ -238,8 +241,109 @@ TEST_F(Failures, MachineWithoutAGpuSkips) {
 
 TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
   emulation::failCall("cudaMalloc", 2, cudaErrorMemoryAllocation);
-  EXPECT_TRUE(contains(failureOf(timedOnRanks(2, 0)),
+  EXPECT_TRUE(contains(failureOf(
+                           timedOnRanks(2, 0), 20, [](int) {}, Exit::Failure),
                        {"GPU 0 cannot allocate an arena of ", " bytes"}));
+}
+
+/// Memory that is missing at another call is no reason to try again either.
+TEST_F(Failures, MissingMemoryInAnIterationIsNotToBeRetried) {
+  EXPECT_TRUE(contains(failureOf(
+                           timedOnRanks(2, 0), 20,
+                           [](int i) {
+                             if (i == 1)
+                               emulation::failCall("cudaGraphInstantiate", 0,
+                                                   cudaErrorMemoryAllocation);
+                           },
+                           Exit::Failure),
+                       {"cudaErrorMemoryAllocation"}));
+}
+
+//===----------------------------------------------------------------------===//
+// Several GPUs.
+//===----------------------------------------------------------------------===//
+
+/// Where the ranks of a lone process are, by rank.
+std::vector<int> placesOf(int32_t ranks) {
+  std::vector<int> places;
+  for (int32_t r = 0; r < ranks; ++r)
+    places.push_back(cudaBackend.makeDevice(r, ranks, World())->place());
+  return places;
+}
+
+/// What a program of three ranks says while it verifies itself.
+std::string saidBy(std::vector<std::string> words) {
+  Program program(timedOnRanks(3, 0));
+  program.exe.backend = &cudaBackend;
+  words.insert(words.end(), {"--verify", "--quiet"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runProgram(program, words), 0);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Failures, EachRankHasAGpuIfTheFirstReachesAll) {
+  emulation::setDevices(3);
+  EXPECT_EQ(placesOf(3), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(saidBy({}),
+            "note: iterations are not recorded as graphs, since this process "
+            "has several GPUs; start a process for each rank to record them, "
+            "or add --graph off\n");
+  EXPECT_EQ(saidBy({"--graph", "off"}), "");
+}
+
+/// Kernels of the reference would fault in the memory of the others.
+TEST_F(Failures, RanksShareAGpuThatDoesNotReachTheOthers) {
+  emulation::setDevices(3);
+  const std::string shares =
+      ", so all 3 ranks of this process share GPU 0; to use all GPUs, start a "
+      "process for each rank\n";
+  emulation::setPeerAccess(false);
+  EXPECT_EQ(placesOf(3), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(saidBy({}),
+            "note: GPU 0 has no access to the memory of GPU 1" + shares);
+  // The machine says that it can, and then refuses, as beyond eight GPUs.
+  emulation::setPeerAccess(true, 2);
+  EXPECT_EQ(placesOf(3), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(saidBy({}),
+            "note: GPU 0 has no access to the memory of GPU 2" + shares);
+}
+
+/// Process 1 of 2, whose launcher does not say which one of its machine it is.
+TEST_F(Failures, UnknownLocalRankNeedsOneGpu) {
+  World world;
+  world.process = 1;
+  world.processes = 2;
+  world.localProcess = -1;
+  world.startedBy = "PMIx";
+  try {
+    cudaBackend.makeDevice(1, 2, world);
+    ADD_FAILURE() << "it takes one of two";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Exit::Usage);
+    EXPECT_STREQ(error.what(),
+                 "PMIx does not say which processes are on one machine, and "
+                 "this one has 2 GPUs: give each process its number on its "
+                 "machine with --local-rank, or let it see only its GPU "
+                 "(CUDA_VISIBLE_DEVICES)");
+  }
+  emulation::setDevices(1);
+  EXPECT_EQ(cudaBackend.makeDevice(1, 2, world)->place(), 0);
+  emulation::setDevices(2);
+  world.localProcess = 1;
+  EXPECT_EQ(cudaBackend.makeDevice(1, 2, world)->place(), 1);
+}
+
+/// Also after a failure, at the start and in an iteration.
+TEST_F(Failures, WhatAGpuHasIsDestroyedWhileItIsCurrent) {
+  emulation::destroyedElsewhere();
+  EXPECT_EQ(failureOf(timedOnRanks(2, 0)), "no error");
+  EXPECT_EQ(emulation::destroyedElsewhere(), 0);
+  emulation::failCall("cudaEventRecord", 40, cudaErrorIllegalAddress);
+  EXPECT_NE(failureOf(timedOnRanks(2, 0)), "no error");
+  EXPECT_EQ(emulation::destroyedElsewhere(), 0);
+  emulation::failCall("ncclSend", 0, ncclInternalError);
+  EXPECT_NE(failureOf(timedOnRanks(2, 0)), "no error");
+  EXPECT_EQ(emulation::destroyedElsewhere(), 0);
 }
 
 TEST_F(Failures, ImposedLinkIsRefused) {

@@ -6,6 +6,7 @@
 
 #include "Fixture.h"
 
+#include <new>
 #include <stdexcept>
 
 namespace rondo::runtime::test {
@@ -91,6 +92,8 @@ inline void runAct(Rank &rank, const int64_t *act, int64_t microbatches,
     return reduce_grad(rank, stage, number);
   case Act::Throw:
     throw std::runtime_error("thrown by the program");
+  case Act::Exhaust:
+    throw std::bad_alloc();
   }
 }
 

@@ -80,6 +80,10 @@ TEST(Discovery, FlagsComeFirst) {
   EXPECT_EQ(launch.rendezvous->host, "node1");
   EXPECT_EQ(launch.rendezvous->port, 4000);
   EXPECT_EQ(launch.rendezvous->numPorts, 1);
+  // Unknown, not the first.
+  EXPECT_EQ(launch.localRank, 0);
+  flags.localRank = -1;
+  EXPECT_EQ(discover(torchrun, flags).localRank, -1);
   flags.rendezvous = "file:///shared/rdzv";
   EXPECT_EQ(discover({}, flags).rendezvous->file, "/shared/rdzv");
 }
@@ -221,6 +225,7 @@ TEST(Discovery, MpichAndPmix) {
   EXPECT_EQ(launch.size, 2);
   EXPECT_FALSE(launch.rendezvous);
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).source, "PMIx");
+  EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).localRank, -1);
   EXPECT_EQ(errorOf({{"PMIX_RANK", "1"}}),
             "PMIx started this process, but PMI_SIZE is not set");
   EXPECT_NE(errorOf({{"PMI_RANK", "one"}, {"PMI_SIZE", "2"}}), "no error");

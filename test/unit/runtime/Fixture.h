@@ -32,7 +32,9 @@ struct Act {
     Unshard,
     Reshard,
     Reduce,
-    Throw
+    Throw,
+    /// Memory is not enough.
+    Exhaust
   } kind;
   int64_t stage = 0, microbatch = 0;
   Message message = Message::Activation;
