@@ -44,11 +44,11 @@ RANKS, ITERATIONS = 2, 4
 FAULTS = {
     "kill": ("kill", r"lost rank {r}|rank {r} stopped first|process rank {r} .*signal 9"),
     "stop": ("stop", r"process has not answered|lost rank {r}|rank {r} did not reach|rank {r} stopped first|"
-                     r"not been heard from"),
+                     r"rank {r} has not answered"),
     "delay": ("delay=1000", None),
     "hang": ("delay=60000", r"no progress for .*rank {r} runs|rank {r} did not reach|rank {r} stopped first"),
     "disk": ("disk", r"cannot write checkpoint"),
-    "socket": ("socket", r"lost rank|rank {r} stopped first|not been heard from"),
+    "socket": ("socket", r"lost rank|rank {r} stopped first|rank {r} has not answered"),
     "byte": ("byte", r"message .* from rank {r} to rank \d has changed on its way"),
 }
 # Threads have no connections, and are stopped all at once.

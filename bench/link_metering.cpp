@@ -53,9 +53,9 @@ static Ends makeProcesses(bool measures) {
       World world;
       world.process = p;
       world.processes = world.localProcesses = 2;
-      ends.owned[p] =
-          makeProcessTransport(paramsOf(measures), world,
-                               std::make_unique<MemoryEndpoint>(network, p), 2);
+      ends.owned[p] = makeProcessTransport(
+          paramsOf(measures), world,
+          std::make_unique<MemoryEndpoint>(network, p), {2});
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -13,7 +13,17 @@ using namespace rondo::runtime;
 
 BackgroundEstimator::BackgroundEstimator(Estimator own, const SearchPlan &plan)
     : estimator(std::move(own)), plan(plan),
-      numCompiled(estimator.numCandidates()), thread([this] { work(); }) {}
+      numCompiled(estimator.numCandidates()) {
+  known.ns.assign(numCompiled, -1);
+  thread = std::thread([this] {
+    try {
+      work();
+    } catch (const std::exception &) {
+      // No more estimates: the run goes on with the schedule that it has. An
+      // exception that left the thread would end the process.
+    }
+  });
+}
 
 BackgroundEstimator::~BackgroundEstimator() {
   {
@@ -117,6 +127,24 @@ bool BackgroundEstimator::findLike(const Round &round) {
   return true;
 }
 
+/// If it fails, the estimates stay as they are.
+void BackgroundEstimator::takeAll(std::vector<Round> taken) {
+  known.why.clear();
+  try {
+    for (const Round &round : taken)
+      estimator.take(round.measured);
+    known.ns = estimator.estimate();
+    last = std::move(taken.back());
+    if (plan.search && hasChanged()) {
+      if (turnsLeft == 0)
+        turnsHad = 0;
+      turnsLeft = plan.turns;
+    }
+  } catch (const std::exception &error) {
+    known.why = error.what();
+  }
+}
+
 void BackgroundEstimator::work() {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
@@ -127,15 +155,7 @@ void BackgroundEstimator::work() {
     if (!fresh.empty()) {
       std::vector<Round> taken = std::exchange(fresh, {});
       lock.unlock();
-      for (const Round &round : taken)
-        estimator.take(round.measured);
-      known.ns = estimator.estimate();
-      last = std::move(taken.back());
-      if (plan.search && hasChanged()) {
-        if (turnsLeft == 0)
-          turnsHad = 0;
-        turnsLeft = plan.turns;
-      }
+      takeAll(std::move(taken));
       lock.lock();
       if (fresh.empty())
         result = known;

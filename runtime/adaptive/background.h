@@ -72,6 +72,7 @@ private:
   };
 
   void work();
+  void takeAll(std::vector<Round> taken);
   bool hasChanged() const;
   bool searchLike(const Round &round);
   bool findLike(const Round &round);

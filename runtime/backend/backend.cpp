@@ -14,12 +14,13 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
 std::unique_ptr<Transport> rondo::runtime::makeCpuTransport(
     const TransportParams &params, const TransportOptions &options,
     const World &world,
-    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &)) {
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &,
+                                              const TransportOptions &)) {
   if (world.isAlone())
     return makeInprocTransport(params, options.cores);
-  return makeProcessTransport(params, world,
-                              makeEndpoint(world, peersOf(params, world)),
-                              options.cores);
+  return makeProcessTransport(
+      params, world, makeEndpoint(world, peersOf(params, world), options),
+      options);
 }
 
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,

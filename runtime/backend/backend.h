@@ -70,7 +70,8 @@ struct Backend {
 std::unique_ptr<Transport> makeCpuTransport(
     const TransportParams &params, const TransportOptions &options,
     const World &world,
-    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &));
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &,
+                                              const TransportOptions &));
 
 /// The threads of this process, and its memory.
 extern const Backend cpuBackend;

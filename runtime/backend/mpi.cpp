@@ -8,13 +8,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/backend.h"
+#include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"
+#include "runtime/launch/store.h"
 #include "runtime/transport/endpoint.h"
 
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <mpi.h>
+#include <thread>
 
 using namespace rondo::runtime;
 
@@ -36,9 +40,10 @@ namespace {
 /// makes few, and MPI_Comm_free() may wait for failed processes.
 class MpiEndpoint : public Endpoint {
 public:
-  MpiEndpoint() {
+  MpiEndpoint(const World &world, double timeoutSeconds) {
+    enter(world, Phase::Connect);
     for (MPI_Comm &communicator : communicators) {
-      check(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
+      duplicate(communicator, world, timeoutSeconds);
       check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
             "MPI_Comm_set_errhandler");
     }
@@ -102,6 +107,31 @@ private:
     int64_t bytes = 0;
     bool isReceive = false;
   };
+
+  /// MPI_Comm_dup() would wait for the other processes without an end. Which
+  /// of them is unknown; the store names those that do not answer before.
+  static void duplicate(MPI_Comm &communicator, const World &world,
+                        double timeoutSeconds) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Comm_idup(MPI_COMM_WORLD, &communicator, &request),
+          "MPI_Comm_idup");
+    const Deadline deadline(
+        timeoutSeconds > 0 ? timeoutSeconds + silenceSeconds + 1 : 0);
+    for (int isDone = 0;;) {
+      check(MPI_Test(&request, &isDone, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+      if (isDone)
+        return;
+      world.store->check();
+      if (deadline.hasExpired())
+        throw Error("rank " + std::to_string(world.process) + " waits in '" +
+                        nameOf(Phase::Connect) +
+                        "' for the communicator of all ranks, which MPI did "
+                        "not make within " +
+                        secondsText(deadline.limitSeconds()),
+                    Exit::RunFailure);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
 
   int32_t take(int64_t bytes) {
     if (bytes > INT_MAX)
@@ -173,8 +203,10 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
   return makeCpuDevice();
 }
 
-static std::unique_ptr<Endpoint> makeMpiEndpoint(const World &, const Peers &) {
-  return std::make_unique<MpiEndpoint>();
+static std::unique_ptr<Endpoint>
+makeMpiEndpoint(const World &world, const Peers &,
+                const TransportOptions &options) {
+  return std::make_unique<MpiEndpoint>(world, options.timeoutSeconds);
 }
 
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,

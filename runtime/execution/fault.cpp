@@ -17,6 +17,18 @@
 
 using namespace rondo::runtime;
 
+/// The number of an action, or a phase, up to the end.
+static bool readMoment(std::istringstream &in, Fault &fault) {
+  std::string moment;
+  std::getline(in, moment);
+  fault.phase = phaseNamed(moment);
+  if (fault.phase)
+    return fault.kind != Fault::Kind::Byte;
+  std::istringstream number(moment);
+  return number >> fault.action &&
+         number.peek() == std::char_traits<char>::eof();
+}
+
 Fault rondo::runtime::parseFault(const std::string &text) {
   static const std::pair<const char *, Fault::Kind> kinds[] = {
       {"kill", Fault::Kind::Kill},     {"stop", Fault::Kind::Stop},
@@ -35,10 +47,11 @@ Fault rondo::runtime::parseFault(const std::string &text) {
       fault.kind = kind;
   char colon = 0;
   if (fault.kind == Fault::Kind::None || fault.ms < 0 ||
-      !(in >> fault.rank >> colon >> fault.action) || colon != ':' ||
-      fault.rank < 0 || in.peek() != std::char_traits<char>::eof())
-    throw Error("--inject-fault needs KIND:RANK:ACTION, with kill, stop, "
-                "delay=MS, disk, socket or byte, not '" +
+      !(in >> fault.rank >> colon) || colon != ':' || fault.rank < 0 ||
+      !readMoment(in, fault))
+    throw Error("--inject-fault needs KIND:RANK:ACTION or KIND:RANK:PHASE, "
+                "with kill, stop, delay=MS, disk, socket or, at an action, "
+                "byte, not '" +
                     text + "'",
                 Exit::Usage);
   return fault;
@@ -57,7 +70,8 @@ static void shutSockets() {
   }
 }
 
-void FaultPoint::strike(Transport &transport) const {
+/// `transport` is null between iterations.
+static void strike(const Fault &fault, Transport *transport) {
   switch (fault.kind) {
   case Fault::Kind::None:
     return;
@@ -81,6 +95,15 @@ void FaultPoint::strike(Transport &transport) const {
   case Fault::Kind::Socket:
     return shutSockets();
   case Fault::Kind::Byte:
-    return transport.spoilNext(fault.rank);
+    return transport->spoilNext(fault.rank);
   }
+}
+
+void FaultPoint::strike(Transport &transport) const {
+  ::strike(fault, &transport);
+}
+
+void rondo::runtime::strikeAt(const Fault &fault, Phase phase) {
+  if (fault.phase == phase)
+    ::strike(fault, nullptr);
 }

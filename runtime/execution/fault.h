@@ -9,9 +9,11 @@
 #ifndef RONDO_RUNTIME_EXECUTION_FAULT_H
 #define RONDO_RUNTIME_EXECUTION_FAULT_H
 
+#include "runtime/launch/phase.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace rondo::runtime {
@@ -37,10 +39,16 @@ struct Fault {
   int32_t rank = -1;
   /// Of the rank's actions of the run, from 1: when it begins.
   uint64_t action = 0;
+  /// In place of an action: when the rank's process first enters the phase.
+  std::optional<Phase> phase;
 };
 
-/// `kill:RANK:ACTION`, `delay=1000:RANK:ACTION`. Throws Error with Exit::Usage.
+/// `kill:RANK:ACTION`, `delay=1000:RANK:ACTION`, `stop:RANK:PHASE`. Throws
+/// Error with Exit::Usage.
 Fault parseFault(const std::string &text);
+
+/// The process enters a phase, and meets its fault if it is that one's.
+void strikeAt(const Fault &fault, Phase phase);
 
 /// Counts a rank's actions up to its fault.
 class FaultPoint {

@@ -3,7 +3,7 @@
 
 #include "runtime/execution/program_run.h"
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 
@@ -138,7 +138,7 @@ static RankStatus decode(int32_t rank, const Store::Report &report,
 /// How often a process reports what its rank does, so that a time-out means the
 /// same for any number of processes.
 static double reportSeconds(double timeoutSeconds) {
-  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 2.0) : 2.0;
+  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 1.0) : 1.0;
 }
 
 std::vector<RankStatus> ProgramRun::allStatuses() const {
@@ -182,64 +182,74 @@ public:
       : run(run), world(run.state.world()),
         clock(run.options.clock ? run.options.clock
                                 : std::make_shared<AwakeClock>()),
-        limit(run.options.transport.timeoutSeconds),
-        reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
+        progress(limitOf(run), clock),
+        report(reportSeconds(run.options.transport.timeoutSeconds), clock) {}
 
   void look() {
-    const int64_t now = clock->now();
     if (world.isAlone())
-      return check(run.heldProgress(), now, limit);
+      return check(run.heldProgress());
     world.store->check();
-    if (lastReportNs >= 0 && now - lastReportNs < reportNs)
+    if (hasReported && !report.hasExpired())
       return;
-    lastReportNs = now;
+    hasReported = true;
+    report.renew();
     const RankStatus own = run.statusOf(world.process);
     world.store->report(encode(own));
     if (!world.isFirst())
-      return check(own.progress, now,
-                   1.5 * limit + std::clamp(limit, 2.0, 5.0));
+      return check(own.progress);
     uint64_t sum = 0;
     for (const RankStatus &status : run.allStatuses())
       sum += status.progress;
-    check(sum, now, limit);
+    check(sum);
   }
 
 private:
-  void check(uint64_t progress, int64_t now, double seconds) {
-    if (progress != lastProgress) {
-      lastProgress = progress;
-      lastChangeNs = now;
+  /// Process 0 hears of progress by reports, and must fail first: it knows what
+  /// all ranks wait for.
+  static double limitOf(const ProgramRun &run) {
+    const double limit = run.options.transport.timeoutSeconds;
+    constexpr double othersLaterSeconds = 3;
+    return limit > 0 && !run.state.world().isFirst()
+               ? limit + othersLaterSeconds
+               : limit;
+  }
+
+  void check(uint64_t sum) {
+    if (sum != lastSum) {
+      lastSum = sum;
+      progress.renew();
       return;
     }
-    if (limit <= 0 || static_cast<double>(now - lastChangeNs) * 1e-9 < seconds)
-      return;
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", seconds);
-    throw Error("no progress for " + std::string(text) +
-                    " s: " + run.describeWaits(),
-                Exit::RunFailure);
+    if (progress.hasExpired())
+      throw Error("no progress for " + secondsText(progress.limitSeconds()) +
+                      ": " + run.describeWaits(),
+                  Exit::RunFailure);
   }
 
   ProgramRun &run;
   const World &world;
   const std::shared_ptr<Clock> clock;
-  const double limit;
-  const int64_t reportNs;
-  int64_t lastReportNs = -1;
-  uint64_t lastProgress = 0;
-  int64_t lastChangeNs = clock->now();
+  /// Since the ranks last did something, and since the last report.
+  Deadline progress, report;
+  bool hasReported = false;
+  uint64_t lastSum = 0;
 };
 
 void ProgramRun::iterate(Team &team, const Span &span,
                          const std::function<void()> &look) {
+  enter(state.world(), Phase::Iterate);
   for (int32_t r : held)
     ranks[r]->begin(span);
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&](int32_t thread, const std::exception_ptr &why) {
     std::function<void()> then;
-    if (options.failed)
-      then = options.failed(*this, thread < 0 ? -1 : held[thread], why);
+    try {
+      if (options.failed)
+        then = options.failed(*this, thread < 0 ? -1 : held[thread], why);
+    } catch (...) {
+      // Whatever keeps it from noting what ranks do, they must be stopped.
+    }
     transport->abort();
     if (then)
       then();

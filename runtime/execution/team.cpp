@@ -127,7 +127,16 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   }
   if (!failure)
     return;
-  watch.stopAll(failed, failure);
+  // It talks to other processes and writes files; ranks that end meanwhile need
+  // the lock. The others have not been stopped if it throws, and `task` must
+  // outlive them: the wait below is the same.
+  lock.unlock();
+  try {
+    watch.stopAll(failed, failure);
+  } catch (...) {
+    // The first failure is the error.
+  }
+  lock.lock();
   if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
                         [&] { return running == 0; })) {
     const Exit code = codeOf(failure);

@@ -72,6 +72,8 @@ public:
   /// Answers the challenge, which may take `challengeSeconds`. Admitted: so
   /// far.
   Entry answer(const Socket &connection, double challengeSeconds);
+  /// Whether the other side still says whether the answer is right.
+  bool awaitsVerdict() const { return challenge.wantsProof != 0; }
   /// Hears the verdict.
   Entry conclude(const Socket &connection) const;
 

@@ -1,7 +1,7 @@
 //===- join_store.cpp - How the processes of a run find process 0 ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
 #include "runtime/launch/listen.h"
 #include "runtime/launch/meeting_place.h"
 #include "runtime/launch/say_error.h"
@@ -74,7 +74,7 @@ private:
   std::optional<HostPort> addressAt(int attempt);
   HostPort use(const MeetingPlace &place);
   std::optional<Frame> greet(const Socket &connection, FrameReader &reader,
-                             double welcomeSeconds);
+                             double welcomeSeconds, const Deadline &deadline);
   bool isAccepted(const Frame &answer);
   std::unique_ptr<Store> start(Socket connection, FrameReader reader,
                                const Frame &answer);
@@ -168,16 +168,16 @@ std::optional<HostPort> Joining::addressAt(int attempt) {
 /// Introduces this process once it is welcome. Returns the answer; if none
 /// comes, returns nothing and sets `why`.
 std::optional<Frame> Joining::greet(const Socket &connection,
-                                    FrameReader &reader,
-                                    double welcomeSeconds) {
+                                    FrameReader &reader, double welcomeSeconds,
+                                    const Deadline &deadline) {
   const Frame hello = {static_cast<uint32_t>(StoreFrame::Hello),
                        1,
                        {std::to_string(params.process),
                         std::to_string(params.processes), params.job,
                         params.program}};
   // A process that has not introduced itself can leave without harm.
-  const Entry entry =
-      enter(connection, params.secret, Line::Store, welcomeSeconds);
+  const Entry entry = enter(connection, params.secret, Line::Store,
+                            deadline.leftSeconds(welcomeSeconds));
   if (entry == Entry::WrongSecret || entry == Entry::SecretMissing ||
       entry == Entry::SecretUnwanted) {
     ++refused;
@@ -190,7 +190,7 @@ std::optional<Frame> Joining::greet(const Socket &connection,
   std::optional<Frame> answer;
   try {
     if (sendAll(connection, encode(hello)))
-      answer = receiveFrame(connection, reader, 10);
+      answer = receiveFrame(connection, reader, deadline.leftSeconds(10));
   } catch (const Error &error) {
     why = error.what();
     return std::nullopt;
@@ -245,8 +245,6 @@ bool Joining::isSecretRefused() const {
 }
 
 void Joining::giveUp() const {
-  char limit[32];
-  std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
   std::string at = told                 ? textOf(*told)
                    : where.file.empty() ? textOf({where.host, where.port})
                                         : "'" + where.file + "'";
@@ -262,22 +260,22 @@ void Joining::giveUp() const {
                     "; choose another place with --rdzv HOST:PORT",
                 Exit::RunFailure);
   throw Error("rank " + std::to_string(params.process) +
-                  " could not find rank 0 at " + at + " within " + limit +
-                  " s: " + why,
+                  " could not find rank 0 at " + at + " within " +
+                  secondsText(params.joinSeconds) + ": " + why,
               Exit::RunFailure);
 }
 
 std::unique_ptr<Store> Joining::join() {
+  if (params.entered)
+    params.entered(Phase::Join);
   tellAddress();
-  const int64_t beginNs = nowNs();
   // Process 0 gives up first, and reports which ranks are missing.
-  const int64_t deadlineNs =
-      beginNs + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
+  const Deadline deadline(params.joinSeconds + silenceSeconds);
   // Runs that are ending get this long to free their ports: 10 s of the usual
   // 60.
-  const int64_t takenNs = static_cast<int64_t>(params.joinSeconds * 1e9 / 6);
-  for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
-    if ((arePortsTaken() || isSecretRefused()) && nowNs() - beginNs > takenNs)
+  const Deadline taken(params.joinSeconds / 6);
+  for (int attempt = 0; !deadline.hasExpired(); ++attempt) {
+    if ((arePortsTaken() || isSecretRefused()) && taken.hasExpired())
       break;
     if (attempt > 0)
       std::this_thread::sleep_for(
@@ -285,14 +283,14 @@ std::unique_ptr<Store> Joining::join() {
     std::optional<HostPort> address = addressAt(attempt);
     if (!address)
       continue;
-    Socket connection = connectTo(*address, 1, why);
+    Socket connection = connectTo(*address, deadline.leftSeconds(1), why);
     occupied = connection ? occupied + 1 : 0;
     if (!connection)
       continue;
     const int round = attempt / numPorts;
     FrameReader reader;
     std::optional<Frame> answer =
-        greet(connection, reader, std::min(3.0, 0.2 * (round + 1)));
+        greet(connection, reader, std::min(3.0, 0.2 * (round + 1)), deadline);
     if (answer && isAccepted(*answer))
       return start(std::move(connection), std::move(reader), *answer);
   }

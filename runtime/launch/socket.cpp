@@ -5,9 +5,11 @@
 
 #include "runtime/base/error.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <memory>
 #include <netdb.h>
@@ -162,35 +164,127 @@ bool rondo::runtime::isLoopback(const std::string &host) {
           IN6_IS_ADDR_LOOPBACK(&address6));
 }
 
+namespace {
+
+/// A connection that is being made: to one address of a name after another.
+class Connecting {
+public:
+  Connecting(const HostPort &to, double seconds)
+      : list(resolve(to, why)), next(list.get()) {
+    int count = 0;
+    for (const addrinfo *a = next; a; a = a->ai_next)
+      ++count;
+    secondsEach = seconds / std::max(1, count);
+    begin();
+  }
+
+  /// Its socket is invalid once all addresses have failed.
+  bool hasEnded() const { return isMade || !socket; }
+  int descriptor() const { return socket.descriptor(); }
+  /// Goes on; `isReady`: poll() has found the socket.
+  void advance(bool isReady) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (isReady)
+      getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (isReady && error == 0)
+      return finish();
+    if (isReady || attempt.hasExpired())
+      failed(isReady ? error : ETIMEDOUT);
+  }
+  Socket take(std::string &reason) {
+    reason = isMade ? std::string() : why;
+    return isMade ? std::move(socket) : Socket();
+  }
+  /// The time is over.
+  void stop() {
+    if (!hasEnded() && why.empty())
+      why = std::strerror(ETIMEDOUT);
+  }
+
+private:
+  void begin() {
+    for (; next && !socket; next = next->ai_next) {
+      socket = Socket(::socket(next->ai_family,
+                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      attempt = Deadline(secondsEach);
+      if (!socket ||
+          connect(socket.descriptor(), next->ai_addr, next->ai_addrlen) == 0 ||
+          errno == EINPROGRESS)
+        continue;
+      setReason(errno);
+      socket = Socket();
+    }
+  }
+  /// Keeps the error of the first address, which the system prefers.
+  void setReason(int error) {
+    if (why.empty())
+      why = std::strerror(error);
+  }
+  void failed(int error) {
+    setReason(error);
+    socket = Socket();
+    begin();
+  }
+  void finish() {
+    const int fd = socket.descriptor();
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    keepAlive(socket);
+    isMade = true;
+  }
+
+  std::string why;
+  const Addresses list;
+  const addrinfo *next;
+  double secondsEach = 0;
+  Deadline attempt;
+  Socket socket;
+  bool isMade = false;
+};
+
+} // namespace
+
+std::vector<Socket> rondo::runtime::connectToAll(
+    const std::vector<HostPort> &all, const Deadline &deadline,
+    const std::function<void()> &look, std::vector<std::string> &reasons) {
+  constexpr double sliceSeconds = 0.1, longest = 1e6;
+  std::deque<Connecting> connecting;
+  for (const HostPort &to : all)
+    connecting.emplace_back(to, deadline.leftSeconds(longest));
+  for (;;) {
+    std::vector<pollfd> waiting;
+    std::vector<Connecting *> open;
+    for (Connecting &each : connecting)
+      if (!each.hasEnded()) {
+        waiting.push_back({each.descriptor(), POLLOUT, 0});
+        open.push_back(&each);
+      }
+    if (open.empty() || deadline.hasExpired())
+      break;
+    poll(waiting.data(), waiting.size(),
+         static_cast<int>(1000 * deadline.leftSeconds(sliceSeconds)));
+    for (size_t i = 0; i < open.size(); ++i)
+      open[i]->advance(waiting[i].revents != 0);
+    if (look)
+      look();
+  }
+  std::vector<Socket> sockets;
+  reasons.resize(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    connecting[i].stop();
+    sockets.push_back(connecting[i].take(reasons[i]));
+  }
+  return sockets;
+}
+
 Socket rondo::runtime::connectTo(const HostPort &to, double timeoutSeconds,
                                  std::string &why) {
-  Addresses list = resolve(to, why);
-  for (addrinfo *a = list.get(); a; a = a->ai_next) {
-    Socket result(
-        socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!result)
-      continue;
-    int fd = result.descriptor();
-    int error = connect(fd, a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
-    if (error == EINPROGRESS) {
-      pollfd waiting = {fd, POLLOUT, 0};
-      int ready = poll(&waiting, 1, static_cast<int>(timeoutSeconds * 1000));
-      socklen_t length = sizeof error;
-      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-      if (ready <= 0)
-        error = ETIMEDOUT;
-    }
-    if (error != 0) {
-      // Report the error of the first address, which the system prefers.
-      if (a == list.get())
-        why = std::strerror(error);
-      continue;
-    }
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    keepAlive(result);
-    return result;
-  }
-  return Socket();
+  std::vector<std::string> reasons;
+  std::vector<Socket> sockets = connectToAll(
+      {to}, Deadline(std::max(timeoutSeconds, 0.001)), {}, reasons);
+  if (!sockets.front())
+    why = reasons.front();
+  return std::move(sockets.front());
 }
 
 std::string rondo::runtime::encode(const Frame &frame) {
@@ -253,6 +347,16 @@ bool rondo::runtime::sendAll(const Socket &socket, const std::string &bytes) {
     done += static_cast<size_t>(count);
   }
   return true;
+}
+
+bool rondo::runtime::hasBytes(const Socket &socket, double seconds) {
+  pollfd waiting = {socket.descriptor(), POLLIN, 0};
+  return poll(&waiting, 1, static_cast<int>(seconds * 1000)) > 0;
+}
+
+bool rondo::runtime::hasRoom(const Socket &socket) {
+  pollfd waiting = {socket.descriptor(), POLLOUT, 0};
+  return poll(&waiting, 1, 0) > 0;
 }
 
 bool rondo::runtime::receiveSome(const Socket &socket, FrameReader &reader,

@@ -4,7 +4,10 @@
 #ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
 #define RONDO_RUNTIME_LAUNCH_SOCKET_H
 
+#include "runtime/base/deadline.h"
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,8 +47,16 @@ int portOf(const Socket &socket);
 /// The numeric address of this end of a connection, or of its peer; empty if
 /// there is none. An IPv4 address is written as such on every socket.
 std::string addressOf(const Socket &socket, bool ofPeer);
-/// Invalid if nobody answers in time; `why` then gives the reason.
+/// Invalid if nobody answers in time; `why` then gives the reason. An address
+/// of a name that has several gets its part of the time.
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
+/// Connects to all at the same time; those that do not answer before the
+/// deadline are invalid, and `reasons` has the reasons in their places. Calls
+/// `look` about every 100 ms, which may be null and may throw.
+std::vector<Socket> connectToAll(const std::vector<HostPort> &all,
+                                 const Deadline &deadline,
+                                 const std::function<void()> &look,
+                                 std::vector<std::string> &reasons);
 /// Sends small frames at once, and detects a dead machine after about 25 s.
 void keepAlive(const Socket &socket);
 /// Whether a host is the loopback interface on every machine. A machine's own
@@ -78,6 +89,11 @@ void limitSends(const Socket &socket, double seconds);
 
 /// Both return false if the connection has ended.
 bool sendAll(const Socket &socket, const std::string &bytes);
+/// Whether there is something to receive, or the end of the connection; waits
+/// for that at most `seconds`.
+bool hasBytes(const Socket &socket, double seconds);
+/// Whether a short send does not wait.
+bool hasRoom(const Socket &socket);
 /// Waits for bytes, at most `timeoutSeconds`; < 0: forever.
 bool receiveSome(const Socket &socket, FrameReader &reader,
                  double timeoutSeconds = -1);

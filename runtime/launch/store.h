@@ -6,6 +6,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/launch/phase.h"
 
 #include <functional>
 #include <memory>
@@ -34,7 +35,8 @@ public:
     Usual,
     /// As long as they report() progress.
     WhileReported,
-    Endless,
+    /// As long as their processes answer, whatever they do.
+    WhileAlive,
   };
   /// Gives every process the values of all, in the order of processes. A name
   /// may be reused once all calls have returned.
@@ -46,8 +48,12 @@ public:
   virtual void give(const std::string &key, const std::string &value) = 0;
   virtual std::string take(const std::string &key) = 0;
 
-  /// Throws PeerFailed if another process has failed.
+  /// Throws PeerFailed if another process has failed, and Error if process 0 is
+  /// lost or does not answer.
   virtual void check() = 0;
+  /// This process begins a phase. Errors of other processes that wait for it
+  /// name the last one.
+  virtual void enter(Phase) {}
   /// Ends all other processes with this exit code; the caller ends as well.
   /// Process 0 prints `why`, unless it is empty or the run has already failed,
   /// in which case this is a consequence. Returns false if nobody received the
@@ -86,6 +92,10 @@ public:
 /// For a run of one process.
 std::unique_ptr<Store> makeLocalStore();
 
+/// A process may be silent for the time-out and this time. Waits that can name
+/// what they wait for expire first.
+inline constexpr double silenceSeconds = 2;
+
 /// Which processes take part in a run.
 struct StoreParams {
   int32_t process = 0, processes = 1;
@@ -97,10 +107,11 @@ struct StoreParams {
   /// take part.
   std::string secret;
   /// How long processes may take to join, and how long any of them may then
-  /// keep the others waiting; 0 for the second: forever.
+  /// keep the others waiting; 0 for the second: forever. A process that does
+  /// not answer ends the run silenceSeconds later in any case.
   double joinSeconds = 60, timeoutSeconds = 600;
-  /// The clock by which process 0 measures both, in one thread; null: an
-  /// AwakeClock.
+  /// The clock by which process 0 measures both, and another process the
+  /// silence of process 0, each in one thread; null: an AwakeClock.
   std::shared_ptr<Clock> clock;
   /// Kill the process if it is still alive 5 s after the run has failed.
   bool endsStuckProcess = true;
@@ -108,6 +119,9 @@ struct StoreParams {
   std::function<void(const std::string &)> say;
   /// How it says what is no failure; null: as a note on standard error.
   std::function<void(const std::string &)> note;
+  /// For tests: called in this process when it has entered a phase; may be
+  /// null.
+  std::function<void(Phase)> entered;
 };
 
 /// Where process 0 is found.

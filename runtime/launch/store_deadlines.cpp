@@ -3,69 +3,66 @@
 
 #include "runtime/launch/store_server.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace rondo::runtime;
 
-static std::string seconds(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", value);
-  return text;
+double rondo::runtime::aliveSeconds(double timeoutSeconds) {
+  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 4, 0.1, 1.0) : 1;
 }
 
-/// `rank 3`, or `ranks 1, 2, 4 and 5 more`.
-static std::string listOf(const std::vector<int32_t> &ranks) {
-  constexpr size_t most = 8;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size() && i < most; ++i)
-    text += (i ? ", " : "") + std::to_string(ranks[i]);
-  if (ranks.size() > most)
-    text += " and " + std::to_string(ranks.size() - most) + " more";
-  return text;
+/// All have arrived. Until now the limit for joining applied; from now on, the
+/// limit on keeping others waiting.
+void StoreServer::startClock() {
+  for (auto &[name, meeting] : meetings)
+    for (Request &from : meeting.requests)
+      from.deadline.renew();
+  for (int32_t p = 0; p < params.processes; ++p) {
+    reported[p].renew();
+    alive[p].renew();
+  }
+}
+
+void StoreServer::sayAlive() {
+  if (!nextAlive.hasExpired())
+    return;
+  nextAlive.renew();
+  for (int fd : connectionOf)
+    if (fd >= 0 && !clients[fd].isGone)
+      put(clients[fd], StoreFrame::Alive, 0, {});
+}
+
+bool StoreServer::hasConnections() const {
+  return std::any_of(clients.begin(), clients.end(), [&](const auto &entry) {
+    const int32_t process = entry.second.process;
+    return process < 0 || alive[process].elapsedSeconds() < 2;
+  });
 }
 
 void StoreServer::checkDeadlines() {
   if (hasFailed || isStopping)
     return;
-  auto fail = [&](const std::string &text) {
-    declareFailure(static_cast<int>(Exit::RunFailure), text);
-  };
   if (joined < params.processes) {
-    if (static_cast<double>(now) * 1e-9 < params.joinSeconds)
+    if (!joining.hasExpired())
       return;
     std::vector<int32_t> missing;
     for (int32_t p = 0; p < params.processes; ++p)
       if (connectionOf[p] == notYet)
         missing.push_back(p);
-    return fail(listOf(missing) + " did not arrive within " +
-                seconds(params.joinSeconds));
+    return declareFailure(static_cast<int>(Exit::RunFailure),
+                          ranksText(missing) + " did not arrive within " +
+                              secondsText(params.joinSeconds));
   }
-  const int64_t timeoutNs =
-      params.timeoutSeconds > 0
-          ? static_cast<int64_t>(params.timeoutSeconds * 1e9)
-          : INT64_MAX;
-  const std::string within = " within " + seconds(params.timeoutSeconds);
-  for (const auto &[name, meeting] : meetings) {
-    bool isLate = false;
-    std::vector<int32_t> missing;
-    for (int32_t p = 0; p < params.processes; ++p) {
-      if (meeting.requests[p].process >= 0) {
-        isLate |= now > meeting.requests[p].deadlineNs;
-        continue;
-      }
-      const bool isWatched = meeting.patience == Store::Patience::WhileReported;
-      if (!isWatched || now - lastHeardNs[p] > timeoutNs)
-        missing.push_back(p);
-      isLate |= isWatched && now - lastHeardNs[p] > timeoutNs;
-    }
-    if (isLate)
-      return fail(listOf(missing) + " did not reach '" + name + "'" + within);
-  }
+  if (checkMeetings() || checkSilence())
+    return;
   auto check = [&](const std::string &key, const Request &from,
                    const char *what) {
-    if (now > from.deadlineNs && !hasFailed)
-      fail("rank " + std::to_string(from.process) + " waits for " + what +
-           " '" + key + "', which did not arrive" + within);
+    if (!hasFailed && from.deadline.hasExpired())
+      declareFailure(static_cast<int>(Exit::RunFailure),
+                     "rank " + std::to_string(from.process) + " waits for " +
+                         what + " '" + key + "', which did not arrive within " +
+                         secondsText(params.timeoutSeconds));
   };
   for (const auto &[key, from] : gets)
     check(key, from, "the value");
@@ -73,4 +70,68 @@ void StoreServer::checkDeadlines() {
     check(key, from, "the data");
   for (const auto &[key, handover] : handovers)
     check(key, handover.giver, "the receiver of");
+}
+
+/// Whether the run has failed since processes did not come to an exchange.
+bool StoreServer::checkMeetings() {
+  for (const auto &[name, meeting] : meetings) {
+    const bool isWatched = meeting.patience == Store::Patience::WhileReported;
+    bool isLate = false;
+    std::vector<int32_t> missing;
+    for (int32_t p = 0; p < params.processes; ++p) {
+      if (meeting.requests[p].process >= 0) {
+        isLate |= meeting.requests[p].deadline.hasExpired();
+        continue;
+      }
+      if (!isWatched || reported[p].hasExpired())
+        missing.push_back(p);
+      isLate |= isWatched && reported[p].hasExpired();
+    }
+    if (!isLate)
+      continue;
+    declareFailure(static_cast<int>(Exit::RunFailure),
+                   ranksText(missing) + " did not reach '" + name +
+                       "' within " + secondsText(params.timeoutSeconds));
+    return true;
+  }
+  return false;
+}
+
+/// Whether the run has failed since a process does not answer.
+bool StoreServer::checkSilence() {
+  for (int32_t p = 0; p < params.processes; ++p) {
+    if (connectionOf[p] < 0 || !alive[p].hasExpired())
+      continue;
+    declareFailure(static_cast<int>(Exit::RunFailure), silentOnes(),
+                   /*namesSilent=*/false);
+    return true;
+  }
+  return false;
+}
+
+std::string StoreServer::silentOnes() const {
+  if (joined < params.processes)
+    return {};
+  // A process that answers does so within aliveSeconds().
+  const double most =
+      params.timeoutSeconds > 0
+          ? std::clamp(params.timeoutSeconds / 2, 0.5, silenceSeconds)
+          : silenceSeconds;
+  std::string text;
+  for (int32_t p = 0; p < params.processes; ++p)
+    if (connectionOf[p] >= 0 && alive[p].elapsedSeconds() > most)
+      text += (text.empty() ? "" : "; ") + silenceOf(p);
+  return text;
+}
+
+/// `rank 1 has not answered for 5.1 s, last seen in 'meet'`.
+std::string StoreServer::silenceOf(int32_t process) const {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s",
+                alive[process].elapsedSeconds());
+  return "rank " + std::to_string(process) + " has not answered for " +
+         seconds +
+         (lastSeen[process].empty()
+              ? ""
+              : ", last seen in '" + lastSeen[process] + "'");
 }

@@ -8,14 +8,14 @@
 
 #include "runtime/launch/store_server.h"
 
-#include "runtime/base/clock.h"
-
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <poll.h>
 #include <sys/socket.h>
+#include <utility>
 
 using namespace rondo::runtime;
 
@@ -40,11 +40,22 @@ Exit rondo::runtime::codeOfFailure(const Frame &frame) {
 StoreServer::StoreServer(const StoreParams &params,
                          std::vector<Socket> listeners)
     : params(params), door(std::move(listeners), doorOf(params)),
-      clock(params.clock ? params.clock : std::make_shared<AwakeClock>()),
+      clock(std::make_shared<TurnClock>(
+          params.clock ? params.clock : std::make_shared<AwakeClock>())),
+      // 0 is no time here.
+      joining(std::max(params.joinSeconds, 1e-6), clock),
       connectionOf(params.processes, notYet), lastReports(params.processes),
-      lastHeardNs(params.processes) {}
+      reported(params.processes, Deadline(params.timeoutSeconds, clock)),
+      alive(params.processes,
+            Deadline(params.timeoutSeconds > 0
+                         ? params.timeoutSeconds + silenceSeconds
+                         : 0,
+                     clock)),
+      lastSeen(params.processes),
+      nextAlive(aliveSeconds(params.timeoutSeconds), clock) {}
 
 void StoreServer::turn(int waitMs) {
+  clock->beginTurn();
   now = clock->now();
   std::vector<pollfd> waiting;
   door.addTo(waiting, now);
@@ -130,6 +141,8 @@ void StoreServer::read(Client &client) {
   if (count <= 0)
     return lose(client);
   client.in.add(data, static_cast<size_t>(count));
+  if (client.process >= 0)
+    alive[client.process].renew();
   try {
     while (!client.isGone) {
       std::optional<Frame> frame =
@@ -173,9 +186,7 @@ void StoreServer::answer(const Request &request,
 }
 
 StoreServer::Request StoreServer::request(int32_t process, uint64_t id) const {
-  double limit = params.timeoutSeconds;
-  return {process, id,
-          limit > 0 ? now + static_cast<int64_t>(limit * 1e9) : INT64_MAX};
+  return {process, id, Deadline(params.timeoutSeconds, clock)};
 }
 
 void StoreServer::greet(Client &client, const Frame &frame) {
@@ -221,15 +232,6 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   put(client, StoreFrame::Answer, frame.id, {addressOf(client.socket, false)});
 }
 
-/// All have arrived. Until now the limit for joining applied; from now on, the
-/// limit on keeping others waiting.
-void StoreServer::startClock() {
-  for (auto &[name, meeting] : meetings)
-    for (Request &from : meeting.requests)
-      if (from.process >= 0)
-        from.deadlineNs = request(from.process, from.id).deadlineNs;
-}
-
 void StoreServer::handle(Client &client, Frame frame) {
   auto kind = static_cast<StoreFrame>(frame.kind);
   if (kind == StoreFrame::Hello)
@@ -239,16 +241,19 @@ void StoreServer::handle(Client &client, Frame frame) {
       {StoreFrame::Exchange, 3}, {StoreFrame::Give, 2},
       {StoreFrame::Take, 1},     {StoreFrame::Fail, 2},
       {StoreFrame::Report, 1},   {StoreFrame::Reports, 0},
-      {StoreFrame::Clock, 0},    {StoreFrame::Leave, 0}};
+      {StoreFrame::Clock, 0},    {StoreFrame::Leave, 0},
+      {StoreFrame::Enter, 1},    {StoreFrame::Alive, 0}};
   auto known = numFields.find(kind);
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
     throw Error("it sends an unknown request");
+  if (kind == StoreFrame::Alive)
+    return;
   // All have been told of the failure. An exchange that completed now would let
   // processes go on that have not received it yet.
   if (hasFailed && kind != StoreFrame::Fail && kind != StoreFrame::Leave)
     return;
-  lastHeardNs[client.process] = now;
+  reported[client.process].renew();
   Request from = request(client.process, frame.id);
   auto field = [&](size_t i) -> std::string & { return frame.fields[i]; };
   switch (kind) {
@@ -266,6 +271,7 @@ void StoreServer::handle(Client &client, Frame frame) {
     gets.emplace(field(0), from);
     return;
   case StoreFrame::Exchange:
+    lastSeen[client.process] = field(0);
     return meet(client.process, std::move(frame));
   case StoreFrame::Give:
     if (auto it = takes.find(field(0)); it != takes.end()) {
@@ -293,11 +299,15 @@ void StoreServer::handle(Client &client, Frame frame) {
   case StoreFrame::Report:
     lastReports[client.process] = std::move(field(0));
     return;
+  case StoreFrame::Enter:
+    lastSeen[client.process] = std::move(field(0));
+    return;
   case StoreFrame::Reports: {
     std::vector<std::string> fields;
     for (int32_t p = 0; p < params.processes; ++p) {
       fields.push_back(lastReports[p]);
-      fields.push_back(std::to_string(now - lastHeardNs[p]));
+      fields.push_back(
+          std::to_string(int64_t(1e9 * reported[p].elapsedSeconds())));
     }
     return answer(from, std::move(fields));
   }
@@ -319,7 +329,7 @@ void StoreServer::meet(int32_t process, Frame frame) {
   meeting.patience =
       static_cast<Store::Patience>(std::atoi(frame.fields[2].c_str()));
   if (meeting.patience != Store::Patience::Usual)
-    meeting.requests[process].deadlineNs = INT64_MAX;
+    meeting.requests[process].deadline = Deadline();
   for (const Request &from : meeting.requests)
     if (from.process < 0)
       return;
@@ -329,25 +339,29 @@ void StoreServer::meet(int32_t process, Frame frame) {
     answer(from, complete.values);
 }
 
-void StoreServer::sayAlive() {
-  if (now - lastAliveNs < aliveNs)
-    return;
-  lastAliveNs = now;
-  for (int fd : connectionOf)
-    if (fd >= 0 && !clients[fd].isGone)
-      put(clients[fd], StoreFrame::Alive, 0, {});
-}
-
-void StoreServer::declareFailure(int code, const std::string &text) {
+void StoreServer::declareFailure(int code, const std::string &text,
+                                 bool namesSilent) {
   if (hasFailed)
     return;
   hasFailed = true;
   failureCode = code;
+  const std::string silent = namesSilent ? silentOnes() : std::string();
   if (!text.empty())
-    params.say(text);
+    params.say(silent.empty() ? text : text + "; " + silent);
   for (int fd : connectionOf)
     if (fd >= 0 && !clients[fd].isGone)
       put(clients[fd], StoreFrame::Failed, 0, {std::to_string(code)});
+}
+
+void StoreServer::abandon(const std::string &why) {
+  clients.clear();
+  if (std::exchange(hasFailed, true))
+    return;
+  try {
+    params.say("rank 0 cannot serve the others any more: " + why);
+  } catch (const std::exception &) {
+    // Without memory there is no text, but the connections have ended.
+  }
 }
 
 ServerThread::ServerThread(const StoreParams &params,
@@ -360,6 +374,15 @@ ServerThread::~ServerThread() {
 }
 
 void ServerThread::serve() {
+  try {
+    serveUntilStopped();
+  } catch (const std::exception &error) {
+    // An exception that left the thread would end the process without a word.
+    server.abandon(error.what());
+  }
+}
+
+void ServerThread::serveUntilStopped() {
   constexpr int waitMs = 50;
   while (!isStopping)
     server.turn(waitMs);

@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
 #include "runtime/launch/listener.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
@@ -43,7 +43,8 @@ enum class StoreFrame : uint32_t {
   Clock,
   /// The process ends normally. No answer.
   Leave,
-  /// Sent to all periodically: process 0 is alive.
+  /// Sent to all every aliveSeconds(), and sent back by them: the process is
+  /// alive. No answer.
   Alive,
   /// Answers.
   Answer,
@@ -52,13 +53,28 @@ enum class StoreFrame : uint32_t {
   /// Sent to all without a request: exit code. The run has failed; from now on
   /// only Fail is answered.
   Failed,
+  /// The name of the phase that the process enters. No answer.
+  Enter,
 };
 
 /// The exit code that a Failed frame carries.
 Exit codeOfFailure(const Frame &frame);
 
-/// How often process 0 reports that it is alive.
-inline constexpr int64_t aliveNs = 1'000'000'000;
+/// Interval at which process 0 asks the others whether they are alive.
+double aliveSeconds(double timeoutSeconds);
+
+/// The time at the beginning of a turn, for all waits that the turn checks.
+class TurnClock : public Clock {
+public:
+  explicit TurnClock(std::shared_ptr<Clock> source)
+      : source(std::move(source)) {}
+  int64_t now() override { return time; }
+  void beginTurn() { time = source->now(); }
+
+private:
+  const std::shared_ptr<Clock> source;
+  int64_t time = 0;
+};
 
 /// Serves connections. All calls come from one thread.
 class StoreServer {
@@ -76,7 +92,11 @@ public:
     isStopping = true;
     door.sayCounts();
   }
-  bool hasConnections() const { return !clients.empty(); }
+  /// Whether there are connections of processes that still answer.
+  bool hasConnections() const;
+  /// The thread that serves cannot go on: reports why, and drops all
+  /// connections, which the others notice.
+  void abandon(const std::string &why);
 
 private:
   struct Client {
@@ -95,7 +115,7 @@ private:
   struct Request {
     int32_t process = -1;
     uint64_t id = 0;
-    int64_t deadlineNs = 0;
+    Deadline deadline;
   };
   struct Meeting {
     std::vector<std::string> values;
@@ -118,29 +138,40 @@ private:
   void answer(const Request &request, std::vector<std::string> fields);
   void put(Client &client, StoreFrame kind, uint64_t id,
            std::vector<std::string> fields);
-  void declareFailure(int code, const std::string &text);
+  /// `namesSilent`: adds who does not answer.
+  void declareFailure(int code, const std::string &text,
+                      bool namesSilent = true);
   void checkDeadlines();
+  bool checkMeetings();
+  bool checkSilence();
+  /// Which processes do not answer; empty: all do.
+  std::string silentOnes() const;
+  std::string silenceOf(int32_t process) const;
   void sayAlive();
   Request request(int32_t process, uint64_t id) const;
 
   const StoreParams params;
   Listener door;
-  const std::shared_ptr<Clock> clock;
-  /// The time at the beginning of this turn, used for all waits.
+  const std::shared_ptr<TurnClock> clock;
+  /// The time at the beginning of this turn, ns.
   int64_t now = 0;
+  const Deadline joining;
   std::map<int, Client> clients;
   static constexpr int notYet = -1, hasLeft = -2;
   /// By process: the descriptor of its connection, or one of the constants
   /// above.
   std::vector<int> connectionOf;
   std::vector<std::string> lastReports;
-  /// When each process last sent anything.
-  std::vector<int64_t> lastHeardNs;
+  /// Indexed by process. `reported` is renewed by everything that it asks or
+  /// reports, `alive` by every byte.
+  std::vector<Deadline> reported, alive;
+  /// Indexed by process: the last phase or exchange that it has begun.
+  std::vector<std::string> lastSeen;
   std::map<std::string, std::string> values;
   std::multimap<std::string, Request> gets, takes;
   std::map<std::string, Handover> handovers;
   std::map<std::string, Meeting> meetings;
-  int64_t lastAliveNs = 0;
+  Deadline nextAlive;
   int32_t joined = 0;
   bool hasFailed = false;
   int failureCode = 0;
@@ -156,6 +187,7 @@ public:
 
 private:
   void serve();
+  void serveUntilStopped();
 
   StoreServer server;
   std::atomic<bool> isStopping{false};

@@ -3,7 +3,7 @@
 
 #include "runtime/launch/tcp_store.h"
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store_server.h"
 
@@ -23,11 +23,14 @@ public:
   TcpStore(const StoreParams &params, std::unique_ptr<ServerThread> server,
            Socket connection, FrameReader reader, std::string atFirst)
       : params(params), atFirst(std::move(atFirst)),
-        patience(params.timeoutSeconds > 0 ? 1.5 * params.timeoutSeconds + 5
-                                           : 0),
+        silence(params.timeoutSeconds > 0
+                    ? params.timeoutSeconds + silenceSeconds
+                    : 0,
+                // Process 0's clock belongs to its server.
+                server ? nullptr : params.clock),
         server(std::move(server)), connection(std::move(connection)),
         reader(std::move(reader)), thread([this] { listen(); }) {
-    limitSends(this->connection, patience);
+    limitSends(this->connection, silence.limitSeconds());
   }
 
   ~TcpStore() override {
@@ -71,7 +74,7 @@ public:
       // the one that knows why.
       if (std::unique_lock<std::mutex> lock(mutex); why.empty())
         changed.wait_for(lock, std::chrono::seconds(2),
-                         [&] { return failureCode || isLost; });
+                         [&] { return failureCode || !loss.empty(); });
       // Without an answer to the last question, none is likely now.
       ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code)), why},
           isSilent ? 0.5 : answerSeconds);
@@ -83,11 +86,24 @@ public:
     }
   }
   void leave() override {
-    exchange("the end", "", Patience::Endless);
+    exchange("the end", "", Patience::WhileAlive);
     send(StoreFrame::Leave, 0, {});
   }
   void report(const std::string &text) override {
     send(StoreFrame::Report, 0, {text});
+  }
+  void enter(Phase entered) override {
+    bool isNew = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      isNew = entered != phase;
+      phase = entered;
+    }
+    // An iteration costs no frame.
+    if (isNew)
+      send(StoreFrame::Enter, 0, {nameOf(entered)});
+    if (params.entered)
+      params.entered(entered);
   }
   std::vector<Report> reports() override {
     std::vector<Report> all(params.processes);
@@ -124,11 +140,43 @@ private:
     std::vector<std::string> fields;
   };
 
-  bool send(StoreFrame kind, uint64_t id, std::vector<std::string> fields) {
-    std::string bytes =
+  /// A request that the reading thread may answer; until the end of the scope.
+  class Asked {
+  public:
+    Asked(TcpStore &store, Call &call) : store(store) {
+      std::lock_guard<std::mutex> lock(store.mutex);
+      store.throwFailure();
+      id = ++store.lastId;
+      store.calls[id] = &call;
+    }
+    ~Asked() {
+      std::lock_guard<std::mutex> lock(store.mutex);
+      store.calls.erase(id);
+    }
+    TcpStore &store;
+    uint64_t id = 0;
+  };
+
+  /// After a send that failed part of a frame may have gone, so the connection
+  /// has ended.
+  void send(StoreFrame kind, uint64_t id, std::vector<std::string> fields) {
+    const std::string bytes =
         encode({static_cast<uint32_t>(kind), id, std::move(fields)});
-    std::lock_guard<std::mutex> lock(sending);
-    return sendAll(connection, bytes);
+    std::unique_lock<std::mutex> sends(sending);
+    if (sendAll(connection, bytes))
+      return;
+    sends.unlock();
+    // The reading thread finds the end, and the reason if one has come.
+    connection.shutDown();
+  }
+  /// To what process 0 asks. Bytes of another frame that is being sent answer
+  /// as well.
+  void answerAlive() {
+    const std::string bytes =
+        encode({static_cast<uint32_t>(StoreFrame::Alive), 0, {}});
+    std::unique_lock<std::mutex> lock(sending, std::try_to_lock);
+    if (lock && hasRoom(connection))
+      (void)sendAll(connection, bytes);
   }
 
   /// The time within which process 0's thread answers requests that need not
@@ -139,47 +187,29 @@ private:
   std::vector<std::string> ask(StoreFrame kind, std::vector<std::string> fields,
                                double limitSeconds = 0) {
     Call call;
-    uint64_t id;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      throwFailure();
-      id = ++lastId;
-      calls[id] = &call;
-    }
-    // If the connection has ended, the reader fails the call.
-    send(kind, id, std::move(fields));
+    const Asked asked(*this, call);
+    send(kind, asked.id, std::move(fields));
     std::unique_lock<std::mutex> lock(mutex);
-    const double silent = awaitEnd(lock, call, limitSeconds);
-    calls.erase(id);
+    awaitEnd(lock, call, limitSeconds);
     if (call.isAnswered)
       return std::move(call.fields);
     throwFailure();
     isSilent = true;
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", silent);
-    throw Error("rank 0 has not been heard from for " + std::string(text) +
-                    " s",
+    throw Error("rank 0 has not answered within " + secondsText(limitSeconds),
                 Exit::RunFailure);
   }
 
-  /// Returns how long nothing has come from process 0. Counts seconds of
-  /// waiting instead of reading the clock, so that a job that was suspended as
-  /// a whole and resumed has not failed.
-  double awaitEnd(std::unique_lock<std::mutex> &lock, const Call &call,
-                  double limitSeconds) {
+  /// Returns at the answer, at the end of the connection, which the reading
+  /// thread notices, or at the limit.
+  void awaitEnd(std::unique_lock<std::mutex> &lock, const Call &call,
+                double limitSeconds) {
     constexpr std::chrono::milliseconds slice(500);
-    double waited = 0, silent = 0;
-    uint64_t seen = heard;
-    auto hasEnded = [&] { return call.isAnswered || failureCode || isLost; };
-    while (!changed.wait_for(lock, slice, hasEnded)) {
-      waited += 0.5;
-      silent = heard == seen ? silent + 0.5 : 0;
-      seen = heard;
-      if ((limitSeconds > 0 && waited >= limitSeconds) ||
-          (patience > 0 && silent >= patience))
-        break;
-    }
-    return silent;
+    const Deadline deadline(limitSeconds);
+    auto hasEnded = [&] {
+      return call.isAnswered || failureCode || !loss.empty();
+    };
+    while (!changed.wait_for(lock, slice, hasEnded) && !deadline.hasExpired())
+      continue;
   }
 
   static std::string one(std::vector<std::string> fields) {
@@ -190,35 +220,52 @@ private:
   void throwFailure() const {
     if (failureCode)
       throw PeerFailed{*failureCode};
-    if (isLost)
-      throw Error("lost rank 0: its process has ended, or its machine does not "
-                  "answer",
-                  Exit::RunFailure);
+    if (!loss.empty())
+      throw Error(loss, Exit::RunFailure);
   }
 
   /// Runs in the reading thread.
   void listen() {
-    for (;;) {
-      try {
+    std::string why = "lost rank 0: its process has ended, or its machine does "
+                      "not answer";
+    try {
+      do
         while (std::optional<Frame> frame = reader.next(UINT64_MAX))
           take(std::move(*frame));
-        if (receiveSome(connection, reader))
-          continue;
-      } catch (const Error &) {
-        // Bytes that are not our frames: treat as the end of the connection.
-      }
-      std::unique_lock<std::mutex> lock(mutex);
-      if (isClosing)
-        return;
-      isLost = true;
-      changed.notify_all();
-      return endIfStuck(lock);
+      while (receiveInTime());
+    } catch (const Error &) {
+      // Bytes that are not our frames: treat as the end of the connection.
+    } catch (const std::exception &error) {
+      why = "rank " + std::to_string(params.process) +
+            " cannot read what rank 0 sends: " + error.what();
     }
+    std::unique_lock<std::mutex> lock(mutex);
+    if (isClosing)
+      return;
+    loss = silence.hasExpired()
+               ? "rank 0 has not answered for " +
+                     secondsText(silence.limitSeconds()) + "; rank " +
+                     std::to_string(params.process) + " waits in '" +
+                     nameOf(phase) + "'"
+               : why;
+    changed.notify_all();
+    endIfStuck(lock);
+  }
+
+  /// False at the end of the connection, or if nothing comes for too long.
+  bool receiveInTime() {
+    constexpr double sliceSeconds = 0.2;
+    while (!hasBytes(connection, sliceSeconds))
+      if (silence.hasExpired())
+        return false;
+    silence.renew();
+    return receiveSome(connection, reader);
   }
 
   void take(Frame frame) {
+    if (static_cast<StoreFrame>(frame.kind) == StoreFrame::Alive)
+      return answerAlive();
     std::unique_lock<std::mutex> lock(mutex);
-    ++heard;
     if (static_cast<StoreFrame>(frame.kind) == StoreFrame::Failed) {
       failureCode = codeOfFailure(frame);
       changed.notify_all();
@@ -240,17 +287,17 @@ private:
     if (changed.wait_for(lock, std::chrono::seconds(5),
                          [&] { return isClosing; }))
       return;
-    if (isLost && !failureCode)
-      sayError("lost rank 0");
+    if (!failureCode)
+      sayError(loss);
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(failureCode.value_or(Exit::RunFailure)));
   }
 
   const StoreParams params;
   const std::string atFirst;
-  /// How many seconds process 0 may be silent: longer than it needs to find out
-  /// which process keeps it waiting. 0: forever.
-  const double patience;
+  /// Limits the silence of process 0: longer than it needs to find out which
+  /// process keeps it waiting. Used by the reading thread.
+  Deadline silence;
   /// Outlives the connection.
   std::unique_ptr<ServerThread> server;
   Socket connection;
@@ -258,11 +305,12 @@ private:
   std::mutex mutex, sending;
   std::condition_variable changed;
   std::map<uint64_t, Call *> calls;
-  /// Number of frames received.
-  uint64_t heard = 0;
   uint64_t lastId = 1;
   std::optional<Exit> failureCode;
-  bool isLost = false, isClosing = false;
+  /// Why there is no process 0 any more; empty: there is.
+  std::string loss;
+  Phase phase = Phase::Join;
+  bool isClosing = false;
   /// Process 0 has left a question without an answer.
   std::atomic<bool> isSilent{false};
   std::thread thread;

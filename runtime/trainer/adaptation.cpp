@@ -213,6 +213,7 @@ void Adaptation::receive(size_t place, int64_t iteration) {
 void Adaptation::switchTo(size_t next, int64_t iteration) {
   if (next == current)
     return;
+  enter(trainer.world(), Phase::Switch);
   const bool isTour = !tour.empty();
   auto place = [](const std::vector<int64_t> &ns, size_t of) {
     return of < ns.size() ? ns[of] : 0;

@@ -35,6 +35,7 @@ static std::string takeExactly(const State &state, const std::string &key,
 void rondo::runtime::gather(const State &state, int32_t replica,
                             const std::string &key, const void *device,
                             void *host, int64_t bytes) {
+  enter(state.world(), Phase::Gather);
   if (state.holds(replica)) {
     state.read(replica, host, device, bytes);
     if (!state.world().isFirst())

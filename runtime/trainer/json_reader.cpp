@@ -53,9 +53,13 @@ std::string JsonReader::string() {
     // Names of tensors and columns are ASCII; other characters are not
     // decoded.
     const std::string digits = text.substr(std::min(at, text.size()), 4);
-    char *end = nullptr;
-    unsigned long code = std::strtoul(digits.c_str(), &end, 16);
-    if (escape != 'u' || end != digits.c_str() + 4 || code > 0x7f)
+    // strtoul() alone would take blanks, a sign and 0x.
+    const bool areDigits =
+        digits.size() == 4 &&
+        digits.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+    const unsigned long code =
+        areDigits ? std::strtoul(digits.c_str(), nullptr, 16) : 0;
+    if (escape != 'u' || !areDigits || code > 0x7f)
       fail("an escape that JSON does not have, or of a character beyond ASCII");
     result += static_cast<char>(code);
     at += 4;

@@ -279,9 +279,9 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     Turns(executable, options.schedules);
     allowManyFiles();
     reportFileLimit();
-    session =
-        std::make_unique<Session>(executable, options.launch,
-                                  options.joinSeconds, options.timeoutSeconds);
+    session = std::make_unique<Session>(executable, options.launch,
+                                        options.joinSeconds,
+                                        options.timeoutSeconds, options.fault);
     int status = run(executable, options, session->world());
     checkOutput();
     return session->leave(status);

@@ -237,7 +237,7 @@ static const std::vector<Flag> &flags() {
       {"--check-messages", nullptr,
        "sends a checksum with each message and compares it (CPUs)",
        [](Options &o, Set) { o.checksMessages = true; }},
-      {"--inject-fault", "KIND:RANK:ACTION", nullptr,
+      {"--inject-fault", "KIND:RANK:MOMENT", nullptr,
        [](Options &o, Set v) { o.fault = parseFault(v); }},
       {"--rank", "R", "rank of this process (default: from the launcher)",
        [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},

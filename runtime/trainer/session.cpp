@@ -5,8 +5,11 @@
 
 #include "kinds/Counts.h"
 #include "runtime/backend/backend.h"
+#include "runtime/base/deadline.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/launch/secret.h"
 
+#include <cstdio>
 #include <cstdlib>
 
 using rondo::countOf;
@@ -73,17 +76,33 @@ static void checkSize(const Executable &exe, const Launch &launch,
   throw Error(what, Exit::Usage);
 }
 
+/// Ends the process with an error if a call of MPI, which waits for the other
+/// processes and cannot be interrupted, does not return.
+static DeadlineGuard guardOf(const Launch &launch, const char *what,
+                             double seconds) {
+  return DeadlineGuard(seconds, [=] {
+    sayError("rank " + std::to_string(launch.rank) + " waits in " + what +
+             ", which did not return within " + secondsText(seconds));
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(Exit::RunFailure));
+  });
+}
+
 Session::Session(const Executable &executable, const LaunchFlags &flags,
-                 double joinSeconds, double timeoutSeconds)
-    : launch(discoverLaunch(flags)), support(backendOf(executable).processes) {
+                 double joinSeconds, double timeoutSeconds, const Fault &fault)
+    : launch(discoverLaunch(flags)), support(backendOf(executable).processes),
+      timeoutSeconds(timeoutSeconds) {
   if (launch.size == 1) {
     store = makeLocalStore();
     place.store = store.get();
     return;
   }
   checkSize(executable, launch, support);
-  if (support->start)
+  if (support->start) {
+    const DeadlineGuard guard =
+        guardOf(launch, "'join' for MPI_Init of all ranks", joinSeconds);
     support->start(launch);
+  }
   StoreParams params;
   params.process = launch.rank;
   params.processes = launch.size;
@@ -107,7 +126,15 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
                     "HOST:PORT or --rdzv file:///PATH",
                 Exit::Usage);
   }
-  store = joinStore(params, where);
+  if (fault.phase && fault.rank == launch.rank)
+    params.entered = [fault](Phase phase) { strikeAt(fault, phase); };
+  {
+    // Process 0's address comes by a broadcast, which waits for it.
+    const DeadlineGuard guard =
+        guardOf(launch, "'join' for MPI_Bcast of rank 0",
+                where.broadcast ? joinSeconds + silenceSeconds : 0);
+    store = joinStore(params, where);
+  }
   place.process = launch.rank;
   place.processes = launch.size;
   place.localProcess = launch.localRank;
@@ -117,14 +144,18 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
 }
 
 int Session::leave(int status) {
+  enter(place, Phase::Leave);
   status =
       std::atoi(store
                     ->exchange("the end of the run", std::to_string(status),
-                               Store::Patience::Endless)
+                               Store::Patience::WhileAlive)
                     .front()
                     .c_str());
-  if (!place.isAlone() && support->stop)
+  if (!place.isAlone() && support->stop) {
+    const DeadlineGuard guard = guardOf(
+        launch, "'leave' for MPI_Finalize of all ranks", timeoutSeconds);
     support->stop();
+  }
   store->leave();
   return status;
 }

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_SESSION_H
 #define RONDO_RUNTIME_TRAINER_SESSION_H
 
+#include "runtime/execution/fault.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
@@ -21,8 +22,9 @@ public:
   /// the executable's number of ranks, or if the program cannot run in several
   /// processes. Processes may arrive `joinSeconds` apart, and later keep others
   /// waiting for `timeoutSeconds`.
+  /// `fault` is for tests.
   Session(const Executable &executable, const LaunchFlags &flags,
-          double joinSeconds, double timeoutSeconds);
+          double joinSeconds, double timeoutSeconds, const Fault &fault = {});
 
   const World &world() const { return place; }
   /// Ends a run that has finished: waits for all processes. Returns process 0's
@@ -37,6 +39,7 @@ public:
 private:
   const Launch launch;
   const ProcessSupport *support;
+  const double timeoutSeconds;
   std::unique_ptr<Store> store;
   World place;
 };

@@ -214,7 +214,10 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                                               options.searches, progress);
 
   stopOnSignals();
-  auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
+  auto save = [&] {
+    enter(world, Phase::Save);
+    saveCheckpoint(options.save, trainer.state(), position);
+  };
   // The disk may have room again for the next checkpoint.
   auto saveBetween = [&] {
     try {

@@ -107,6 +107,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     open();
   if (world.isAlone())
     return;
+  enter(world, Phase::Data);
   // Process 0 alone reports errors in the data.
   world.store->barrier("data");
   if (!world.isFirst() && (holdsStage(embeddingStage) || holdsStage(headStage)))

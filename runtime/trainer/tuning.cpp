@@ -60,7 +60,7 @@ void Tuning::finish() {
     return;
   // Process 0 may have been the only one with work.
   const std::vector<std::string> all = world.store->exchange(
-      "the end of --tune", tuner->text(), Store::Patience::Endless);
+      "the end of --tune", tuner->text(), Store::Patience::WhileAlive);
   if (!world.isFirst())
     return;
   for (const std::string &text : all)

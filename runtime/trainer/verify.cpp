@@ -145,7 +145,7 @@ void Verification::runReferences() {
   }
   alone.reset();
   if (!world.isAlone())
-    world.store->exchange("the reference", "", Store::Patience::Endless);
+    world.store->exchange("the reference", "", Store::Patience::WhileAlive);
 }
 
 bool Verification::run(const Case &each) {

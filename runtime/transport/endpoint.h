@@ -57,12 +57,15 @@ using Peers = std::vector<bool>;
 /// All that a process transport needs.
 Peers peersOf(const TransportParams &params, const World &world);
 
-/// A transport between processes: process p is rank p of the program. `cores`
-/// are those that the processes of this machine may use. `clock` stamps the
-/// messages; null: the processor's. All processes call it at the same time.
+/// A transport between processes: process p is rank p of the program. The cores
+/// of `options` are those that the processes of this machine may use. `clock`
+/// stamps the messages; null: the processor's. All processes call it at the
+/// same time. Throws Error with Exit::RunFailure if a peer does not come in
+/// time.
 std::unique_ptr<Transport>
 makeProcessTransport(const TransportParams &params, const World &world,
-                     std::unique_ptr<Endpoint> endpoint, int cores,
+                     std::unique_ptr<Endpoint> endpoint,
+                     const TransportOptions &options,
                      std::unique_ptr<StampClock> clock = nullptr);
 
 } // namespace rondo::runtime

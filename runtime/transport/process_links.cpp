@@ -8,7 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
+#include "runtime/base/error.h"
+#include "runtime/launch/store.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
@@ -38,7 +40,35 @@ ProcessTransport::Part ProcessTransport::hear(int32_t from, void *data,
 
 void ProcessTransport::finish(Part part) {
   Endpoint::Ended ended;
-  spinUntil([&] { return endpoint->test(part.operation, ended); });
+  std::optional<Deadline> deadline;
+  spinUntil([&] { return endpoint->test(part.operation, ended); },
+            [&] {
+              if (!deadline)
+                deadline.emplace(timeoutSeconds, waitClock);
+              // Its operation stays posted; nobody may advance it any more.
+              auto giveUp = [&] { isAborted = true; };
+              try {
+                if (world.store)
+                  world.store->check();
+              } catch (...) {
+                giveUp();
+                throw;
+              }
+              if (!deadline->hasExpired())
+                return;
+              giveUp();
+              throw Error("rank " + std::to_string(me) + " waits for rank " +
+                              std::to_string(part.peer) + " in '" +
+                              nameOf(phase) +
+                              "', which did not answer within " +
+                              secondsText(timeoutSeconds),
+                          Exit::RunFailure);
+            });
+}
+
+void ProcessTransport::begin(Phase entered) {
+  phase = entered;
+  enter(world, phase);
 }
 
 void ProcessTransport::sendNow(int32_t to, const void *data, int64_t bytes) {
@@ -51,6 +81,7 @@ void ProcessTransport::receiveNow(int32_t from, void *data, int64_t bytes) {
 
 /// Finds the peers, and compares clocks for the first time.
 void ProcessTransport::meetPeers() {
+  begin(Phase::Meet);
   /// Whether the lower rank is odd; both ranks.
   std::set<std::tuple<bool, int32_t, int32_t>> pairs;
   for (const Channel &c : channels)
@@ -136,6 +167,7 @@ const ProcessTransport::Peer &ProcessTransport::peerOf(int32_t rank) const {
 std::vector<std::vector<Transfer>> ProcessTransport::takeTransfers() {
   if (!params.measures)
     return {};
+  begin(Phase::TakeTransfers);
   for (Peer &peer : peers)
     if (!peer.hasSameClock)
       compareClocks(peer);

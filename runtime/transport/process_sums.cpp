@@ -226,8 +226,7 @@ void ProcessTransport::receivePart(Sum &sum, int32_t from, void *data,
   receive(&sum.checksums.back().value, sizeof(uint32_t));
 }
 
-/// They stay until the rank's thread has seen them: an exception of the helping
-/// thread is not reported.
+/// They stay until the rank's thread has seen them.
 void ProcessTransport::checkParts(int32_t collective, const Sum &sum) const {
   for (const Checksum &part : sum.checksums)
     if (part.data)

@@ -10,6 +10,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
 
+#include "runtime/launch/phase.h"
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/exchange.h"
 #include "runtime/transport/shard_exchange.h"
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -45,7 +47,8 @@ private:
 class ProcessTransport : public Transport {
 public:
   ProcessTransport(const TransportParams &params, const World &world,
-                   std::unique_ptr<Endpoint> endpoint, int cores,
+                   std::unique_ptr<Endpoint> endpoint,
+                   const TransportOptions &options,
                    std::unique_ptr<StampClock> clock);
   ~ProcessTransport() override;
 
@@ -169,8 +172,10 @@ private:
   /// Advances all operations. Requires `mutex`.
   void bringForward();
   /// Spins briefly, then yields the core between looks, then sleeps for longer
-  /// and longer. `isReady` is called under the lock.
-  void spinUntil(const std::function<bool()> &isReady);
+  /// and longer. `isReady` is called under the lock; `look`, which may be null,
+  /// about every 20 ms without it. Both may throw.
+  void spinUntil(const std::function<bool()> &isReady,
+                 const std::function<void()> &look = {});
   /// `flag` is written under the lock.
   void waitFor(const bool &flag, Waiting::For what, int32_t place,
                uint32_t ticket);
@@ -209,7 +214,9 @@ private:
                 int64_t bytes);
   void receivePart(Sum &sum, int32_t from, void *data, int64_t bytes);
 
-  // Between iterations. The peer makes the matching calls at the same time.
+  // Between iterations; no watchdog checks these waits. The peer makes the
+  // matching calls at the same time.
+  void begin(Phase phase);
   void meetPeers();
   void compareClocks(Peer &peer);
   const Peer &peerOf(int32_t rank) const;
@@ -217,6 +224,8 @@ private:
   std::vector<uint64_t> answer(Peer &peer);
   Part tell(int32_t to, const void *data, int64_t bytes);
   Part hear(int32_t from, void *data, int64_t bytes);
+  /// Throws Error if the peer does not do its part before the deadline, and
+  /// PeerFailed if another process has failed.
   void finish(Part part);
   void sendNow(int32_t to, const void *data, int64_t bytes);
   void receiveNow(int32_t from, void *data, int64_t bytes);
@@ -225,6 +234,12 @@ private:
   void share(std::vector<LinkFigures> &figures);
 
   const TransportParams params;
+  const World world;
+  const double timeoutSeconds;
+  /// Null: an AwakeClock for each wait.
+  const std::shared_ptr<Clock> waitClock;
+  /// Between iterations, for errors.
+  Phase phase = Phase::Meet;
   const int32_t me;
   /// For the sum of parts that is under way.
   const StagingParams staging;
@@ -253,6 +268,8 @@ private:
   /// their parts. With imposed links the first may have ended and still take
   /// its time.
   std::deque<int32_t> lane;
+  /// An exception of the helping thread; the rank's thread throws it.
+  std::exception_ptr helpersFailure;
   bool isClosing = false;
   std::atomic<bool> isAborted{false};
   std::atomic<uint64_t> record{0};

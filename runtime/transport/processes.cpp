@@ -52,14 +52,17 @@ MessageName MessageTags::nameOf(int32_t tag) const {
 ProcessTransport::ProcessTransport(const TransportParams &params,
                                    const World &world,
                                    std::unique_ptr<Endpoint> endpoint,
-                                   int cores, std::unique_ptr<StampClock> clock)
-    : params(params), me(world.process), staging(params.stagingOf(me)),
-      sums(params.collectives.size()), endpoint(std::move(endpoint)),
+                                   const TransportOptions &options,
+                                   std::unique_ptr<StampClock> clock)
+    : params(params), world(world), timeoutSeconds(options.timeoutSeconds),
+      waitClock(options.clock), me(world.process),
+      staging(params.stagingOf(me)), sums(params.collectives.size()),
+      endpoint(std::move(endpoint)),
       clock(clock ? std::move(clock) : makeTickClock()),
       processes(world.processes), tags(this->endpoint->largestTag()),
       network(params.link, params.linkTrace),
       isLinkImposed(network.isImposed()),
-      spinNs(world.localProcesses <= cores ? 50'000 : 2'000),
+      spinNs(world.localProcesses <= options.cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
   for (size_t i = 0; i < channels.size(); ++i) {
     channels[i].from = params.channels[i].from;
@@ -263,23 +266,28 @@ SerialLink *ProcessTransport::imposedLink(int32_t from, int32_t to) {
 
 void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
                                int32_t place, uint32_t ticket) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
+  auto isReady = [&] {
+    if (helpersFailure)
+      std::rethrow_exception(helpersFailure);
     if (!flag)
       bringForward();
-    if (flag)
+    return flag;
+  };
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (isReady())
       return;
   }
   note(what, place, ticket);
-  spinUntil([&] {
-    bringForward();
-    return flag;
-  });
+  spinUntil(isReady);
   note(Waiting::For::Nothing, 0, 0);
 }
 
-void ProcessTransport::spinUntil(const std::function<bool()> &isReady) {
+void ProcessTransport::spinUntil(const std::function<bool()> &isReady,
+                                 const std::function<void()> &look) {
+  constexpr int64_t lookNs = 20'000'000;
   const int64_t beginNs = nowNs();
+  int64_t nextLookNs = lookNs;
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -289,6 +297,10 @@ void ProcessTransport::spinUntil(const std::function<bool()> &isReady) {
     if (isAborted)
       throw Aborted();
     const int64_t waitedNs = nowNs() - beginNs;
+    if (look && waitedNs >= nextLookNs) {
+      look();
+      nextLookNs = waitedNs + lookNs;
+    }
     if (waitedNs < spinNs) {
       pauseCpu();
     } else if (waitedNs < 4 * spinNs) {
@@ -329,11 +341,12 @@ void ProcessTransport::help() {
     std::this_thread::sleep_for(std::chrono::microseconds(250));
     lock.lock();
     try {
-      if (!isWaiting())
+      if (!isWaiting() && !helpersFailure)
         bringForward();
-    } catch (const Error &) {
-      // The rank's thread meets the same failure, and reports it.
-    } catch (const PeerFailed &) {
+    } catch (...) {
+      // The rank's thread throws it in its next wait: it need not meet the same
+      // failure, as when there was no memory for a moment.
+      helpersFailure = std::current_exception();
     }
   }
 }
@@ -375,8 +388,8 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
 
 std::unique_ptr<Transport> rondo::runtime::makeProcessTransport(
     const TransportParams &params, const World &world,
-    std::unique_ptr<Endpoint> endpoint, int cores,
+    std::unique_ptr<Endpoint> endpoint, const TransportOptions &options,
     std::unique_ptr<StampClock> clock) {
   return std::make_unique<ProcessTransport>(params, world, std::move(endpoint),
-                                            cores, std::move(clock));
+                                            options, std::move(clock));
 }

@@ -36,7 +36,7 @@ struct Header {
 
 class TcpEndpoint : public Endpoint {
 public:
-  TcpEndpoint(const World &world, const Peers &peers);
+  TcpEndpoint(const World &world, const Peers &peers, double timeoutSeconds);
 
   int32_t largestTag() const override { return INT32_MAX; }
   int32_t send(int32_t to, Purpose purpose, int32_t tag, const void *data,
@@ -202,10 +202,12 @@ static void allowLongWaits(const Socket &socket) {
              sizeof never);
 }
 
-TcpEndpoint::TcpEndpoint(const World &world, const Peers &peers)
+TcpEndpoint::TcpEndpoint(const World &world, const Peers &peers,
+                         double timeoutSeconds)
     : store(*world.store),
       links(static_cast<size_t>(world.processes) * numPurposes) {
-  std::vector<Socket> sockets = connectProcesses(world, numPurposes, peers);
+  std::vector<Socket> sockets =
+      connectProcesses(world, numPurposes, peers, timeoutSeconds);
   for (size_t l = 0; l < links.size(); ++l) {
     links[l].peer = static_cast<int32_t>(l / numPurposes);
     links[l].socket = std::move(sockets[l]);
@@ -214,7 +216,8 @@ TcpEndpoint::TcpEndpoint(const World &world, const Peers &peers)
   }
 }
 
-std::unique_ptr<Endpoint> rondo::runtime::makeTcpEndpoint(const World &world,
-                                                          const Peers &peers) {
-  return std::make_unique<TcpEndpoint>(world, peers);
+std::unique_ptr<Endpoint>
+rondo::runtime::makeTcpEndpoint(const World &world, const Peers &peers,
+                                const TransportOptions &options) {
+  return std::make_unique<TcpEndpoint>(world, peers, options.timeoutSeconds);
 }

@@ -9,10 +9,11 @@
 namespace rondo::runtime {
 
 /// Connects the processes of a run with their peers. All call it at the same
-/// time. Throws Error with Exit::RunFailure if they do not find each other. The
-/// world's store must outlive it.
+/// time. Throws Error with Exit::RunFailure if they do not find each other in
+/// time. The world's store must outlive it.
 std::unique_ptr<Endpoint> makeTcpEndpoint(const World &world,
-                                          const Peers &peers);
+                                          const Peers &peers,
+                                          const TransportOptions &options);
 
 } // namespace rondo::runtime
 

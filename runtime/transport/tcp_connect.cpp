@@ -3,7 +3,7 @@
 
 #include "runtime/transport/tcp_connect.h"
 
-#include "runtime/base/clock.h"
+#include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/listen.h"
 #include "runtime/launch/listener.h"
@@ -141,16 +141,36 @@ static bool isStillToSay(PendingPeer &pending, int64_t now) {
          now <= pending.deadlineNs;
 }
 
+/// The time in which all connections must have been made.
+static double limitOf(double timeoutSeconds) {
+  constexpr double most = 60;
+  return timeoutSeconds > 0 ? std::min(timeoutSeconds, most) : most;
+}
+
+/// The processes with higher numbers that have not connected.
+static std::string missingPeers(const World &world, int purposes,
+                                const std::vector<bool> &isPeer,
+                                const std::vector<Socket> &sockets) {
+  std::vector<int32_t> missing;
+  for (int32_t p = world.process + 1; p < world.processes; ++p)
+    for (int purpose = 0; purpose < purposes; ++purpose) {
+      const size_t place = static_cast<size_t>(p) * purposes + purpose;
+      if (isPeer[place] && !sockets[place] &&
+          (missing.empty() || missing.back() != p))
+        missing.push_back(p);
+    }
+  return ranksText(missing);
+}
+
 /// Fills in the sockets of processes with higher numbers.
 static void admit(const World &world, int purposes,
                   const std::vector<bool> &isPeer,
                   std::vector<Socket> listeners, uint64_t token,
-                  const std::atomic<bool> &isGivenUp,
+                  const Deadline &deadline, const std::atomic<bool> &isGivenUp,
                   std::vector<Socket> &sockets) {
   Store &store = *world.store;
-  constexpr int64_t patienceNs = 60'000'000'000, pendingNs = 5'000'000'000;
+  constexpr int64_t pendingNs = 5'000'000'000;
   constexpr size_t maxStrangers = 256;
-  const int64_t deadlineNs = nowNs() + patienceNs;
   auto missing =
       std::count(isPeer.begin() + int64_t(world.process + 1) * purposes,
                  isPeer.end(), true);
@@ -177,9 +197,12 @@ static void admit(const World &world, int purposes,
     if (isGivenUp)
       return;
     store.check();
-    if (nowNs() > deadlineNs)
-      throw Error("rank " + std::to_string(world.process) +
-                      " did not get a connection from another rank",
+    if (deadline.hasExpired())
+      throw Error("rank " + std::to_string(world.process) + " waits in '" +
+                      nameOf(Phase::Connect) + "' for " +
+                      missingPeers(world, purposes, isPeer, sockets) +
+                      ", which did not connect within " +
+                      secondsText(deadline.limitSeconds()),
                   Exit::RunFailure);
     std::vector<pollfd> waiting;
     door.addTo(waiting, nowNs());
@@ -225,28 +248,48 @@ struct Call {
 /// Fills in the sockets of processes with lower numbers. All are called at
 /// once: each step waits for the slowest of them, not for one after the other.
 static void call(const World &world, std::vector<Call> calls,
-                 std::vector<Socket> &sockets) {
-  constexpr double connectSeconds = 20, challengeSeconds = 60;
+                 const Deadline &deadline, std::vector<Socket> &sockets) {
   auto fail = [&](const Call &call, const std::string &why) {
-    throw Error("rank " + std::to_string(world.process) +
-                    " cannot connect to rank " + std::to_string(call.process) +
-                    " at " + textOf(call.to) + ": " + why,
+    throw Error("rank " + std::to_string(world.process) + " in '" +
+                    nameOf(Phase::Connect) + "' cannot connect to rank " +
+                    std::to_string(call.process) + " at " + textOf(call.to) +
+                    ": " + why,
                 Exit::RunFailure);
   };
   auto check = [&](const Call &call, Entry entry) {
     if (entry != Entry::Admitted)
       fail(call, textOf(entry, "rank " + std::to_string(call.process)));
   };
-  for (Call &call : calls) {
-    std::string why;
-    call.socket = connectTo(call.to, connectSeconds, why);
-    if (!call.socket)
-      fail(call, why);
+  const std::function<void()> look = [&] { world.store->check(); };
+  constexpr double sliceSeconds = 0.1;
+  auto awaitBytes = [&](const Call &call) {
+    while (!hasBytes(call.socket, deadline.leftSeconds(sliceSeconds))) {
+      look();
+      if (deadline.hasExpired())
+        fail(call, "it did not answer within " +
+                       secondsText(deadline.limitSeconds()));
+    }
+  };
+  std::vector<HostPort> places;
+  for (const Call &call : calls)
+    places.push_back(call.to);
+  std::vector<std::string> reasons;
+  std::vector<Socket> made = connectToAll(places, deadline, look, reasons);
+  for (size_t c = 0; c < calls.size(); ++c) {
+    calls[c].socket = std::move(made[c]);
+    if (!calls[c].socket)
+      fail(calls[c], reasons[c]);
   }
-  for (Call &call : calls)
-    check(call, call.caller.answer(call.socket, challengeSeconds));
+  // The rest of an answer comes with its first bytes.
+  constexpr double answerSeconds = 1;
+  for (Call &call : calls) {
+    awaitBytes(call);
+    check(call, call.caller.answer(call.socket, answerSeconds));
+  }
   const int purposes = static_cast<int>(sockets.size()) / world.processes;
   for (Call &call : calls) {
+    if (call.caller.awaitsVerdict())
+      awaitBytes(call);
     check(call, call.caller.conclude(call.socket));
     if (!sendAll(call.socket,
                  std::string(reinterpret_cast<const char *>(&call.greeting),
@@ -262,7 +305,8 @@ static void call(const World &world, std::vector<Call> calls,
 /// which all have reached process 0.
 std::vector<Socket>
 rondo::runtime::connectProcesses(const World &world, int purposes,
-                                 const std::vector<bool> &isPeer) {
+                                 const std::vector<bool> &isPeer,
+                                 double timeoutSeconds) {
   Store &store = *world.store;
   const Store::Addresses addresses = store.addresses();
   const std::vector<Place> places = placesOf(store.exchange(
@@ -300,20 +344,21 @@ rondo::runtime::connectProcesses(const World &world, int purposes,
                          Greeting{called.token, world.process, purpose},
                          Caller(secret, Line::Messages)});
   }
+  enter(world, Phase::Connect);
   std::atomic<bool> isGivenUp{false};
   // Others wait for an answer while this process waits for those that it calls.
   // The two fill in different sockets.
   std::exception_ptr failure;
   std::thread door([&] {
     try {
-      admit(world, purposes, isPeer, std::move(listeners), token, isGivenUp,
-            sockets);
+      admit(world, purposes, isPeer, std::move(listeners), token,
+            Deadline(limitOf(timeoutSeconds)), isGivenUp, sockets);
     } catch (...) {
       failure = std::current_exception();
     }
   });
   try {
-    call(world, std::move(calls), sockets);
+    call(world, std::move(calls), Deadline(limitOf(timeoutSeconds)), sockets);
   } catch (...) {
     // Nobody else would end the other wait.
     isGivenUp = true;

@@ -15,9 +15,12 @@ namespace rondo::runtime {
 /// All processes call it at the same time. `isPeer` says at p * purposes + u
 /// whether process p is a peer for purpose u, as p says of this process; the
 /// connection to it is returned there. Throws Error with Exit::RunFailure if
-/// they do not find each other.
+/// they do not find each other within a minute or, if that is shorter,
+/// `timeoutSeconds`, which may be 0; and PeerFailed if another process has
+/// failed.
 std::vector<Socket> connectProcesses(const World &world, int purposes,
-                                     const std::vector<bool> &isPeer);
+                                     const std::vector<bool> &isPeer,
+                                     double timeoutSeconds);
 
 } // namespace rondo::runtime
 

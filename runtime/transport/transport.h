@@ -18,6 +18,7 @@
 #define RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
 
 #include "kinds/Sums.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/model/executable.h"
 #include "runtime/transport/imposed_network.h"
@@ -150,6 +151,8 @@ struct TransportOptions {
   bool useGraph = true;
   /// A rank without progress for this long has failed; 0: never.
   double timeoutSeconds = 600;
+  /// The clock of waits between iterations; null: an AwakeClock for each.
+  std::shared_ptr<Clock> clock = nullptr;
 };
 
 class Transport {

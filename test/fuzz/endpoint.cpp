@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
   });
   const std::unique_ptr<Endpoint> endpoint =
-      makeTcpEndpoint(world, Peers(2 * Endpoint::numPurposes, true));
+      makeTcpEndpoint(world, Peers(2 * Endpoint::numPurposes, true), {});
   called.join();
   for (const Socket &connection : connections) {
     // Frees the port at once.

@@ -3,11 +3,9 @@
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
-#include "runtime/base/clock.h"
 #include "runtime/transport/cuda/idle.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -34,17 +32,15 @@ NcclTransport::NcclTransport(const TransportParams &params,
       ranks[r]->recordings[p].launches = LaunchWindow(params.residentOf(p, r));
   }
   meet();
-  const int64_t deadlineNs =
-      options.timeoutSeconds > 0
-          ? nowNs() + static_cast<int64_t>(options.timeoutSeconds * 1e9)
-          : INT64_MAX;
+  enter(world, Phase::Connect);
+  const Deadline deadline(options.timeoutSeconds, options.clock);
   try {
     connect(params);
-    awaitCommunicators(deadlineNs);
+    awaitCommunicators(deadline);
     divideIntoTurns(params);
-    warmUp(deadlineNs);
+    warmUp(deadline);
     if (measures)
-      measureStart(deadlineNs);
+      measureStart(deadline);
   } catch (...) {
     // Memory is freed when the device is idle.
     for (const std::unique_ptr<GpuRank> &rank : ranks)
@@ -231,13 +227,13 @@ void NcclTransport::sendOneByte(const ChannelEnd &end) const {
 /// A pair connects with its first message, which involves both hosts and must
 /// not happen while an iteration is recorded. So all of a turn connect here at
 /// once, in one group.
-void NcclTransport::warmUp(int64_t deadlineNs) {
+void NcclTransport::warmUp(const Deadline &deadline) {
   for (size_t turn = 0; turn + 1 < turns.size(); ++turn) {
     Group group;
     for (const ChannelEnd *end : turns[turn])
       sendOneByte(*end);
     group.end();
-    awaitWarmUp(deadlineNs);
+    awaitWarmUp(deadline);
   }
   Group group;
   for (const ChannelEnd *end : turns.back())
@@ -262,7 +258,7 @@ void NcclTransport::warmUp(int64_t deadlineNs) {
     }
   }
   group.end();
-  awaitWarmUp(deadlineNs);
+  awaitWarmUp(deadline);
 }
 
 std::vector<Communicator *>
@@ -277,41 +273,43 @@ NcclTransport::communicatorsOf(const GpuRank &rank) const {
 }
 
 void NcclTransport::checkDeadline(const Communicator &communicator,
-                                  int64_t deadlineNs) const {
+                                  const Deadline &deadline) const {
   if (!world.isAlone())
     world.store->check();
-  if (nowNs() <= deadlineNs)
+  if (!deadline.hasExpired())
     return;
-  char limit[32];
-  std::snprintf(limit, sizeof limit, "%g", options.timeoutSeconds);
-  throw Error(communicator.name() + " has not connected within " + limit + " s",
+  throw Error((world.isAlone()
+                   ? std::string()
+                   : "rank " + std::to_string(world.process) + " waits in '" +
+                         nameOf(Phase::Connect) + "': ") +
+                  communicator.name() + " has not connected within " +
+                  secondsText(options.timeoutSeconds),
               Exit::RunFailure);
 }
 
-void NcclTransport::awaitCommunicators(int64_t deadlineNs) {
+void NcclTransport::awaitCommunicators(const Deadline &deadline) {
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (!ranks[r])
       continue;
     ranks[r]->device->enter();
     for (const Communicator *communicator : communicatorsOf(*ranks[r]))
       while (!communicator->isSettled()) {
-        checkDeadline(*communicator, deadlineNs);
+        checkDeadline(*communicator, deadline);
         std::this_thread::sleep_for(lookInterval);
       }
   }
   callingRank = -1;
 }
 
-void NcclTransport::awaitWarmUp(int64_t deadlineNs) {
-  awaitCommunicators(deadlineNs);
+void NcclTransport::awaitWarmUp(const Deadline &deadline) {
+  awaitCommunicators(deadline);
   for (const std::unique_ptr<ChannelEnd> &end : ends)
     cuda::awaitIdle(end->stream.get(),
-                    [&] { checkDeadline(end->communicator, deadlineNs); });
+                    [&] { checkDeadline(end->communicator, deadline); });
   for (const std::unique_ptr<Member> &member : members)
     if (member->communicator)
-      cuda::awaitIdle(ranks[member->rank]->device->compute().handle, [&] {
-        checkDeadline(*member->communicator, deadlineNs);
-      });
+      cuda::awaitIdle(ranks[member->rank]->device->compute().handle,
+                      [&] { checkDeadline(*member->communicator, deadline); });
 }
 
 /// NCCL's objects and the streams must be gone before their memory is. Each is

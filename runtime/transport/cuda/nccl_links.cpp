@@ -30,7 +30,7 @@ template <typename T> static std::vector<T> unpack(const std::string &text) {
 
 /// Uses messages of one byte: NCCL does nothing for empty ones. All channels
 /// must be connected.
-void NcclTransport::measureStart(int64_t deadlineNs) {
+void NcclTransport::measureStart(const Deadline &deadline) {
   for (int i = 0; i < DeviceMeter::startMessages; ++i)
     for (const std::vector<ChannelEnd *> &turn : turns) {
       Group group;
@@ -40,7 +40,7 @@ void NcclTransport::measureStart(int64_t deadlineNs) {
         sendOneByte(*end);
       }
       group.end();
-      awaitCommunicators(deadlineNs);
+      awaitCommunicators(deadline);
       for (ChannelEnd *end : turn) {
         if (end->isSender)
           continue;
@@ -48,9 +48,9 @@ void NcclTransport::measureStart(int64_t deadlineNs) {
         end->arrived.stamp(end->stream.get(), 0);
       }
       if (turns.size() > 1)
-        awaitWarmUp(deadlineNs);
+        awaitWarmUp(deadline);
     }
-  awaitWarmUp(deadlineNs);
+  awaitWarmUp(deadline);
   for (const std::unique_ptr<ChannelEnd> &end : ends) {
     Gpu &gpu = ranks[end->isSender ? end->from : end->to]->device->gpu();
     end->begun.keep(gpu);

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
 
+#include "runtime/base/deadline.h"
 #include "runtime/launch/store.h"
 #include "runtime/transport/cuda/ends.h"
 #include "runtime/transport/cuda/gpu_transports.h"
@@ -73,17 +74,17 @@ private:
   void meet() const;
   void divideIntoTurns(const TransportParams &params);
   void sendOneByte(const ChannelEnd &end) const;
-  void warmUp(int64_t deadlineNs);
-  void awaitCommunicators(int64_t deadlineNs);
-  void awaitWarmUp(int64_t deadlineNs);
-  void measureStart(int64_t deadlineNs);
+  void warmUp(const Deadline &deadline);
+  void awaitCommunicators(const Deadline &deadline);
+  void awaitWarmUp(const Deadline &deadline);
+  void measureStart(const Deadline &deadline);
   void compareClocks();
   std::vector<DeviceStamp> takeStamps(const ChannelEnd &end,
                                       DeviceStamps &stamps);
   std::vector<DeviceStamp> stampsOfSender(size_t channel);
   void share(std::vector<LinkFigures> &figures) const;
   void checkDeadline(const Communicator &communicator,
-                     int64_t deadlineNs) const;
+                     const Deadline &deadline) const;
   std::vector<Communicator *> communicatorsOf(const GpuRank &rank) const;
 
   const Stream &computeOf(const ChannelEnd &end) const {

@@ -73,7 +73,7 @@ protected:
       world.process = p;
       world.processes = world.localProcesses = 2;
       return makeProcessTransport(
-          params, world, std::make_unique<GatedEndpoint>(time, network, p), 2,
+          params, world, std::make_unique<GatedEndpoint>(time, network, p), {2},
           std::make_unique<FakeClock>(time, p == 1 ? 3600 * second : 0,
                                       p == 1 ? rate : 1,
                                       haveNames ? "one clock" : ""));

@@ -84,10 +84,10 @@ struct Stores {
 /// The stores must outlive the endpoints.
 class OverEndpoints : private Stores, public AllProcesses {
 public:
-  using MakeEndpoint =
-      std::function<std::unique_ptr<Endpoint>(const World &, const Peers &)>;
+  using MakeEndpoint = std::function<std::unique_ptr<Endpoint>(
+      const World &, const Peers &, const TransportOptions &)>;
 
-  OverEndpoints(const TransportParams &params, int cores,
+  OverEndpoints(const TransportParams &params, const TransportOptions &options,
                 const MakeEndpoint &make)
       : Stores(params.ranks),
         AllProcesses(params, params.ranks, [&](int32_t process) {
@@ -96,7 +96,8 @@ public:
           world.processes = world.localProcesses = params.ranks;
           world.store = stores[process].get();
           return makeProcessTransport(
-              params, world, make(world, peersOf(params, world)), cores);
+              params, world, make(world, peersOf(params, world), options),
+              options);
         }) {}
 };
 
@@ -108,7 +109,8 @@ static std::unique_ptr<Transport> overMemory(const TransportParams &params,
                                              const World &) {
   auto network = std::make_shared<Network>();
   return std::make_unique<OverEndpoints>(
-      params, options.cores, [&](const World &world, const Peers &) {
+      params, options,
+      [&](const World &world, const Peers &, const TransportOptions &) {
         return std::make_unique<MemoryEndpoint>(network, world.process);
       });
 }
@@ -117,8 +119,7 @@ static std::unique_ptr<Transport> overTcp(const TransportParams &params,
                                           const std::vector<Device *> &,
                                           const TransportOptions &options,
                                           const World &) {
-  return std::make_unique<OverEndpoints>(params, options.cores,
-                                         makeTcpEndpoint);
+  return std::make_unique<OverEndpoints>(params, options, makeTcpEndpoint);
 }
 
 static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {

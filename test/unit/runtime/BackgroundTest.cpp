@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "AdaptiveFixture.h"
+#include "AllocationFailure.h"
 
 #include "runtime/adaptive/background.h"
 
@@ -29,6 +30,27 @@ TEST(BackgroundEstimator, AnswersOnceAndForAllMeasurements) {
   std::optional<Estimates> result;
   while (!(result = background.takeResult()))
     std::this_thread::yield();
+  EXPECT_NEAR(double(result->ns.front()), 48000, 100);
+}
+
+TEST(BackgroundEstimator, GoesOnWhenAnEstimateFails) {
+  const Candidates candidates;
+  BackgroundEstimator background(
+      Estimator(candidates.program->exe, candidates.pipelines));
+  std::optional<Estimates> result;
+  {
+    const AllocationFailure failure(1, AllocationFailure::OtherThreads);
+    background.begin(candidates.like(2000, 1));
+    while (!(result = background.takeResult()))
+      std::this_thread::yield();
+    EXPECT_TRUE(failure.hasStruck());
+  }
+  EXPECT_NE(result->why, "");
+  EXPECT_EQ(result->ns, std::vector<int64_t>(candidates.pipelines.size(), -1));
+  background.begin(candidates.like(2000, 1));
+  while (!(result = background.takeResult()))
+    std::this_thread::yield();
+  EXPECT_EQ(result->why, "");
   EXPECT_NEAR(double(result->ns.front()), 48000, 100);
 }
 

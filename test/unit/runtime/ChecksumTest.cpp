@@ -111,7 +111,7 @@ runProcesses(const TransportParams &params, MakeEndpoint makeEndpoint,
       world.process = p;
       world.processes = world.localProcesses = 2;
       auto transport =
-          makeProcessTransport(params, world, makeEndpoint(network, p), 2);
+          makeProcessTransport(params, world, makeEndpoint(network, p), {2});
       errors[p] = errorOf(
           [&] { transport->iterate(p, false, [&] { act(*transport, p); }); });
     });
@@ -177,7 +177,7 @@ TEST(Checksum, NamesAPartOfASumBetweenProcesses) {
   World world;
   world.processes = world.localProcesses = 2;
   auto transport = makeProcessTransport(
-      params, world, std::make_unique<MemoryEndpoint>(network, 0), 2);
+      params, world, std::make_unique<MemoryEndpoint>(network, 0), {2});
   EXPECT_TRUE(has(errorOf([&] { addAll(*transport, 0); }),
                   "a part of collective 0 from rank 1 to rank 0 "
                   "has changed on its way"));

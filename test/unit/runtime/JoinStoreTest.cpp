@@ -181,7 +181,7 @@ TEST_F(StoreTest, WhoFindsNobodySaysWhere) {
   where.port = portOf(port);
   port = Socket();
   StoreParams params = paramsOf(1, 2);
-  params.joinSeconds = -4.8;
+  params.joinSeconds = 0.2 - silenceSeconds;
   try {
     joinStore(params, where);
     FAIL();

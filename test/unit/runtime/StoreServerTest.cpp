@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include <map>
+#include <set>
 #include <sys/socket.h>
 
 using namespace rondo::runtime;
@@ -69,9 +70,16 @@ protected:
          std::to_string(static_cast<int>(patience))});
   }
 
-  /// Advances the clock, and gives the server a turn.
+  /// Advances the clock, and gives the server a turn. Processes say that they
+  /// are alive, unless they are silent.
   void pass(double seconds) {
     clock->advance(seconds);
+    for (auto &[process, peer] : peers)
+      if (silent.count(process) == 0) {
+        EXPECT_TRUE(
+            sendAll(peer.socket,
+                    encode({static_cast<uint32_t>(StoreFrame::Alive), 0, {}})));
+      }
     server().turn(0);
   }
 
@@ -101,6 +109,7 @@ protected:
   StoreParams params;
   std::string said;
   std::map<int, Peer> peers;
+  std::set<int> silent;
 
 private:
   uint64_t lastId = 0;
@@ -173,12 +182,60 @@ TEST_F(StoreServerTest, WhoSaysWhatItDoesMayTakeItsTime) {
   EXPECT_EQ(said, "rank 1 did not reach 'iteration 7' within 20 s\n");
 }
 
+TEST_F(StoreServerTest, WhoAnswersMayTakeItsTimeWhereNobodyIsInAHurry) {
+  joinAll();
+  meet(0, Store::Patience::WhileAlive);
+  meet(2, Store::Patience::WhileAlive);
+  for (int i = 0; i < 10; ++i)
+    pass(21.9);
+  EXPECT_EQ(said, "");
+  silent = {1};
+  pass(22.1);
+  EXPECT_EQ(said, "rank 1 has not answered for 22.1 s\n");
+}
+
+TEST_F(StoreServerTest, WhoDoesNotAnswerEndsTheRunWhateverTheOthersDo) {
+  joinAll();
+  say(1, StoreFrame::Enter, {"meet"});
+  silent = {1};
+  pass(21.9);
+  EXPECT_EQ(said, "");
+  pass(0.2);
+  EXPECT_EQ(said, "rank 1 has not answered for 22.1 s, last seen in 'meet'\n");
+  for (int p = 0; p < 3; ++p)
+    EXPECT_EQ(heard(p, StoreFrame::Failed), std::vector<Fields>{{"75"}}) << p;
+}
+
+TEST_F(StoreServerTest, AFailureNamesWhoDoesNotAnswer) {
+  joinAll();
+  meet(1);
+  silent = {1};
+  pass(5);
+  say(2, StoreFrame::Fail, {"75", "rank 2 waits for rank 0"});
+  EXPECT_EQ(said, "rank 2 waits for rank 0; rank 1 has not answered for 5.0 s, "
+                  "last seen in 'iteration 7'\n");
+}
+
+TEST_F(StoreServerTest, AServerThatCannotGoOnLeavesNobodyWaiting) {
+  joinAll();
+  meet(0);
+  server().abandon("no memory");
+  EXPECT_EQ(said, "rank 0 cannot serve the others any more: no memory\n");
+  for (int p = 0; p < 3; ++p) {
+    heard(p, StoreFrame::Answer);
+    EXPECT_TRUE(hasBytes(peers[p].socket, 0)) << p;
+    EXPECT_FALSE(receiveSome(peers[p].socket, peers[p].reader, 0)) << p;
+  }
+}
+
 TEST_F(StoreServerTest, WithoutATimeOutAllMayTakeTheirTime) {
   params.timeoutSeconds = 0;
   joinAll();
   meet(0);
   meet(2);
   say(1, StoreFrame::Get, {"key"});
+  pass(1e6);
+  silent = {1};
   pass(1e6);
   EXPECT_EQ(said, "");
 }

@@ -1,0 +1,49 @@
+//===- AllocationFailure.cpp - No memory for a moment ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "AllocationFailure.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+using rondo::runtime::test::AllocationFailure;
+
+namespace {
+
+std::atomic<bool> isArmed{false}, struck{false};
+std::atomic<size_t> least{0};
+std::atomic<bool> isForOthers{false};
+/// Whether this thread has made the AllocationFailure.
+thread_local bool isMaker = false;
+
+} // namespace
+
+AllocationFailure::AllocationFailure(size_t bytes, Whose whose) {
+  isMaker = true;
+  least = bytes;
+  isForOthers = whose == OtherThreads;
+  struck = false;
+  isArmed = true;
+}
+
+AllocationFailure::~AllocationFailure() {
+  isArmed = false;
+  isMaker = false;
+}
+
+bool AllocationFailure::hasStruck() const { return struck; }
+
+void *operator new(size_t bytes) {
+  if (isArmed && bytes >= least && isMaker != isForOthers &&
+      isArmed.exchange(false)) {
+    struck = true;
+    throw std::bad_alloc();
+  }
+  if (void *memory = std::malloc(bytes > 0 ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }

@@ -1,0 +1,145 @@
+//===- StoreFailureTest.cpp - What ends the waits of a store --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "AllocationFailure.h"
+#include "StoreFixture.h"
+
+#include "runtime/launch/tcp_store.h"
+
+#include <atomic>
+#include <new>
+#include <sys/socket.h>
+
+using namespace rondo::runtime;
+using rondo::runtime::test::AllocationFailure;
+using rondo::runtime::test::Endings;
+using rondo::runtime::test::StoreTest;
+
+namespace {
+
+/// Any thread may advance it.
+class SharedClock : public Clock {
+public:
+  int64_t now() override { return ns; }
+  std::atomic<int64_t> ns{0};
+};
+
+/// Process 1's store; the test is process 0.
+class LoneStore : public StoreTest {
+protected:
+  LoneStore() {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    zero = Socket(fds[0]);
+    StoreParams params = paramsOf(1, 2);
+    params.clock = clock;
+    store = makeTcpStore(params, nullptr, Socket(fds[1]), FrameReader(), "");
+  }
+
+  Frame hear() {
+    std::optional<Frame> frame = reader.next(1 << 20);
+    while (!frame && receiveSome(zero, reader, 10))
+      frame = reader.next(1 << 20);
+    return frame.value_or(Frame());
+  }
+  void say(StoreFrame kind, uint64_t id, std::vector<std::string> fields) {
+    EXPECT_TRUE(
+        sendAll(zero, encode({static_cast<uint32_t>(kind), id, fields})));
+  }
+  template <typename Act> static std::string errorOf(Act act) {
+    try {
+      act();
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::shared_ptr<SharedClock> clock = std::make_shared<SharedClock>();
+  Socket zero;
+  FrameReader reader;
+  std::unique_ptr<Store> store;
+};
+
+TEST_F(LoneStore, EndsIfProcessZeroDoesNotAnswer) {
+  store->enter(Phase::Meet);
+  std::thread later([&] {
+    hear();
+    hear();
+    clock->ns = 12'100'000'000;
+  });
+  const std::string error = errorOf([&] { store->get("key"); });
+  later.join();
+  EXPECT_EQ(error, "rank 0 has not answered for 12 s; rank 1 waits in 'meet'");
+  EXPECT_EQ(errorOf([&] { store->check(); }), error);
+}
+
+TEST_F(LoneStore, AnswersThatItIsAlive) {
+  say(StoreFrame::Alive, 0, {});
+  EXPECT_EQ(hear().kind, static_cast<uint32_t>(StoreFrame::Alive));
+}
+
+TEST_F(LoneStore, EndsIfARequestCannotBeSent) {
+  int fds[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  // Frames of process 0 would still arrive.
+  const Socket deaf(fds[0]);
+  ASSERT_EQ(shutdown(deaf.descriptor(), SHUT_RD), 0);
+  StoreParams params = paramsOf(1, 2);
+  // It would wait for ever.
+  params.timeoutSeconds = 0;
+  const std::unique_ptr<Store> other =
+      makeTcpStore(params, nullptr, Socket(fds[1]), FrameReader(), "");
+  EXPECT_EQ(errorOf([&] { other->set("key", "value"); }),
+            "lost rank 0: its process has ended, or its machine does not "
+            "answer");
+}
+
+TEST_F(LoneStore, AnAnswerToARequestThatWasNotSentIsIgnored) {
+  const std::string value(1 << 20, 'x');
+  {
+    // That of the frame, which is larger than the value.
+    const AllocationFailure failure((1 << 20) + 32,
+                                    AllocationFailure::ThisThread);
+    EXPECT_THROW(store->exchange("all", value, Store::Patience::WhileAlive),
+                 std::bad_alloc);
+    EXPECT_TRUE(failure.hasStruck());
+  }
+  std::thread answering([&] {
+    const Frame frame = hear();
+    for (uint64_t id = 1; id <= frame.id; ++id)
+      say(StoreFrame::Answer, id, {"of request " + std::to_string(id)});
+  });
+  EXPECT_EQ(store->get("key"), "of request 3");
+  answering.join();
+}
+
+TEST_F(StoreTest, AnExceptionOfTheServerEndsTheRun) {
+  /// In process 0's server alone.
+  struct NoMemory : Clock {
+    int64_t now() override {
+      if (isDue)
+        throw std::bad_alloc();
+      return 0;
+    }
+    std::atomic<bool> isDue{false};
+  };
+  const auto clock = std::make_shared<NoMemory>();
+  const Endings endings = run(
+      2,
+      [&](Store &store, int p) {
+        if (p == 0)
+          clock->isDue = true;
+        store.get("what nobody sets");
+      },
+      [&](StoreParams &params) {
+        if (params.process == 0)
+          params.clock = clock;
+      });
+  const std::string lost =
+      "lost rank 0: its process has ended, or its machine does not answer";
+  EXPECT_EQ(endings, (Endings{lost, lost}));
+  EXPECT_EQ(said, "rank 0 cannot serve the others any more: std::bad_alloc\n");
+}
+
+} // namespace
