@@ -25,6 +25,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "test/runtime/Inputs"))
+import checkpoint  # pylint: disable=wrong-import-position
+
 PLAN = """
 pipe.cluster @c { pipe.device @d0 pipe.device @d1 }
 pipe.model @m gpt<vocab = 256, sequence = 8, hidden = 16, heads = 2, ffn = 32, batch = 1, tied = true> {
@@ -161,7 +164,7 @@ def attempt(case):
     if "late" in result.codes:
         return "lost", f"no end within {options.limit:g} s", result
     if all(code == 0 for code in result.codes):
-        same = save.read_bytes() == reference
+        same = checkpoint.read(save) == reference
         return ("goes on", "", result) if same else ("lost", "other weights", result)
     output = result.output
     files = sorted(failed.glob("*.json"))
@@ -179,7 +182,7 @@ def attempt(case):
         # All iterations were saved.
         if "name a later one" not in second.output:
             return "lost", "does not resume", second
-    if save.read_bytes() != reference:
+    if checkpoint.read(save) != reference:
         return "lost", "other weights after resuming", second
     return "ends", "", result
 
@@ -203,7 +206,7 @@ base = home / "first/save"
 first = run("threads", home / "first", flags(base))
 if first.codes != [0]:
     sys.exit(f"a run without a fault fails:\n{first.output}")
-reference = base.read_bytes()
+reference = checkpoint.read(base)
 counts = actions_of()
 for transport in options.transports.split(","):
     compile_program(transport)

@@ -52,6 +52,14 @@ config.substitutions.append(
     ("%without_seconds", f"""{edit} 's/"seconds":[^,]*//'""")
 )
 
+# Compares checkpoints; those of several processes have several files.
+config.substitutions.append(
+    (
+        "%same_checkpoint",
+        f"{config.python} {os.path.join(config.test_source_root, 'runtime', 'Inputs', 'same-checkpoint.py')}",
+    )
+)
+
 # Linked with a GPU program so that it runs on the CPU.
 config.substitutions.append(
     (

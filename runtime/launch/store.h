@@ -16,8 +16,8 @@
 namespace rondo::runtime {
 
 /// Values that the processes of a run share, other than a program's messages:
-/// identifiers of communicators, results of an iteration, tensors of a
-/// checkpoint, failures. Thread-safe. Functions that wait throw Error with
+/// identifiers of communicators, results of an iteration, traces, failures.
+/// Thread-safe. Functions that wait throw Error with
 /// Exit::RunFailure on a time-out, and PeerFailed as soon as another process
 /// has failed.
 class Store {

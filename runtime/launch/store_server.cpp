@@ -180,6 +180,7 @@ void StoreServer::put(Client &client, StoreFrame kind, uint64_t id,
 
 void StoreServer::answer(const Request &request,
                          std::vector<std::string> fields) {
+  reported[request.process].renew();
   int fd = connectionOf[request.process];
   if (fd >= 0)
     put(clients[fd], StoreFrame::Answer, request.id, std::move(fields));

@@ -9,6 +9,7 @@
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -163,7 +164,8 @@ private:
   std::vector<int> connectionOf;
   std::vector<std::string> lastReports;
   /// Indexed by process. `reported` is renewed by everything that it asks or
-  /// reports, `alive` by every byte.
+  /// reports, and by each answer, since a process that waits keeps nobody
+  /// waiting; `alive` by every byte.
   std::vector<Deadline> reported, alive;
   /// Indexed by process: the last phase or exchange that it has begun.
   std::vector<std::string> lastSeen;

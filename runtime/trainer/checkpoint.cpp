@@ -1,4 +1,4 @@
-//===- checkpoint.cpp - Weights and optimizer state in a file -------------===//
+//===- checkpoint.cpp - Weights and optimizer state from files ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/checkpoint.h"
@@ -6,41 +6,27 @@
 #include "runtime/base/error.h"
 #include "runtime/bodies/tensors.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/gather.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors_file.h"
+#include "runtime/trainer/checkpoint_slices.h"
+#include "runtime/trainer/disk_phase.h"
+#include "runtime/trainer/weight_files.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <vector>
 
 using namespace rondo::runtime;
 
-static const char formatName[] = "rondo-checkpoint/1";
-static const std::string changesPrefix = "optimizer.d.";
-
-namespace {
-
-/// One array of a file, and what it is of a tensor.
-struct Slice {
-  std::string name;
-  const Tensor *tensor;
-  float *Tensor::*values;
-};
-
-} // namespace
-
-/// Whether the replica of a tensor keeps changes; other processes know it too.
-static bool hasChanges(const State &state, const Tensor &tensor) {
+bool rondo::runtime::hasChanges(const State &state, const Tensor &tensor) {
   return state.replicas()[tensor.replica]
              .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
 }
 
-/// Copies of a tensor have its name, but changes of their own.
-static std::string nameOfChanges(const State &state, const Tensor &tensor) {
+std::string rondo::runtime::nameOfChanges(const State &state,
+                                          const Tensor &tensor) {
   const Executable &exe = state.executable();
   const StageDesc &stage = exe.stages[exe.replicas[tensor.replica].stage];
   const std::string layer =
@@ -49,9 +35,9 @@ static std::string nameOfChanges(const State &state, const Tensor &tensor) {
          tensor.name;
 }
 
-/// Everything a checkpoint holds, in the order of its data.
-static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
-                                   bool withChanges) {
+std::vector<Slice> rondo::runtime::slicesOf(const State &state,
+                                            OptimizerKind optimizer,
+                                            bool withChanges) {
   std::vector<Slice> slices;
   for (const Tensor &tensor : state.tensors()) {
     if (tensor.replica != tensor.owner)
@@ -72,75 +58,6 @@ static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
   return slices;
 }
 
-//===----------------------------------------------------------------------===//
-// Writing.
-//===----------------------------------------------------------------------===//
-
-void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
-                                    const RunPosition &position) {
-  SafetensorsHeader header;
-  header.metadata = {{"format", formatName},
-                     {"schedule", state.executable().name},
-                     {"step", std::to_string(position.step)},
-                     {"seed", std::to_string(position.seed)},
-                     {"data_hash", std::to_string(position.dataHash)},
-                     {"optimizer", nameOf(position.optimizer)}};
-  std::vector<Slice> slices =
-      slicesOf(state, position.optimizer, /*withChanges=*/true);
-  int64_t end = 0;
-  for (const Slice &slice : slices) {
-    SafetensorsEntry entry;
-    entry.dtype = "F32";
-    entry.shape = shapeOf(slice.tensor->layout);
-    entry.begin = end;
-    entry.end = end += 4 * slice.tensor->layout.count;
-    header.tensors[slice.name] = entry;
-  }
-  std::string json = writeSafetensorsHeader(header);
-  uint64_t length = json.size();
-
-  // The other processes give all their tensors even if writing fails.
-  std::optional<NewFile> file;
-  std::optional<Error> failure;
-  auto attempt = [&](auto action) {
-    if (failure || !state.world().isFirst())
-      return;
-    try {
-      action();
-    } catch (const Error &error) {
-      failure = error;
-      file.reset();
-    }
-  };
-  attempt([&] {
-    file.emplace(path, "checkpoint '" + path + "'");
-    file->write(&length, sizeof length);
-    file->write(json.data(), json.size());
-  });
-  std::vector<float> values;
-  for (const Slice &slice : slices) {
-    const std::vector<const Tensor *> shards = state.shardsOf(*slice.tensor);
-    if (std::none_of(shards.begin(), shards.end(), [&](const Tensor *shard) {
-          return takesPart(state, shard->replica);
-        }))
-      continue;
-    values.resize(slice.tensor->layout.count);
-    for (const Tensor *shard : shards)
-      if (takesPart(state, shard->replica))
-        gather(state, shard->replica, keyOf(state, shard->replica, slice.name),
-               shard->*slice.values, values.data() + shard->first,
-               4 * shard->count);
-    attempt([&] { file->write(values.data(), 4 * values.size()); });
-  }
-  attempt([&] { file->commit(); });
-  if (failure)
-    throw *failure;
-}
-
-//===----------------------------------------------------------------------===//
-// Reading.
-//===----------------------------------------------------------------------===//
-
 static uint64_t numberIn(const SafetensorsHeader &header, const char *key) {
   auto it = header.metadata.find(key);
   if (it == header.metadata.end())
@@ -158,75 +75,27 @@ static uint64_t numberIn(const SafetensorsHeader &header, const char *key) {
   return value;
 }
 
-static void checkNames(const SafetensorsHeader &header,
-                       const std::vector<Slice> &slices) {
-  for (const Slice &slice : slices) {
-    auto it = header.tensors.find(slice.name);
-    if (it == header.tensors.end())
-      throw Error("it has no tensor '" + slice.name +
-                  "', which the model needs");
-    std::vector<int64_t> shape = shapeOf(slice.tensor->layout);
-    if (it->second.dtype != "F32" || it->second.shape != shape)
-      throw Error("tensor '" + slice.name + "' is " + it->second.dtype + " " +
-                  describeShape(it->second.shape) + ", the model needs F32 " +
-                  describeShape(shape));
-  }
-  if (header.tensors.size() == slices.size())
-    return;
-  // A program that moves no weights back does without their changes.
-  for (const auto &[name, entry] : header.tensors) {
-    bool isKnown = false;
-    for (const Slice &slice : slices)
-      isKnown |= slice.name == name;
-    if (!isKnown && name.rfind(changesPrefix, 0) != 0)
-      throw Error("it has the tensor '" + name +
-                  "', which the model does not have");
-  }
-}
-
-namespace {
-
-/// A checkpoint being read.
-class Source {
-public:
-  Source(const std::string &path, const State &state, OptimizerKind optimizer);
-
-  /// Whether it has the changes of weights that the state keeps.
-  bool hasChanges() const { return changesAreThere; }
-  const RunPosition &position() const { return where; }
-  /// Elements of a tensor that the header lists; valid until the next call.
-  const float *read(const std::string &name, int64_t first, int64_t count);
-
-private:
-  void readHeader(const State &state, OptimizerKind optimizer);
-
-  SafetensorsFile file;
-  RunPosition where;
-  bool changesAreThere = false;
-  std::vector<float> values;
-};
-
-} // namespace
-
-Source::Source(const std::string &path, const State &state,
-               OptimizerKind optimizer)
-    : file(path, "checkpoint") {
-  file.named([&] { readHeader(state, optimizer); });
-}
-
-void Source::readHeader(const State &state, OptimizerKind optimizer) {
-  const SafetensorsHeader &header = file.header();
+/// Reads the position from the metadata of a file.
+static RunPosition positionIn(const SafetensorsHeader &header,
+                              OptimizerKind optimizer) {
+  RunPosition position;
   auto format = header.metadata.find("format");
-  if (format == header.metadata.end() || format->second != formatName)
-    throw Error("its metadata do not say format '" + std::string(formatName) +
-                "'");
-  uint64_t step = numberIn(header, "step");
-  if (step > INT64_MAX)
-    throw Error("its metadata give step " + std::to_string(step) +
-                ", which is too large");
-  where.step = static_cast<int64_t>(step);
-  where.seed = numberIn(header, "seed");
-  where.dataHash = numberIn(header, "data_hash");
+  if (format == header.metadata.end() || format->second != checkpointFormat)
+    throw Error("its metadata do not say format '" +
+                std::string(checkpointFormat) + "'");
+  auto signedNumber = [&](const char *key) {
+    const uint64_t value = numberIn(header, key);
+    if (value > INT64_MAX)
+      throw Error("its metadata give " + std::string(key) + " " +
+                  std::to_string(value) + ", which is too large");
+    return static_cast<int64_t>(value);
+  };
+  position.step = signedNumber("step");
+  position.seed = numberIn(header, "seed");
+  position.data.hash = numberIn(header, "data_hash");
+  // Older files have a hash of all tokens, and no time.
+  if (header.metadata.count("data_time"))
+    position.data.modifiedNs = signedNumber("data_time");
   // Files from before there were several have none.
   const auto found = header.metadata.find("optimizer");
   const std::string writer = found == header.metadata.end()
@@ -236,48 +105,136 @@ void Source::readHeader(const State &state, OptimizerKind optimizer) {
     throw Error("its moments are those of " + writer + ", and this run uses " +
                 nameOf(optimizer) + "; resume it with --optimizer " + writer +
                 ", or begin with its weights by --init");
-  where.optimizer = optimizer;
-  changesAreThere = std::any_of(
-      header.tensors.begin(), header.tensors.end(), [](const auto &entry) {
-        return entry.first.rfind(changesPrefix, 0) == 0;
+  position.optimizer = optimizer;
+  return position;
+}
+
+namespace {
+
+/// A checkpoint being read.
+class Source {
+public:
+  /// `path` is what the user named.
+  Source(const std::string &path, const World &world, OptimizerKind optimizer)
+      : path(path), optimizer(optimizer),
+        phase(world, "reads the checkpoint '" + path + "'"),
+        files(path, "checkpoint") {
+    phase.progress();
+  }
+
+  /// Process 0: opens all files, and throws Error unless they are one
+  /// checkpoint of the model.
+  void check(const State &state);
+  /// The other processes: what process 0 has found.
+  void expect(const RunPosition &found, bool hasChanges) {
+    position = found;
+    changesAreThere = hasChanges;
+  }
+  const RunPosition &foundPosition() const { return *position; }
+  /// Whether it has the changes of weights that a state may keep.
+  bool hasChanges() const { return changesAreThere; }
+  /// Writes the elements of a tensor of the state that it holds.
+  void read(State &state, const Tensor &tensor, float *values,
+            const std::string &name);
+
+private:
+  /// Throws Error if the file is not of the same save as the others.
+  SafetensorsFile &open(const std::string &file);
+  void checkNames(const std::vector<Slice> &slices);
+
+  const std::string path;
+  const OptimizerKind optimizer;
+  DiskPhase phase;
+  WeightFiles files;
+  std::optional<RunPosition> position;
+  bool changesAreThere = false;
+  std::set<std::string> checked;
+  std::vector<float> buffer;
+};
+
+} // namespace
+
+SafetensorsFile &Source::open(const std::string &file) {
+  SafetensorsFile &opened = files.open(file);
+  if (!checked.insert(file).second)
+    return opened;
+  phase.progress();
+  opened.named([&] {
+    const RunPosition own = positionIn(opened.header(), optimizer);
+    if (!position)
+      position = own;
+    if (own.step != position->step || own.seed != position->seed ||
+        own.data.hash != position->data.hash)
+      throw Error("it is of iteration " + std::to_string(own.step) + ", seed " +
+                  std::to_string(own.seed) +
+                  ", but the checkpoint is of iteration " +
+                  std::to_string(position->step) + ", seed " +
+                  std::to_string(position->seed) +
+                  ": all files of a checkpoint are of one save");
+  });
+  return opened;
+}
+
+void Source::check(const State &state) {
+  for (const std::string &file : files.dataFiles())
+    open(file);
+  const auto &fileOf = files.fileOf();
+  changesAreThere =
+      std::any_of(fileOf.begin(), fileOf.end(), [](const auto &place) {
+        return place.first.rfind(changesPrefix, 0) == 0;
       });
-  checkNames(header, slicesOf(state, optimizer, changesAreThere));
+  checkNames(slicesOf(state, optimizer, changesAreThere));
 }
 
-const float *Source::read(const std::string &name, int64_t first,
-                          int64_t count) {
-  values.resize(count);
-  file.read(file.header().tensors.at(name), 4 * first, values.data(),
-            4 * count);
-  return values.data();
+void Source::checkNames(const std::vector<Slice> &slices) {
+  std::set<std::string> known;
+  for (const Slice &slice : slices) {
+    known.insert(slice.name);
+    auto place = files.fileOf().find(slice.name);
+    if (place == files.fileOf().end())
+      throw Error("checkpoint '" + path + "': it has no tensor '" + slice.name +
+                  "', which the model needs");
+    const SafetensorsEntry &entry = files.entry(slice.name);
+    const std::vector<int64_t> shape = shapeOf(slice.tensor->layout);
+    if (entry.dtype != "F32" || entry.shape != shape)
+      throw Error("checkpoint '" + place->second + "': tensor '" + slice.name +
+                  "' is " + entry.dtype + " " + describeShape(entry.shape) +
+                  ", the model needs F32 " + describeShape(shape));
+  }
+  // A program that moves no weights back does without their changes.
+  for (const auto &[name, file] : files.fileOf())
+    if (!known.count(name) && name.rfind(changesPrefix, 0) != 0)
+      throw Error("checkpoint '" + file + "': it has the tensor '" + name +
+                  "', which the model does not have");
 }
 
-/// Writes the state; `source` is null in every process but 0.
-static void distribute(Source *source, State &state, OptimizerKind optimizer,
-                       bool withChanges) {
-  auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
-    if (takesPart(state, tensor.replica) && tensor.count > 0)
-      scatter(state, tensor.replica, keyOf(state, tensor.replica, name), values,
-              source ? source->read(name, tensor.first, tensor.count) : nullptr,
-              4 * tensor.count);
-  };
-  for (const Slice &slice : slicesOf(state, optimizer, withChanges))
-    for (const Tensor *shard : state.shardsOf(*slice.tensor))
-      put(*shard, shard->*slice.values, slice.name);
-  for (const Tensor &copy : state.tensors()) {
-    if (copy.sharedWith.empty() && state.isOwner(copy.replica))
+void Source::read(State &state, const Tensor &tensor, float *values,
+                  const std::string &name) {
+  open(files.fileOf().at(name));
+  buffer.resize(copiedAtOnce);
+  for (int64_t i = 0; i < tensor.count; i += copiedAtOnce) {
+    const int64_t count = std::min(copiedAtOnce, tensor.count - i);
+    files.read(name, tensor.first + i, count, buffer.data());
+    state.write(tensor.replica, values + i, buffer.data(), 4 * count);
+    phase.progress();
+  }
+}
+
+/// Reads what this process holds.
+static void readState(Source &source, State &state, OptimizerKind optimizer) {
+  for (const Tensor &tensor : state.tensors()) {
+    if (!state.holds(tensor.replica) || tensor.count == 0)
       continue;
     const std::string &name =
-        copy.sharedWith.empty() ? copy.name : copy.sharedWith;
-    put(copy, copy.weights, name);
-    const bool hasMoments = copy.weightsFrom < 0;
+        tensor.sharedWith.empty() ? tensor.name : tensor.sharedWith;
+    source.read(state, tensor, tensor.weights, name);
+    const bool hasMoments = tensor.weightsFrom < 0;
     if (hasMoments && state.executable().moments > 0)
-      put(copy, copy.moment1, "optimizer.m." + name);
+      source.read(state, tensor, tensor.moment1, "optimizer.m." + name);
     if (hasMoments && optimizer == OptimizerKind::AdamW)
-      put(copy, copy.moment2, "optimizer.v." + name);
-    // Of a shared tensor, the owner of the copy has taken them above.
-    if (withChanges && hasChanges(state, copy) && copy.replica != copy.owner)
-      put(copy, copy.changes, nameOfChanges(state, copy));
+      source.read(state, tensor, tensor.moment2, "optimizer.v." + name);
+    if (source.hasChanges() && hasChanges(state, tensor))
+      source.read(state, tensor, tensor.changes, nameOfChanges(state, tensor));
   }
   state.weightsWritten();
 }
@@ -287,25 +244,34 @@ RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
                                            OptimizerKind optimizer) {
   const World &world = state.world();
   std::optional<Source> source;
-  RunPosition position;
-  position.optimizer = optimizer;
-  bool withChanges = false;
+  std::string found;
   if (world.isFirst()) {
-    source.emplace(path, state, optimizer);
-    position = source->position();
-    withChanges = source->hasChanges();
+    source.emplace(path, world, optimizer);
+    source->check(state);
+    const RunPosition &position = source->foundPosition();
+    found = std::to_string(position.step) + " " +
+            std::to_string(position.seed) + " " +
+            std::to_string(position.data.hash) + " " +
+            std::to_string(position.data.modifiedNs) +
+            (source->hasChanges() ? " 1" : " 0");
   }
-  if (!world.isAlone()) {
-    std::istringstream words(
-        world.store
-            ->exchange("the checkpoint's position",
-                       std::to_string(position.step) + " " +
-                           std::to_string(position.seed) + " " +
-                           std::to_string(position.dataHash) +
-                           (withChanges ? " 1" : " 0"))
-            .front());
-    words >> position.step >> position.seed >> position.dataHash >> withChanges;
+  if (!world.isAlone())
+    found = world.store
+                ->exchange("the checkpoint's position", found,
+                           Store::Patience::WhileReported)
+                .front();
+  if (!world.isFirst()) {
+    RunPosition position;
+    position.optimizer = optimizer;
+    bool withChanges = false;
+    std::istringstream(found) >> position.step >> position.seed >>
+        position.data.hash >> position.data.modifiedNs >> withChanges;
+    source.emplace(path, world, optimizer);
+    source->expect(position, withChanges);
   }
-  distribute(source ? &*source : nullptr, state, optimizer, withChanges);
-  return position;
+  readState(*source, state, optimizer);
+  if (!world.isAlone())
+    world.store->exchange("the checkpoint is read", "",
+                          Store::Patience::WhileReported);
+  return source->foundPosition();
 }

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_TRAINER_CHECKPOINT_H
 
 #include "runtime/execution/state.h"
+#include "runtime/trainer/data.h"
 
 #include <cstdint>
 #include <string>
@@ -17,30 +18,39 @@ struct RunPosition {
   /// Optimizer steps done, skipped ones included.
   int64_t step = 0;
   uint64_t seed = 0;
-  /// Hash of the data that the run was given; 0: none.
-  uint64_t dataHash = 0;
+  /// Of the data that the run was given.
+  DataIdentity data;
   /// What has made the moments.
   OptimizerKind optimizer = OptimizerKind::AdamW;
 };
 
-/// Writes a safetensors file: weights under their global names, moments as
-/// "optimizer.m.<name>" and "optimizer.v.<name>"; a shared tensor once. SGD has
-/// no second moments. Where weights are moved back, "optimizer.d.<name>" is the
-/// mean of their changes, "optimizer.d.<layer>.<name>" that of a copy. The file
-/// appears whole or not at all: it is written next to `path` and renamed. All
-/// processes call it. Process 0 writes, and throws Error with Exit::Failure if
-/// it cannot; the run may then go on.
+/// Writes weights under their global names, moments as "optimizer.m.<name>" and
+/// "optimizer.v.<name>"; a shared tensor once. SGD has no second moments. Where
+/// weights are moved back, "optimizer.d.<name>" is the mean of their changes,
+/// "optimizer.d.<layer>.<name>" that of a copy. A tensor is whole in one file,
+/// also if its state is sharded.
+///
+/// All processes call it, with the same position. A single one writes the file
+/// `path`; several write shards and an index (checkpoint_files.h), each the
+/// bytes that it holds. The checkpoint that was there before stays whole until
+/// the new one is on the disk. Throws Error with Exit::Failure in process 0 if
+/// a process cannot write; the run may then go on, and the others return.
 void saveCheckpoint(const std::string &path, const State &state,
                     const RunPosition &position);
 
-/// Reads what saveCheckpoint() wrote, for any partition of the same model. All
-/// processes call it; process 0 reads.
+/// Whether saveCheckpoint() will be able to write, as far as can be seen now.
+/// All processes call it. Throws Error in process 0 and PeerFailed elsewhere.
+void checkSavePath(const std::string &path, const State &state);
+
+/// Reads what saveCheckpoint() wrote, in any number of files, for any partition
+/// of the same model. All processes call it. Process 0 checks all files before
+/// any process reads the tensors that it holds.
 /// A file without changes leaves those of the state as they are, and a state
 /// without them takes none.
-/// Throws Error if the header is damaged, if `optimizer` has not written it, or
-/// the file does not hold exactly the model's tensors, or is too short for
-/// them; the state is then unchanged. It also throws if reading fails later,
-/// when part of the state has been written.
+/// Throws Error if a file is missing, damaged or of another save, if
+/// `optimizer` has not written it, or if the files do not hold exactly the
+/// model's tensors; the state is then unchanged. It also throws if reading
+/// fails later, when part of the state has been written.
 RunPosition loadCheckpoint(const std::string &path, State &state,
                            OptimizerKind optimizer);
 

@@ -3,8 +3,10 @@
 
 #include "runtime/trainer/compare.h"
 
+#include "runtime/base/error.h"
 #include "runtime/execution/weight_history.h"
-#include "runtime/trainer/gather.h"
+#include "runtime/launch/phase.h"
+#include "runtime/launch/store.h"
 #include "runtime/trainer/progress.h"
 
 #include <cmath>
@@ -12,16 +14,40 @@
 
 using namespace rondo::runtime;
 
+/// A tensor of this process, or in process 0 of any other that holds it.
+static void copyTensor(const State &state, const Tensor &tensor,
+                       std::vector<float> &values) {
+  const auto bytes = static_cast<int64_t>(4 * values.size());
+  const bool isHere = state.holds(tensor.replica),
+             isFirst = state.world().isFirst();
+  if (isHere)
+    state.read(tensor.replica, values.data(), tensor.weights, bytes);
+  if (isHere && isFirst)
+    return;
+  const std::string key =
+      tensor.name + " of replica " + std::to_string(tensor.replica);
+  if (isHere)
+    return state.world().store->give(
+        key, std::string(reinterpret_cast<const char *>(values.data()),
+                         static_cast<size_t>(bytes)));
+  const std::string data = state.world().store->take(key);
+  if (static_cast<int64_t>(data.size()) != bytes)
+    throw Error("'" + key + "' came with " + std::to_string(data.size()) +
+                    " bytes instead of " + std::to_string(bytes),
+                Exit::RunFailure);
+  std::memcpy(values.data(), data.data(), data.size());
+}
+
 /// Those of all processes, in process 0.
 static Weights copyWeights(const State &state) {
+  enter(state.world(), Phase::Gather);
   Weights weights;
   for (const Tensor &tensor : state.tensors()) {
-    if (!takesPart(state, tensor.replica))
+    if (!state.world().isFirst() && !state.holds(tensor.replica))
       continue;
     weights.emplace_back(tensor.count);
     if (tensor.count > 0)
-      gather(state, tensor.replica, keyOf(state, tensor.replica, tensor.name),
-             tensor.weights, weights.back().data(), 4 * tensor.count);
+      copyTensor(state, tensor, weights.back());
   }
   return weights;
 }

@@ -38,12 +38,13 @@ namespace {
 /// instead of a signal.
 class TokenFile {
 public:
-  TokenFile(const std::string &path, int32_t vocab);
+  TokenFile(const std::string &path, int32_t vocab, const ReadAt &readAt);
   ~TokenFile() { close(file); }
   TokenFile(const TokenFile &) = delete;
   TokenFile &operator=(const TokenFile &) = delete;
 
   int64_t size() const { return count; }
+  int64_t modifiedNs() const { return modified; }
   /// Reads tokens [first, first + number). Throws Error if one is not in the
   /// vocabulary, or can no longer be read.
   void read(int64_t first, int64_t number, int32_t *tokens) const;
@@ -57,16 +58,17 @@ private:
 
   const std::string path;
   const uint32_t vocab;
+  const ReadAt readAt;
   int file;
   /// Where the tokens begin, and the bytes of one.
   int64_t begin = 0, width = 1;
-  int64_t count = 0;
+  int64_t count = 0, modified = 0;
 };
 
 class FileData : public Data {
 public:
   FileData(const std::vector<std::string> &paths, double heldOut, int32_t vocab,
-           int64_t sequence);
+           int64_t sequence, const ReadAt &readAt);
 
   void trainingSample(uint64_t seed, int64_t iteration, int64_t sample,
                       int64_t length, int32_t *tokens) const override {
@@ -79,20 +81,21 @@ public:
          tokens);
   }
   bool hasHeldOut() const override { return trained < total; }
-  uint64_t hash() const override { return contentHash; }
+  DataIdentity identity() const override { return ownIdentity; }
   std::string describe() const override {
     return countOf(total, "token") + " in " + countOf(files.size(), "file") +
            ", " + std::to_string(total - trained) + " held out";
   }
 
 private:
+  void identify();
   void copy(int64_t begin, int64_t length, int32_t *out) const;
 
   std::vector<std::unique_ptr<TokenFile>> files;
   /// Where each file begins, then the end of the last.
   std::vector<int64_t> begins;
   int64_t total = 0, trained = 0;
-  uint64_t contentHash = 0;
+  DataIdentity ownIdentity;
 };
 
 class GeneratedData : public Data {
@@ -109,7 +112,7 @@ public:
     trainingSample(0, -1, sample, length, tokens);
   }
   bool hasHeldOut() const override { return false; }
-  uint64_t hash() const override { return 0; }
+  DataIdentity identity() const override { return {}; }
   std::string describe() const override { return "generated tokens"; }
 
 private:
@@ -118,9 +121,8 @@ private:
 
 } // namespace
 
-/// Reads `bytes` at `offset`, or fewer if the file ends first. Negative, with
-/// errno set, on failure.
-static int64_t readAt(int file, void *data, int64_t bytes, int64_t offset) {
+int64_t rondo::runtime::readFileAt(int file, void *data, int64_t bytes,
+                                   int64_t offset) {
   int64_t done = 0;
   while (done < bytes) {
     ssize_t count = pread(file, static_cast<char *>(data) + done,
@@ -134,8 +136,9 @@ static int64_t readAt(int file, void *data, int64_t bytes, int64_t offset) {
   return done;
 }
 
-TokenFile::TokenFile(const std::string &path, int32_t vocab)
-    : path(path), vocab(static_cast<uint32_t>(vocab)),
+TokenFile::TokenFile(const std::string &path, int32_t vocab,
+                     const ReadAt &readAt)
+    : path(path), vocab(static_cast<uint32_t>(vocab)), readAt(readAt),
       file(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0) {
@@ -147,6 +150,8 @@ TokenFile::TokenFile(const std::string &path, int32_t vocab)
   try {
     if (status.st_size == 0 || !S_ISREG(status.st_mode))
       fail(" is empty or not a file");
+    modified = std::max<int64_t>(0, status.st_mtim.tv_sec) * 1'000'000'000 +
+               status.st_mtim.tv_nsec;
     refuseTextOfPointer();
     readHeader(status.st_size);
   } catch (...) {
@@ -243,25 +248,14 @@ rondo::runtime::listDataFiles(const std::vector<std::string> &paths) {
 }
 
 FileData::FileData(const std::vector<std::string> &paths, double heldOut,
-                   int32_t vocab, int64_t sequence) {
+                   int32_t vocab, int64_t sequence, const ReadAt &readAt) {
   for (const std::string &name : listDataFiles(paths)) {
-    files.push_back(std::make_unique<TokenFile>(name, vocab));
-    const TokenFile &file = *files.back();
-    const int64_t most = std::min<int64_t>(1 << 16, file.size());
-    std::vector<int32_t> tokens(most);
-    for (int64_t i = 0; i < file.size(); i += most) {
-      const int64_t number = std::min(most, file.size() - i);
-      file.read(i, number, tokens.data());
-      // FNV-1a over tokens.
-      for (int64_t t = 0; t < number; ++t)
-        contentHash =
-            (contentHash ^ static_cast<uint32_t>(tokens[t])) * 0x100000001b3;
-    }
-    contentHash = mix(contentHash + 1);
+    files.push_back(std::make_unique<TokenFile>(name, vocab, readAt));
     begins.push_back(total);
-    total += file.size();
+    total += files.back()->size();
   }
   begins.push_back(total);
+  identify();
   int64_t window = sequence + 1;
   trained = total - static_cast<int64_t>(static_cast<double>(total) * heldOut);
   auto require = [&](int64_t tokens, const char *part) {
@@ -274,6 +268,33 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
   require(trained, "training");
   if (heldOut > 0)
     require(total - trained, "evaluation");
+}
+
+/// A corpus may take longer to read than processes wait for each other.
+void FileData::identify() {
+  for (const std::unique_ptr<TokenFile> &file : files) {
+    ownIdentity.hash =
+        mix(ownIdentity.hash + static_cast<uint64_t>(file->size()) + 1);
+    ownIdentity.modifiedNs =
+        std::max(ownIdentity.modifiedNs, file->modifiedNs());
+  }
+  if (total == 0)
+    return;
+  // Up to a million tokens, the blocks cover all.
+  constexpr int64_t maxBlocks = 64, blockTokens = 1 << 14;
+  const int64_t length = std::min(blockTokens, total),
+                blocks = std::min(maxBlocks, (total + length - 1) / length);
+  std::vector<int32_t> tokens(length);
+  for (int64_t i = 0; i < blocks; ++i) {
+    __extension__ using Wide = __int128;
+    const auto begin = static_cast<int64_t>(Wide(total - length) * i /
+                                            std::max<int64_t>(1, blocks - 1));
+    copy(begin, length, tokens.data());
+    // FNV-1a over tokens.
+    for (int32_t token : tokens)
+      ownIdentity.hash =
+          (ownIdentity.hash ^ static_cast<uint32_t>(token)) * 0x100000001b3;
+  }
 }
 
 void FileData::copy(int64_t begin, int64_t length, int32_t *out) const {
@@ -289,8 +310,9 @@ void FileData::copy(int64_t begin, int64_t length, int32_t *out) const {
 
 std::unique_ptr<Data>
 rondo::runtime::openData(const std::vector<std::string> &paths, double heldOut,
-                         int32_t vocab, int64_t sequence) {
-  return std::make_unique<FileData>(paths, heldOut, vocab, sequence);
+                         int32_t vocab, int64_t sequence,
+                         const ReadAt &readAt) {
+  return std::make_unique<FileData>(paths, heldOut, vocab, sequence, readAt);
 }
 
 std::unique_ptr<Data> rondo::runtime::generateData(int32_t vocab) {

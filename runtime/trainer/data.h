@@ -5,11 +5,22 @@
 #define RONDO_RUNTIME_TRAINER_DATA_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rondo::runtime {
+
+/// Identifies data, for a resumed run to compare. The names of files do not
+/// count.
+struct DataIdentity {
+  /// Hash of the number of tokens in each file and of samples of the tokens; 0:
+  /// no data.
+  uint64_t hash = 0;
+  /// When the files were last modified, in ns since 1970; 0: unknown.
+  int64_t modifiedNs = 0;
+};
 
 /// Where samples come from. A sample is a window of sequence + 1 tokens: the
 /// inputs, and the targets, which are the inputs shifted by one. The window
@@ -28,7 +39,7 @@ public:
                              int32_t *tokens) const = 0;
   /// Whether there is a held-out part.
   virtual bool hasHeldOut() const = 0;
-  virtual uint64_t hash() const = 0;
+  virtual DataIdentity identity() const = 0;
   /// One line for the user.
   virtual std::string describe() const = 0;
 };
@@ -37,13 +48,22 @@ public:
 /// name. Throws Error on a folder without files.
 std::vector<std::string> listDataFiles(const std::vector<std::string> &paths);
 
+/// Reads up to `bytes` of an open file at `offset`, fewer at its end. Negative,
+/// with errno set, on failure.
+using ReadAt =
+    std::function<int64_t(int file, void *data, int64_t bytes, int64_t offset)>;
+int64_t readFileAt(int file, void *data, int64_t bytes, int64_t offset);
+
 /// Concatenates files: text by bytes, or llm.c's tokens (magic 20240520 version
-/// 1 with 16 bits, 20240801 version 7 with 32). Reads all of it once. Throws
-/// Error on an unreadable or truncated file, a token of `vocab` or more, or too
-/// few tokens for a window in either part. Reading a sample throws Error if its
-/// file has changed since. Each file keeps a descriptor open.
+/// 1 with 16 bits, 20240801 version 7 with 32). Reads the headers and, of all
+/// files together, about a million tokens: the first, the last and blocks at
+/// equal distances. Throws Error on an unreadable or truncated file, a token of
+/// `vocab` or more among these, or too few tokens for a window in either part.
+/// Reading a sample throws Error on a token of `vocab` or more, or if its file
+/// has been cut since. Each file keeps a descriptor open.
 std::unique_ptr<Data> openData(const std::vector<std::string> &paths,
-                               double heldOut, int32_t vocab, int64_t sequence);
+                               double heldOut, int32_t vocab, int64_t sequence,
+                               const ReadAt &readAt = readFileAt);
 
 /// Random tokens, for --verify and --profile.
 std::unique_ptr<Data> generateData(int32_t vocab);

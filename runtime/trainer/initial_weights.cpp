@@ -7,8 +7,8 @@
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/tensors.h"
-#include "runtime/launch/store.h"
 #include "runtime/model/layer_kinds.h"
+#include "runtime/trainer/disk_phase.h"
 #include "runtime/trainer/weight_files.h"
 
 #include <algorithm>
@@ -265,7 +265,7 @@ constexpr int64_t numbersAtOnce = int64_t(1) << 20;
 
 /// A checkpoint with a head of its own is not one of a model with tied weights.
 static void checkTiedHead(const Tensor &token, const std::string &tokenName,
-                          WeightFiles &files) {
+                          WeightFiles &files, DiskPhase &phase) {
   const std::string head(headWeight);
   if (tokenName == head || !files.fileOf().count(head))
     return;
@@ -278,6 +278,7 @@ static void checkTiedHead(const Tensor &token, const std::string &tokenName,
     files.read(tokenName, i, count, left.data());
     files.read(head, i, count, right.data());
     isSame = std::equal(left.begin(), left.begin() + count, right.begin());
+    phase.progress();
   }
   if (!isSame)
     throw Error("weights '" + files.fileOf().at(head) + "': tensor '" + head +
@@ -290,19 +291,20 @@ static void checkTiedHead(const Tensor &token, const std::string &tokenName,
 /// Whether the files are those of the model.
 static std::vector<std::string> check(const std::string &path,
                                       const Names &names, Naming naming,
-                                      WeightFiles &files) {
+                                      WeightFiles &files, DiskPhase &phase) {
   std::vector<std::string> lines = {""};
   std::set<std::string> taken, dtypes;
   for (const Tensor *tensor : names.owned()) {
     const std::string name = names.in(files, *tensor, naming);
     checkTensor(path, *tensor, name, names.hasTiedHead(), files, lines);
+    phase.progress();
     taken.insert(name);
     dtypes.insert(files.entry(name).dtype);
   }
   if (names.hasTiedHead())
     for (const Tensor *tensor : names.owned())
       if (Names::isTokenWeight(*tensor))
-        checkTiedHead(*tensor, names.in(files, *tensor, naming), files);
+        checkTiedHead(*tensor, names.in(files, *tensor, naming), files, phase);
   checkSurplus(taken, names.hasTiedHead(), files, lines);
   std::string types;
   for (const std::string &dtype : dtypes)
@@ -320,20 +322,23 @@ std::vector<std::string>
 rondo::runtime::readInitialWeights(const std::string &path, State &state) {
   const World &world = state.world();
   const Names names(state);
+  DiskPhase phase(world, "reads initial weights");
   std::vector<std::string> lines;
   std::unique_ptr<WeightFiles> files;
   Naming naming = Naming::Own;
   auto open = [&] {
     files = std::make_unique<WeightFiles>(path);
+    phase.progress();
     naming = findNaming(names, *files);
   };
   if (world.isFirst()) {
     open();
-    lines = check(path, names, naming, *files);
+    lines = check(path, names, naming, *files, phase);
   }
   // Process 0 alone reports what is wrong with the files.
   if (!world.isAlone())
-    world.store->barrier("initial weights");
+    world.store->exchange("initial weights", "",
+                          Store::Patience::WhileReported);
   if (!world.isFirst())
     open();
   std::vector<float> values;
@@ -349,8 +354,12 @@ rondo::runtime::readInitialWeights(const std::string &path, State &state) {
       values.resize(count);
       files->read(name, tensor.first + i, count, values.data());
       state.write(tensor.replica, tensor.weights + i, values.data(), 4 * count);
+      phase.progress();
     }
   }
   state.weightsWritten();
+  if (!world.isAlone())
+    world.store->exchange("initial weights are read", "",
+                          Store::Patience::WhileReported);
   return lines;
 }

@@ -67,22 +67,28 @@ void NewFile::commit() {
     fail();
   }
   // The rename is durable once the folder is synced.
-  size_t slash = path.rfind('/');
-  std::string folder =
+  if (!syncFolderOf(path))
+    fail();
+}
+
+bool rondo::runtime::syncFolderOf(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder =
       slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor =
+      open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
-    return;
+    return true;
   // Some file systems cannot sync folders.
   const bool isSafe = fsync(descriptor) == 0 || errno == EINVAL;
   const int error = errno;
   close(descriptor);
   errno = error;
-  if (!isSafe)
-    fail();
+  return isSafe;
 }
 
-void NewFile::fail() const {
+void rondo::runtime::failWriting(const std::string &path,
+                                 const std::string &name) {
   const size_t slash = path.rfind('/');
   struct stat folder;
   if (errno == ENOENT && slash != std::string::npos && slash > 0 &&

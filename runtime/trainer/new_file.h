@@ -14,6 +14,14 @@ namespace rondo::runtime {
 /// pipe, or /dev/stdout, which may be an open regular file.
 bool isSpecialFile(const std::string &path);
 
+/// Makes new names in the folder of `path` durable. False, with errno set, on
+/// failure; a folder that cannot be read or synced is left as it is.
+bool syncFolderOf(const std::string &path);
+
+/// Throws the Error of errno for a file that cannot be written; `name` is its
+/// name in errors.
+[[noreturn]] void failWriting(const std::string &path, const std::string &name);
+
 /// A file that is written next to its path and renamed by commit(), so that a
 /// failure leaves an existing file as it was. Until then only this user can
 /// open it. A device, a pipe or a name of an open file, such as /dev/stdout, is
@@ -33,7 +41,7 @@ public:
   void commit();
 
 private:
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail() const { failWriting(path, name); }
 
   const std::string path, name;
   const bool isInPlace;

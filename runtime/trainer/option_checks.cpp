@@ -5,6 +5,8 @@
 
 #include "runtime/trainer/option_values.h"
 
+#include <string_view>
+
 using namespace rondo::runtime;
 
 void rondo::runtime::checkTogether(const Options &options, bool isVerify,
@@ -47,6 +49,12 @@ void rondo::runtime::checkTogether(const Options &options, bool isVerify,
   if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
       options.mode != Options::Mode::Verify)
     usage("--link-trace is for training and --verify: others do not iterate");
+  constexpr std::string_view indexEnd = ".json";
+  if (options.save.size() >= indexEnd.size() &&
+      options.save.substr(options.save.size() - indexEnd.size()) == indexEnd)
+    usage("--save '" + options.save +
+          "' is the name of an index: name the file without it, as "
+          "model.safetensors, to which several processes add .index.json");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
 }

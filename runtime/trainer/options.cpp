@@ -118,7 +118,8 @@ static const std::vector<Flag> &flags() {
        "or Llama of Hugging Face (a file, an index or a folder)",
        [](Options &o, Set v) { o.init = v; }},
       {"--save", "FILE",
-       "writes weights and optimizer state at the end (.safetensors)",
+       "writes weights and optimizer state at the end (.safetensors); "
+       "several processes write shards beside it and FILE.index.json",
        [](Options &o, Set v) { o.save = v; }},
       {"--save-every", "N", "also writes the --save file every N iterations",
        [](Options &o, Set v) {

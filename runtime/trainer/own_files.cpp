@@ -4,6 +4,7 @@
 #include "runtime/trainer/own_files.h"
 
 #include "runtime/base/error.h"
+#include "runtime/trainer/checkpoint_files.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/weight_files.h"
@@ -59,8 +60,11 @@ static std::set<std::string> weightFiles(const std::string &path) {
 
 void rondo::runtime::checkOwnFiles(const Options &options) {
   std::vector<NamedFile> outputs;
+  const std::string savedIndex =
+      options.save.empty() ? "" : indexOf(options.save);
   for (const NamedFile &output :
        {NamedFile{"--save", options.save, true},
+        NamedFile{"--save", savedIndex, true},
         NamedFile{"--trace", options.trace, true},
         NamedFile{"--json-log", options.jsonLog, true},
         NamedFile{"--links-file", options.linksFile, true},
@@ -82,7 +86,8 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
     others.push_back({"--init", file, false});
   for (const NamedFile &output : outputs) {
     for (const NamedFile &other : others) {
-      if ((output.flag == "--save" && other.flag == "--resume") ||
+      if ((output.flag == "--save" &&
+           (other.flag == "--resume" || other.flag == "--save")) ||
           !areOne(output.path, other.path))
         continue;
       throw Error(output.flag + " '" + output.path + "' is the file that " +

@@ -38,15 +38,21 @@ std::string rondo::runtime::jsonString(const std::string &text) {
   return result + '"';
 }
 
+/// `"a":"b","c":"d"`, with `between` after each comma.
+static std::string membersOf(const std::map<std::string, std::string> &strings,
+                             const char *between) {
+  std::string json;
+  for (const auto &[key, value] : strings)
+    json += (json.empty() ? "" : std::string(",") + between) + jsonString(key) +
+            ":" + jsonString(value);
+  return json;
+}
+
 std::string
 rondo::runtime::writeSafetensorsHeader(const SafetensorsHeader &header) {
-  std::string json = "{\"__metadata__\":{";
+  std::string json =
+      "{\"__metadata__\":{" + membersOf(header.metadata, "") + "}";
   const char *comma = "";
-  for (const auto &[key, value] : header.metadata) {
-    json += comma + jsonString(key) + ":" + jsonString(value);
-    comma = ",";
-  }
-  json += "}";
   for (const auto &[name, entry] : header.tensors) {
     json += "," + jsonString(name) + ":{\"dtype\":" + jsonString(entry.dtype) +
             ",\"shape\":[";
@@ -173,6 +179,14 @@ SafetensorsHeader rondo::runtime::readSafetensorsHeader(const std::string &json,
     throw Error("the tensors end at byte " + std::to_string(end) +
                 " of the data, the file has " + std::to_string(dataBytes));
   return header;
+}
+
+std::string rondo::runtime::writeSafetensorsIndex(
+    const std::map<std::string, std::string> &metadata, int64_t totalBytes,
+    const std::map<std::string, std::string> &fileOf) {
+  return "{\"metadata\":{\"total_size\":" + std::to_string(totalBytes) +
+         (metadata.empty() ? "" : ",") + membersOf(metadata, "") +
+         "},\n\"weight_map\":{\n" + membersOf(fileOf, "\n") + "\n}}\n";
 }
 
 std::map<std::string, std::string>

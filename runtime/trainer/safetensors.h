@@ -45,6 +45,13 @@ std::string writeSafetensorsHeader(const SafetensorsHeader &header);
 SafetensorsHeader readSafetensorsHeader(const std::string &json,
                                         int64_t dataBytes);
 
+/// The JSON of an index: the metadata, the bytes of all tensors, and by tensor
+/// the name of its file.
+std::string
+writeSafetensorsIndex(const std::map<std::string, std::string> &metadata,
+                      int64_t totalBytes,
+                      const std::map<std::string, std::string> &fileOf);
+
 /// Parses an index, `{"weight_map": {tensor: file}}`, which says in which of
 /// several files each tensor is; other members are skipped. Throws Error if
 /// there is no such map, it is empty, a tensor appears twice, or a file is not

@@ -6,6 +6,7 @@
 #include "runtime/launch/store.h"
 #include "runtime/trainer/adaptation.h"
 #include "runtime/trainer/checkpoint.h"
+#include "runtime/trainer/checkpoint_files.h"
 #include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/link_report.h"
 #include "runtime/trainer/new_file.h"
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <sstream>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -61,18 +63,60 @@ static void stopOnSignals() {
 
 static constexpr int64_t tracedIterations = 10;
 
-/// Whether the run resumes from the same checkpoint that it will write, and the
-/// file does not exist yet. This lets a launcher restart a run with the same
+/// Whether the run resumes from the same checkpoint that it will write, which
+/// does not exist yet. This lets a launcher restart a run with the same
 /// flags.
 static bool isFirstStart(const Options &options, const World &world) {
   bool isAbsent = world.isFirst() && options.resume == options.save &&
-                  access(options.resume.c_str(), F_OK) != 0 && errno == ENOENT;
+                  access(findCheckpoint(options.resume).c_str(), F_OK) != 0 &&
+                  errno == ENOENT;
   if (!world.isAlone())
     isAbsent = world.store
                    ->exchange("whether there is a checkpoint",
                               isAbsent ? "absent" : "")
                    .front() == "absent";
   return isAbsent;
+}
+
+/// The identity of process 0's data, in all processes.
+static DataIdentity identifyData(Trainer &trainer) {
+  DataIdentity data;
+  const World &world = trainer.world();
+  if (!needsData(trainer.executable()))
+    return data;
+  if (world.isFirst())
+    data = trainer.data().identity();
+  if (world.isAlone())
+    return data;
+  std::istringstream(
+      world.store
+          ->exchange("the data's identity", std::to_string(data.hash) + " " +
+                                                std::to_string(data.modifiedNs))
+          .front()) >>
+      data.hash >> data.modifiedNs;
+  return data;
+}
+
+/// A note about the data of a resumed run; empty: they are those of the
+/// checkpoint.
+static std::string compareData(const std::string &checkpoint,
+                               const DataIdentity &then,
+                               const DataIdentity &now) {
+  if (then.hash == 0 && now.hash == 0)
+    return "";
+  if (then.hash != 0 && then.modifiedNs == 0)
+    return "note: checkpoint '" + checkpoint +
+           "' identifies its data by a hash of all tokens, which is not "
+           "computed any more: the data were not compared";
+  if (then.hash != now.hash)
+    return "note: the data differ from those of checkpoint '" + checkpoint +
+           "'";
+  if (then.modifiedNs != now.modifiedNs)
+    return "note: the data were modified at another time than those of "
+           "checkpoint '" +
+           checkpoint +
+           "'; their sizes and samples are equal, the rest was not compared";
+  return "";
 }
 
 static RunPosition beginRun(Trainer &trainer, const Options &options,
@@ -82,8 +126,7 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   position.optimizer = options.optimizer;
   trainer.state().initialise(position.seed);
   const bool isFirst = trainer.world().isFirst();
-  uint64_t dataHash =
-      needsData(trainer.executable()) && isFirst ? trainer.data().hash() : 0;
+  const DataIdentity data = identifyData(trainer);
   const bool resumes =
       !options.resume.empty() && !isFirstStart(options, trainer.world());
   if (!options.resume.empty() && !resumes)
@@ -100,11 +143,12 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
       throw Error("--seed " + std::to_string(*options.seed) +
                   " contradicts checkpoint '" + options.resume +
                   "', which has seed " + std::to_string(position.seed));
-    if (position.dataHash != dataHash)
-      progress.note("note: the data differ from those of checkpoint '" +
-                    options.resume + "'");
+    if (const std::string note =
+            compareData(options.resume, position.data, data);
+        isFirst && !note.empty())
+      progress.note(note);
   }
-  position.dataHash = dataHash;
+  position.data = data;
   return position;
 }
 
@@ -192,8 +236,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                      "; --iterations must name a later one"));
 
   // Report files that cannot be written before hours of training, not after.
-  if (world.isFirst() && !options.save.empty())
-    NewFile(options.save, "checkpoint '" + options.save + "'");
+  if (!options.save.empty())
+    checkSavePath(options.save, trainer.state());
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
   if (world.isFirst() && !options.linksFile.empty())
@@ -292,7 +336,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " to '" +
-                  options.save + "'");
+                  findCheckpoint(options.save) + "'");
   }
   if (!options.trace.empty())
     traces.write(options.trace, world);

@@ -3,81 +3,87 @@
 
 #include "runtime/trainer/weight_files.h"
 
+#include "runtime/trainer/checkpoint_files.h"
 #include "runtime/trainer/text_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 using namespace rondo::runtime;
 namespace fs = std::filesystem;
 
 static constexpr char oneFile[] = "model.safetensors",
-                      indexFile[] = "model.safetensors.index.json",
-                      kind[] = "weights";
+                      indexFile[] = "model.safetensors.index.json";
 
 /// The file or the index that `path` means.
-static std::string fileOfPath(const std::string &path) {
+static std::string fileOfPath(const std::string &path,
+                              const std::string &kind) {
   std::error_code error;
   if (!fs::is_directory(path, error))
-    return path;
+    return findCheckpoint(path);
   for (const char *name : {oneFile, indexFile})
     if (const fs::path file = fs::path(path) / name; fs::exists(file, error))
       return file.string();
-  throw Error("weights '" + path + "': the folder has neither " + oneFile +
+  throw Error(kind + " '" + path + "': the folder has neither " + oneFile +
               " nor " + indexFile);
 }
 
-static bool isIndex(const std::string &path) {
-  return fs::path(path).extension() == ".json";
+WeightFiles::WeightFiles(const std::string &path, const std::string &kind)
+    : kind(kind), top(fileOfPath(path, kind)),
+      hasIndex(fs::path(top).extension() == ".json") {
+  if (hasIndex) {
+    readIndex();
+    return;
+  }
+  for (const auto &[name, entry] : open(top).header().tensors)
+    places[name] = top;
 }
 
-WeightFiles::WeightFiles(const std::string &path) {
-  const std::string file = fileOfPath(path);
-  if (isIndex(file))
-    readIndex(file);
-  else
-    for (const auto &[name, entry] : open(file).header().tensors)
-      places[name] = file;
-}
-
-void WeightFiles::readIndex(const std::string &path) {
-  const std::string text = readTextFile("index", path);
+void WeightFiles::readIndex() {
+  const std::string text = readTextFile("index", top);
   try {
     places = readSafetensorsIndex(text);
   } catch (const Error &error) {
-    throw Error("index '" + path + "': " + error.what());
+    throw Error("index '" + top + "': " + error.what());
   }
   for (auto &[tensor, name] : places)
-    name = (fs::path(path).parent_path() / name).string();
-  index = path;
+    name = (fs::path(top).parent_path() / name).string();
 }
 
 SafetensorsFile &WeightFiles::open(const std::string &path) {
   std::unique_ptr<SafetensorsFile> &file = files[path];
   if (file)
     return *file;
+  if (!hasIndex) {
+    file = std::make_unique<SafetensorsFile>(path, kind);
+    return *file;
+  }
+  std::error_code error;
+  if (!fs::exists(path, error) && !error)
+    throw Error("cannot read " + kind + " '" + path +
+                "': " + std::strerror(ENOENT) + "; index '" + top +
+                "' names it, and all of its files must be in its folder");
   auto opened = std::make_unique<SafetensorsFile>(path, kind);
-  if (!index.empty())
-    opened->named([&] {
-      for (const auto &[tensor, entry] : opened->header().tensors) {
-        auto place = places.find(tensor);
-        if (place == places.end() || place->second != path)
-          throw Error("it has the tensor '" + tensor + "', which index '" +
-                      index + "' does not place there");
-      }
-    });
+  opened->named([&] {
+    const auto &tensors = opened->header().tensors;
+    for (const auto &[tensor, entry] : tensors) {
+      auto place = places.find(tensor);
+      if (place == places.end() || place->second != path)
+        throw Error("it has the tensor '" + tensor + "', which index '" + top +
+                    "' does not place there");
+    }
+    for (const auto &[tensor, place] : places)
+      if (place == path && !tensors.count(tensor))
+        throw Error("it has no tensor '" + tensor + "', which index '" + top +
+                    "' places there");
+  });
   file = std::move(opened);
   return *file;
 }
 
 const SafetensorsEntry &WeightFiles::entry(const std::string &tensor) {
-  SafetensorsFile &file = open(places.at(tensor));
-  auto found = file.header().tensors.find(tensor);
-  if (found == file.header().tensors.end())
-    file.named([&] {
-      throw Error("it has no tensor '" + tensor + "', which index '" + index +
-                  "' places there");
-    });
-  return found->second;
+  return open(places.at(tensor)).header().tensors.at(tensor);
 }
 
 void WeightFiles::read(const std::string &tensor, int64_t first, int64_t count,
@@ -94,11 +100,17 @@ void WeightFiles::read(const std::string &tensor, int64_t first, int64_t count,
     });
 }
 
-std::set<std::string> WeightFiles::paths() const {
+std::set<std::string> WeightFiles::dataFiles() const {
+  if (!hasIndex)
+    return {top};
   std::set<std::string> paths;
   for (const auto &[tensor, path] : places)
     paths.insert(path);
-  if (!index.empty())
-    paths.insert(index);
+  return paths;
+}
+
+std::set<std::string> WeightFiles::paths() const {
+  std::set<std::string> paths = dataFiles();
+  paths.insert(top);
   return paths;
 }

@@ -24,15 +24,22 @@ namespace rondo::runtime {
 /// the name of the file that is wrong.
 class WeightFiles {
 public:
-  /// `path`: a file, an index (`.json`), or a folder with model.safetensors or
-  /// model.safetensors.index.json.
-  explicit WeightFiles(const std::string &path);
+  /// `path`: a file, an index (`.json`), a folder with model.safetensors or
+  /// model.safetensors.index.json, or the name of a checkpoint of several
+  /// processes (checkpoint_files.h). `kind` is what errors call the files.
+  explicit WeightFiles(const std::string &path,
+                       const std::string &kind = "weights");
 
   /// By tensor, the path of the file that has it.
   const std::map<std::string, std::string> &fileOf() const { return places; }
-  /// The files of all tensors, and the index.
+  /// The files that have tensors; one file even if it has none.
+  std::set<std::string> dataFiles() const;
+  /// These, and the index.
   std::set<std::string> paths() const;
-  /// Opens the tensor's file. It must be in fileOf().
+  /// Opens one of dataFiles(), and checks that it has the tensors that the
+  /// index places there and no others.
+  SafetensorsFile &open(const std::string &path);
+  /// Opens the tensor's file. The tensor must be in fileOf().
   const SafetensorsEntry &entry(const std::string &tensor);
   /// Reads `count` numbers of a tensor of dtype F32, F16 or BF16, from number
   /// `first` on.
@@ -40,11 +47,12 @@ public:
             float *values);
 
 private:
-  SafetensorsFile &open(const std::string &path);
-  void readIndex(const std::string &path);
+  void readIndex();
 
-  /// Empty: there is only one file.
-  std::string index;
+  const std::string kind;
+  /// What the path has led to: a safetensors file, or an index.
+  const std::string top;
+  const bool hasIndex;
   std::map<std::string, std::string> places;
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files;
   std::vector<char> bytes;

@@ -69,7 +69,8 @@ TEST_F(Checkpoint, Folder) {
   Outcome outcome = run(program, {"--data", data.path, "--resume", "/tmp"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err,
-            "error: checkpoint '/tmp': it cannot be read: Is a directory\n");
+            "error: checkpoint '/tmp': the folder has neither "
+            "model.safetensors nor model.safetensors.index.json\n");
 }
 TEST_F(Checkpoint, Empty) { expectIn("it has 0 bytes", errorOf("")); }
 TEST_F(Checkpoint, HeaderLongerThanTheFile) {
@@ -148,6 +149,46 @@ TEST_F(Checkpoint, OtherFormat) {
       errorWith(replaced("rondo-checkpoint/1", "rondo-checkpoint/2"), tensors));
   expectIn("which is not a number",
            errorWith(replaced("\"step\":\"1\"", "\"step\":\"x\""), tensors));
+}
+/// What a resumed run says of its data.
+TEST_F(Checkpoint, DataAreComparedBySizesSamplesAndTime) {
+  auto notesOf = [&](const std::string &header) {
+    uint64_t length = header.size();
+    std::string file(8, '\0');
+    std::memcpy(file.data(), &length, 8);
+    second.write(file + header + tensors);
+    const Outcome outcome =
+        run(program, {"--data", data.path, "--resume", second.path,
+                      "--iterations", "2", "--decay", "8"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const size_t begin = outcome.out.find("note: ");
+    return begin == std::string::npos
+               ? ""
+               : outcome.out.substr(begin,
+                                    outcome.out.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(notesOf(header), "");
+  // A checkpoint of a program that hashed all tokens.
+  const size_t time = header.find("\"data_time\"");
+  ASSERT_NE(time, std::string::npos);
+  std::string old = header;
+  old.erase(time, header.find("\"format\"") - time);
+  EXPECT_EQ(notesOf(old),
+            "note: checkpoint '" + second.path +
+                "' identifies its data by a hash of all tokens, which is not "
+                "computed any more: the data were not compared");
+  const timespec times[2] = {{100, 0}, {100, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, data.path.c_str(), times, 0), 0);
+  EXPECT_EQ(notesOf(header),
+            "note: the data were modified at another time than those of "
+            "checkpoint '" +
+                second.path +
+                "'; their sizes and samples are equal, the rest was not "
+                "compared");
+  data.write(sampleText() + "more");
+  EXPECT_EQ(notesOf(header),
+            "note: the data differ from those of checkpoint '" + second.path +
+                "'");
 }
 TEST_F(Checkpoint, StepBeyond63Bits) {
   expectIn(

@@ -6,6 +6,9 @@
 #include "runtime/base/error.h"
 #include "runtime/trainer/data.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -105,6 +108,85 @@ TEST(Tokens, ChangesWhileTrainingAreErrors) {
             ": token 255 at position 50 is outside the model's vocabulary of "
             "200");
   EXPECT_EQ(errorAfter(std::string(100, 'b')), "no error");
+}
+
+/// Writes a sparse file of `bytes` zeros.
+void makeSparse(const TemporaryFile &file, int64_t bytes) {
+  ASSERT_EQ(truncate(file.path.c_str(), bytes), 0);
+}
+
+// However large the corpus, a run reads little of it before it begins.
+TEST(Tokens, OnlySamplesAreReadAtTheStart) {
+  TemporaryFile file;
+  makeSparse(file, int64_t(1) << 40);
+  int64_t read = 0;
+  std::unique_ptr<Data> data =
+      openData({file.path}, 0.1, 256, 8,
+               [&](int descriptor, void *out, int64_t bytes, int64_t offset) {
+                 read += bytes;
+                 return readFileAt(descriptor, out, bytes, offset);
+               });
+  EXPECT_LT(read, 2 << 20);
+  EXPECT_NE(data->identity().hash, 0u);
+  // The last token is read as well.
+  int32_t tokens[9];
+  data->heldOutSample(9, 10, 9, tokens);
+  EXPECT_EQ(tokens[8], 0);
+}
+
+uint64_t hashOf(const std::vector<std::string> &paths) {
+  return openData(paths, 0, 256, 8)->identity().hash;
+}
+
+TEST(Tokens, IdentityIsOfSizesAndSamples) {
+  TemporaryFile a, b, c;
+  const int64_t bytes = 10 << 20;
+  for (const TemporaryFile *file : {&a, &b})
+    makeSparse(*file, bytes);
+  EXPECT_EQ(hashOf({a.path}), hashOf({b.path}));
+  // The first token, the last one, and one in the middle of a block.
+  for (int64_t at : {int64_t(0), bytes - 1, (bytes - (1 << 14)) / 63 + 5}) {
+    std::fstream(b.path, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(at)
+        .put('x');
+    EXPECT_NE(hashOf({a.path}), hashOf({b.path})) << at;
+    makeSparse(b, 0);
+    makeSparse(b, bytes);
+  }
+  makeSparse(b, bytes + 1);
+  EXPECT_NE(hashOf({a.path}), hashOf({b.path}));
+  // The same text in other files.
+  a.write("abcdefghij");
+  b.write("abcde");
+  c.write("fghij");
+  EXPECT_NE(hashOf({a.path}), hashOf({b.path, c.path}));
+}
+
+// A corpus that is no larger than the samples is compared as a whole.
+TEST(Tokens, EveryTokenOfASmallCorpusCounts) {
+  TemporaryFile file;
+  const int64_t bytes = 100'000;
+  makeSparse(file, bytes);
+  const uint64_t before = hashOf({file.path});
+  for (int64_t at = 0; at < bytes; at += 997) {
+    std::fstream out(file.path,
+                     std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(at).put('x').flush();
+    EXPECT_NE(hashOf({file.path}), before) << at;
+    out.seekp(at).put('\0').flush();
+  }
+  EXPECT_EQ(hashOf({file.path}), before);
+}
+
+TEST(Tokens, ModificationTimeIsThatOfTheNewestFile) {
+  TemporaryFile a, b;
+  a.write(std::string(50, 'a'));
+  b.write(std::string(50, 'b'));
+  const timespec old[2] = {{100, 5}, {100, 5}}, young[2] = {{200, 7}, {200, 7}};
+  ASSERT_EQ(utimensat(AT_FDCWD, a.path.c_str(), young, 0), 0);
+  ASSERT_EQ(utimensat(AT_FDCWD, b.path.c_str(), old, 0), 0);
+  EXPECT_EQ(openData({a.path, b.path}, 0, 256, 8)->identity().modifiedNs,
+            200'000'000'007);
 }
 
 TEST(Tokens, Faults) {

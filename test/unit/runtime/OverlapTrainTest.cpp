@@ -178,7 +178,7 @@ TEST_F(OverlapTraining, ProcessesTrainToTheBitsOfThreads) {
     first.write("");
     EXPECT_EQ(inProcesses(program, 3, words(processes.path)),
               (std::vector<int>{0, 0, 0}));
-    EXPECT_TRUE(first.read() == expected);
+    EXPECT_TRUE(asOneFile(program, first.path) == expected);
     const std::string one = threads.read(), other = processes.read();
     for (int i = 1; i <= 23; ++i)
       EXPECT_EQ(numberIn(one, i, "loss"), numberIn(other, i, "loss")) << i;

@@ -228,6 +228,24 @@ TEST_F(StoreServerTest, AServerThatCannotGoOnLeavesNobodyWaiting) {
   }
 }
 
+// Process 0 has been silent for longer than the time-out when the others come
+// to the next exchange, because they have kept it waiting.
+TEST_F(StoreServerTest, WaitingForOthersIsNotSilence) {
+  joinAll();
+  meet(0, Store::Patience::WhileReported);
+  for (int i = 0; i < 3; ++i) {
+    pass(15);
+    say(1, StoreFrame::Report, {"writes"});
+    say(2, StoreFrame::Report, {"writes"});
+  }
+  for (int p : {1, 2, 1, 2})
+    meet(p, Store::Patience::WhileReported);
+  pass(19.9);
+  EXPECT_EQ(said, "");
+  pass(0.2);
+  EXPECT_EQ(said, "rank 0 did not reach 'iteration 7' within 20 s\n");
+}
+
 TEST_F(StoreServerTest, WithoutATimeOutAllMayTakeTheirTime) {
   params.timeoutSeconds = 0;
   joinAll();

@@ -6,8 +6,10 @@
 
 #include "Fixture.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -26,16 +28,38 @@ inline int runProgram(const Program &program, std::vector<std::string> words) {
                         argv.data());
 }
 
-/// An empty file that is removed with the object.
+/// An empty folder that is removed with what is in it.
+class TemporaryFolder {
+public:
+  TemporaryFolder() : path("/tmp/rondo-runtime-XXXXXX") {
+    if (!mkdtemp(path.data()))
+      path.clear();
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+
+  std::string of(const std::string &name) const { return path + "/" + name; }
+  /// Sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto &entry : std::filesystem::directory_iterator(path))
+      found.push_back(entry.path().filename().string());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  std::string path;
+};
+
+/// An empty file that is removed with the object, and with all that is written
+/// beside it.
 class TemporaryFile {
 public:
-  TemporaryFile() : path("/tmp/rondo-runtime-XXXXXX") {
-    int descriptor = mkstemp(path.data());
-    if (descriptor >= 0)
-      close(descriptor);
+  TemporaryFile() : path(folder.of("file")) {
+    write("");
+    using std::filesystem::perms;
+    std::filesystem::permissions(path, perms::owner_read | perms::owner_write);
   }
-  ~TemporaryFile() { std::remove(path.c_str()); }
-  TemporaryFile(const TemporaryFile &) = delete;
 
   std::string read() const {
     std::ifstream file(path, std::ios::binary);
@@ -45,6 +69,10 @@ public:
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
+private:
+  const TemporaryFolder folder;
+
+public:
   std::string path;
 };
 

@@ -6,7 +6,11 @@
 
 #include "Support.h"
 
+#include "runtime/trainer/checkpoint.h"
+
 #include "gtest/gtest.h"
+
+#include <sys/wait.h>
 
 namespace rondo::runtime::test {
 
@@ -38,6 +42,51 @@ inline Outcome run(const Program &program, std::vector<std::string> words) {
   int code = runProgram(program, std::move(words));
   std::string out = testing::internal::GetCapturedStdout();
   return {code, out, testing::internal::GetCapturedStderr()};
+}
+
+/// Runs an executable in a process for each of its ranks. Returns their exit
+/// codes, and what they print.
+inline Outcome runProcesses(const Program &program,
+                            std::vector<std::string> words) {
+  const int count = program.exe.numRanks;
+  TemporaryFile place, out;
+  std::remove(place.path.c_str());
+  words.insert(words.end(), {"--world-size", std::to_string(count), "--rdzv",
+                             "file://" + place.path});
+  std::vector<pid_t> children;
+  for (int p = 0; p < count; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (!std::freopen(out.path.c_str(), "a", stdout) ||
+          !std::freopen(out.path.c_str(), "a", stderr))
+        _exit(99);
+      std::vector<std::string> own = words;
+      own.insert(own.end(), {"--rank", std::to_string(p)});
+      const int code = runProgram(program, own);
+      std::fflush(nullptr);
+      _exit(code);
+    }
+    children.push_back(child);
+  }
+  int worst = 0;
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+  }
+  return {worst, out.read(), ""};
+}
+
+/// The bytes of a checkpoint, as one process saves what it has read.
+inline std::string asOneFile(const Program &program, const std::string &path) {
+  TemporaryFile file;
+  State state(program.exe);
+  state.poison();
+  state.initialise(1);
+  const RunPosition position =
+      loadCheckpoint(path, state, OptimizerKind::AdamW);
+  saveCheckpoint(file.path, state, position);
+  return file.read();
 }
 
 class Training : public testing::Test {
