@@ -7,8 +7,8 @@
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/checkpoint_files.h"
 #include "runtime/trainer/checkpoint_slices.h"
-#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/disk_phase.h"
+#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 
 #include <algorithm>

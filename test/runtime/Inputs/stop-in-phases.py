@@ -64,13 +64,17 @@ class Run:
         self.folder = tempfile.mkdtemp(dir=os.getcwd())
         flags = ["--timeout", f"{options.timeout:g}", "--join-timeout", f"{join_timeout:g}",
                  "--inject-fault", f"stop:{stopped}:{phase}"]
-        if "save" in options.phases:
+        arguments = command
+        if phase == "gather":
+            # Weights come to process 0 to be compared.
+            arguments = command[: command.index("--iterations")] + ["--quiet", "--verify"]
+        elif "save" in options.phases:
             flags += ["--save", os.path.join(self.folder, "saved")]
         if options.mpirun:
-            commands = [options.mpirun.split() + [str(options.ranks)] + command + flags]
+            commands = [options.mpirun.split() + [str(options.ranks)] + arguments + flags]
         else:
             place = ["--world-size", str(options.ranks), "--rdzv", f"127.0.0.1:{free_port()}"]
-            commands = [command + flags + place + ["--rank", str(r), "--local-rank", str(r)]
+            commands = [arguments + flags + place + ["--rank", str(r), "--local-rank", str(r)]
                         for r in range(options.ranks)]
         self.processes = [subprocess.Popen(c, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                           for c in commands]

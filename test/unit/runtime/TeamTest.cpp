@@ -20,7 +20,7 @@ TEST(Team, AFailureIsTheErrorEvenIfTheOthersCannotBeStopped) {
   std::atomic<int> ended{0};
   Team::Watch watch;
   watch.look = [] {};
-  watch.say = [](const std::string &) {};
+  watch.say = [](Exit, const std::string &) {};
   watch.stopAll = [&](int32_t, const std::exception_ptr &) {
     mayEnd = true;
     throw std::runtime_error("no memory for the last words");
