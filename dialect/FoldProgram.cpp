@@ -88,7 +88,7 @@ private:
   const MessageNumbers messages;
   const ReplicaNames names;
   const Before &before;
-  /// By their numbers.
+  /// Indexed by number.
   std::vector<StringAttr> collectiveNames, poolNames;
 };
 
