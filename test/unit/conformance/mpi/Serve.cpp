@@ -142,7 +142,11 @@ private:
     params.ranks = unpack<int32_t>(fields.at(0));
     params.link = unpack<ImposedLink>(fields.at(1));
     params.measures = unpack<int32_t>(fields.at(2)) != 0;
-    const TransportOptions options = unpack<TransportOptions>(fields.at(3));
+    const Options sent = unpack<Options>(fields.at(3));
+    TransportOptions options;
+    options.cores = sent.cores;
+    options.useGraph = sent.useGraph;
+    options.timeoutSeconds = sent.timeoutSeconds;
     params.channels = unpackAll<ChannelParams>(fields.at(4));
     params.edges = unpackAll<EdgeName>(fields.at(5));
     for (const Staging &rank : unpackAll<Staging>(fields.at(6)))

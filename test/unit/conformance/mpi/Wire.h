@@ -59,6 +59,13 @@ struct Part {
   bool contributes;
 };
 
+/// TransportOptions without the clock, which each process has for itself.
+struct Options {
+  int32_t cores;
+  bool useGraph;
+  double timeoutSeconds;
+};
+
 /// StagingParams whose data are in the shared memory.
 struct Staging {
   int64_t data;
