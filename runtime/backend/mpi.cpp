@@ -121,7 +121,8 @@ private:
       check(MPI_Test(&request, &isDone, MPI_STATUS_IGNORE), "MPI_Comm_idup");
       if (isDone)
         return;
-      world.store->check();
+      if (world.store)
+        world.store->check();
       if (deadline.hasExpired())
         throw Error("rank " + std::to_string(world.process) + " waits in '" +
                         nameOf(Phase::Connect) +
