@@ -38,6 +38,15 @@ private:
   int64_t last, awake = 0;
 };
 
+/// Counts also while the process is suspended.
+class SteadyClock : public Clock {
+public:
+  int64_t now() override { return nowNs() - begin; }
+
+private:
+  const int64_t begin = nowNs();
+};
+
 /// Processor time of the calling thread, ns.
 int64_t threadNs();
 

@@ -33,8 +33,13 @@ public:
       if (!flags.rendezvous.empty())
         usage("--rdzv is for several processes: give --rank and --world-size "
               "too, or start them with mpirun, torchrun or srun");
+      if (flags.localRank >= 0)
+        usage("--local-rank is for several processes: give --rank and "
+              "--world-size too, or start them with mpirun, torchrun or srun");
       return launch;
     }
+    if (flags.localRank >= 0)
+      launch.localRank = flags.localRank;
     check(launch);
     if (!flags.rendezvous.empty())
       launch.rendezvous = given();
@@ -114,11 +119,8 @@ private:
   }
 
   bool byFlags(Launch &launch) const {
-    if (flags.rank < 0 && flags.worldSize < 0) {
-      if (flags.localRank >= 0)
-        usage("--local-rank needs --rank and --world-size");
+    if (flags.rank < 0 && flags.worldSize < 0)
       return false;
-    }
     if (flags.rank < 0 || flags.worldSize < 0)
       usage(flags.rank < 0 ? "--world-size needs --rank"
                            : "--rank needs --world-size");

@@ -269,11 +269,13 @@ std::unique_ptr<Store> Joining::join() {
   if (params.entered)
     params.entered(Phase::Join);
   tellAddress();
-  // Process 0 gives up first, and reports which ranks are missing.
-  const Deadline deadline(params.joinSeconds + silenceSeconds);
+  // Process 0 gives up first, and reports which ranks are missing. Single
+  // waits take longer than a second, so no AwakeClock.
+  const auto clock = std::make_shared<SteadyClock>();
+  const Deadline deadline(params.joinSeconds + silenceSeconds, clock);
   // Runs that are ending get this long to free their ports: 10 s of the usual
   // 60.
-  const Deadline taken(params.joinSeconds / 6);
+  const Deadline taken(params.joinSeconds / 6, clock);
   for (int attempt = 0; !deadline.hasExpired(); ++attempt) {
     if ((arePortsTaken() || isSecretRefused()) && taken.hasExpired())
       break;

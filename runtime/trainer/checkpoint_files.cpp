@@ -98,20 +98,24 @@ std::string rondo::runtime::findCheckpoint(const std::string &path) {
              : path;
 }
 
-/// The names in the checkpoint's folder; none if it cannot be read.
-static std::vector<std::string> namesBeside(const std::string &path) {
+/// The names in the checkpoint's folder; nullopt if it cannot be read.
+static std::optional<std::vector<std::string>>
+namesInFolder(const std::string &path) {
   std::vector<std::string> names;
   const std::string folder = folderOf(path);
   std::error_code error;
   fs::directory_iterator entries(folder.empty() ? "." : folder, error), end;
   for (; !error && entries != end; entries.increment(error))
     names.push_back(entries->path().filename().string());
+  if (error)
+    return std::nullopt;
   return names;
 }
 
 std::string rondo::runtime::newShardLabel(const std::string &path,
                                           int64_t iteration) {
-  const std::vector<std::string> names = namesBeside(path);
+  const std::vector<std::string> names =
+      namesInFolder(path).value_or(std::vector<std::string>());
   const std::string first =
       std::string(iterationWord.substr(1)) + std::to_string(iteration);
   auto isUsed = [&](const std::string &label) {
@@ -141,12 +145,11 @@ std::string rondo::runtime::shardPath(const std::string &path,
 // Removing.
 //===----------------------------------------------------------------------===//
 
-/// The names of the shards of the index that exists; none if it does not, and
-/// nullopt if it cannot be read.
+/// The files that an index names; none if it does not exist, and nullopt if it
+/// cannot be read.
 static std::optional<std::set<std::string>>
-namedShards(const std::string &path) {
+filesOfIndex(const std::string &index) {
   std::set<std::string> shards;
-  const std::string index = indexOf(path);
   if (access(index.c_str(), F_OK) != 0 && errno == ENOENT)
     return shards;
   try {
@@ -159,6 +162,40 @@ namedShards(const std::string &path) {
   return shards;
 }
 
+static std::optional<std::set<std::string>>
+namedShards(const std::string &path) {
+  return filesOfIndex(indexOf(path));
+}
+
+/// The files that the indexes among `names`, all of the checkpoint's folder,
+/// name; nullopt if one cannot be read.
+static std::optional<std::set<std::string>>
+namedByAny(const std::string &path, const std::vector<std::string> &names) {
+  const std::string end = indexOf("");
+  std::set<std::string> all;
+  for (const std::string &name : names) {
+    if (name.size() < end.size() ||
+        name.compare(name.size() - end.size(), end.size(), end) != 0)
+      continue;
+    std::optional<std::set<std::string>> files =
+        filesOfIndex(folderOf(path) + name);
+    if (!files)
+      return std::nullopt;
+    all.merge(*files);
+  }
+  return all;
+}
+
+bool rondo::runtime::hasOtherIndex(const std::string &path) {
+  const std::optional<std::set<std::string>> shards = namedShards(path);
+  if (!shards)
+    return false;
+  for (const std::string &shard : *shards)
+    if (!isShardName(shard, stemOf(path)))
+      return true;
+  return false;
+}
+
 bool rondo::runtime::isNamedByIndex(const std::string &path,
                                     const std::string &shard) {
   const std::optional<std::set<std::string>> shards = namedShards(path);
@@ -168,8 +205,13 @@ bool rondo::runtime::isNamedByIndex(const std::string &path,
 void rondo::runtime::removeLeftovers(const std::string &path) {
   const std::string name = fileNameOf(path), index = fileNameOf(indexOf(path)),
                     stem = stemOf(path);
-  const std::optional<std::set<std::string>> shards = namedShards(path);
-  for (const std::string &each : namesBeside(path))
+  const std::optional<std::vector<std::string>> names = namesInFolder(path);
+  if (!names)
+    return;
+  // A copy of an index keeps its shards, and `model` and `model.safetensors`
+  // have shards of the same names.
+  const std::optional<std::set<std::string>> shards = namedByAny(path, *names);
+  for (const std::string &each : *names)
     if (isTemporaryName(each, name) || isTemporaryName(each, index) ||
         (shards && !shards->count(each) && isShardName(each, stem)))
       unlink((folderOf(path) + each).c_str());
@@ -177,12 +219,8 @@ void rondo::runtime::removeLeftovers(const std::string &path) {
 
 void rondo::runtime::removeShards(const std::string &path) {
   const std::optional<std::set<std::string>> shards = namedShards(path);
-  if (!shards)
+  if (!shards || hasOtherIndex(path))
     return;
-  // An index of other files is not of a save.
-  for (const std::string &shard : *shards)
-    if (!isShardName(shard, stemOf(path)))
-      return;
   if (!shards->empty())
     unlink(indexOf(path).c_str());
   removeLeftovers(path);

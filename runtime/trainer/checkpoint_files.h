@@ -41,6 +41,10 @@ std::string newShardLabel(const std::string &path, int64_t iteration);
 std::string shardPath(const std::string &path, const std::string &label,
                       int32_t number, int32_t count);
 
+/// Whether the index that belongs to `path` names files that no save of `path`
+/// has written, as one of another tool does.
+bool hasOtherIndex(const std::string &path);
+
 /// Whether the checkpoint's index has a shard of this path; true if the index
 /// cannot be read.
 bool isNamedByIndex(const std::string &path, const std::string &shard);

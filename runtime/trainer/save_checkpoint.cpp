@@ -358,6 +358,10 @@ void rondo::runtime::checkSavePath(const std::string &path,
   std::string failure = firstFailure(world, "the check of --save", [&] {
     if (world.isFirst()) {
       refuseSpecialFile(path);
+      if (hasOtherIndex(path))
+        throw Error("index '" + indexOf(path) +
+                    "' is not of a checkpoint that Rondo saved; choose another "
+                    "--save, or remove it");
       tryFile();
     }
     file = std::make_unique<ShardFile>(probe, /*makes=*/true);

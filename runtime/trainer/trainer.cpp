@@ -153,7 +153,8 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   if (!options.linkTrace.empty())
     programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
         options.linkTrace, maxRanks(exe), options.linkTraceRepeat));
-  programOptions.transport.cores = numCores;
+  // Ranks that wait spin if no thread of another rank needs their core.
+  programOptions.transport.cores = std::max(1, numCores / numThreads);
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
   programOptions.transport.useGraph = options.useGraph;
   if (lastWords)

@@ -36,7 +36,11 @@ public:
       return {value, value};
     return {std::to_string(port) + " 7", value};
   }
-  void check() override { throw PeerFailed{Exit::RunFailure}; }
+  /// Ends waits for messages that the input does not have.
+  void check() override {
+    if (isConnected)
+      throw PeerFailed{Exit::RunFailure};
+  }
   Addresses addresses() override { return {}; }
   void set(const std::string &, const std::string &) override {}
   std::string get(const std::string &) override { return ""; }
@@ -48,6 +52,8 @@ public:
   void report(const std::string &) override {}
   std::vector<Report> reports() override { return {}; }
   int64_t clockOffsetNs() override { return 0; }
+
+  bool isConnected = false;
 
 private:
   const int port;
@@ -86,7 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::unique_ptr<Endpoint> endpoint =
       makeTcpEndpoint(world, Peers(2 * Endpoint::numPurposes, true), {});
   called.join();
-  for (const Socket &connection : connections) {
+  store.isConnected = true;
+  Socket ofPurpose[Endpoint::numPurposes];
+  for (Socket &connection : connections) {
     // Frees the port at once.
     linger none = {1, 0};
     setsockopt(connection.descriptor(), SOL_SOCKET, SO_LINGER, &none,
@@ -95,6 +103,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(recv(connection.descriptor(), greeting, sizeof greeting,
                  MSG_WAITALL) == sizeof greeting,
             "a process greets");
+    int32_t purpose;
+    std::memcpy(&purpose, greeting + 12, sizeof purpose);
+    require(purpose >= 0 && purpose < Endpoint::numPurposes,
+            "a greeting has a purpose");
+    ofPurpose[purpose] = std::move(connection);
   }
   std::vector<Expected> expected(numMessages);
   for (size_t m = 0; m < numMessages; ++m) {
@@ -105,9 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   const std::string sent =
       rondo::fuzz::textOf(data + numMessages, size - numMessages);
-  require(sendAll(connections[Endpoint::Messages], sent),
+  require(sendAll(ofPurpose[Endpoint::Messages], sent),
           "the input can be sent");
-  shutdown(connections[Endpoint::Messages].descriptor(), SHUT_WR);
+  shutdown(ofPurpose[Endpoint::Messages].descriptor(), SHUT_WR);
   size_t at = 0;
   try {
     for (Expected &message : expected) {

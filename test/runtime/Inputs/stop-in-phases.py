@@ -41,7 +41,8 @@ parser.add_argument("--mpirun", help="the launcher, up to the number of processe
 parser.add_argument("--verbose", action="store_true")
 options = parser.parse_args(sys.argv[1:split])
 command = sys.argv[split + 1:]
-join_timeout = options.join_timeout or options.timeout
+# A start on a loaded machine is no fault of the phases after it.
+START_SECONDS = 60
 
 
 def free_port():
@@ -62,7 +63,8 @@ class Run:
     def __init__(self, phase, stopped):
         self.phase, self.stopped = phase, stopped
         self.folder = tempfile.mkdtemp(dir=os.getcwd())
-        flags = ["--timeout", f"{options.timeout:g}", "--join-timeout", f"{join_timeout:g}",
+        self.join_timeout = options.join_timeout or options.timeout if phase == "join" else START_SECONDS
+        flags = ["--timeout", f"{options.timeout:g}", "--join-timeout", f"{self.join_timeout:g}",
                  "--inject-fault", f"stop:{stopped}:{phase}"]
         arguments = command
         if phase == "gather":
@@ -97,7 +99,7 @@ class Run:
                 break
             time.sleep(0.01)
         stopped_at = time.monotonic()
-        timeout = join_timeout if self.phase == "join" else options.timeout
+        timeout = self.join_timeout if self.phase == "join" else options.timeout
         limit = stopped_at + timeout + 5 + (3 if options.mpirun else 0)
         while not self.fault and any(p.poll() is None for p in others):
             if time.monotonic() > limit:

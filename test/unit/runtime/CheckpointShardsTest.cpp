@@ -173,6 +173,33 @@ TEST_F(CheckpointShards, AnotherIndexStays) {
                    "m.safetensors.index.json"}));
 }
 
+// `m` and `m.safetensors` have shards of the same names, and a copied index
+// keeps its checkpoint.
+TEST_F(CheckpointShards, ThoseOfOtherCheckpointsInTheFolderStay) {
+  save(2);
+  std::filesystem::copy_file(path + ".index.json",
+                             folder.of("best.safetensors.index.json"));
+  const std::string best = asOneFile(two, folder.of("best.safetensors"));
+  train(two, {"--iterations", "2", "--save", folder.of("m")});
+  EXPECT_EQ(asOneFile(two, path), best);
+  save(4);
+  EXPECT_EQ(asOneFile(two, folder.of("best.safetensors")), best);
+}
+
+TEST_F(CheckpointShards, AnotherIndexIsNotReplaced) {
+  const std::string index =
+      R"({"weight_map": {"a": "m-00001-of-00002.safetensors"}})";
+  write("m.safetensors.index.json", index);
+  const Outcome outcome =
+      trainProcesses(two, {"--iterations", "2", "--save", path});
+  EXPECT_EQ(outcome.code, 1);
+  expectIn("index '" + path +
+               ".index.json' is not of a checkpoint that Rondo saved; choose "
+               "another --save, or remove it",
+           outcome.out);
+  EXPECT_EQ(folder.names(), Names{"m.safetensors.index.json"});
+}
+
 TEST_F(CheckpointShards, MissingShard) {
   save(2);
   std::remove(shard(2, 2).c_str());

@@ -226,6 +226,14 @@ TEST(Discovery, MpichAndPmix) {
   EXPECT_FALSE(launch.rendezvous);
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).source, "PMIx");
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).localRank, -1);
+  // What the launcher does not tell, the flag does.
+  LaunchFlags flags;
+  flags.localRank = 1;
+  EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}, flags).localRank,
+            1);
+  EXPECT_EQ(errorOf({}, flags),
+            "--local-rank is for several processes: give --rank and "
+            "--world-size too, or start them with mpirun, torchrun or srun");
   EXPECT_EQ(errorOf({{"PMIX_RANK", "1"}}),
             "PMIx started this process, but PMI_SIZE is not set");
   EXPECT_NE(errorOf({{"PMI_RANK", "one"}, {"PMI_SIZE", "2"}}), "no error");
