@@ -269,6 +269,14 @@ class Runs(unittest.TestCase):
                 self.assertEqual(hooks[placement[-1]].losses, losses)
                 self.assertEqual([h.done for h in hooks], [[] for _ in hooks])
 
+    def test_evaluation_of_another_size(self):
+        for _, placement in FAMILIES:
+            table = rondo.run.Table.forwards(placement, 7)
+            table.check()
+            hooks = run_ranks(table, forward_only=True)
+            losses, _ = reference(len(placement), 7)
+            self.assertEqual(hooks[placement[-1]].losses, losses)
+
     def test_files(self):
         schedule = rondo.search(problem([0, 1, 1, 0]), effort=20)
         with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Iterable, NamedTuple
+from typing import TYPE_CHECKING, Iterable, NamedTuple, Sequence
 
 from .. import command
 from ..fields import FormatError
@@ -86,6 +86,24 @@ class Table:
         if os.fspath(schedule).endswith(".json"):
             return Table.of(Schedule.read(schedule), problem)
         return Table.read(schedule)
+
+    @staticmethod
+    def forwards(placement: Sequence[int], microbatches: int) -> Table:
+        """A table of forwards alone, for an evaluation of any number of micro-batches.
+        Its messages have one order for all ranks."""
+        rows: list[list[Action]] = [[] for _ in range(1 + max(placement))]
+        stages = range(len(placement))
+        order = sorted((m + s, -s, m) for s in stages for m in range(microbatches))
+        for _, minus, index in order:
+            stage = -minus
+            here = rows[placement[stage]]
+            here.append(Action(stage, "F", index))
+            if stage < len(placement) - 1 and placement[stage] != placement[stage + 1]:
+                if index > 0:
+                    here.append(Action(stage, "WAIT_SEND_F", index - 1))
+                here.append(Action(stage, "SEND_F", index))
+                rows[placement[stage + 1]].append(Action(stage + 1, "RECV_F", index))
+        return Table(rows, f"an evaluation of {microbatches} micro-batches")
 
     def _place(self) -> list[int]:
         ranks: dict[int, int] = {}
@@ -195,4 +213,4 @@ def _row(line: str, where: str) -> list[Action]:
 
 def _is_action(word: str, known: frozenset[str]) -> bool:
     found = _CELL.fullmatch(word)
-    return bool(found) and (found[2] in (known if found[3] else OF_STAGE))
+    return found is not None and found[2] in (known if found[3] else OF_STAGE)

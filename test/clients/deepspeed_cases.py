@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases of DeepSpeed."""
+
+from run import LINE, LOOP, UNEVEN, V, WAVES
+
+MICROBATCHES, TENSORS = 8, 76
+ZERO = {"zero_optimization": {"stage": 1}}
+BF16 = {**ZERO, "bf16": {"enabled": True}}
+
+
+def case(name, placement, family=None, limit=0.0, **options):
+    return {
+        "name": name,
+        "placement": placement,
+        "family": family,
+        "microbatches": MICROBATCHES,
+        "limit": limit,
+        "tensors": TENSORS,
+        **options,
+    }
+
+
+def plain():
+    yield case("1f1b", LINE, "1f1b", as_schedule=True)
+    yield case("zb-h1", LINE, "zb-h1")
+    yield case("interleaved-zb, loop", LOOP, "interleaved-zb")
+    yield case("dualpipe-v", V, "dualpipe-v")
+    yield case("searched, linear", LINE)
+    yield case("searched, V", V)
+    yield case("searched, uneven", UNEVEN)
+    yield case("searched, waves of 8 stages", WAVES)
+    yield case("searched, last stage in the middle", [1, 0, 1], bounds=[0, 2, 5, 8])
+    yield case("deferred weights, V", V, split="store")
+    yield case("deferred weights, uneven", UNEVEN, split="store")
+
+
+def features():
+    yield case("tied, V", V, model="tied", tensors=TENSORS, limit=3e-7)
+    yield case("tied, waves of 8 stages", WAVES, model="tied", limit=3e-7)
+    yield case("tuples with a mask, V", V, model="tuple")
+    yield case("tuples with a mask, uneven", UNEVEN, model="tuple")
+    yield case("frozen layers, V", V, model="frozen")
+    yield case("dropout by seeds of layers, waves", WAVES, model="dropout")
+    options = {"activation_checkpoint_interval": 1}
+    yield case("checkpoints, V", V, pipeline={**options, "use_reentrant": False})
+    yield case("reentrant checkpoints, V", V, pipeline=options, split="store")
+    yield case("evaluation, V", V, evaluate=[None, 3])
+    yield case("evaluation, uneven", UNEVEN, evaluate=[None, 5])
+    yield case("files of V in 1F1B and waves", V, files=WAVES)
+
+
+def refusals():
+    yield case("micro-batches", LINE, gas=4, refused="has 8 micro-batches, but DeepSpeed "
+               "(gradient_accumulation_steps) has 4")  # fmt: skip
+    yield case("ranks", [0, 1, 2], refused="has 3 ranks, but DeepSpeed's pipeline has 2",
+               num_stages=2)  # fmt: skip
+    yield case("layers", [0, 1] * 5, refused="8 layers, but 10 stages")
+    yield case("reentrant checkpoints and the walk", V, refused="reentrant activation",
+               pipeline={"activation_checkpoint_interval": 1})  # fmt: skip
+    yield case("overlap_comm", V, refused="overlap_comm",
+               config={"zero_optimization": {"stage": 1, "overlap_comm": True}})  # fmt: skip
+    yield case("immediate_grad_update", V, refused="immediate_grad_update",
+               config={**BF16, "bf16": {"enabled": True, "immediate_grad_update": True}})  # fmt: skip
+    yield case("shapes", V, model="shapes", refused="need one shape")
+
+
+def data_parallel():
+    yield case("ZeRO-1, V", V, config=ZERO)
+    yield case("ZeRO-1, uneven", UNEVEN, config=ZERO)
+    yield case("ZeRO-1 and bf16, V", V, config=BF16)
+    yield case("ZeRO-1 and bf16, waves, deferred weights", WAVES, config=BF16, split="store")
+    yield case("ZeRO-1 and bf16, tied, loop", LOOP, config=BF16, model="tied", limit=1e-2)
+
+
+def groups():
+    yield "two processes", 2, [*plain(), *features(), *refusals()]
+    yield "pp 2 x dp 2", 4, list(data_parallel())
