@@ -3,6 +3,7 @@
 
 import pathlib
 import sys
+import warnings
 
 import deepspeed
 import torch
@@ -95,13 +96,20 @@ def loss_fn(output, target):
     return nn.functional.cross_entropy(output.flatten(0, 1).float(), target.flatten())
 
 
+OPTIMIZERS = {
+    "AdamW": {"type": "AdamW", "params": {"lr": 1e-2, "torch_adam": True}},
+    "SGD": {"type": "SGD", "params": {"lr": 1e-3}},
+}
+
+
 def config_of(case):
     gas = case.get("gas", case["microbatches"])
     return {
         "train_micro_batch_size_per_gpu": SAMPLES,
         "gradient_accumulation_steps": gas,
         "steps_per_print": 1000,
-        "optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "torch_adam": True}},
+        "gradient_clipping": 0.0,
+        "optimizer": OPTIMIZERS[case.get("optimizer", "AdamW")],
         "pipeline": case.get("pipeline", {}),
         **case.get("config", {}),
     }
@@ -112,6 +120,9 @@ def engine_of(case, table, placement=None):
     options = {"loss_fn": loss_fn, "partition_method": "uniform"}
     if kind == "dropout":
         options |= {"seed_layers": True}
+    if "pipeline" in case:
+        # Reentrant ones need inputs that require gradients.
+        options |= {"checkpointable_layers": ["Block"]}
     if table is None:
         # DeepSpeed's own 1F1B.
         module = PipelineModule(layers_of(kind), num_stages=2, **options)
@@ -131,7 +142,7 @@ def engine_of(case, table, placement=None):
 
 def train(engine, case):
     stream = data(case.get("model"))
-    losses = [engine.train_batch(data_iter=stream).item() for _ in range(STEPS)]
+    losses = [engine.train_batch(data_iter=stream).item() for _ in range(case.get("steps", STEPS))]
     for number in case.get("evaluate", []):
         found = engine.eval_batch(data(case.get("model")), num_micro_batches=number)
         losses.append(found.item())
@@ -143,12 +154,15 @@ def train(engine, case):
 
 def run(case):
     data.replicas = torch.distributed.get_world_size() // 2
-    key = repr([case.get(k) for k in ("model", "config", "pipeline", "evaluate")])
+    key = repr([case.get(k) for k in ("model", "config", "pipeline", "optimizer", "steps", "evaluate")])
     if "refused" not in case and key not in run.references:
         engine = engine_of(case, None)
         losses = train(engine, case)
         run.references[key] = losses, report.gathered(engine.module.named_parameters())
-    engine = engine_of(case, case["table"])
+    with warnings.catch_warnings():
+        if "warned" in case:
+            warnings.filterwarnings("error", message=f".*{case['warned']}")
+        engine = engine_of(case, case["table"])
     losses = train(engine, case)
     expected, parameters = run.references[key]
     found = report.gathered(engine.module.named_parameters())

@@ -53,7 +53,7 @@ def run_cases(folder, rank, run):
             try:
                 run(case)
                 report[case["name"]] = {"said": "accepted"}
-            except (ValueError, RuntimeError, TypeError) as error:
+            except (ValueError, RuntimeError, TypeError, UserWarning) as error:
                 report[case["name"]] = {"said": str(error)}
         else:
             report[case["name"]] = run(case)

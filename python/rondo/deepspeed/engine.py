@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import deepspeed
@@ -38,6 +39,20 @@ class _Hooks(TensorHooks):
         is_loss = stage == self.last and self.engine.module.training
         return self.engine.scaled(y) if is_loss else y
 
+    # Checkpoints run layers of the module's active stage again.
+
+    def input_grad(self, stage: int, microbatch: int, y: Any, grad: Any, x: Any) -> Any:
+        self.engine.module.activate(stage)
+        return super().input_grad(stage, microbatch, y, grad, x)
+
+    def weight_grad(self, stage: int, microbatch: int, token: Any) -> None:
+        self.engine.module.activate(stage)
+        super().weight_grad(stage, microbatch, token)
+
+    def backward(self, stage: int, microbatch: int, y: Any, grad: Any, x: Any) -> None:
+        self.engine.module.activate(stage)
+        super().backward(stage, microbatch, y, grad, x)
+
     def after_weight(self, stage: int, microbatch: int) -> None:
         self.engine.after_weight()
 
@@ -55,15 +70,25 @@ class PipelineEngine(private.StagedEngine):
         for is_set, why in self.refusals():
             if is_set:
                 raise ValueError(f"cannot run a schedule with {why}")
-        stages = self.module.stages
-        is_split = any(self.table.has_split_backwards(s) for s in stages)
-        if self.has_reentrant_checkpoints() and is_split and self.module.split == "walk":
-            raise ValueError(
-                'reentrant activation checkpoints do not go with I and W by split="walk": '
-                'set use_reentrant to false in the section "pipeline", or split="store"'
+        self.check_checkpoints()
+        if self.clips_by_first_rank():
+            warnings.warn(
+                "without ZeRO and bf16 DeepSpeed clips by the gradients of pipe rank 0 "
+                "alone, so results depend on the placement: set gradient_clipping to 0, "
+                "or use ZeRO-1",
+                stacklevel=2,
             )
         # By whether it is an evaluation, and by the number of micro-batches.
         self._hooks: dict[tuple[bool, int], _Hooks] = {}
+
+    def check_checkpoints(self) -> None:
+        stages = self.module.stages
+        is_split = any(self.table.has_split_backwards(s) for s in stages)
+        if self.has_own_checkpoints() and is_split and self.module.split == "walk":
+            raise ValueError(
+                "DeepSpeed's activation checkpoints do not go with I and W by "
+                'split="walk": use split="store", or whole backwards'
+            )
 
     def run_table(self, forward_only: bool, microbatches: int) -> None:
         key = forward_only, microbatches
@@ -81,6 +106,8 @@ class PipelineEngine(private.StagedEngine):
             self._hooks[key] = hooks
         hooks = self._hooks[key]
         if not forward_only:
+            # An interval may have been set since the last step.
+            self.check_checkpoints()
             self.before_weight()
         run(hooks.table, hooks.rank, hooks, forward_only=forward_only)
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator
 
 import deepspeed
 import torch
+from deepspeed.runtime.activation_checkpointing import checkpointing
 from deepspeed.runtime.pipe import schedule as instructions
 from deepspeed.runtime.pipe.engine import PipelineEngine
 from deepspeed.runtime.pipe.module import PipelineModule
@@ -277,8 +278,13 @@ class StagedEngine(PipelineEngine):
             self.optimizer.update_hp_grads(clear_lp_grads=False)
             self.optimizer.clear_lp_grads(set_to_none=True)
 
-    def has_reentrant_checkpoints(self) -> bool:
-        return bool(self._reentrant_activation_checkpointing())
+    def has_own_checkpoints(self) -> bool:
+        """Whether activations are checkpointed by one of DeepSpeed's functions."""
+        own = (checkpointing.checkpoint, checkpointing.non_reentrant_checkpoint)
+        module = self.module
+        return module.activation_checkpoint_interval > 0 and (
+            module.activation_checkpoint_func in own
+        )
 
     def check_job(self) -> None:
         """Raises ValueError for what would be wrong."""
@@ -301,6 +307,12 @@ class StagedEngine(PipelineEngine):
             (bool(self.zero_optimization() and zero.overlap_comm),
              "zero_optimization.overlap_comm: its hooks do not run in W"),
         ]  # fmt: skip
+
+    def clips_by_first_rank(self) -> bool:
+        """Whether gradients are clipped by the norm of the parameters of pipe rank 0
+        alone, as DeepSpeed does without ZeRO and bf16."""
+        is_plain = not (self.zero_optimization() or self.using_bf16_optimizer)
+        return is_plain and self.gradient_clipping() > 0 and self.is_pipe_parallel
 
     _INSTRUCTION_MAP: dict[Any, Callable[..., None]] = {
         **PipelineEngine._INSTRUCTION_MAP,

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stand-ins for what Megatron Core asks of CUDA, so that it runs on the CPU. The tables
+need only current_device and the random number tracker; Megatron's own schedules name
+the device in calls."""
+
+import contextlib
+import functools
+
+import torch
+
+
+class _Stream:
+    def __getattr__(self, name):
+        return lambda *arguments, **options: None
+
+
+class _Tracker:
+    def fork(self, *arguments):
+        return contextlib.nullcontext()
+
+    def is_initialized(self):
+        return False
+
+    def add(self, *arguments):
+        pass
+
+    def get_states(self):
+        return {}
+
+
+def _on_cpu(function):
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        if str(options.get("device", "cpu")).startswith("cuda"):
+            options["device"] = "cpu"
+        return function(*arguments, **options)
+
+    return call
+
+
+def prepare():
+    """To be called before Megatron is imported."""
+    torch.cuda.current_device = lambda: "cpu"
+    torch.cuda.synchronize = lambda *arguments: None
+    torch.cuda.current_stream = lambda *arguments: _Stream()
+    torch.cuda.Stream = lambda *arguments, **options: _Stream()
+    torch.cuda.stream = lambda *arguments: contextlib.nullcontext()
+    torch.cuda.nvtx.range_push = torch.cuda.nvtx.range_pop = lambda *arguments: None
+    for name in ("zeros", "empty", "ones", "tensor", "full", "arange", "as_tensor"):
+        setattr(torch, name, _on_cpu(getattr(torch, name)))
+    from megatron.core import tensor_parallel
+    from megatron.core.tensor_parallel import layers, random
+
+    for module in (tensor_parallel, layers, random):
+        module.get_cuda_rng_tracker = _Tracker
