@@ -14,6 +14,8 @@ SECONDS ?= 60
 TARGETS ?=
 # The version of PyTorch that `make test-torch` installs; empty: the newest it knows.
 TORCH ?=
+# The clients that `make test-clients` runs; empty: all.
+CLIENTS ?=
 # What `make gpu-first` runs; empty: all its parts.
 PARTS ?=
 # Where `make install` installs.
@@ -29,7 +31,7 @@ help:
 	@echo 'make install  build, and install the tools and the runtime (PREFIX=/usr/local)'
 	@echo 'make wheel    build the Python wheels of rondo-schedules, in build/wheels'
 	@echo 'make check    run all tests, without set-up'
-	@echo 'make nightly  check the wheel on clean systems: needs root'
+	@echo 'make nightly  check the wheel on clean systems, and the clients: needs root'
 	@echo 'make doc      regenerate docs/reference/'
 	@echo 'make docs     build the documentation as a site, in build/site'
 	@echo 'make format   clang-format all sources'
@@ -39,6 +41,7 @@ help:
 	@echo 'make fuzz     fuzz all readers, SECONDS=60 in total, in build-fuzz/'
 	@echo 'make test-gpu test the CUDA target on a GPU: needs only CUDA, cmake and g++'
 	@echo 'make test-torch run schedules in PyTorch, which it installs into build/ (TORCH=2.10.0: that version)'
+	@echo 'make test-clients run schedules in DeepSpeed, Megatron Core and torchtitan, which it installs into build/ (CLIENTS=megatron: only that)'
 	@echo 'make gpu-first the tests, benchmarks and checks to run first on a new GPU (PARTS=kernels: only those)'
 	@echo 'make bench-gpu benchmark GPT-2 on a GPU, next to PyTorch if installed'
 	@echo 'make clean    remove build/, build-asan/, build-fuzz/ and build-gpu/'
@@ -74,6 +77,7 @@ wheel:
 
 nightly: wheel
 	@sh scripts/setup.sh nightly
+	@sh scripts/test-clients.sh build
 	@sh scripts/nightly.sh build
 
 check: build
@@ -92,6 +96,10 @@ test-gpu:
 
 test-torch: wheel
 	@sh scripts/test-torch.sh build $(TORCH)
+
+test-clients:
+	@$(MAKE) build TARGETS=rondo
+	@sh scripts/test-clients.sh build $(CLIENTS)
 
 bench-gpu:
 	@sh bench/gpu/bench.sh build-gpu
@@ -123,4 +131,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install wheel nightly check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch
+.PHONY: help setup demo test build install wheel nightly check asan fuzz test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch test-clients

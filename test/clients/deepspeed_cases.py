@@ -6,6 +6,8 @@ from run import LINE, LOOP, UNEVEN, V, WAVES
 MICROBATCHES, TENSORS = 8, 76
 ZERO = {"zero_optimization": {"stage": 1}}
 BF16 = {**ZERO, "bf16": {"enabled": True}}
+# With DeepSpeed's BF16_Optimizer, which adds gradients up in fp32.
+FP32_SUMS = {**BF16, "data_types": {"grad_accum_dtype": "fp32"}}
 
 
 def case(name, placement, family=None, limit=0.0, **options):
@@ -67,7 +69,8 @@ def refusals():
     yield case("overlap_comm", V, refused="overlap_comm",
                config={"zero_optimization": {"stage": 1, "overlap_comm": True}})  # fmt: skip
     yield case("immediate_grad_update", V, refused="immediate_grad_update",
-               config={**BF16, "bf16": {"enabled": True, "immediate_grad_update": True}})  # fmt: skip
+               config={**FP32_SUMS,
+                       "bf16": {"enabled": True, "immediate_grad_update": True}})  # fmt: skip
     yield case("shapes", V, model="shapes", refused="need one shape")
     yield case("clipping without ZeRO", V, config={"gradient_clipping": 1.0}, warned="pipe rank 0",
                refused="pipe rank 0")  # fmt: skip
@@ -78,8 +81,11 @@ def data_parallel():
     yield case("ZeRO-1, V", V, config=ZERO)
     yield case("ZeRO-1, uneven", UNEVEN, config=ZERO)
     yield case("ZeRO-1 and bf16, V", V, config=BF16)
-    yield case("ZeRO-1 and bf16, waves, deferred weights", WAVES, config=BF16, split="store")
-    yield case("ZeRO-1 and bf16, tied, loop", LOOP, config=BF16, model="tied", tensors=148)
+    yield case("ZeRO-1, bf16 and sums in fp32, V", V, config=FP32_SUMS)
+    yield case("ZeRO-1, bf16 and sums in fp32, waves, deferred weights", WAVES,
+               config=FP32_SUMS, split="store")  # fmt: skip
+    yield case("ZeRO-1, bf16 and sums in fp32, tied, loop", LOOP, "interleaved-zb",
+               config=FP32_SUMS, model="tied", tensors=148)  # fmt: skip
 
 
 def groups():

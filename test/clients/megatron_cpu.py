@@ -44,6 +44,7 @@ def prepare():
     torch.cuda.synchronize = lambda *arguments: None
     torch.cuda.current_stream = lambda *arguments: _Stream()
     torch.cuda.Stream = lambda *arguments, **options: _Stream()
+    torch.Tensor.cuda = lambda tensor, *arguments, **options: tensor
     torch.cuda.stream = lambda *arguments: contextlib.nullcontext()
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.range_pop = lambda *arguments: None
     for name in ("zeros", "empty", "ones", "tensor", "full", "arange", "as_tensor"):

@@ -136,7 +136,7 @@ def forward_step(case, data, model):
     return model(x, places, mask, labels=y), functools.partial(loss_of, case)
 
 
-def train(case, run, chunks, loss_rank):
+def train(case, run, chunks):
     models = [getattr(chunk, "module", chunk) for chunk in chunks]
     named = {}
     for model in models:
@@ -161,11 +161,12 @@ def train(case, run, chunks, loss_rank):
             micro_batch_size=SAMPLES,
             forward_only=evaluate,
         )
-        mine = [sum(f["loss"].item() for f in found)]
+        mine = sum(f["loss"].item() for f in found)
         found = [None] * torch.distributed.get_world_size()
-        torch.distributed.all_gather_object(found, mine[0])
+        torch.distributed.all_gather_object(found, mine)
         # Megatron's loop looks for losses on the last rank.
         losses.append(found[-1])
+        assert losses[-1] > 0, "the last rank has no loss"
 
     for number in range(STEPS):
         for chunk in chunks:
@@ -196,7 +197,7 @@ def finalize(chunks, tokens=None, pg_collection=None, **options):
     if hasattr(chunks[0], "ddp_config"):
         finalize_model_grads(chunks, tokens, pg_collection=pg_collection, **options)
         return
-    if pg_collection.embd is not None and pg_collection.embd.size() > 1:
+    if pg_collection.embd.size() > 1:
         # Megatron's own schedule; a schedule of Rondo adds these gradients itself.
         model = chunks[0]
         if model.share_embeddings_and_output_weights:
@@ -226,7 +227,20 @@ def own(case):
     chunk = make_model(case, config=config_of(case), pre_process=rank == 0, post_process=rank == 1)
     set_weights(chunk, case)
     chunks = [wrapped(chunk, case)]
-    return train(case, run.own(), chunks, 1)
+    return train(case, run.own(), chunks)
+
+
+def check_tied(chunks, case):
+    """Both copies are the same when chunks were built."""
+    named = {}
+    for chunk in chunks:
+        named.update(names_of(chunk, case))
+    found = report.gathered(named.items())
+    first, last = (
+        next(t for name, t in found.items() if name.startswith(word))
+        for word in ("embedding.word_embeddings.weight", "output_layer.weight")
+    )
+    assert torch.equal(first, last) and first.abs().sum() > 0, "tied weights differ"
 
 
 def run(case):
@@ -254,6 +268,8 @@ def run(case):
         functools.partial(make_model, case),
         layout=case.get("layout"),
     )
+    if case.get("tied"):
+        check_tied(chunks, case)
     for chunk in chunks:
         set_weights(chunk, case)
     chunks = [wrapped(chunk, case) for chunk in chunks]
@@ -263,7 +279,7 @@ def run(case):
         step = pipeline_parallel.get_forward_backward_func()
     else:
         step = rondo.megatron.forward_backward(table, **options)
-    losses, named = train(case, step, chunks, table.loss_rank)
+    losses, named = train(case, step, chunks)
     expected, parameters = run.references[key]
     return {
         "difference": report.compare(report.gathered(named.items()), parameters),

@@ -33,6 +33,7 @@ class StagedModule(PipelineModule):
 
     table: Table
     bounds: list[int] | None
+    num_stages: int
 
     def _partition_layers(self, method: str = "uniform") -> None:
         ranks, self.num_stages = self.num_stages, self.table.num_stages
@@ -137,6 +138,7 @@ class StagedEngine(PipelineEngine):
     is what runs a step."""
 
     module: StagedModule
+    loss: Any
 
     def __init__(self, *args: Any, **keywords: Any):
         self.active: Any = _STARTING

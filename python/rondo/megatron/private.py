@@ -96,10 +96,10 @@ def default_groups() -> Any:
 
 
 def without_embeddings(groups: Any) -> Any:
-    """Groups for finalize_model_grads, which then adds no gradients of embeddings."""
+    """Groups for finalize_model_grads, which then adds no gradients of embeddings:
+    their groups have one rank. Without a group it would take its own."""
     found = copy.copy(groups)
-    found.embd = None
-    found.pos_embd = None
+    found.embd = found.pos_embd = StageGroup(0, 1)
     return found
 
 
@@ -222,7 +222,7 @@ class _Linear(torch.autograd.Function):
         return output if bias is None else output + bias
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         (x,) = ctx.saved_tensors
         weight, bias, fuse, reduces, is_sequence, group = ctx.hidden
 

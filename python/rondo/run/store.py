@@ -27,10 +27,6 @@ def defer(closure: Closure) -> None:
             closure()
 
 
-def is_collecting() -> bool:
-    return _collected is not None
-
-
 class Store:
     """How a backward is split: see Walk, which has the same methods."""
 
@@ -43,7 +39,8 @@ class Store:
         stage: int = 0,
     ) -> Any:
         global _collected
-        _collected = closures = []
+        closures: list[Closure] = []
+        _collected = closures
         try:
             self.backward(outputs, grads)
         finally:
@@ -82,7 +79,7 @@ class _Linear(torch.autograd.Function):
         return torch.nn.functional.linear(x, module.weight, module.bias)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         (x,) = ctx.saved_tensors
         module, weight = ctx.module, ctx.weight
 
