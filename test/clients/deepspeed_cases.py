@@ -71,7 +71,6 @@ def refusals():
     yield case("immediate_grad_update", V, refused="immediate_grad_update",
                config={**FP32_SUMS,
                        "bf16": {"enabled": True, "immediate_grad_update": True}})  # fmt: skip
-    yield case("shapes", V, model="shapes", refused="need one shape")
     yield case("clipping without ZeRO", V, config={"gradient_clipping": 1.0}, warned="pipe rank 0",
                refused="pipe rank 0")  # fmt: skip
 
@@ -90,4 +89,6 @@ def data_parallel():
 
 def groups():
     yield "two processes", 2, [*plain(), *features(), *refusals()]
+    ragged = case("shapes", V, model="shapes", refused="need one shape", ends=True)
+    yield "an error of one process", 2, [ragged]
     yield "pp 2 x dp 2", 4, list(data_parallel())

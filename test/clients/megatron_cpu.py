@@ -27,6 +27,9 @@ class _Tracker:
     def get_states(self):
         return {}
 
+    def set_states(self, states):
+        pass
+
 
 def _on_cpu(function):
     @functools.wraps(function)
@@ -52,5 +55,7 @@ def prepare():
     from megatron.core import tensor_parallel
     from megatron.core.tensor_parallel import layers, random
 
+    random._get_cuda_rng_state = lambda *arguments, **options: None
+    random._set_cuda_rng_state = lambda *arguments, **options: None
     for module in (tensor_parallel, layers, random):
         module.get_cuda_rng_tracker = _Tracker
