@@ -41,6 +41,14 @@ def _on_cpu(function):
     return call
 
 
+def _norm(cls, config, hidden_size, eps=1e-5, **options):
+    """A norm that may be used with sequence parallelism, as those of CUDA may."""
+    norm = torch.nn.LayerNorm(hidden_size, eps)
+    for parameter in norm.parameters():
+        parameter.sequence_parallel = config.sequence_parallel
+    return norm
+
+
 def prepare():
     """To be called before Megatron is imported."""
     torch.cuda.current_device = lambda: "cpu"
@@ -55,6 +63,9 @@ def prepare():
     from megatron.core import tensor_parallel
     from megatron.core.tensor_parallel import layers, random
 
+    from megatron.core.transformer.torch_norm import WrappedTorchNorm
+
+    WrappedTorchNorm.__new__ = _norm
     random._get_cuda_rng_state = lambda *arguments, **options: None
     random._set_cuda_rng_state = lambda *arguments, **options: None
     for module in (tensor_parallel, layers, random):

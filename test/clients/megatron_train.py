@@ -55,8 +55,6 @@ def config_of(case):
         bias_activation_fusion=False,
         **options,
     )
-    for name, value in case.get("config", {}).items():
-        setattr(config, name, value)
     return config
 
 
@@ -262,6 +260,7 @@ def run(case):
     placed = table
     if "chunks_of" in case:
         placed = rondo.run.Table.forwards(case["chunks_of"], 1)
+    torch.manual_seed(1)
     chunks = rondo.megatron.build(
         placed,
         config_of(case),
@@ -270,6 +269,10 @@ def run(case):
     )
     if case.get("tied"):
         check_tied(chunks, case)
+    for chunk in chunks:
+        # Of the run: a model could not be built with some of them on this machine.
+        for name, value in case.get("config", {}).items():
+            setattr(chunk.config, name, value)
     for chunk in chunks:
         set_weights(chunk, case)
     chunks = [wrapped(chunk, case) for chunk in chunks]

@@ -146,6 +146,34 @@ def run_group(client, folder, name, ranks, cases):
         check(False, f"{client}, {name}: processes end well and in time\n{said}")
 
 
+def run_page(client, root):
+    """The program of the client's page, if it has one."""
+    page = (HERE.parent.parent / "docs" / f"{client}.md").read_text()
+    if "```python train.py\n" not in page:
+        return
+    folder = root / client / "page"
+    folder.mkdir(parents=True)
+    program = page.split("```python train.py\n")[1].split("```")[0]
+    (folder / "train.py").write_text(program)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    try:
+        done = subprocess.run(
+            [*command, "--nproc-per-node", "2", "train.py"],
+            cwd=folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        said = [line for line in done.stdout.splitlines() if line.startswith("loss ")]
+        is_good = done.returncode == 0 and len(said) == 1
+        check(is_good, f"{client}, the page: {said[0] if is_good else done.stderr[-3000:]}")
+    except subprocess.TimeoutExpired:
+        check(False, f"{client}, the page's program ends within {SECONDS} s")
+
+
 def main():
     client, root = sys.argv[1], pathlib.Path(sys.argv[2])
     words = sys.argv[3:]
@@ -154,6 +182,8 @@ def main():
             cases = [c for c in cases if any(word in c["name"] for word in words)]
         if cases:
             run_group(client, root / client / name.replace(" ", "-"), name, ranks, cases)
+    if not words or "page" in words:
+        run_page(client, root)
     print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

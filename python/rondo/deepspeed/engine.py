@@ -43,7 +43,11 @@ class _Hooks(TensorHooks):
 
     def input_grad(self, stage: int, microbatch: int, y: Any, grad: Any, x: Any) -> Any:
         self.engine.module.activate(stage)
-        return super().input_grad(stage, microbatch, y, grad, x)
+        token = super().input_grad(stage, microbatch, y, grad, x)
+        if self.engine.module.split == "store":
+            # All gradients but those of linear layers are there.
+            self.engine.after_weight()
+        return token
 
     def weight_grad(self, stage: int, microbatch: int, token: Any) -> None:
         self.engine.module.activate(stage)
