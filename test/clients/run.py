@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py CLIENT FOLDER [WORD...]: schedules of Rondo in DeepSpeed, Megatron Core or torchtitan, over
-gloo on this machine.
+"""run.py CLIENT FOLDER [WORD...]: schedules of Rondo in DeepSpeed, Megatron Core or
+torchtitan, over gloo on this machine.
 
 Each case trains some steps with a schedule and compares every parameter, by name, with
 the client's own 1F1B. With words, only groups and cases whose names have one of them
@@ -184,6 +184,11 @@ def main():
             run_group(client, root / client / name.replace(" ", "-"), name, ranks, cases)
     if not words or "page" in words:
         run_page(client, root)
+    if not words or "splits" in words:
+        command = [sys.executable, str(HERE / "splits.py")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = done.stderr.strip()
+        check(done.returncode == 0, f"{client}, splits: {said if done.returncode else 'right'}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

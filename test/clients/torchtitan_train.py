@@ -79,7 +79,8 @@ def config_of(case):
     config.validator.enable = config.checkpoint.enable = False
     config.debug.print_config = False
     if case.get("loss") != "chunked":
-        config.loss = CrossEntropyLoss.Config(global_vocab_size=config.loss.loss_fn.global_vocab_size)
+        size = config.loss.loss_fn.global_vocab_size
+        config.loss = CrossEntropyLoss.Config(global_vocab_size=size)
     config.activation_checkpoint = None
     if case.get("checkpoint") == "selective":
         config.activation_checkpoint = SelectiveAC.Config()

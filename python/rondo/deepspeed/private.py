@@ -17,6 +17,7 @@ from deepspeed.runtime.activation_checkpointing import checkpointing
 from deepspeed.runtime.pipe import schedule as instructions
 from deepspeed.runtime.pipe.engine import PipelineEngine
 from deepspeed.runtime.pipe.module import PipelineModule
+from deepspeed.runtime.torch_autocast import autocast_if_enabled
 
 from ..run import Table, check_version
 
@@ -248,8 +249,9 @@ class StagedEngine(PipelineEngine):
             y = self.loss if is_last else self.pipe_buffers["outputs"][0]
             for values in self.pipe_buffers.values():
                 values[0] = None
-            if is_last:
-                self.loss = self.loss.detach()
+            if is_last and isinstance(y, torch.Tensor):
+                # Not its graph.
+                self.loss = y.detach()
             return y
 
     def sample_stage(self, stage: int, x: Any) -> Any:
@@ -258,7 +260,8 @@ class StagedEngine(PipelineEngine):
             self.load(stage, x)
             inputs = self.pipe_buffers["inputs"][0]
             buffers = [(b, b.clone()) for b in self.module.buffers()]
-            y = self.module(inputs)
+            with autocast_if_enabled(self):
+                y = self.module(inputs)
             for buffer, before in buffers:
                 buffer.data.copy_(before)
             return y
