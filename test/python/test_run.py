@@ -368,6 +368,11 @@ class Errors(unittest.TestCase):
         self.assertIsNone(rondo.run.Table.from_csv(ROW0 + ROW1).descending())
         table = rondo.run.Table.from_csv("0F1,0F0,0B0,0B1\n")
         self.assertEqual(list(map(str, table.descending())), ["0F1", "0F0"])
+        table.fit(microbatches=2)
+        with self.assertRaisesRegex(
+            rondo.run.TableError, "0F0 comes after 0F1, but old needs the forwards"
+        ):
+            table.fit(ascending=True, of="old")
 
     def test_versions(self):
         with warnings.catch_warnings():

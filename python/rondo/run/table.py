@@ -181,9 +181,11 @@ class Table:
         stages: int | None = None,
         ranks: int | None = None,
         microbatches: int | None = None,
+        ascending: bool = False,
         of: str = "the client",
     ) -> None:
-        """Raises TableError unless a client has these numbers."""
+        """Raises TableError unless a client has these numbers, and, with `ascending`,
+        unless it can run each stage's forwards in ascending order of micro-batches."""
         found = [
             ("stages", self.num_stages, stages),
             ("ranks", self.num_ranks, ranks),
@@ -192,6 +194,12 @@ class Table:
         for word, mine, theirs in found:
             if theirs is not None and mine != theirs:
                 raise TableError(f"{self.name} has {mine} {word}, but {of} has {theirs}")
+        pair = self.descending() if ascending else None
+        if pair is not None:
+            raise TableError(
+                f"{self.name}: {pair[1]} comes after {pair[0]}, but {of} needs the "
+                "forwards of a stage in ascending order of micro-batches"
+            )
 
 
 def _row(line: str, where: str) -> list[Action]:
