@@ -90,7 +90,7 @@ for client in $clients; do
   fi
   rm -rf "$folder/run"
   # shellcheck disable=SC2086
-  (cd test/clients && timeout 3600 "$folder/bin/python" run.py "$client" "$folder/run" \
+  (cd test/clients && timeout 14400 "$folder/bin/python" run.py "$client" "$folder/run" \
     ${WORDS:-}) >"$folder/run.log" 2>&1
   sed '$d' "$folder/run.log"
   counts=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed, .*/\1 \2/p' "$folder/run.log")
