@@ -49,12 +49,19 @@ def _norm(cls, config, hidden_size, eps=1e-5, **options):
     return norm
 
 
+def _type(tensor, *arguments, _original=torch.Tensor.type, **options):
+    """The distributed optimizer asks for the name of a type of CUDA."""
+    found = _original(tensor, *arguments, **options)
+    return found.replace("torch.", "torch.cuda.") if isinstance(found, str) else found
+
+
 def prepare():
     """To be called before Megatron is imported."""
     torch.cuda.current_device = lambda: "cpu"
     torch.cuda.synchronize = lambda *arguments: None
     torch.cuda.current_stream = lambda *arguments: _Stream()
     torch.cuda.Stream = lambda *arguments, **options: _Stream()
+    torch.Tensor.type = _type
     torch.Tensor.cuda = lambda tensor, *arguments, **options: tensor
     torch.cuda.stream = lambda *arguments: contextlib.nullcontext()
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.range_pop = lambda *arguments: None
