@@ -1,10 +1,10 @@
 //===- TorchtitanExporter.cpp - The options for a CSV in torchtitan -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// torchtitan 0.3.0 reads a compute_only CSV and takes its settings as words of a
-// command line. Where stages lie follows from the name of a schedule there, so
-// only the placements of named schedules can be said; the Python package says
-// any in a function that makes the configuration.
+// torchtitan 0.3.0 reads a compute_only CSV and takes its settings as words of
+// a command line. Where stages lie follows from the name of a schedule there,
+// so only the placements of named schedules can be said; the Python package
+// says any in a function that makes the configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,23 +96,24 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
        << "\n--training.local_batch_size "
        << int64_t(problem.samples) * problem.microbatches << '\n';
   else
-    notes.push_back("also give --parallelism.pipeline_parallel_microbatch_size, "
-                    "and " +
-                    std::to_string(problem.microbatches) +
-                    " times that as --training.local_batch_size");
+    notes.push_back(
+        "also give --parallelism.pipeline_parallel_microbatch_size, and " +
+        std::to_string(problem.microbatches) +
+        " times that as --training.local_batch_size");
   if (!schedule.layers.empty())
     writeModules(schedule.layers, os);
   if (hasWeightGradients(schedule))
     notes.push_back(
-        "with I and W torchtitan 0.3.0 needs a loss that is not chunked, and no "
-        "selective activation checkpoints; rondo.torchtitan.use() checks both");
+        "with I and W torchtitan 0.3.0 needs a loss that is not chunked, and "
+        "no selective activation checkpoints; rondo.torchtitan.use() checks "
+        "both");
   notes.push_back("the CSV itself: `rondo export torch-csv`, to " +
                   options.csvPath);
   noteSharedWeight(schedule, notes);
   if (schedule.layers.empty())
     notes.push_back("the layers of the stages are not known; set "
                     "--parallelism.module_fqns_per_model_part to " +
-                    countOf(problem.numStages(), "word") +
+                    countOf(problem.numStages(), "list") +
                     " such as tok_embeddings,layers.0");
   return std::nullopt;
 }

@@ -166,6 +166,7 @@ def train(case, run, chunks):
         losses.append(found[-1])
         assert losses[-1] > 0, "the last rank has no loss"
 
+    before = {name: p.detach().clone() for name, p in named.items()}
     for number in range(STEPS):
         for chunk in chunks:
             if hasattr(chunk, "zero_grad_buffer"):
@@ -176,6 +177,8 @@ def train(case, run, chunks):
             if hasattr(parameter, "main_grad") and not case.get("distributed"):
                 parameter.grad = parameter.main_grad.clone()
         optimizer.step()
+    for name, parameter in named.items():
+        assert torch.equal(before[name], parameter) != parameter.requires_grad, name
     for number in case.get("evaluate", []):
         step(50, number, evaluate=True)
     return losses, named
