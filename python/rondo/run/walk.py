@@ -85,9 +85,9 @@ def _check_reached(
                 on_way.add(user)
                 left.append(user)
     # A parameter is found if all its ways up lead to one of these nodes.
-    lost = {root for root in roots if root not in on_way}
-    missed = [i for node, i in by_node.items() if node in _nodes_below(list(lost))]
-    if lost and missed:
+    lost = _nodes_below([root for root in roots if root not in on_way])
+    missed = [i for node, i in by_node.items() if node in lost]
+    if missed:
         raise RuntimeError(
             f"stage {stage} has an output that depends on parameters and on no input: "
             f"I and W apart would give {len(missed)} of them no gradient; use whole "
