@@ -12,6 +12,7 @@
 #          it; where nvcc is, it compiles for CUDA; as root, on clean Debian 12 and
 #          13, which have g++ and no LLVM, commands print what the build's print, and
 #          programs that `rondo compile` makes are right
+#   clients  schedules in DeepSpeed, Megatron Core and torchtitan (test-clients.sh)
 #
 # BUILD is a whole build, with the wheels of `make wheel` in BUILD/wheels. Packages
 # come from the mirror that apt uses. The last line is
@@ -21,12 +22,12 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "$1" && pwd) || exit 1
 shift
-[ $# -gt 0 ] || set -- tests cuda fuzz wheel
+[ $# -gt 0 ] || set -- tests cuda fuzz wheel clients
 for part in "$@"; do
   case $part in
-  tests | cuda | fuzz | wheel) ;;
+  tests | cuda | fuzz | wheel | clients) ;;
   *)
-    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel"
+    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel, clients"
     exit 2
     ;;
   esac
@@ -192,6 +193,10 @@ wheel() {
   else
     skip "clean Debians: debootstrap and root are needed"
   fi
+}
+
+clients() {
+  check "schedules in DeepSpeed, Megatron Core and torchtitan" sh scripts/test-clients.sh "$build"
 }
 
 rm -rf "$work"

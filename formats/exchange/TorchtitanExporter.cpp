@@ -1,14 +1,17 @@
-//===- TorchtitanExporter.cpp - The keys for a CSV in torchtitan ----------===//
+//===- TorchtitanExporter.cpp - The options for a CSV in torchtitan -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// torchtitan reads a compute_only CSV. Where stages lie follows from the name
-// of a schedule, so only the placements of named schedules can be said.
+// torchtitan 0.3.0 reads a compute_only CSV and takes its settings as words of
+// a command line. Where stages lie follows from the name of a schedule there,
+// so only the placements of named schedules can be said; the Python package
+// says any in a function that makes the configuration.
 //
 //===----------------------------------------------------------------------===//
 
 #include "formats/exchange/Adapt.h"
 #include "formats/exchange/Placement.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 
@@ -17,26 +20,21 @@ using namespace rondo::exchange;
 
 namespace {
 
-/// Text in TOML's quotes.
+/// A word of a shell's command line.
 std::string quoted(llvm::StringRef text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    // A line may not end within the quotes.
-    if (const auto code = static_cast<unsigned char>(c);
-        code < 0x20 || code == 0x7f)
-      result += "\\u00" + llvm::utohexstr(code, /*LowerCase=*/false,
-                                          /*Width=*/2);
-    else
-      result += c;
-  }
-  return result + '"';
+  if (!text.empty() && llvm::all_of(text, [](char c) {
+        return llvm::isAlnum(c) || llvm::StringRef("/._-+,:=@%").contains(c);
+      }))
+    return text.str();
+  std::string result = "'";
+  for (char c : text)
+    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
 }
 
-/// The modules of each stage by torchtitan's names.
+/// The modules of each stage by torchtitan's names, a word a stage.
 void writeModules(llvm::ArrayRef<StageLayers> layers, llvm::raw_ostream &os) {
-  os << "module_fqns_per_model_part = [\n";
+  os << "--parallelism.module_fqns_per_model_part";
   int64_t block = 0;
   for (const StageLayers &stage : layers) {
     std::vector<std::string> names;
@@ -48,12 +46,18 @@ void writeModules(llvm::ArrayRef<StageLayers> layers, llvm::raw_ostream &os) {
       names.push_back("norm");
       names.push_back("lm_head");
     }
-    os << "  [";
-    for (size_t i = 0; i < names.size(); ++i)
-      os << (i == 0 ? "" : ", ") << quoted(names[i]);
-    os << "],\n";
+    os << ' ' << llvm::join(names, ",");
   }
-  os << "]\n";
+  os << '\n';
+}
+
+/// Whether some backward is in two parts.
+bool hasWeightGradients(const ExchangedSchedule &schedule) {
+  for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank)
+    for (Action action : schedule.schedule.rank(rank))
+      if (action.isTask() && action.kind() == ActionKind::WeightGrad)
+        return true;
+  return false;
 }
 
 std::optional<Fault> write(const ExchangedSchedule &schedule,
@@ -78,33 +82,39 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
                 "one stage a rank, as many on each in a loop, or two in a V; "
                 "here " +
                 describePlacement(problem) +
-                "; `rondo export torch-csv` is for PyTorch itself, which "
-                "takes any");
+                "; rondo.torchtitan.use() of the Python package takes any, in "
+                "the function that makes the configuration");
   }
-  os << "# " << name
-     << " says where the stages are; the order is that of the CSV.\n"
-     << "[parallelism]\n"
-     << "pipeline_parallel_degree = " << problem.numRanks() << "\n"
-     << "pipeline_parallel_schedule = " << quoted(name) << "\n"
-     << "pipeline_parallel_schedule_csv = " << quoted(options.csvPath) << "\n";
+  // It is not a default, and PP refuses CUDA graphs.
+  os << "--training.disable_cuda_graphs\n"
+     << "--parallelism.pipeline_parallel_degree " << problem.numRanks() << '\n'
+     << "--parallelism.pipeline_parallel_schedule " << name << '\n'
+     << "--parallelism.pipeline_parallel_schedule_csv "
+     << quoted(options.csvPath) << '\n';
   if (problem.statesSamples)
-    os << "pipeline_parallel_microbatch_size = " << problem.samples << "\n";
+    os << "--parallelism.pipeline_parallel_microbatch_size " << problem.samples
+       << "\n--training.local_batch_size "
+       << int64_t(problem.samples) * problem.microbatches << '\n';
+  else
+    notes.push_back(
+        "also give --parallelism.pipeline_parallel_microbatch_size, and " +
+        std::to_string(problem.microbatches) +
+        " times that as --training.local_batch_size");
   if (!schedule.layers.empty())
     writeModules(schedule.layers, os);
-  os << "\n[training]\n";
-  if (problem.statesSamples)
-    os << "local_batch_size = "
-       << int64_t(problem.samples) * problem.microbatches << "\n";
-  else
-    os << "# local_batch_size: " << problem.microbatches
-       << " times pipeline_parallel_microbatch_size\n";
+  if (hasWeightGradients(schedule))
+    notes.push_back(
+        "with I and W torchtitan 0.3.0 needs a loss that is not chunked, and "
+        "no selective activation checkpoints; rondo.torchtitan.use() checks "
+        "both");
   notes.push_back("the CSV itself: `rondo export torch-csv`, to " +
                   options.csvPath);
   noteSharedWeight(schedule, notes);
   if (schedule.layers.empty())
     notes.push_back("the layers of the stages are not known; set "
-                    "module_fqns_per_model_part to " +
-                    countOf(problem.numStages(), "list"));
+                    "--parallelism.module_fqns_per_model_part to " +
+                    countOf(problem.numStages(), "list") +
+                    " such as tok_embeddings,layers.0");
   return std::nullopt;
 }
 
@@ -112,8 +122,8 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
 
 Exporter exchange::torchtitanExporter() {
   return {"torchtitan",
-          "toml",
-          "the keys of torchtitan that go with a CSV of tasks",
+          "txt",
+          "the command-line options of torchtitan that go with a CSV of tasks",
           {Part::Schedule},
           {"csv"},
           write};

@@ -53,4 +53,8 @@ class Package(unittest.TestCase):
             self.assertIn("clean/lib", said)
             files = pathlib.Path(said.split()[0]).parent
             self.assertTrue((files / "py.typed").exists())
-            self.assertTrue((files / "torch" / "private.py").exists())
+            for client in ("deepspeed", "megatron", "torch", "torchtitan"):
+                self.assertTrue((files / client / "private.py").exists())
+            # Runs of tables need neither PyTorch nor a client.
+            script = "import sys, rondo.run; print('torch' in sys.modules)"
+            self.assertEqual(self.run_in(folder, python, "-c", script).strip(), "False")

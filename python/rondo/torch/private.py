@@ -16,6 +16,7 @@ from torch.distributed.pipelining._backward import (
     stage_backward as _backward,
     stage_backward_input as _backward_input,
     stage_backward_weight as _backward_weight,
+    _get_grad_fn_or_grad_acc,
 )
 
 
@@ -28,6 +29,23 @@ def input_gradients(
     """I of a stage: leaves gradients in its inputs. The result is for W."""
     _, groups = _backward_input(outputs, output_grads, inputs, iter(parameters))
     return groups
+
+
+def edges_of(
+    outputs: Sequence[Any], grads: Sequence[Any] | None
+) -> tuple[list[Any], list[Any] | None]:
+    """What input_gradients takes of outputs. From 2.15 on it takes edges of the graph,
+    so outputs stay as they are; before, it detaches them in place, which a view
+    refuses."""
+    if version() < (2, 15):
+        return list(outputs), None if grads is None else list(grads)
+    found = [torch.ones_like(y) for y in outputs] if grads is None else list(grads)
+    return [torch.autograd.graph.get_gradient_edge(y) for y in outputs], found
+
+
+def node_of(tensor: Any) -> Any:
+    """The node of a tensor in autograd's graph; of a leaf, that which adds its gradient."""
+    return _get_grad_fn_or_grad_acc(tensor)
 
 
 def weight_gradients(parameters: list[Any], groups: list[dict[str, Any]]) -> None:
