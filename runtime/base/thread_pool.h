@@ -33,7 +33,7 @@ public:
   /// One caller at a time.
   void run(int64_t count, const std::function<void(int64_t)> &part);
 
-  /// What runParts() uses on the calling thread; null: no helpers.
+  /// The pool that runParts() uses on the calling thread; null: no helpers.
   static void useHere(ThreadPool *pool);
 
 private:
@@ -53,7 +53,7 @@ private:
 
 /// ThreadPool::run() on the threads of the calling rank.
 void runParts(int64_t count, const std::function<void(int64_t)> &part);
-/// How many threads that are.
+/// Number of threads of the pool.
 int32_t threadsHere();
 
 /// Calls each(first, count) for ranges that make up [0, extent), on the threads

@@ -114,7 +114,7 @@ namespace rondo::runtime {
 
 namespace {
 
-/// How one side of a product is cut: into parts of equal size but for the last.
+/// One side of a product is cut into parts of equal size but for the last.
 struct Cuts {
   int64_t extent, each, count;
 

@@ -21,11 +21,11 @@ struct AllowedCores {
   int limit = 0;
 };
 
-/// Those of this process.
+/// The cores of this process.
 AllowedCores allowedCores();
 
-/// How many cores process `process` has for itself, at least 1: of each core,
-/// an equal share for all processes that may use it, and no more than its
+/// Number of cores that process `process` has for itself, at least 1: of each
+/// core, an equal share for all processes that may use it, and no more than its
 /// limit.
 int ownCores(const std::vector<AllowedCores> &processes, size_t process);
 

@@ -42,7 +42,7 @@ StoreServer::StoreServer(const StoreParams &params,
     : params(params), door(std::move(listeners), doorOf(params)),
       clock(std::make_shared<TurnClock>(
           params.clock ? params.clock : std::make_shared<AwakeClock>())),
-      // 0 is no time here.
+      // A limit of 0 expires at once, unlike in Deadline.
       joining(std::max(params.joinSeconds, 1e-6), clock),
       connectionOf(params.processes, notYet), lastReports(params.processes),
       reported(params.processes, Deadline(params.timeoutSeconds, clock)),

@@ -18,7 +18,7 @@ struct RunPosition {
   /// Optimizer steps done, skipped ones included.
   int64_t step = 0;
   uint64_t seed = 0;
-  /// Of the data that the run was given.
+  /// Identity of the data that the run was given.
   DataIdentity data;
   /// What has made the moments.
   OptimizerKind optimizer = OptimizerKind::AdamW;

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -170,7 +171,8 @@ namedShards(const std::string &path) {
 /// The files that the indexes among `names`, all of the checkpoint's folder,
 /// name; nullopt if one cannot be read.
 static std::optional<std::set<std::string>>
-namedByAny(const std::string &path, const std::vector<std::string> &names) {
+namedByAny(const std::string &path, const std::vector<std::string> &names,
+           const std::function<void()> &progress) {
   const std::string end = indexOf("");
   std::set<std::string> all;
   for (const std::string &name : names) {
@@ -179,6 +181,7 @@ namedByAny(const std::string &path, const std::vector<std::string> &names) {
       continue;
     std::optional<std::set<std::string>> files =
         filesOfIndex(folderOf(path) + name);
+    progress();
     if (!files)
       return std::nullopt;
     all.merge(*files);
@@ -202,7 +205,8 @@ bool rondo::runtime::isNamedByIndex(const std::string &path,
   return !shards || shards->count(fileNameOf(shard)) > 0;
 }
 
-void rondo::runtime::removeLeftovers(const std::string &path) {
+void rondo::runtime::removeLeftovers(const std::string &path,
+                                     const std::function<void()> &progress) {
   const std::string name = fileNameOf(path), index = fileNameOf(indexOf(path)),
                     stem = stemOf(path);
   const std::optional<std::vector<std::string>> names = namesInFolder(path);
@@ -210,11 +214,14 @@ void rondo::runtime::removeLeftovers(const std::string &path) {
     return;
   // A copy of an index keeps its shards, and `model` and `model.safetensors`
   // have shards of the same names.
-  const std::optional<std::set<std::string>> shards = namedByAny(path, *names);
+  const std::optional<std::set<std::string>> shards =
+      namedByAny(path, *names, progress);
   for (const std::string &each : *names)
     if (isTemporaryName(each, name) || isTemporaryName(each, index) ||
-        (shards && !shards->count(each) && isShardName(each, stem)))
+        (shards && !shards->count(each) && isShardName(each, stem))) {
       unlink((folderOf(path) + each).c_str());
+      progress();
+    }
 }
 
 void rondo::runtime::removeShards(const std::string &path) {
@@ -223,7 +230,7 @@ void rondo::runtime::removeShards(const std::string &path) {
     return;
   if (!shards->empty())
     unlink(indexOf(path).c_str());
-  removeLeftovers(path);
+  removeLeftovers(path, [] {});
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,7 @@
 #define RONDO_RUNTIME_TRAINER_CHECKPOINT_FILES_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace rondo::runtime {
@@ -49,10 +50,11 @@ bool hasOtherIndex(const std::string &path);
 /// cannot be read.
 bool isNamedByIndex(const std::string &path, const std::string &shard);
 
-/// Removes what saves have left: temporary files, and shards that the index
-/// does not name. Removes no shard if the index cannot be read. Files that
-/// cannot be removed stay.
-void removeLeftovers(const std::string &path);
+/// Removes what saves have left: temporary files, and shards that no index in
+/// the folder names. Removes no shard if an index cannot be read. Files that
+/// cannot be removed stay. Calls `progress` after each index and each file.
+void removeLeftovers(const std::string &path,
+                     const std::function<void()> &progress);
 
 /// Ends a save to one file: the shards of an earlier save go, and their index.
 void removeShards(const std::string &path);

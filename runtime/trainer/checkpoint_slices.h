@@ -19,7 +19,7 @@ inline constexpr char changesPrefix[] = "optimizer.d.";
 /// no faster.
 inline constexpr int64_t copiedAtOnce = int64_t(1) << 20;
 
-/// One array of a checkpoint, and what it is of a tensor.
+/// One array of a checkpoint: a tensor's weights, moments or changes.
 struct Slice {
   std::string name;
   const Tensor *tensor;

@@ -119,7 +119,7 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) { o.init = v; }},
       {"--save", "FILE",
        "writes weights and optimizer state at the end (.safetensors); "
-       "several processes write shards beside it and FILE.index.json",
+       "several processes write shards next to it and FILE.index.json",
        [](Options &o, Set v) { o.save = v; }},
       {"--save-every", "N", "also writes the --save file every N iterations",
        [](Options &o, Set v) {

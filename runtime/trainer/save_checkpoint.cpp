@@ -77,7 +77,7 @@ static void saveWhole(const std::string &path, const State &state,
                       const std::vector<Slice> &slices) {
   const bool isSpecial = isSpecialFile(path);
   if (!isSpecial)
-    removeLeftovers(path);
+    removeLeftovers(path, [] {});
   SafetensorsHeader header;
   header.metadata = metadataOf(state, position);
   int64_t end = 0;
@@ -199,7 +199,7 @@ ShardedSave::ShardedSave(const std::string &path, const State &state,
   }
   std::string label;
   if (world.isFirst()) {
-    removeLeftovers(path);
+    removeLeftovers(path, [&] { phase.progress(); });
     label = newShardLabel(path, position.step);
   }
   label = world.store->exchange(name, label, Store::Patience::WhileReported)
@@ -312,7 +312,7 @@ void ShardedSave::replaceOld() {
   }
   phase.progress();
   removeWholeFile();
-  removeLeftovers(path);
+  removeLeftovers(path, [&] { phase.progress(); });
 }
 
 void ShardedSave::removeWholeFile() const {

@@ -50,7 +50,7 @@ private:
   void readIndex();
 
   const std::string kind;
-  /// What the path has led to: a safetensors file, or an index.
+  /// The file that was found: a safetensors file, or an index.
   const std::string top;
   const bool hasIndex;
   std::map<std::string, std::string> places;

@@ -17,7 +17,7 @@ def case(name, placement, family=None, limit=0.0, **options):
         "family": family,
         "microbatches": MICROBATCHES,
         "limit": limit,
-        # Of all processes together, at least.
+        # At least this many, of all processes together.
         "tensors": TENSORS,
         **options,
     }

@@ -82,7 +82,7 @@ class PipelineEngine(private.StagedEngine):
                 "or use ZeRO-1",
                 stacklevel=2,
             )
-        # By whether it is an evaluation, and by the number of micro-batches.
+        # Keys: whether it is an evaluation, and the number of micro-batches.
         self._hooks: dict[tuple[bool, int], _Hooks] = {}
 
     def check_checkpoints(self) -> None:

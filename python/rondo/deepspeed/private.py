@@ -227,7 +227,7 @@ class StagedEngine(PipelineEngine):
         """While a stage runs a micro-batch."""
         self.active, self.microbatch = stage, microbatch
         self.module.activate(stage)
-        # What seeds of layers and of checkpoints are made of.
+        # Parts of the seeds of layers and of checkpoints.
         self.module.micro_offset = self.offset + microbatch
         try:
             yield

@@ -185,7 +185,7 @@ def add_to_main_grads(parameters: Sequence[Any]) -> None:
             parameter.grad = None
 
 
-# What replaces get_forward_backward_func: modules import it by name.
+# Replaces get_forward_backward_func: modules import it by name.
 _USERS = [
     "megatron.core.pipeline_parallel",
     "megatron.core.pipeline_parallel.schedules",

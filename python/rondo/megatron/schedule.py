@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A schedule in the place of Megatron Core's own."""
+"""A schedule that replaces Megatron Core's own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class _Run:
         self.count = table.num_stages * table.microbatches
         self.done = bytearray(self.count)
         self.messages = bytearray(2 * self.count)
-        # By rank, or by rank and both ends: messages and whether they are sends.
+        # Keys are ranks, or a rank and both ends: messages and whether they are sends.
         self.queues: dict[object, deque[tuple[int, bool]]] = {}
         self.places = [0] * table.num_ranks
         self.ready = list(range(table.num_ranks))

@@ -74,7 +74,7 @@ class _Step:
         self.table, self.rank, self.hooks = table, rank, hooks
         self.forward_only = forward_only
         self.last = table.num_stages - 1
-        # By stage and micro-batch: inputs and outputs from F to the backward, what
+        # Keys are a stage and a micro-batch: inputs and outputs from F to the backward, what
         # goes to a stage's F and backward, what leaves it, and what I keeps for W.
         self.saved: dict[_Key, tuple[Any, Any]] = {}
         self.incoming: dict[tuple[str, int, int], tuple[Any, Any]] = {}

@@ -74,7 +74,7 @@ class _Linear(torch.autograd.Function):
         (module,) = hidden
         ctx.save_for_backward(x)
         ctx.module = module
-        # Of the time of the forward: an optimizer may replace them.
+        # Taken during the forward: an optimizer may replace them.
         ctx.weight = module.weight
         return torch.nn.functional.linear(x, module.weight, module.bias)
 

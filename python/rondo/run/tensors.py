@@ -113,7 +113,7 @@ class TensorHooks(Hooks):
         self.ranks = list(ranks) if ranks is not None else list(range(table.num_ranks))
         self.device, self.group = device, group
         self.split: Any = Walk() if split == "walk" else Store()
-        # By stage, of its input and of its output.
+        # Shapes of the input and of the output of each stage.
         self.inputs: dict[int, Shapes] = {}
         self.outputs: dict[int, Shapes] = {}
 

@@ -104,7 +104,7 @@ def name_of(placement: Sequence[int]) -> str:
 
 
 def whole_backwards(text: str, stage: int) -> str:
-    """A file whose stage has B in the place of I, and no W."""
+    """A file whose stage has B instead of I, and no W."""
     rows = []
     for line in text.splitlines():
         found = []

@@ -220,7 +220,7 @@ struct CudnnAttention::Library {
     const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
       throw Error("cuDNN's attention needs " + std::to_string(bytes) +
-                  " bytes beside the arena, more than the GPU has free: "
+                  " bytes outside the arena, more than the GPU has free: "
                   "--attention own needs none");
     RONDO_CUDA(error);
     memories.push_back(memory);

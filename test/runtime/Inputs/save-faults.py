@@ -123,10 +123,10 @@ home.mkdir(exist_ok=True)
 if kind == "slow":
     slow = checkpoint_of("slow", 2)
     for rank in (0, 1):
-        codes, output = run(slow, 4 + rank, {"WATCHED_MS": "900", "WATCHED_RANK": str(rank)}, ["--timeout", "2"])
+        codes, output = run(slow, 4 + rank, {"WATCHED_MS": "700", "WATCHED_RANK": str(rank)}, ["--timeout", "2"])
         require(codes == [0, 0], f"rank {rank} is slow: exit codes {codes}", output)
         print(f"rank {rank} is slow: saved and resumed")
-        codes, output = run(slow, 1, {"WATCHED_MS": "900", "WATCHED_RANK": str(rank)}, ["--timeout", "2"], "--init",
+        codes, output = run(slow, 1, {"WATCHED_MS": "700", "WATCHED_RANK": str(rank)}, ["--timeout", "2"], "--init",
                             f"{rank}.safetensors")
         require(codes == [0, 0], f"rank {rank} is slow: exit codes {codes}", output)
         print(f"rank {rank} is slow: initial weights read")

@@ -226,7 +226,7 @@ TEST(Discovery, MpichAndPmix) {
   EXPECT_FALSE(launch.rendezvous);
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).source, "PMIx");
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}).localRank, -1);
-  // What the launcher does not tell, the flag does.
+  // The flag gives the local rank if the launcher does not.
   LaunchFlags flags;
   flags.localRank = 1;
   EXPECT_EQ(discover({{"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}, flags).localRank,
