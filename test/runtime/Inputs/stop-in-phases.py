@@ -63,7 +63,9 @@ class Run:
     def __init__(self, phase, stopped):
         self.phase, self.stopped = phase, stopped
         self.folder = tempfile.mkdtemp(dir=os.getcwd())
-        self.join_timeout = options.join_timeout or options.timeout if phase == "join" else START_SECONDS
+        # If process 0 stops soon after the others have joined, its answers may not have left it.
+        may_be_joining = phase == "join" or stopped == 0 and phase in ("connect", "data")
+        self.join_timeout = options.join_timeout or options.timeout if may_be_joining else START_SECONDS
         flags = ["--timeout", f"{options.timeout:g}", "--join-timeout", f"{self.join_timeout:g}",
                  "--inject-fault", f"stop:{stopped}:{phase}"]
         arguments = command
