@@ -52,7 +52,7 @@ if ! [ -e "$base/installed" ]; then
 fi
 packages=$("$base/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
-# What pip is told for a client. Megatron Core says that it needs Python 3.12, but its
+# Arguments of pip for a client. Megatron Core says that it needs Python 3.12, but its
 # wheel for 3.11 works.
 arguments() {
   case $1 in

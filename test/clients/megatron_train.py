@@ -273,7 +273,7 @@ def run(case):
     if case.get("tied"):
         check_tied(chunks, case)
     for chunk in chunks:
-        # Of the run: a model could not be built with some of them on this machine.
+        # Options of the run: a model could not be built with some of them on this machine.
         for name, value in case.get("config", {}).items():
             setattr(chunk.config, name, value)
     for chunk in chunks:

@@ -12,7 +12,7 @@ def case(name, placement, family=None, limit=1e-5, **options):
         "placement": placement,
         "family": family,
         "microbatches": MICROBATCHES,
-        # Of the gradients of the first step: AdamW would make much of their rounding.
+        # Compares the gradients of the first step: AdamW would make much of their rounding.
         "limit": limit,
         "tensors": TENSORS,
         # torchtitan reads files of tasks alone.

@@ -1,4 +1,4 @@
-// What is wrong with the fields of an attribute.
+// Errors in the fields of an attribute.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{key 'latency_ns' is given twice}}

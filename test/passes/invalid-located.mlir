@@ -57,7 +57,7 @@ pipe.schedule @mine of @step gathers<weights = 1, gradients = 1> {
 
 // -----
 
-// What the pass adds is at the task that it is for.
+// Ops that the pass adds have the location of their task.
 pipe.cluster @two {
   // expected-note @+1 {{a chunk that is gathered, with its gradients, takes}}
   pipe.device @d0 <memory_bytes = 1000>

@@ -1,4 +1,4 @@
-// What rolling an order would lose.
+// Attributes that rolling an order would lose.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-roll -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 }

@@ -263,7 +263,7 @@ TEST_F(Failures, MissingMemoryInAnIterationIsNotToBeRetried) {
 // Several GPUs.
 //===----------------------------------------------------------------------===//
 
-/// Where the ranks of a lone process are, by rank.
+/// The GPU of each rank of a lone process.
 std::vector<int> placesOf(int32_t ranks) {
   std::vector<int> places;
   for (int32_t r = 0; r < ranks; ++r)
@@ -271,7 +271,7 @@ std::vector<int> placesOf(int32_t ranks) {
   return places;
 }
 
-/// What a program of three ranks says while it verifies itself.
+/// The output of a program of three ranks that verifies itself.
 std::string saidBy(std::vector<std::string> words) {
   Program program(timedOnRanks(3, 0));
   program.exe.backend = &cudaBackend;

@@ -150,7 +150,7 @@ TEST_F(Checkpoint, OtherFormat) {
   expectIn("which is not a number",
            errorWith(replaced("\"step\":\"1\"", "\"step\":\"x\""), tensors));
 }
-/// What a resumed run says of its data.
+/// The notes of a resumed run about its data.
 TEST_F(Checkpoint, DataAreComparedBySizesSamplesAndTime) {
   auto notesOf = [&](const std::string &header) {
     uint64_t length = header.size();

@@ -63,7 +63,7 @@ TEST_F(ExitCodes, ACheckpointBehindTheLastIterationIs1) {
                              "later one\n");
 }
 
-/// What would fail in the same way again is not to be retried.
+/// Failures that a retry would repeat do not exit with 75.
 TEST_F(ExitCodes, AnExceptionOfARankIs1) {
   Spec spec = timedOnRanks(2, 0);
   spec.pipeline[1].insert(spec.pipeline[1].begin(), {Act::Throw});
