@@ -42,6 +42,7 @@ help:
 	@echo 'make gpu-bundle write build/gpu-bundle: the next three for a GPU machine with only CUDA, cmake and g++'
 	@echo 'make test-gpu test the CUDA target on a GPU'
 	@echo 'make test-torch run schedules in PyTorch, which it installs into build/ (TORCH=2.10.0: that version)'
+	@echo 'make test-export train exported PyTorch models and compare with PyTorch, which it installs into build/ (MODELS=gpt: only that)'
 	@echo 'make test-clients run schedules in DeepSpeed, Megatron Core and torchtitan, which it installs into build/ (CLIENTS=megatron: only that)'
 	@echo 'make gpu-first the tests, benchmarks and checks to run first on a new GPU (PARTS=kernels: only those)'
 	@echo 'make bench-gpu benchmark GPT-2 on a GPU, next to PyTorch if installed'
@@ -104,6 +105,10 @@ test-gpu:
 test-torch: wheel
 	@sh scripts/test-torch.sh build $(TORCH)
 
+test-export:
+	@$(MAKE) build TARGETS='rondo RondoRuntime RondoSearch'
+	@sh scripts/test-export.sh build $(MODELS)
+
 test-clients:
 	@$(MAKE) build TARGETS=rondo
 	@sh scripts/test-clients.sh build $(CLIENTS)
@@ -138,4 +143,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install wheel nightly check asan fuzz gpu-bundle test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch test-clients
+.PHONY: help setup demo test build install wheel nightly check asan fuzz gpu-bundle test-gpu gpu-first bench-gpu doc docs format tidy bench clean test-torch test-export test-clients

@@ -195,14 +195,78 @@ static std::string versionIfTooOld(StringRef compiler) {
              : "a clang++ with the library of g++ " + library.str();
 }
 
+/// Runs the compiler `program` with these arguments, and "-o" with a file that
+/// then takes the place of `output`. The error has the command and what the
+/// compiler says.
+static llvm::Error runCompiler(const std::string &program,
+                               llvm::ArrayRef<std::string> arguments,
+                               StringRef output) {
+  auto found = llvm::sys::findProgramByName(program);
+  if (!found)
+    return llvm::createStringError("no C++ compiler '" + program +
+                                   "' on PATH: install g++ or set CXX");
+  const StringRef folder = llvm::sys::path::parent_path(output);
+  if (!folder.empty() && !llvm::sys::fs::exists(folder))
+    return llvm::createStringError("cannot write '" + output + "': folder '" +
+                                   folder + "' does not exist");
+  const std::string temporary = temporaryBeside(output);
+  int descriptor = -1;
+  if (std::error_code ec = openExclusive(temporary, descriptor))
+    return llvm::createStringError("cannot write next to '" + output +
+                                   "': " + ec.message());
+  llvm::sys::RemoveFileOnSignal(temporary);
+  (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
+  SmallString<128> log;
+  if (std::error_code ec =
+          llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
+    (void)llvm::sys::fs::remove(temporary);
+    llvm::sys::DontRemoveFileOnSignal(temporary);
+    return llvm::createStringError("cannot write a temporary file: " +
+                                   ec.message());
+  }
+  llvm::sys::RemoveFileOnSignal(log);
+  llvm::scope_exit cleanUp([&] {
+    (void)llvm::sys::fs::remove(temporary);
+    (void)llvm::sys::fs::remove(log);
+    llvm::sys::DontRemoveFileOnSignal(temporary);
+    llvm::sys::DontRemoveFileOnSignal(log);
+  });
+
+  std::vector<std::string> command = {*found};
+  llvm::append_range(command, arguments);
+  command.insert(command.end(), {"-o", temporary});
+  std::vector<StringRef> words(command.begin(), command.end());
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  std::string message;
+  int status = runChild(*found, words, redirects, message);
+  if (status != 0) {
+    if (const std::string version = versionIfTooOld(*found); !version.empty())
+      return llvm::createStringError(
+          "'" + program + "' is too old: rondo compile needs g++ " +
+          llvm::Twine(oldestGcc) + " or later; found " + version +
+          "; install it, or set CXX to another compiler");
+    return llvm::createStringError("the C++ compiler failed with status " +
+                                   llvm::Twine(status) +
+                                   "\ncommand: " + llvm::join(command, " ") +
+                                   "\n" + contents(log) + message);
+  }
+  // Some linkers keep the permissions of the file that was there.
+  if (std::error_code ec = llvm::sys::fs::setPermissions(
+          temporary, static_cast<llvm::sys::fs::perms>(
+                         llvm::sys::fs::all_all & ~llvm::sys::fs::getUmask())))
+    return llvm::createStringError("cannot write '" + output +
+                                   "': " + ec.message());
+  if (std::error_code ec = llvm::sys::fs::rename(temporary, output))
+    return llvm::createStringError("cannot write '" + output +
+                                   "': " + ec.message());
+  return llvm::Error::success();
+}
+
 llvm::Error
 HostCompiler::build(StringRef source, StringRef output,
                     llvm::ArrayRef<std::string> wantedParts,
                     llvm::ArrayRef<std::string> bodyLibraries) const {
-  auto found = llvm::sys::findProgramByName(compiler);
-  if (!found)
-    return llvm::createStringError("no C++ compiler '" + compiler +
-                                   "' on PATH: install g++ or set CXX");
   auto missing = [](const llvm::Twine &path, StringRef target) {
     return llvm::createStringError(
         "'" + path + "' is missing: " +
@@ -254,63 +318,19 @@ HostCompiler::build(StringRef source, StringRef output,
   inputs.push_back(runtime);
   llvm::append_range(arguments, linkArguments);
 
-  const StringRef folder = llvm::sys::path::parent_path(output);
-  if (!folder.empty() && !llvm::sys::fs::exists(folder))
-    return llvm::createStringError("cannot write '" + output + "': folder '" +
-                                   folder + "' does not exist");
-  const std::string program = temporaryBeside(output);
-  int descriptor = -1;
-  if (std::error_code ec = openExclusive(program, descriptor))
-    return llvm::createStringError("cannot write next to '" + output +
-                                   "': " + ec.message());
-  llvm::sys::RemoveFileOnSignal(program);
-  (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
-  SmallString<128> log;
-  if (std::error_code ec =
-          llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
-    (void)llvm::sys::fs::remove(program);
-    llvm::sys::DontRemoveFileOnSignal(program);
-    return llvm::createStringError("cannot write a temporary file: " +
-                                   ec.message());
-  }
-  llvm::sys::RemoveFileOnSignal(log);
-  llvm::scope_exit cleanUp([&] {
-    (void)llvm::sys::fs::remove(program);
-    (void)llvm::sys::fs::remove(log);
-    llvm::sys::DontRemoveFileOnSignal(program);
-    llvm::sys::DontRemoveFileOnSignal(log);
-  });
-
-  std::vector<std::string> command = {*found, "-std=c++17"};
+  std::vector<std::string> command = {"-std=c++17"};
   llvm::append_range(command, compileArguments);
   command.insert(command.end(), {"-I" + includeDir, source.str()});
   llvm::append_range(command, inputs);
-  command.insert(command.end(), {"-o", program});
   llvm::append_range(command, arguments);
-  std::vector<StringRef> words(command.begin(), command.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int status = runChild(*found, words, redirects, message);
-  if (status != 0) {
-    if (const std::string version = versionIfTooOld(*found); !version.empty())
-      return llvm::createStringError(
-          "'" + compiler + "' is too old: rondo compile needs g++ " +
-          llvm::Twine(oldestGcc) + " or later; found " + version +
-          "; install it, or set CXX to another compiler");
-    return llvm::createStringError("the C++ compiler failed with status " +
-                                   llvm::Twine(status) +
-                                   "\ncommand: " + llvm::join(command, " ") +
-                                   "\n" + contents(log) + message);
-  }
-  // Some linkers keep the permissions of the file that was there.
-  if (std::error_code ec = llvm::sys::fs::setPermissions(
-          program, static_cast<llvm::sys::fs::perms>(
-                       llvm::sys::fs::all_all & ~llvm::sys::fs::getUmask())))
-    return llvm::createStringError("cannot write '" + output +
-                                   "': " + ec.message());
-  if (std::error_code ec = llvm::sys::fs::rename(program, output))
-    return llvm::createStringError("cannot write '" + output +
-                                   "': " + ec.message());
-  return llvm::Error::success();
+  return runCompiler(compiler, command, output);
+}
+
+llvm::Error HostCompiler::compileObject(StringRef source,
+                                        StringRef output) const {
+  std::vector<std::string> command = {"-std=c++17"};
+  llvm::append_range(command, compileArguments);
+  command.insert(command.end(),
+                 {"-fPIC", "-I" + includeDir, "-c", source.str()});
+  return runCompiler(compiler, command, output);
 }

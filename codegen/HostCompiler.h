@@ -46,6 +46,11 @@ struct HostCompiler {
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,
                     llvm::ArrayRef<std::string> parts,
                     llvm::ArrayRef<std::string> bodyLibraries = {}) const;
+
+  /// Compiles `source`, which may include headers of the runtime, to an object
+  /// file that any kind of program or library can be made of.
+  llvm::Error compileObject(llvm::StringRef source,
+                            llvm::StringRef output) const;
 };
 
 } // namespace rondo::codegen

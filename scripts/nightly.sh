@@ -13,6 +13,7 @@
 #          13, which have g++ and no LLVM, commands print what the build's print, and
 #          programs that `rondo compile` makes are right
 #   clients  schedules in DeepSpeed, Megatron Core and torchtitan (test-clients.sh)
+#   models  exported PyTorch models, next to PyTorch (test-export.sh)
 #
 # BUILD is a whole build, with the wheels of `make wheel` in BUILD/wheels. Packages
 # come from the mirror that apt uses. The last line is
@@ -22,12 +23,12 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "$1" && pwd) || exit 1
 shift
-[ $# -gt 0 ] || set -- tests cuda fuzz wheel clients
+[ $# -gt 0 ] || set -- tests cuda fuzz wheel clients models
 for part in "$@"; do
   case $part in
-  tests | cuda | fuzz | wheel | clients) ;;
+  tests | cuda | fuzz | wheel | clients | models) ;;
   *)
-    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel, clients"
+    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel, clients, models"
     exit 2
     ;;
   esac
@@ -195,6 +196,9 @@ wheel() {
   fi
 }
 
+models() {
+  check "exported PyTorch models" sh scripts/test-export.sh "$build"
+}
 clients() {
   check "schedules in DeepSpeed, Megatron Core and torchtitan" sh scripts/test-clients.sh "$build"
 }

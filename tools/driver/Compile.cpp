@@ -105,6 +105,33 @@ int writeExecutable(Emission &emission, StringRef output,
   return Success;
 }
 
+/// Compiles and links C++, as --emit=cpp writes it; or only compiles it if the
+/// output is an object file.
+int compileSource(const Arguments &arguments, StringRef output) {
+  for (StringRef name :
+       {"schedule", "schedule-file", "costs", "dtype", "emit", "optimizer"})
+    if (arguments.has(name))
+      return reportUsage("--" + name + " is for a model: " + arguments.file() +
+                         " is C++, which is compiled as it is");
+  const codegen::HostCompiler host = codegen::HostCompiler::forThisTool();
+  if (output.ends_with(".o")) {
+    if (Error error = host.compileObject(arguments.file(), output))
+      return reportError(toString(std::move(error)));
+    return Success;
+  }
+  std::vector<std::string> parts;
+  if (arguments.text("target") == "cuda")
+    parts.push_back("cuda");
+  if (arguments.has("adaptive"))
+    parts.push_back("search");
+  if (arguments.text("transport") == "mpi")
+    parts.push_back("mpi");
+  if (Error error =
+          host.build(arguments.file(), output, parts, arguments.all("library")))
+    return reportError(toString(std::move(error)));
+  return Success;
+}
+
 int compile(const Arguments &arguments) {
   const std::string input = arguments.file();
   const std::string output = arguments.text("output");
@@ -120,6 +147,8 @@ int compile(const Arguments &arguments) {
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
                        ": it is a directory or a device");
+  if (StringRef(input).ends_with(".cpp"))
+    return compileSource(arguments, executable);
   keepFreedMemory();
   Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
@@ -159,7 +188,7 @@ const Command &compileCommand() {
       "compile",
       "make an executable that trains",
       optionTable(),
-      {"FILE [-o FILE] [OPTIONS]"},
+      {"FILE [-o FILE] [OPTIONS]", "FILE.cpp [-o FILE] [OPTIONS]"},
       {"rondo compile examples/gpt-small.mlir -o train",
        "rondo compile examples/gpt-small.mlir --emit=cpp",
        "rondo compile examples/gpt-small.mlir --transport=mpi -o train",

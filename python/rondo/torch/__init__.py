@@ -2,11 +2,30 @@
 """Rondo's schedules in torch.distributed.pipelining: docs/pytorch.md.
 
 `profile_stages` measures the stages of a model and makes a problem of them, and
-`runtime` runs a schedule of it. All else is PyTorch's own.
+`runtime` runs a schedule of it. All else is PyTorch's own. `export_stages` compiles
+layers for programs without Python: docs/export.md.
 """
+
+from typing import Any
 
 from .host import profile_host
 from .profile import profile_stages
 from .run import make_stages, placement, runtime
 
-__all__ = ["make_stages", "placement", "profile_host", "profile_stages", "runtime"]
+__all__ = [
+    "export_stages",
+    "make_stages",
+    "placement",
+    "profile_host",
+    "profile_stages",
+    "runtime",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # PyTorch's compiler is slow to import, and tied to one version.
+    if name == "export_stages":
+        from .export import export_stages
+
+        return export_stages
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs from PyTorch modules: see docs/export.md."""
+
+from .joint import Refusal
+from .model import Model, read_model
+from .stages import export_stages
+
+__all__ = ["Model", "Refusal", "export_stages", "read_model"]

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles graphs to object files, once for each different graph."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._inductor import config
+
+from . import private
+from .joint import Refusal
+from .tasks import Task
+
+#: Raised when the meaning of an object file changes.
+_VERSION = 1
+_HEADERS = (
+    "torch/csrc/inductor/aoti_include/cpu.h",
+    "torch/csrc/inductor/aoti_runtime/interface.h",
+    "torch/csrc/inductor/aoti_runtime/model_container.h",
+    "torch/csrc/inductor/cpp_prefix.h",
+)
+_GENERATED = ("AOTInductorModelCreateV2", "AOTInductorModelRun")
+
+
+@dataclass
+class Compiled:
+    """An object file that defines NAME_create and NAME_run."""
+
+    name: str
+    path: Path
+    #: PyTorch's C functions that the graph calls.
+    functions: frozenset[str]
+
+
+def compile_task(task: Task, cache: Path) -> Compiled:
+    """The object file of a task's graph. Equal graphs are compiled once."""
+    name = f"rondo_graph_{_key(task)}"
+    path = cache / f"{name}.o"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        _compile(task, name, path)
+    return Compiled(name, path, _functions(path))
+
+
+def _key(task: Task) -> str:
+    assert task.module is not None
+    described = [
+        str(_VERSION),
+        torch.__version__,
+        level(),
+        task.kind,
+        task.module.code,
+        *(f"{p.shape} {p.strides} {p.dtype}" for p in task.inputs),
+    ]
+    return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
+
+
+def _examples(task: Task) -> list[torch.Tensor]:
+    found = []
+    for placed in task.inputs:
+        # Integers are indices, mostly; 0 is always one.
+        tensor = torch.zeros(placed.nbytes // placed.dtype.itemsize, dtype=placed.dtype)
+        found.append(tensor.as_strided(placed.shape, placed.strides))
+    return found
+
+
+def _compile(task: Task, name: str, path: Path) -> None:
+    assert task.module is not None
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with config.patch({}):
+            source, how, others = private.generate(
+                task.module, _examples(task), in_place=task.kind != "W"
+            )
+        work = Path(folder)
+        object_file = work / "graph.o"
+        command = _command(how)
+        headers = _precompiled(command, path.parent)
+        _call(
+            [*command, "-include", str(headers), "-c", str(source)]
+            + ["-o", str(object_file)]
+        )
+        joined = work / "joined.o"
+        # All graphs define the same C functions and C++ classes: what is not
+        # renamed becomes the object's own.
+        _call(
+            ["ld", "-r", "-z", "noexecstack", "--force-group-allocation"]
+            + ["-o", str(joined), str(object_file), *map(str, others)]
+        )
+        renames = []
+        for old, new in zip(_GENERATED, (f"{name}_create", f"{name}_run")):
+            renames += ["--redefine-sym", f"{old}={new}", f"--keep-global-symbol={new}"]
+        _call(["objcopy", "--strip-debug", *renames, str(joined)])
+        # Another process may have made the same file by now.
+        shutil.move(joined, f"{path}.{os.getpid()}")
+        os.replace(f"{path}.{os.getpid()}", path)
+
+
+def _command(how: dict[str, Any]) -> list[str]:
+    """How generated code is compiled: as PyTorch does, but without what only its own
+    tools need, and for every processor with the same vectors, not for this one."""
+    unneeded = ("g1", "fopenmp", "Wall", "pedantic", "Wno-unused-variable")
+    flags = [f for f in how["cflags"] if f not in (*unneeded, "march=native")]
+    return [
+        os.environ.get("CXX", "g++"),
+        *(f"-{flag}" for flag in flags),
+        f"-march={level()}",
+        # A unique symbol could not be made an object's own.
+        "-fno-gnu-unique",
+        "-w",
+        *(f"-D{d.strip()}" for d in how["definitions"] if "PRECOMPILE" not in d),
+        *(f"-I{folder}" for folder in how["include_dirs"]),
+    ]
+
+
+def level() -> str:
+    """The instructions that compiled graphs need, as compilers call them."""
+    words = private.instruction_set()
+    for name, found in (("avx512", "x86-64-v4"), ("avx2", "x86-64-v3")):
+        if name in words:
+            return found
+    raise Refusal(
+        f"this processor has vectors of '{words}': graphs are compiled for AVX2 or "
+        "AVX-512"
+    )
+
+
+def _precompiled(command: list[str], cache: Path) -> Path:
+    """A header with all that generated code includes, compiled once."""
+    key = hashlib.sha256(" ".join([torch.__version__, *command]).encode()).hexdigest()
+    header = cache / f"headers_{key[:16]}.h"
+    compiled = header.with_suffix(".h.gch")
+    if not compiled.exists():
+        header.write_text("".join(f"#include <{name}>\n" for name in _HEADERS))
+        made = f"{compiled}.{os.getpid()}"
+        _call([*command, "-x", "c++-header", str(header), "-o", made])
+        os.replace(made, compiled)
+    return header
+
+
+def _call(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        errors = [line for line in lines if "error" in line] or lines
+        raise RuntimeError(
+            f"{command[0]} failed: {errors[0] if errors else done.returncode}"
+        )
+    return done.stdout
+
+
+def _functions(path: Path) -> frozenset[str]:
+    names = _call(["nm", "-u", str(path)]).split()
+    return frozenset(
+        n for n in names if n.startswith(("aoti_torch_", "Sleef_", "aoti_record_"))
+    )
+
+
+def operations_of(
+    compiled: Compiled, among: frozenset[str] | set[str] | None = None
+) -> list[str]:
+    """The operations among the functions that a graph calls, or among these."""
+    prefix = "aoti_torch_"
+    functions = compiled.functions if among is None else compiled.functions & among
+    return sorted(
+        f.removeprefix(prefix).removeprefix("cpu_")
+        for f in functions
+        if among is not None or f.startswith((f"{prefix}cpu_", "Sleef_"))
+    )

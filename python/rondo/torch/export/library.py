@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the library of a model's bodies: objects of its graphs and their tables."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Iterable, Sequence
+
+import torch
+
+from .compile import Compiled, level
+from .tasks import ALIGNMENT, Body, Placed, Task, aligned
+
+_DTYPES = {
+    torch.uint8: 0,
+    torch.int8: 1,
+    torch.int16: 2,
+    torch.int32: 3,
+    torch.int64: 4,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.bool: 11,
+}
+_SPACES = {
+    "weights": "Weights",
+    "gradients": "Gradients",
+    "saved_for_input_grad": "SavedForInputGrad",
+    "saved_for_weight_grad": "SavedForWeightGrad",
+    "inputs": "Inputs",
+    "input_grads": "InputGrads",
+    "output": "Output",
+    "output_grad": "OutputGrad",
+    "workspace": "Workspace",
+    "data": "Data",
+    "loss": "Loss",
+    "loss_scale": "LossScale",
+    "constants": "Constants",
+}
+
+
+#: Whether the processor has the instructions of compiled graphs.
+_PROCESSOR = {
+    name: "static bool has_instructions() {\n  return "
+    + " &&\n         ".join(f'__builtin_cpu_supports("{word}")' for word in words)
+    + ";\n}\n\n"
+    for name, words in {
+        "x86-64-v3": ("avx2", "fma", "bmi2"),
+        "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    }.items()
+}
+
+
+@dataclass
+class Allocation:
+    """An allocation of a recorded run; times count allocations and releases."""
+
+    size: int
+    begin: int
+    end: int
+
+
+@dataclass
+class Output:
+    """An output of a recorded run: in an allocation, or, with -2 - i, in input i."""
+
+    source: int
+    offset: int
+    dtype: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass
+class Recording:
+    allocations: list[Allocation] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+
+def parse_recording(text: str) -> Recording:
+    recording = Recording()
+    for line in text.splitlines():
+        kind, *words = line.split()
+        numbers = [int(w) for w in words]
+        if kind == "allocation":
+            recording.allocations.append(Allocation(*numbers))
+        elif kind == "output":
+            source, offset, dtype, dims = numbers[:4]
+            recording.outputs.append(
+                Output(
+                    source,
+                    offset,
+                    dtype,
+                    tuple(numbers[4 : 4 + dims]),
+                    tuple(numbers[4 + dims : 4 + 2 * dims]),
+                )
+            )
+    return recording
+
+
+@dataclass
+class Plan:
+    """The place of each allocation, and the bytes of the workspace."""
+
+    places: list[tuple[str, int, int]]
+    workspace: int
+
+
+def plan(task: Task, recording: Recording, in_place: bool = True) -> Plan:
+    """Places allocations: an output's where the output belongs, others in the
+    workspace, the largest first at the lowest free offset. O(n^2) for n allocations.
+    Without `in_place`, outputs too lie in the workspace and are copied."""
+    places: dict[int, tuple[str, int, int]] = {}
+    for placed, output in zip(task.outputs, recording.outputs):
+        if not in_place or output.source < 0 or output.offset != 0:
+            continue
+        allocation = recording.allocations[output.source]
+        if allocation.size == placed.nbytes and output.source not in places:
+            place = placed.place
+            places[output.source] = (place.space, place.index, place.offset)
+    others = [k for k in range(len(recording.allocations)) if k not in places]
+    others.sort(key=lambda k: -recording.allocations[k].size)
+    laid: list[tuple[int, int, Allocation]] = []
+    size = 0
+    for k in others:
+        allocation = recording.allocations[k]
+        begin = _lowest(allocation, laid)
+        laid.append((begin, begin + aligned(allocation.size), allocation))
+        places[k] = ("workspace", 0, begin)
+        size = max(size, begin + aligned(allocation.size))
+    return Plan([places[k] for k in range(len(recording.allocations))], size)
+
+
+def _lowest(
+    allocation: Allocation, laid: Sequence[tuple[int, int, Allocation]]
+) -> int:
+    def overlaps(other: Allocation) -> bool:
+        end = float("inf") if allocation.end < 0 else allocation.end
+        other_end = float("inf") if other.end < 0 else other.end
+        return allocation.begin < other_end and other.begin < end
+
+    begin = 0
+    for low, high, other in sorted(laid, key=lambda entry: entry[0]):
+        if not overlaps(other) or high <= begin:
+            continue
+        if low >= begin + aligned(allocation.size):
+            break
+        begin = high
+    return begin
+
+
+class Glue:
+    """C++ tables of bodies, as rondo_torch.h has them."""
+
+    def __init__(self) -> None:
+        self.parts = ['#include "runtime/torch/rondo_torch.h"\n\n', _PROCESSOR[level()]]
+        self.graphs: dict[str, None] = {}
+        self.tasks: list[tuple[str, str]] = []
+        self.numbers = 0
+
+    def _array(self, kind: str, rows: Iterable[str]) -> tuple[str, int]:
+        rows = list(rows)
+        if not rows:
+            return "nullptr", 0
+        name = f"table{self.numbers}"
+        self.numbers += 1
+        body = ",\n    ".join(rows)
+        self.parts.append(f"static const rondo::torch::{kind} {name}[] = {{\n    {body}}};\n")
+        return name, len(rows)
+
+    def graph(self, compiled: Compiled) -> str:
+        """The table entry of a graph, which tasks may share."""
+        name = compiled.name
+        if name not in self.graphs:
+            self.graphs[name] = None
+            self.parts.append(
+                f'extern "C" int32_t {name}_create(void **, const void *, size_t);\n'
+                f'extern "C" int32_t {name}_run(void *, rondo::torch::Tensor **, '
+                "rondo::torch::Tensor **);\n"
+                f"static rondo::torch::Graph graph_{name} = "
+                f'{{"{name}", {name}_create, {name}_run}};\n'
+            )
+        return f"graph_{name}"
+
+    def task(
+        self,
+        body: str,
+        task: Task,
+        compiled: Compiled | None,
+        plan: Plan | None,
+        recording: Recording | None,
+        constants: str,
+    ) -> str:
+        graph = f"&{self.graph(compiled)}" if compiled else "nullptr"
+        inputs = self._array("Value", (_value(p) for p in task.inputs))
+        outputs = self._array("Value", (_value(p) for p in task.outputs))
+        allocations = ("nullptr", 0)
+        if plan and recording:
+            allocations = self._array(
+                "Planned",
+                (
+                    f"{{{_place(*place)}, {allocation.size}}}"
+                    for place, allocation in zip(plan.places, recording.allocations)
+                ),
+            )
+        copies = self._array(
+            "Copy",
+            (
+                f"{{{_place(c.to.space, c.to.index, c.to.offset)}, "
+                + (
+                    "{}, "
+                    if c.source is None
+                    else f"{_place(c.source.space, c.source.index, c.source.offset)}, "
+                )
+                + f"{c.nbytes}, {'true' if c.source is None else 'false'}}}"
+                for c in task.copies
+            ),
+        )
+        name = f"task_{body}_{task.kind}"
+        self.parts.append(
+            f"static const rondo::torch::Task {name} = {{{graph}, {inputs[0]}, "
+            f"{inputs[1]}, {outputs[0]}, {outputs[1]}, {allocations[0]}, "
+            f"{allocations[1]}, {copies[0]}, {copies[1]}, {constants}}};\n"
+            f"static void run_{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
+            f"  rondo::torch::runTask({name}, *layer, *task);\n}}\n"
+        )
+        self.tasks.append((body, task.kind))
+        return name
+
+    def constants(self, body: str, tensors: Sequence[torch.Tensor], folder: Path) -> str:
+        """The file of a body's constants, as an array."""
+        if not tensors:
+            return "nullptr"
+        path = folder / f"{body}.constants"
+        with open(path, "wb") as out:
+            for tensor in tensors:
+                raw = tensor.numpy().tobytes()
+                out.write(raw + bytes(aligned(len(raw)) - len(raw)))
+        name = f"constants_{body}"
+        self.parts.append(
+            f'__asm__(".section .rodata\\n.balign {ALIGNMENT}\\n{name}:\\n'
+            f'.incbin \\"{path}\\"\\n.previous\\n");\n'
+            f'extern "C" const unsigned char {name}[];\n'
+        )
+        return name
+
+    def body(self, name: str, body: Body, data: tuple[int, int, int, int]) -> None:
+        """The rondo_body of a layer. `data` are batch, sequence, vocab, inputs."""
+        rows = []
+        for tensor, parameter, offset in body.weights:
+            shape = list(parameter.shape) or [1]
+            rows.append(
+                f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape + [1] * (2 - len(shape))))}}}, '
+                f"{offset // 4}, RONDO_INIT_NORMAL, {int(len(shape) > 1)}}}"
+            )
+        tensors = "nullptr"
+        if rows:
+            tensors = f"tensors_{name}"
+            body_rows = ",\n    ".join(rows)
+            self.parts.append(
+                f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
+            )
+        batch, sequence, vocab, inputs = data
+        self.parts.append(
+            f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
+            "  if (!has_instructions())\n"
+            f'    return "its graphs are compiled for {level()}, and this processor has '
+            'fewer instructions: export the model on this machine";\n'
+            f"  if (layer->batch != {batch} || layer->sequence != {sequence})\n"
+            f'    return "its graphs were exported for micro-batches of {batch} samples of '
+            f'{sequence} tokens: export the model again";\n'
+            f"  *sizes = {{{body.weight_bytes}, {body.saved_for_input_grad_bytes}, "
+            f"{body.saved_for_weight_grad_bytes}, {body.output_bytes}, {body.workspace_bytes}}};\n"
+            "  return nullptr;\n}\n"
+            f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
+            f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
+            f"    out[t] = {tensors}[t];\n"
+            f"  return {len(rows)};\n}}\n"
+            f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
+            f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W}}, "
+            "{}};\n"
+        )
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def probe(self) -> str:
+        """A main function that probes the bodies."""
+        graphs = ", ".join(f"&graph_{g}" for g in self.graphs) or "nullptr"
+        tasks = ", ".join(
+            f'{{"{body}", "{kind}", &task_{body}_{kind}}}' for body, kind in self.tasks
+        )
+        return (
+            f"static rondo::torch::Graph *const graphs[] = {{{graphs}}};\n"
+            f"static const rondo::torch::Probed probed[] = {{{tasks or '{}'}}};\n"
+            "int main(int argc, char **argv) {\n"
+            "  rondo_layer layer{};\n"
+            '  layer.name = "probe";\n'
+            f"  return rondo::torch::probe(argc, argv, graphs, {len(self.graphs)}, "
+            f"probed, {len(self.tasks)}, layer);\n}}\n"
+        )
+
+
+def _place(space: str, index: int, offset: int) -> str:
+    return f"{{rondo::torch::Space::{_SPACES[space]}, {index}, {offset}}}"
+
+
+def _value(placed: Placed) -> str:
+    place = _place(placed.place.space, placed.place.index, placed.place.offset)
+    return (
+        f"{{{place}, {_DTYPES[placed.dtype]}, {len(placed.shape)}, "
+        f"{{{', '.join(map(str, placed.shape))}}}, {{{', '.join(map(str, placed.strides))}}}}}"
+    )
+
+
+def write_contents(path: Path, lines: Sequence[str], contents: Sequence[bytes]) -> int:
+    """A file for a probe: lines, an empty line, and aligned contents. Returns where
+    the contents begin."""
+    head = "".join(line + "\n" for line in lines).encode() + b"\n"
+    with open(path, "wb") as out:
+        out.write(head + bytes(aligned(len(head)) - len(head)))
+        for content in contents:
+            out.write(content + bytes(aligned(len(content)) - len(content)))
+    return aligned(len(head))
+
+
+def tensor_line(placed: Placed) -> str:
+    numbers = [_DTYPES[placed.dtype], len(placed.shape), *placed.shape, *placed.strides]
+    return " ".join(map(str, numbers))

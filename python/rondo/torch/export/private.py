@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""All private names of PyTorch that the exporter uses. Tried with 2.15."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Callable, Sequence
+
+import torch
+from torch._functorch.aot_autograd import aot_export_joint_simple
+from torch._inductor import aot_compile, cpu_vec_isa
+from torch._inductor.decomposition import select_decomp_table
+from torch.fx import GraphModule
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+
+def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> GraphModule:
+    """Forward and gradients of a function as one graph.
+
+    Placeholders are the arguments, then the gradients of the outputs; results are
+    the outputs, then the gradients of the arguments, None for those without.
+    """
+    return aot_export_joint_simple(
+        function, tuple(args), trace_joint=True, decompositions=select_decomp_table()
+    )
+
+
+def common_subexpressions(module: GraphModule) -> None:
+    """Computes what is computed twice once, in place."""
+    from torch._functorch.compile_utils import fx_graph_cse
+
+    module.graph = fx_graph_cse(module.graph)
+    module.graph.eliminate_dead_code()
+    module.recompile()
+
+
+def add_shapes(module: GraphModule, examples: Sequence[torch.Tensor]) -> None:
+    """Fills meta["val"] of each node."""
+    FakeTensorProp(module).propagate(*examples)
+
+
+def instruction_set() -> str:
+    """The vector instructions that generated code uses on this machine."""
+    # Looked up before other options are in force: the check loads a library that
+    # links PyTorch.
+    return str(cpu_vec_isa.pick_vec_isa())
+
+
+def generate(
+    module: GraphModule, examples: Sequence[torch.Tensor], in_place: bool
+) -> tuple[Path, dict[str, Any], list[Path]]:
+    """C++ of a graph, with the C interface of PyTorch's ahead-of-time compiler, how to
+    compile it, and objects that belong to it."""
+    instruction_set()
+    options: dict[str, Any] = {
+        "aot_inductor.link_libtorch": False,
+        "aot_inductor.package": True,
+        "aot_inductor.package_cpp_only": True,
+        "allow_buffer_reuse": False,
+        "cpp.threads": 1,
+    }
+    if not in_place:
+        options["inplace_buffers"] = False
+    files = aot_compile(module, tuple(examples), options=options)
+    sources = [Path(f) for f in files if str(f).endswith(".wrapper.cpp")]
+    flags = [Path(f) for f in files if str(f).endswith("wrapper_compile_flags.json")]
+    if len(sources) != 1 or len(flags) != 1:
+        raise RuntimeError(
+            f"PyTorch {torch.__version__} generates other files than 2.15 did: {files}"
+        )
+    objects = [Path(f) for f in files if str(f).endswith(".o")]
+    return sources[0], json.loads(flags[0].read_text()), objects

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports the layers of a PyTorch model as a program's bodies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Mapping, NoReturn, Sequence
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from .build import MissingFunctions, cache_folder, make_archive, make_program
+from .check import Agreement, check_layer
+from .compile import (
+    Compiled,
+    compile_task,
+    level,
+    operations_of,
+)
+from .joint import Layer, Refusal, trace
+from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .model import Model
+from .tasks import Body, Task, divide
+
+
+@dataclass
+class Exported:
+    """A body, and the compiled graphs and recordings of its tasks."""
+
+    name: str
+    layer: Layer
+    body: Body
+    compiled: list[Compiled | None]
+    recordings: list[Recording | None]
+    agreement: Agreement | None = None
+    times: tuple[int, int, int] = (0, 0, 0)
+
+
+def export_stages(
+    layers: Mapping[str, torch.nn.Module],
+    example: torch.Tensor,
+    loss_fn: Callable[[Any, torch.Tensor], torch.Tensor],
+    targets: torch.Tensor,
+    *,
+    out: str | os.PathLike[str],
+    ranks: int = 2,
+    microbatches: int = 8,
+    placement: Sequence[int] | None = None,
+    schedules: Sequence[str] = ("1f1b", "zb-h1"),
+    vocab: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Compiles the layers of a model, so that Rondo trains it without Python.
+
+    `layers` are modules, in order; each takes what the one before returns, a tensor
+    or several. `example` are tokens [samples, tokens] of one micro-batch, `targets`
+    as many; `loss_fn(output, targets)` is the mean loss of a micro-batch.
+    `placement` has the rank of each layer; without it layers are divided evenly by
+    their measured times. Writes model.mlir, libstages.a, init.safetensors and
+    report.json to the folder `out`. Each task is compared with eager execution.
+
+    Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
+    operations that Rondo has.
+    """
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    place = Path(cache) if cache is not None else cache_folder()
+    chain = _chain(layers, example, loss_fn, targets)
+    found: dict[str, Exported] = {}
+    bodies: list[Exported] = []
+    for layer in chain:
+        exported = _prepare(layer, place)
+        bodies.append(found.setdefault(exported.name, exported))
+    unique = list(found.values())
+    _record(unique, folder)
+    data = (*_shape(example), _vocab(layers, vocab))
+    glue = _write_library(unique, folder, data)
+    _check(unique, glue, folder)
+    return _write_model(
+        chain, bodies, folder, data, ranks, microbatches, placement, schedules
+    )
+
+
+def _shape(example: torch.Tensor) -> tuple[int, int]:
+    if example.dim() != 2 or example.is_floating_point():
+        raise Refusal(
+            f"the example is {example.dtype} {tuple(example.shape)}: the first layer "
+            "takes tokens, whole numbers [samples, tokens]"
+        )
+    return example.shape[0], example.shape[1]
+
+
+def _vocab(layers: Mapping[str, torch.nn.Module], stated: int | None) -> int:
+    if stated is not None:
+        return stated
+    first = next(iter(layers.values()))
+    for module in first.modules():
+        if isinstance(module, torch.nn.Embedding):
+            return module.num_embeddings
+    raise Refusal("the first layer has no torch.nn.Embedding: state vocab=")
+
+
+def _chain(
+    layers: Mapping[str, torch.nn.Module],
+    example: torch.Tensor,
+    loss_fn: Callable[[Any, torch.Tensor], torch.Tensor],
+    targets: torch.Tensor,
+) -> list[Layer]:
+    if len(layers) < 2:
+        raise Refusal("a model has at least two layers: one reads tokens, one targets")
+    for name in layers:
+        if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
+            raise Refusal(
+                f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
+            )
+    chain: list[Layer] = []
+    owners: dict[int, str] = {}
+    inputs = [example]
+    for index, (name, module) in enumerate(layers.items()):
+        for parameter_name, parameter in module.named_parameters():
+            key = f"{name}.{parameter_name}"
+            owner = owners.setdefault(id(parameter), key)
+            if owner != key:
+                raise Refusal(
+                    f"'{owner}' and '{key}' are one parameter: two layers cannot "
+                    "share one yet; give each its own"
+                )
+        is_last = index + 1 == len(layers)
+        layer = Layer(name, module, inputs, index == 0)
+        if is_last:
+            layer.loss_fn, layer.targets = loss_fn, targets
+        chain.append(layer)
+        if not is_last:
+            with torch.no_grad():
+                result = module(*inputs)
+            inputs = [x.detach().contiguous() for x in tree_leaves(result)]
+    return chain
+
+
+def _prepare(layer: Layer, cache: Path) -> Exported:
+    """Traces, divides and compiles a layer."""
+    joint = trace(layer)
+    body = divide(layer, joint)
+    limit = 16
+    if len(body.weights) > limit:
+        raise Refusal(
+            f"layer '{layer.name}' has {len(body.weights)} parameters, more than "
+            f"{limit}: divide it into several layers"
+        )
+    compiled: list[Compiled | None] = []
+    for task in body.tasks:
+        compiled.append(None if task.module is None else compile_task(task, cache))
+    described = "|".join(
+        [
+            *(c.name if c else "" for c in compiled),
+            *(repr(t.copies) for t in body.tasks),
+            *(f"{n} {tuple(p.shape)} {o}" for n, p, o in body.weights),
+            *(hashlib.sha256(c.numpy().tobytes()).hexdigest() for c in body.constants),
+        ]
+    )
+    name = "graph_" + hashlib.sha256(described.encode()).hexdigest()[:12]
+    return Exported(name, layer, body, compiled, [None] * 3)
+
+
+def _record(unique: Sequence[Exported], folder: Path) -> None:
+    """Runs each graph once to see what it allocates."""
+    glue = Glue()
+    objects = {}
+    for exported in unique:
+        for done in exported.compiled:
+            if done is not None:
+                glue.graph(done)
+                objects[done.name] = done.path
+    program = folder / "probe"
+    try:
+        make_program(glue.text() + glue.probe(), list(objects.values()), program)
+    except MissingFunctions as error:
+        _refuse_functions(unique, error.names)
+    for exported in unique:
+        for index, (task, done) in enumerate(
+            zip(exported.body.tasks, exported.compiled)
+        ):
+            if done is None:
+                continue
+            recordings = [
+                _record_task(program, done, task, folder, seed) for seed in (0, 1)
+            ]
+            if recordings[0] != recordings[1]:
+                raise Refusal(
+                    f"layer '{exported.layer.name}': {task.kind} allocates other "
+                    "tensors in a second run"
+                )
+            _check_outputs(exported.layer.name, task, recordings[0])
+            exported.recordings[index] = recordings[0]
+
+
+def _refuse_functions(unique: Sequence[Exported], missing: set[str]) -> NoReturn:
+    for exported in unique:
+        operations = {
+            operation
+            for compiled in exported.compiled
+            if compiled is not None and compiled.functions & missing
+            for operation in operations_of(compiled, missing)
+        }
+        if operations:
+            raise Refusal(
+                f"layer '{exported.layer.name}' uses {', '.join(sorted(operations))}, "
+                "which Rondo's library does not have: write it with other operations"
+            ) from None
+    raise RuntimeError(f"undefined functions: {', '.join(sorted(missing))}")
+
+
+def _record_task(
+    program: Path, compiled: Compiled, task: Task, folder: Path, seed: int
+) -> Recording:
+    generator = torch.Generator().manual_seed(seed)
+    lines, contents = [], []
+    for placed in task.inputs:
+        count = placed.nbytes // placed.dtype.itemsize
+        if placed.dtype.is_floating_point:
+            tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
+        else:
+            tensor = torch.zeros(count, dtype=placed.dtype)
+        lines.append(tensor_line(placed))
+        contents.append(tensor.numpy().tobytes())
+    path = folder / "probe.in"
+    write_contents(path, lines, contents)
+    done = subprocess.run(
+        [str(program), "record", compiled.name, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    path.unlink()
+    if done.returncode != 0:
+        raise RuntimeError(f"{compiled.name}: {done.stderr.strip()}")
+    return parse_recording(done.stdout)
+
+
+def _check_outputs(layer: str, task: Task, recording: Recording) -> None:
+    for index, (placed, output) in enumerate(zip(task.outputs, recording.outputs)):
+        found = output.shape, tuple(
+            s for s, n in zip(output.strides, output.shape) if n > 1
+        )
+        wanted = placed.shape, tuple(
+            s for s, n in zip(placed.strides, placed.shape) if n > 1
+        )
+        if found != wanted:
+            raise RuntimeError(
+                f"layer '{layer}': output {index} of {task.kind} has sizes and strides "
+                f"{found}, not {wanted}"
+            )
+
+
+def _write_library(
+    unique: Sequence[Exported],
+    folder: Path,
+    data: tuple[int, int, int],
+) -> Glue:
+    """libstages.a; returns the tables, for a probe."""
+    glue = Glue()
+    for exported in unique:
+        body = exported.body
+        plans = [
+            plan(task, recording) if recording else None
+            for task, recording in zip(body.tasks, exported.recordings)
+        ]
+        body.workspace_bytes = max((p.workspace for p in plans if p), default=0)
+        constants = glue.constants(exported.name, body.constants, folder)
+        for task, compiled, planned, recording in zip(
+            body.tasks, exported.compiled, plans, exported.recordings
+        ):
+            glue.task(exported.name, task, compiled, planned, recording, constants)
+        glue.body(exported.name, body, (*data, 0 if exported.layer.is_first else 1))
+    objects = {
+        c.name: c.path for e in unique for c in e.compiled if c is not None
+    }
+    make_archive(glue.text(), list(objects.values()), folder / "libstages.a")
+    return glue
+
+
+def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
+    """Compares every body with eager execution, and measures it."""
+    workspaces = {}
+    for exported in unique:
+        task, recording = exported.body.tasks[2], exported.recordings[2]
+        copied = plan(task, recording, in_place=False) if recording else None
+        constants = f"constants_{exported.name}" if exported.body.constants else "nullptr"
+        copy = Task(
+            "W_copied", task.module, task.inputs, task.outputs, task.copies
+        )
+        glue.task(exported.name, copy, exported.compiled[2], copied, recording, constants)
+        workspaces[exported.name] = copied.workspace if copied else 0
+    objects = {c.name: c.path for e in unique for c in e.compiled if c is not None}
+    program = folder / "probe"
+    make_program(glue.text() + glue.probe(), list(objects.values()), program)
+    for exported in unique:
+        body = exported.body
+        planned = body.workspace_bytes
+        body.workspace_bytes = max(planned, workspaces[exported.name])
+        exported.agreement = check_layer(
+            exported.layer, body, exported.name, program, folder
+        )
+        exported.times = exported.agreement.times
+        body.workspace_bytes = planned
+    program.unlink()
+
+
+def _divide_evenly(times: Sequence[int], ranks: int) -> list[int]:
+    """Ranks of layers in order, so that no rank has much more time than others."""
+    if ranks > len(times):
+        raise Refusal(f"{len(times)} layers cannot be divided among {ranks} ranks")
+    total, done = sum(times), 0
+    placed: list[int] = []
+    for index, time in enumerate(times):
+        rank = min(int((done + time / 2) * ranks / max(total, 1)), ranks - 1)
+        # Each rank has a layer, and no rank is left out.
+        rank = max(rank, ranks - (len(times) - index))
+        rank = min(rank, placed[-1] + 1 if placed else 0)
+        placed.append(rank)
+        done += time
+    return placed
+
+
+def _write_model(
+    chain: Sequence[Layer],
+    bodies: Sequence[Exported],
+    folder: Path,
+    data: tuple[int, int, int],
+    ranks: int,
+    microbatches: int,
+    placement: Sequence[int] | None,
+    schedules: Sequence[str],
+) -> Model:
+    times = [sum(e.times) for e in bodies]
+    placed = list(placement) if placement is not None else _divide_evenly(times, ranks)
+    if len(placed) != len(chain):
+        raise Refusal(f"{len(placed)} layers are placed, but there are {len(chain)}")
+    batch, sequence, vocab = data
+    lines = ["pipe.cluster @machine {"]
+    lines += [f"  pipe.device @rank{r}" for r in range(max(placed) + 1)]
+    lines += [
+        "}",
+        f"pipe.model @model gpt<vocab = {vocab}, sequence = {sequence}, hidden = 1, "
+        f"heads = 1, ffn = 1, batch = {batch}> {{",
+    ]
+    for layer, exported in zip(chain, bodies):
+        body = exported.body
+        fields = [f'body = "{exported.name}"']
+        if layer.is_first:
+            fields.append("data = tokens")
+        if layer.targets is not None:
+            fields += ["data = targets", "loss = true"]
+        fields += [
+            f"{name} = {value}"
+            for name, value in (
+                ("weight_bytes", body.weight_bytes),
+                ("saved_for_input_grad_bytes", body.saved_for_input_grad_bytes),
+                ("saved_for_weight_grad_bytes", body.saved_for_weight_grad_bytes),
+                ("output_bytes", body.output_bytes),
+                ("workspace_bytes", body.workspace_bytes),
+            )
+            if value > 0
+        ]
+        f, i, w = (max(t, 1) for t in exported.times)
+        lines.append(
+            f'  pipe.layer @"{layer.name}" custom<{", ".join(fields)}> '
+            f"costs<forward_ns = {f}, input_grad_ns = {i}, weight_grad_ns = {w}>"
+        )
+    lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
+    begin = 0
+    stage = 0
+    for index in range(1, len(placed) + 1):
+        if index == len(placed) or placed[index] != placed[begin]:
+            names = ", ".join(f'@"{layer.name}"' for layer in chain[begin:index])
+            lines.append(f"  pipe.stage @s{stage} [{names}] on {placed[begin]}")
+            stage += 1
+            begin = index
+    lines.append("}")
+    for schedule in schedules:
+        name = schedule.replace("-", "_").replace(":", "_").replace("=", "")
+        name = name if name[0].isalpha() else f"schedule_{name}"
+        lines.append(f'pipe.schedule @{name} of @plan family<"{schedule}">')
+    (folder / "model.mlir").write_text("\n".join(lines) + "\n")
+    _write_weights(chain, bodies, folder)
+    report = {
+        "torch": torch.__version__,
+        "instructions": level(),
+        "layers": [_reported(layer, exported) for layer, exported in zip(chain, bodies)],
+    }
+    (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
+    return Model(folder, report)
+
+
+def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
+    body = exported.body
+    assert exported.agreement is not None
+    return {
+        "layer": layer.name,
+        "body": exported.name,
+        "parameters": len(body.weights),
+        "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
+        "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
+        "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
+        "workspace_bytes": body.workspace_bytes,
+        "forward_ns": exported.times[0],
+        "input_grad_ns": exported.times[1],
+        "weight_grad_ns": exported.times[2],
+        "output_difference": exported.agreement.output,
+        "gradient_difference": exported.agreement.gradient,
+        "operations": sorted(
+            {o for c in exported.compiled if c for o in operations_of(c)}
+        ),
+    }
+
+
+def _write_weights(
+    chain: Sequence[Layer], bodies: Sequence[Exported], folder: Path
+) -> None:
+    from safetensors.torch import save_file
+
+    tensors = {}
+    for layer, exported in zip(chain, bodies):
+        for name, parameter in layer.parameters:
+            value = parameter.detach().contiguous()
+            # A program's tensors have one or two dimensions.
+            shape = value.shape if value.dim() in (1, 2) else (value.shape[0], -1)
+            tensors[f"{layer.name}.{name}"] = value.reshape(shape).clone()
+    save_file(tensors, folder / "init.safetensors")

@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Divides a joint graph into F, I and W, and says where their tensors lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from . import private
+from .cut import Kept, ancestors, bytes_of, choose_kept
+from .joint import Joint, Layer, Refusal
+
+ALIGNMENT = 64
+
+_aten = torch.ops.aten
+
+
+def aligned(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class Place:
+    """Bytes from the start of a buffer of rondo_task; `index` counts inputs."""
+
+    space: str
+    offset: int = 0
+    index: int = 0
+
+
+@dataclass
+class Placed:
+    """An input or an output of a task's graph."""
+
+    place: Place
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first element to the end of the last."""
+        last = sum((s - 1) * t for s, t in zip(self.shape, self.strides))
+        count = 0 if 0 in self.shape else last + 1
+        return count * self.dtype.itemsize
+
+
+@dataclass
+class Copy:
+    """Bytes that a task copies after its graph has run; without a source, zeros."""
+
+    to: Place
+    source: Place | None
+    nbytes: int
+
+
+@dataclass
+class Task:
+    """F, I or W. `module` is None if there are only copies."""
+
+    kind: str
+    module: GraphModule | None = None
+    inputs: list[Placed] = field(default_factory=list)
+    outputs: list[Placed] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+
+
+@dataclass
+class Region:
+    """A buffer that values are put into, one after the other."""
+
+    space: str
+    size: int = 0
+
+    def add(self, size: int) -> Place:
+        place = Place(self.space, self.size)
+        self.size = aligned(self.size + size)
+        return place
+
+
+@dataclass
+class Body:
+    """What Rondo needs of a layer: tasks, sizes in bytes, and constants."""
+
+    tasks: list[Task]
+    weights: list[tuple[str, torch.nn.Parameter, int]]
+    weight_bytes: int
+    saved_for_input_grad_bytes: int
+    saved_for_weight_grad_bytes: int
+    #: Of these, what only I writes.
+    kept_for_weight_grad_bytes: int
+    output_bytes: int
+    constants: list[torch.Tensor]
+    workspace_bytes: int = 0
+
+
+def divide(layer: Layer, joint: Joint) -> Body:
+    """The tasks of a layer."""
+    kept = choose_kept(joint)
+    return _Divider(layer, joint, kept).divide()
+
+
+class _Divider:
+    def __init__(self, layer: Layer, joint: Joint, kept: Kept):
+        self.layer = layer
+        self.joint = joint
+        self.kept = kept
+        self.places: dict[Node, Place] = {}
+        self.order = {n: i for i, n in enumerate(joint.module.graph.nodes)}
+
+    def divide(self) -> Body:
+        weights, weight_bytes = self._place_weights()
+        constants = self._place_constants()
+        output_bytes = self._place_edges()
+        regions = Region("saved_for_input_grad"), Region("saved_for_weight_grad")
+        saved = self._place_saved(regions)
+        forward = self._forward(saved)
+        before = regions[1].size
+        kept = {
+            n: (regions[1].add(_size(n)))
+            for n in self.kept.input_grad_to_weight_grad
+        }
+        self.places.update(saved)
+        input_grad = self._input_grad(kept)
+        self.places.update(kept)
+        weight_grad = self._weight_grad(weights)
+        return Body(
+            [forward, input_grad, weight_grad],
+            weights,
+            weight_bytes,
+            regions[0].size,
+            regions[1].size,
+            regions[1].size - before,
+            output_bytes,
+            constants,
+        )
+
+    def _place_weights(self) -> tuple[list[tuple[str, torch.nn.Parameter, int]], int]:
+        region = Region("weights")
+        weights = []
+        for node, (name, parameter) in zip(
+            self.joint.parameters, self.layer.parameters
+        ):
+            if parameter.dtype != torch.float32:
+                raise Refusal(
+                    f"parameter '{name}' of layer '{self.layer.name}' is "
+                    f"{parameter.dtype}: convert the module with float()"
+                )
+            place = region.add(parameter.numel() * 4)
+            self.places[node] = place
+            weights.append((name, parameter, place.offset))
+        return weights, region.size
+
+    def _place_constants(self) -> list[torch.Tensor]:
+        region = Region("constants")
+        result = []
+        for node, tensor in self.joint.constants.items():
+            dense = tensor.detach().contiguous()
+            self.places[node] = region.add(dense.numel() * dense.element_size())
+            result.append(dense)
+        return result
+
+    def _place_edges(self) -> int:
+        """Inputs and outputs of the layer; the bytes of an output."""
+        inputs, grads = Region("inputs"), Region("input_grads")
+        for node in self.joint.inputs:
+            if self.layer.is_first:
+                self.places[node] = Place("data")
+            else:
+                self.places[node] = inputs.add(_size(node))
+        self.grad_places = [
+            grads.add(_size(node)) for node in self.joint.inputs
+        ]
+        if self.joint.targets is not None:
+            self.places[self.joint.targets] = Place("data")
+        if self.layer.loss_fn is not None:
+            self.output_places = [Place("loss")]
+            for tangent in self.joint.tangents:
+                self.places[tangent] = Place("loss_scale")
+            return 0
+        outputs = Region("output")
+        self.output_places = [outputs.add(_bytes(x)) for x in self.layer.outputs]
+        # Only what can have a gradient has a tangent.
+        floats = [
+            place
+            for place, x in zip(self.output_places, self.layer.outputs)
+            if x.is_floating_point()
+        ]
+        for tangent, place in zip(self.joint.tangents, floats):
+            self.places[tangent] = Place("output_grad", place.offset)
+        return outputs.size
+
+    def _place_saved(self, regions: tuple[Region, Region]) -> dict[Node, Place]:
+        saved = {n: regions[0].add(_size(n)) for n in self.kept.forward_to_input_grad}
+        saved |= {n: regions[1].add(_size(n)) for n in self.kept.forward_to_weight_grad}
+        return saved
+
+    def _forward(self, saved: dict[Node, Place]) -> Task:
+        wanted = list(zip(self.joint.outputs, self.output_places))
+        return self._task("F", wanted + list(saved.items()))
+
+    def _input_grad(self, kept: dict[Node, Place]) -> Task:
+        wanted = []
+        zeros = []
+        if not self.layer.is_first:
+            for node, grad, place in zip(
+                self.joint.inputs, self.joint.input_grads, self.grad_places
+            ):
+                if grad is None:
+                    zeros.append(Copy(place, None, _size(node)))
+                else:
+                    wanted.append((grad, place))
+        task = self._task("I", wanted + list(kept.items()))
+        task.copies += zeros
+        return task
+
+    def _weight_grad(
+        self, weights: list[tuple[str, torch.nn.Parameter, int]]
+    ) -> Task:
+        wanted = [
+            (grad, Place("gradients", offset), parameter)
+            for grad, (_, parameter, offset) in zip(
+                self.joint.parameter_grads, weights
+            )
+            if grad is not None
+        ]
+        if not wanted:
+            return Task("W")
+        builder = _Builder(self.joint, self.places, {g for g, _, _ in wanted})
+        results: list[tuple[Node, Place, torch.nn.Parameter]] = []
+        for grad, place, parameter in wanted:
+            old = builder.placeholder(
+                f"old_{len(results)}",
+                Placed(
+                    place,
+                    tuple(parameter.shape),
+                    parameter.detach().contiguous().stride(),
+                    torch.float32,
+                ),
+            )
+            results.append((builder.accumulate(old, grad), place, parameter))
+        outputs = [
+            Placed(
+                place,
+                tuple(parameter.shape),
+                parameter.detach().contiguous().stride(),
+                torch.float32,
+            )
+            for _, place, parameter in results
+        ]
+        return builder.finish("W", [node for node, _, _ in results], outputs, [])
+
+    def _task(self, kind: str, wanted: list[tuple[Node, Place]]) -> Task:
+        """A task that leaves nodes at places. What it only hands on is copied."""
+        copies: list[Copy] = []
+        made: dict[Node, Place] = {}
+        for node, place in wanted:
+            source = made.get(node, self.places.get(node))
+            if source is not None:
+                copies.append(Copy(place, source, _size(node)))
+            else:
+                made[node] = place
+        if not made:
+            return Task(kind, copies=copies)
+        builder = _Builder(self.joint, self.places, set(made))
+        outputs = []
+        for node, place in made.items():
+            value = node.meta["val"]
+            outputs.append(
+                Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
+            )
+        return builder.finish(
+            kind, [builder.dense(n) for n in made], outputs, copies
+        )
+
+
+class _Builder:
+    """Copies a part of a joint graph. Nodes with a place become placeholders."""
+
+    def __init__(self, joint: Joint, places: dict[Node, Place], wanted: set[Node]):
+        self.joint = joint
+        self.graph = Graph()
+        self.inputs: list[Placed] = []
+        self.copied: dict[Node, Node] = {}
+        needed = ancestors(wanted, places)
+        reads = {p for n in needed for p in n.all_input_nodes if p in places}
+        reads |= {n for n in wanted if n in places}
+        order = list(joint.module.graph.nodes)
+        for node in (n for n in order if n in reads):
+            value = node.meta["val"] if "val" in node.meta else joint.constants[node]
+            self.copied[node] = self.placeholder(
+                node.name,
+                Placed(
+                    places[node],
+                    tuple(value.shape),
+                    _dense_strides(value),
+                    value.dtype,
+                ),
+            )
+        for node in (n for n in order if n in needed):
+            if node.op == "placeholder":
+                raise RuntimeError(f"'{node.name}' is not there when it is read")
+            self.copied[node] = self.graph.node_copy(
+                node, lambda n: self.copied[n]
+            )
+
+    def placeholder(self, name: str, placed: Placed) -> Node:
+        # Placeholders come first, whenever they are made.
+        node = self.graph.placeholder(f"{name}_")
+        self.inputs.append(placed)
+        return node
+
+    def dense(self, node: Node) -> Node:
+        """The node's copy, without gaps."""
+        copy = self.copied[node]
+        if _is_dense(node.meta["val"]):
+            return copy
+        return self.graph.call_function(
+            _aten.clone.default, (copy,), {"memory_format": torch.contiguous_format}
+        )
+
+    def accumulate(self, old: Node, grad: Node) -> Node:
+        """old + grad, as one product if the gradient is one."""
+        product = _product_of(grad)
+        if product is not None:
+            node, is_transposed = product
+            a, b = (self.copied[x] for x in node.args[:2])
+            if is_transposed:
+                a, b = (
+                    self.graph.call_function(_aten.permute.default, (x, [1, 0]))
+                    for x in (b, a)
+                )
+            return self.graph.call_function(_aten.addmm.default, (old, a, b))
+        scattered = _scatter_of(grad)
+        if scattered is not None:
+            indices, values = scattered.args[1], scattered.args[2]
+            copied = torch.fx.node.map_arg(indices, lambda n: self.copied[n])
+            return self.graph.call_function(
+                _aten.index_put.default, (old, copied, self.copied[values], True)
+            )
+        return self.graph.call_function(
+            _aten.add.Tensor, (old, self.copied[grad])
+        )
+
+    def finish(
+        self, kind: str, results: list[Node], outputs: list[Placed], copies: list[Copy]
+    ) -> Task:
+        # Inputs were placeholders in the order of self.inputs.
+        self.graph.output(tuple(results))
+        _placeholders_first(self.graph)
+        self.graph.eliminate_dead_code()
+        module = GraphModule(self.joint.module, self.graph)
+        return Task(kind, module, self.inputs, outputs, copies)
+
+
+def _placeholders_first(graph: Graph) -> None:
+    """Moves placeholders before all other nodes, in their order."""
+    nodes = list(graph.nodes)
+    others = [n for n in nodes if n.op != "placeholder"]
+    for node in nodes:
+        if node.op == "placeholder":
+            others[0].prepend(node)
+
+
+def _product_of(grad: Node) -> tuple[Node, bool] | None:
+    """The product whose result, perhaps transposed, is all that the gradient is."""
+    is_transposed = False
+    node = grad
+    while node.target is _aten.permute.default and len(node.args[1]) == 2:
+        if list(node.args[1]) == [1, 0]:
+            is_transposed = not is_transposed
+        node = node.args[0]
+    if node.target is not _aten.mm.default:
+        return None
+    return node, is_transposed
+
+
+def _scatter_of(grad: Node) -> Node | None:
+    """A sum into zeros, as the gradient of an embedding is."""
+    if grad.target is not _aten.index_put.default or len(grad.args) < 4:
+        return None
+    base = grad.args[0]
+    is_zero = (
+        isinstance(base, Node)
+        and base.target is _aten.full.default
+        and base.args[1] == 0
+    )
+    return grad if is_zero and grad.args[3] is True else None
+
+
+def _is_dense(value: torch.Tensor) -> bool:
+    """Whether each place of its memory is one element."""
+    expected = 1
+    for stride, size in sorted(zip(value.stride(), value.shape)):
+        if size == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
+    """The value's strides; those of a copy without gaps if it has some."""
+    if _is_dense(value):
+        return tuple(value.stride())
+    return tuple(torch.empty(value.shape, device="meta").stride())
+
+
+def _size(node: Node) -> int:
+    return int(bytes_of(node))
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

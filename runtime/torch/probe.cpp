@@ -1,0 +1,254 @@
+//===- probe.cpp - Runs graphs and tasks for the exporter -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   PROGRAM record GRAPH FILE   runs a graph on the tensors of FILE, and prints
+//                               what it allocates and returns
+//   PROGRAM run BODY F|I|W FILE SCALE runs a task on the buffers of FILE, and
+//   leaves
+//                               what they then have in it
+//   PROGRAM time BODY F|I|W FILE N  prints the nanoseconds of each of N runs
+//
+// A file begins with lines, which end with an empty one; 64-byte aligned
+// contents follow. Lines of tensors: DTYPE DIMS SIZES STRIDES. Lines of
+// buffers: SPACE INDEX BYTES.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/error.h"
+#include "runtime/torch/tensor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace rondo::torch {
+
+namespace {
+
+constexpr int64_t alignment = 64;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// A file of lines and contents.
+struct Contents {
+  std::vector<std::string> lines;
+  /// Where the contents begin in the file.
+  int64_t begin;
+  std::vector<char> memory;
+  char *first;
+
+  explicit Contents(const char *path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+      throw runtime::Error("cannot read '" + std::string(path) + "'");
+    for (std::string line; std::getline(in, line) && !line.empty();)
+      lines.push_back(line);
+    begin = aligned(in.tellg());
+    in.seekg(0, std::ios::end);
+    const int64_t bytes = std::max<int64_t>(int64_t(in.tellg()) - begin, 0);
+    memory.resize(bytes + alignment);
+    const auto address = reinterpret_cast<uintptr_t>(memory.data());
+    first = memory.data() + (alignment - address % alignment) % alignment;
+    in.seekg(begin);
+    in.read(first, bytes);
+    if (!in)
+      throw runtime::Error("cannot read '" + std::string(path) + "'");
+  }
+
+  void writeBack(const char *path, int64_t bytes) const {
+    std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(begin);
+    out.write(first, bytes);
+    out.close();
+    if (!out)
+      throw runtime::Error("cannot write '" + std::string(path) + "'");
+  }
+};
+
+Value parseValue(const std::string &line) {
+  std::istringstream words(line);
+  Value value{};
+  words >> value.dtype >> value.numDims;
+  for (int32_t d = 0; d < value.numDims && d < maxDims; ++d)
+    words >> value.sizes[d];
+  for (int32_t d = 0; d < value.numDims && d < maxDims; ++d)
+    words >> value.strides[d];
+  if (!words || value.numDims > maxDims || bytesOf(value.dtype) == 0)
+    throw runtime::Error("'" + line + "' is not a tensor");
+  return value;
+}
+
+Tensor *tensorOf(const Value &value, char *address) {
+  Tensor *tensor = newTensor();
+  tensor->storage = address;
+  tensor->dtype = value.dtype;
+  tensor->numDims = value.numDims;
+  std::copy_n(value.sizes, value.numDims, tensor->sizes);
+  std::copy_n(value.strides, value.numDims, tensor->strides);
+  tensor->allocation = -1;
+  return tensor;
+}
+
+void printOutput(const Tensor &tensor, const std::vector<char *> &inputs,
+                 const std::vector<int64_t> &extents) {
+  int64_t source = tensor.allocation;
+  int64_t offset = tensor.offset * bytesOf(tensor.dtype);
+  // An output may be an input, or lie in one.
+  for (size_t i = 0; source < 0 && i < inputs.size(); ++i)
+    if (tensor.data() >= inputs[i] && tensor.data() < inputs[i] + extents[i]) {
+      source = -2 - int64_t(i);
+      offset = tensor.data() - inputs[i];
+    }
+  std::printf("output %lld %lld %d %d", static_cast<long long>(source),
+              static_cast<long long>(offset), int(tensor.dtype),
+              int(tensor.numDims));
+  for (int32_t d = 0; d < tensor.numDims; ++d)
+    std::printf(" %lld", static_cast<long long>(tensor.sizes[d]));
+  for (int32_t d = 0; d < tensor.numDims; ++d)
+    std::printf(" %lld", static_cast<long long>(tensor.strides[d]));
+  std::printf("\n");
+}
+
+int record(Graph &graph, const char *path) {
+  const Contents contents(path);
+  std::vector<Tensor *> inputs, outputs(1024);
+  std::vector<char *> addresses;
+  std::vector<int64_t> extents;
+  char *next = contents.first;
+  for (const std::string &line : contents.lines) {
+    Tensor *tensor = tensorOf(parseValue(line), next);
+    inputs.push_back(tensor);
+    addresses.push_back(next);
+    extents.push_back(tensor->extent());
+    next += aligned(tensor->extent());
+  }
+  void *model = nullptr;
+  if (graph.create(&model, nullptr, 0) != 0)
+    throw runtime::Error("graph '" + std::string(graph.name) +
+                         "' cannot be loaded");
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  if (graph.run(model, inputs.data(), outputs.data()) != 0)
+    throw runtime::Error("graph '" + std::string(graph.name) + "' failed");
+  for (const Allocation &allocation : allocator.recorded())
+    std::printf("allocation %lld %lld %lld\n",
+                static_cast<long long>(allocation.bytes),
+                static_cast<long long>(allocation.begin),
+                static_cast<long long>(allocation.end));
+  for (Tensor *tensor : outputs)
+    if (tensor)
+      printOutput(*tensor, addresses, extents);
+  Allocator::here() = nullptr;
+  return 0;
+}
+
+/// The buffers of a task in a file's contents.
+struct FileBuffers {
+  rondo_task task{};
+  std::vector<void *> inputs, inputGrads;
+  int64_t bytes = 0;
+
+  FileBuffers(const Contents &contents, double lossScale) {
+    char *next = contents.first;
+    for (const std::string &line : contents.lines) {
+      std::istringstream words(line);
+      std::string space;
+      int32_t index = 0;
+      int64_t size = 0;
+      words >> space >> index >> size;
+      void *address = size > 0 ? next : nullptr;
+      place(space, index, address);
+      next += aligned(size);
+    }
+    bytes = next - contents.first;
+    task.inputs = inputs.data();
+    task.input_grads = inputGrads.data();
+    task.loss_scale = lossScale;
+  }
+
+  void place(const std::string &space, int32_t index, void *address) {
+    if (space == "weights")
+      task.weights = task.weights_in_dtype = address;
+    else if (space == "gradients")
+      task.gradients = address;
+    else if (space == "saved_for_input_grad")
+      task.saved_for_input_grad = address;
+    else if (space == "saved_for_weight_grad")
+      task.saved_for_weight_grad = address;
+    else if (space == "inputs")
+      put(inputs, index, address);
+    else if (space == "input_grads")
+      put(inputGrads, index, address);
+    else if (space == "output")
+      task.output = address;
+    else if (space == "output_grad")
+      task.output_grad = address;
+    else if (space == "workspace")
+      task.workspace = address;
+    else if (space == "data")
+      task.data = static_cast<const int32_t *>(address);
+    else if (space == "loss")
+      task.loss = static_cast<float *>(address);
+    else
+      throw runtime::Error("'" + space + "' is not a buffer of a task");
+  }
+
+  static void put(std::vector<void *> &list, int32_t index, void *address) {
+    list.resize(std::max<size_t>(list.size(), index + 1));
+    list[index] = address;
+  }
+};
+
+int run(const Task &task, const rondo_layer &layer, const char *path,
+        double lossScale, int64_t times) {
+  const Contents contents(path);
+  FileBuffers buffers(contents, lossScale);
+  if (times == 0) {
+    runTask(task, layer, buffers.task);
+    contents.writeBack(path, buffers.bytes);
+    return 0;
+  }
+  for (int64_t t = 0; t < times; ++t) {
+    const auto start = std::chrono::steady_clock::now();
+    runTask(task, layer, buffers.task);
+    const std::chrono::nanoseconds took =
+        std::chrono::steady_clock::now() - start;
+    std::printf("%lld\n", static_cast<long long>(took.count()));
+  }
+  return 0;
+}
+
+} // namespace
+
+int probe(int argc, char **argv, Graph *const *graphs, int32_t numGraphs,
+          const Probed *tasks, int32_t numTasks, const rondo_layer &layer) try {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "record" && argc == 4) {
+    for (int32_t g = 0; g < numGraphs; ++g)
+      if (std::string(graphs[g]->name) == argv[2])
+        return record(*graphs[g], argv[3]);
+    throw runtime::Error("there is no graph '" + std::string(argv[2]) + "'");
+  }
+  if ((mode == "run" && argc == 6) || (mode == "time" && argc == 7)) {
+    for (int32_t t = 0; t < numTasks; ++t)
+      if (std::string(tasks[t].body) == argv[2] &&
+          std::string(tasks[t].kind) == argv[3])
+        return run(*tasks[t].task, layer, argv[4], std::stod(argv[5]),
+                   mode == "time" ? std::stoll(argv[6]) : 0);
+    throw runtime::Error("there is no task " + std::string(argv[3]) +
+                         " of body '" + argv[2] + "'");
+  }
+  throw runtime::Error("usage: record GRAPH FILE | run BODY F|I|W FILE SCALE | "
+                       "time BODY F|I|W FILE SCALE N");
+} catch (const std::exception &error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}
+
+} // namespace rondo::torch

@@ -1,0 +1,137 @@
+//===- run_task.cpp - Runs a compiled graph as a task ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/base/error.h"
+#include "runtime/torch/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+namespace rondo::torch {
+
+char *Spaces::at(const Place &place) const {
+  const void *base = nullptr;
+  switch (place.space) {
+  case Space::Weights:
+    base = buffers->weights;
+    break;
+  case Space::Gradients:
+    base = buffers->gradients;
+    break;
+  case Space::SavedForInputGrad:
+    base = buffers->saved_for_input_grad;
+    break;
+  case Space::SavedForWeightGrad:
+    base = buffers->saved_for_weight_grad;
+    break;
+  case Space::Inputs:
+    base = buffers->inputs[place.index];
+    break;
+  case Space::InputGrads:
+    base = buffers->input_grads[place.index];
+    break;
+  case Space::Output:
+    base = buffers->output;
+    break;
+  case Space::OutputGrad:
+    base = buffers->output_grad;
+    break;
+  case Space::Workspace:
+    base = buffers->workspace;
+    break;
+  case Space::Data:
+    base = buffers->data;
+    break;
+  case Space::Loss:
+    base = buffers->loss;
+    break;
+  case Space::LossScale:
+    base = &lossScale;
+    break;
+  case Space::Constants:
+    base = constants;
+    break;
+  }
+  // A graph writes only where its outputs and allocations lie.
+  return static_cast<char *>(const_cast<void *>(base)) + place.offset;
+}
+
+static void *modelOf(Graph &graph) {
+  void *model = graph.model.load(std::memory_order_acquire);
+  if (model)
+    return model;
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  model = graph.model.load(std::memory_order_relaxed);
+  if (model)
+    return model;
+  if (graph.create(&model, nullptr, 0) != 0)
+    throw runtime::Error("graph '" + std::string(graph.name) +
+                         "' of a PyTorch module cannot be loaded");
+  graph.model.store(model, std::memory_order_release);
+  return model;
+}
+
+/// A tensor in memory of the caller.
+static Tensor *tensorAt(const Value &value, char *address) {
+  Tensor *tensor = newTensor();
+  tensor->storage = address;
+  tensor->dtype = value.dtype;
+  tensor->numDims = value.numDims;
+  std::copy_n(value.sizes, value.numDims, tensor->sizes);
+  std::copy_n(value.strides, value.numDims, tensor->strides);
+  tensor->allocation = -1;
+  return tensor;
+}
+
+[[noreturn]] static void failRun(const Task &task, const rondo_layer &layer,
+                                 const std::string &what) {
+  throw runtime::Error("layer '" + std::string(layer.name) + "': graph '" +
+                       task.graph->name + "' " + what);
+}
+
+static void runGraph(const Task &task, const rondo_layer &layer,
+                     const Spaces &spaces) {
+  // Most tasks have fewer; more do not happen twice in a thread.
+  static thread_local std::vector<Tensor *> inputs, outputs;
+  inputs.resize(task.numInputs);
+  outputs.resize(task.numOutputs);
+  void *model = modelOf(*task.graph);
+  for (int32_t i = 0; i < task.numInputs; ++i)
+    inputs[i] = tensorAt(task.inputs[i], spaces.at(task.inputs[i].place));
+  Allocator allocator(task, spaces);
+  Allocator::here() = &allocator;
+  // The graph deletes its inputs, and hands over its outputs.
+  const int32_t status = task.graph->run(model, inputs.data(), outputs.data());
+  Allocator::here() = nullptr;
+  if (status != 0)
+    failRun(task, layer, "failed");
+  if (allocator.taken() != task.numAllocations)
+    failRun(task, layer,
+            "made " + std::to_string(allocator.taken()) + " allocations, not " +
+                std::to_string(task.numAllocations) + " as when exported");
+  for (int32_t i = 0; i < task.numOutputs; ++i) {
+    char *place = spaces.at(task.outputs[i].place);
+    if (outputs[i]->data() != place)
+      std::memmove(place, outputs[i]->data(), outputs[i]->extent());
+    deleteTensor(outputs[i]);
+  }
+}
+
+void runTask(const Task &task, const rondo_layer &layer,
+             const rondo_task &buffers) {
+  const Spaces spaces(buffers, task.constants);
+  if (task.graph)
+    runGraph(task, layer, spaces);
+  for (int32_t c = 0; c < task.numCopies; ++c) {
+    const Copy &copy = task.copies[c];
+    if (copy.zeros)
+      std::memset(spaces.at(copy.to), 0, copy.bytes);
+    else
+      std::memcpy(spaces.at(copy.to), spaces.at(copy.from), copy.bytes);
+  }
+}
+
+} // namespace rondo::torch

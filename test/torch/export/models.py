@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models for tests of exports: layers by name, the vocabulary, and a loss."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as functional
+from torch import nn
+
+SAMPLES, TOKENS, VOCAB = 2, 32, 256
+
+
+def loss(output: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    return functional.cross_entropy(output.flatten(0, 1), targets.flatten())
+
+
+class Embedding(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.wte = nn.Embedding(VOCAB, width)
+        self.wpe = nn.Embedding(TOKENS, width)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+
+
+class Block(nn.Module):
+    """GPT-2's block."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.ln_1 = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+        self.ln_2 = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, t, width = x.shape
+        q, k, v = (
+            part.view(b, t, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.ln_1(x)).split(width, 2)
+        )
+        seen = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(seen.transpose(1, 2).reshape(b, t, width))
+        return x + self.down(
+            functional.gelu(self.up(self.ln_2(x)), approximate="tanh")
+        )
+
+
+class Head(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.ln_f = nn.LayerNorm(width)
+        self.out = nn.Linear(width, VOCAB, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.ln_f(x))
+
+
+def gpt(width: int = 48, heads: int = 4, blocks: int = 4) -> dict[str, nn.Module]:
+    return {
+        "embedding": Embedding(width),
+        **{f"h{i}": Block(width, heads) for i in range(blocks)},
+        "head": Head(width),
+    }
+
+
+class Mixing(nn.Module):
+    """A gate over the mean of all tokens so far, instead of attention."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.gate = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.register_buffer(
+            "counts", torch.arange(1, TOKENS + 1).float()[None, :, None]
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mean = torch.cumsum(self.value(x), 1) / self.counts
+        return x + torch.sigmoid(self.gate(x)) * mean
+
+
+def mixing(width: int = 32) -> dict[str, nn.Module]:
+    return {
+        "embedding": Embedding(width),
+        "m0": Mixing(width),
+        "m1": Mixing(width),
+        "head": Head(width),
+    }
+
+
+class OfTransformers(nn.Module):
+    """A decoder layer of transformers, with its rotary positions."""
+
+    def __init__(self, layer: nn.Module, rotary: nn.Module, width: int):
+        super().__init__()
+        self.layer = layer
+        positions = torch.arange(TOKENS)[None]
+        cos, sin = rotary(torch.zeros(1, TOKENS, width), positions)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x, position_embeddings=(self.cos, self.sin), attention_mask=None)
+        return y[0] if isinstance(y, tuple) else y
+
+
+class Normalised(nn.Module):
+    def __init__(self, norm: nn.Module, head: nn.Module):
+        super().__init__()
+        self.norm, self.head = norm, head
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.norm(x))
+
+
+def of_transformers(kind: str) -> dict[str, nn.Module]:
+    """Llama or Qwen3 with grouped queries, as transformers has them."""
+    import transformers
+
+    sizes = {
+        "vocab_size": VOCAB,
+        "hidden_size": 64,
+        "intermediate_size": 160,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": TOKENS,
+        "attn_implementation": "sdpa",
+        "use_cache": False,
+        "tie_word_embeddings": False,
+    }
+    if kind == "llama":
+        whole = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes))
+    else:
+        whole = transformers.Qwen3ForCausalLM(
+            transformers.Qwen3Config(head_dim=16, **sizes)
+        )
+    width = sizes["hidden_size"]
+    return {
+        "embedding": whole.model.embed_tokens,
+        **{
+            f"l{i}": OfTransformers(layer, whole.model.rotary_emb, width)
+            for i, layer in enumerate(whole.model.layers)
+        },
+        "head": Normalised(whole.model.norm, whole.lm_head),
+    }
+
+
+MODELS = {
+    "gpt": gpt,
+    "mixing": mixing,
+    "llama": lambda: of_transformers("llama"),
+    "qwen3": lambda: of_transformers("qwen3"),
+}

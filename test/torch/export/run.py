@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""run.py FOLDER [MODEL ...]: exports models, trains them, and compares with eager.
+
+Losses are compared with those of a loop in PyTorch over the same samples, weights
+with each other under all schedules. Prints a line for each check, and the number of
+those that passed and failed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+import models
+from rondo.torch.export import Refusal, export_stages
+
+ITERATIONS, MICROBATCHES = 12, 4
+MASK = (1 << 64) - 1
+
+
+def mix(x: int) -> int:
+    """SplitMix64's output for the state x."""
+    z = (x + 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def window(text: bytes, iteration: int, sample: int) -> bytes:
+    """The tokens of a sample, as a program picks them with --seed 1."""
+    training = len(text) - int(len(text) * 0.05)
+    end = training - models.TOKENS
+    random = mix((mix((mix(1) + iteration) & MASK) + sample) & MASK)
+    first = (random * end) >> 64
+    return text[first : first + models.TOKENS + 1]
+
+
+def eager_losses(layers: dict[str, torch.nn.Module], text: bytes) -> list[float]:
+    """Losses of the same training in PyTorch."""
+    named = [(n, p) for m in layers.values() for n, p in m.named_parameters()]
+    groups = [
+        {"params": [p for _, p in named if p.dim() > 1], "weight_decay": 0.1},
+        {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    losses = []
+    for iteration in range(1, ITERATIONS + 1):
+        optimizer.zero_grad()
+        total = 0.0
+        for microbatch in range(MICROBATCHES):
+            samples = [
+                list(window(text, iteration, microbatch * models.SAMPLES + s))
+                for s in range(models.SAMPLES)
+            ]
+            tokens = torch.tensor(samples)
+            x = tokens[:, :-1]
+            for module in layers.values():
+                x = module(x)
+            loss = models.loss(x, tokens[:, 1:]) / MICROBATCHES
+            loss.backward()
+            total += float(loss)
+        torch.nn.utils.clip_grad_norm_([p for _, p in named], 1.0)
+        optimizer.step()
+        losses.append(total)
+    return losses
+
+
+def contents(path: Path) -> bytes:
+    """The tensors of a checkpoint. What comes before them names the schedule."""
+    raw = path.read_bytes()
+    return raw[8 + int.from_bytes(raw[:8], "little") :]
+
+
+class Checks:
+    def __init__(self) -> None:
+        self.passed = self.failed = 0
+
+    def check(self, name: str, holds: bool, what: str = "") -> None:
+        self.passed += holds
+        self.failed += not holds
+        print(f"{'ok' if holds else 'FAILED'} {name}{': ' if what else ''}{what}", flush=True)
+
+
+def check_model(name: str, folder: Path, checks: Checks) -> None:
+    torch.manual_seed(0)
+    layers = models.MODELS[name]()
+    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    model = export_stages(
+        layers,
+        tokens,
+        models.loss,
+        torch.roll(tokens, -1, 1),
+        out=folder / name,
+        ranks=2,
+        microbatches=MICROBATCHES,
+        schedules=("1f1b", "gpipe", "zb-h1", "interleaved-1f1b"),
+    )
+    worst = max(entry["gradient_difference"] for entry in model.report["layers"])
+    checks.check(f"{name}: gradients", worst <= 1e-6, f"{worst:.1e} of the largest")
+    text = bytes(range(32, 127)) * 40
+    data = folder / "text"
+    data.write_bytes(text)
+    flags = ["--data", str(data), "--iterations", str(ITERATIONS)]
+    flags += ["--lr", "1e-3", "--min-lr", "1e-3", "--warmup", "0"]
+    saved: list[bytes] = []
+    losses: list[float] = []
+    for schedule in ("1f1b", "gpipe", "zb_h1"):
+        schedule = f"schedule_{schedule}" if schedule[0].isdigit() else schedule
+        program = model.compile(schedule)
+        libraries = subprocess.run(
+            ["ldd", str(program)], capture_output=True, text=True, check=True
+        ).stdout
+        checks.check(
+            f"{name}: no PyTorch", "torch" not in libraries and "python" not in libraries
+        )
+        save = folder / f"{name}-{schedule}.safetensors"
+        log = folder / f"{name}-{schedule}.jsonl"
+        log.unlink(missing_ok=True)
+        model.run(*flags, "--save", str(save), "--json-log", str(log))
+        saved.append(contents(save))
+        losses = [
+            entry["loss"]
+            for entry in map(json.loads, log.read_text().splitlines())
+            if "loss" in entry
+        ]
+    checks.check(f"{name}: equal bits under all schedules", len(set(saved)) == 1)
+    verified = subprocess.run(
+        [str(model.folder / "train"), "--verify"], capture_output=True, text=True
+    )
+    checks.check(f"{name}: verify", verified.returncode == 0, verified.stderr.strip())
+    wanted = eager_losses(layers, text)
+    far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
+    checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
+    before = {n: p.detach().clone() for n, p in layers["head"].named_parameters()}
+    fresh = models.MODELS[name]()
+    model.load(fresh, save)
+    off = max(
+        float((p - before[n]).abs().max()) for n, p in fresh["head"].named_parameters()
+    )
+    checks.check(f"{name}: weights come back", off <= 1e-4, f"differ by {off:.1e}")
+
+
+class Dropping(models.Mixing):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(super().forward(x), 0.1)
+
+
+class Branching(models.Mixing):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x if float(x.sum()) > 0 else super().forward(x)
+
+
+class Counting(models.Mixing):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.counts.add_(1)
+        return super().forward(x)
+
+
+class Choosing(models.Mixing):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) + torch.topk(x, 1, -1).values
+
+
+REFUSALS = {
+    "random numbers": (Dropping, "m0"),
+    "a branch on data": (Branching, "m0"),
+    "a buffer that changes": (Counting, "counts"),
+    "an operation that is missing": (Choosing, "topk"),
+}
+
+
+def check_refusals(folder: Path, checks: Checks) -> None:
+    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    for name, (kind, mentioned) in REFUSALS.items():
+        layers = models.mixing() | {"m0": kind(32)}
+        try:
+            export_stages(layers, tokens, models.loss, tokens, out=folder / "refused")
+        except Refusal as refusal:
+            checks.check(f"refused: {name}", mentioned in str(refusal), str(refusal))
+        else:
+            checks.check(f"refused: {name}", False, "it was exported")
+
+
+def check_page(folder: Path, checks: Checks) -> None:
+    """The example of docs/export.md."""
+    page = Path(__file__).parents[3] / "docs" / "export.md"
+    found = re.search(r"```python export.py\n(.*?)```", page.read_text(), re.S)
+    assert found
+    (folder / "export.py").write_text(found[1])
+    (folder / "text.txt").write_text("a schedule follows its network. " * 300)
+    done = subprocess.run(
+        [sys.executable, "export.py"], cwd=folder, capture_output=True, text=True
+    )
+    losses = re.findall(r"loss (\d+\.\d+)", done.stdout)
+    checks.check(
+        "docs/export.md",
+        done.returncode == 0 and len(losses) >= 20 and losses[-1] < losses[0],
+        done.stderr.strip()[-300:] if done.returncode else "",
+    )
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    checks = Checks()
+    for name in sys.argv[2:] or models.MODELS:
+        check_model(name, folder, checks)
+    if not sys.argv[2:]:
+        check_refusals(folder, checks)
+        check_page(folder, checks)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+main()
