@@ -27,6 +27,9 @@ int32_t aoti_torch_cpu_mm_out(Tensor *, Tensor *, Tensor *);
 int32_t aoti_torch_cpu_bmm_out(Tensor *, Tensor *, Tensor *);
 int32_t aoti_torch_cpu_addmm_out(Tensor *, Tensor *, Tensor *, Tensor *, double,
                                  double);
+int32_t aoti_torch_cpu_cumsum(Tensor *, int64_t, int32_t *, Tensor **);
+int32_t aoti_torch_cpu_topk(Tensor *, int64_t, int64_t, int32_t, int32_t,
+                            Tensor **, Tensor **);
 int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     Tensor *, Tensor *, Tensor *, double, int32_t, Tensor **, double *,
     Tensor **, Tensor **);
@@ -247,6 +250,49 @@ TEST(TorchTask, AddsToWhatIsThere) {
   Tensor row = over(bias, {4});
   ASSERT_EQ(aoti_torch_cpu_addmm_out(&out, &row, &a, &b, 2, 0.5), 0);
   EXPECT_NEAR(z[7], 2 * bias[3] + 0.5 * productAt(a, b, 1, 3), 1e-5);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations along a dimension.
+//===----------------------------------------------------------------------===//
+
+TEST(TorchTask, AddsUpAlongADimension) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x(12);
+  std::iota(x.begin(), x.end(), 1.0f);
+  Tensor tensor = over(x, {2, 3, 2});
+  Tensor *sums = nullptr;
+  ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, 1, nullptr, &sums), 0);
+  const std::vector<float> expected = {1, 2, 4, 6, 9, 12, 7, 8, 16, 18, 27, 30};
+  EXPECT_EQ(std::vector<float>(sums->floats(), sums->floats() + 12), expected);
+  deleteTensor(sums);
+  ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, -1, nullptr, &sums), 0);
+  EXPECT_EQ(sums->floats()[1], 3);
+  deleteTensor(sums);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, TakesTheLargestAndOfEqualOnesTheFirst) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {1, 3, 3, 2, NAN, 0, 5, 4};
+  Tensor tensor = over(x, {2, 4});
+  Tensor *values = nullptr, *places = nullptr;
+  ASSERT_EQ(aoti_torch_cpu_topk(&tensor, 2, -1, 1, 1, &values, &places), 0);
+  const auto *index = reinterpret_cast<const int64_t *>(places->data());
+  EXPECT_EQ(std::vector<int64_t>(index, index + 4),
+            (std::vector<int64_t>{1, 2, 0, 2}));
+  EXPECT_EQ(values->floats()[3], 5);
+  deleteTensor(values);
+  deleteTensor(places);
+  ASSERT_EQ(aoti_torch_cpu_topk(&tensor, 2, 0, 0, 1, &values, &places), 0);
+  const auto *least = reinterpret_cast<const int64_t *>(places->data());
+  EXPECT_EQ(std::vector<int64_t>(least, least + 4),
+            (std::vector<int64_t>{0, 1, 0, 0}));
+  deleteTensor(values);
+  deleteTensor(places);
+  Allocator::here() = nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,152 @@
+//===- rows.cpp - Operations of compiled graphs along one dimension -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/torch/tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+namespace rondo::torch {
+
+namespace {
+
+/// A contiguous tensor as [before][along][after], where `along` is the
+/// dimension that an operation works on.
+struct Rows {
+  int64_t before = 1, along = 1, after = 1;
+
+  /// Fails with a message unless the tensor is contiguous.
+  static bool of(const Tensor &tensor, int64_t dim, const char *operation,
+                 Rows &rows) {
+    dim = dim < 0 ? dim + tensor.numDims : dim;
+    int64_t stride = 1;
+    for (int32_t d = tensor.numDims - 1; d >= 0; --d) {
+      if (tensor.sizes[d] != 1 && tensor.strides[d] != stride) {
+        std::fprintf(stderr,
+                     "rondo.torch: %s takes a contiguous tensor: call "
+                     "contiguous() before it\n",
+                     operation);
+        return false;
+      }
+      stride *= tensor.sizes[d];
+      int64_t &part = d < dim ? rows.before : d > dim ? rows.after : rows.along;
+      part *= tensor.sizes[d];
+    }
+    return true;
+  }
+
+  /// The first element of a row; others follow `after` elements apart.
+  int64_t first(int64_t row) const {
+    return row / after * along * after + row % after;
+  }
+};
+
+/// A contiguous tensor of the sizes of `like`, but for one.
+Tensor *makeLike(const Tensor &like, ScalarType dtype, int64_t dim,
+                 int64_t size) {
+  int64_t sizes[maxDims], strides[maxDims], stride = 1;
+  std::copy_n(like.sizes, like.numDims, sizes);
+  if (like.numDims > 0)
+    sizes[dim < 0 ? dim + like.numDims : dim] = size;
+  for (int32_t d = like.numDims - 1; d >= 0; --d) {
+    strides[d] = stride;
+    stride *= sizes[d];
+  }
+  return allocate(int32_t(dtype), like.numDims, sizes, strides);
+}
+
+int32_t failMemory(const char *operation) {
+  std::fprintf(stderr, "rondo.torch: %s needs memory that was not planned\n",
+               operation);
+  return 1;
+}
+
+template <typename Number>
+void accumulate(const Rows &rows, const Tensor &from, Tensor &to) {
+  const Number *in = reinterpret_cast<const Number *>(from.data());
+  Number *out = reinterpret_cast<Number *>(to.data());
+  for (int64_t row = 0; row < rows.before * rows.after; ++row) {
+    int64_t at = rows.first(row);
+    Number sum = 0;
+    for (int64_t i = 0; i < rows.along; ++i, at += rows.after)
+      out[at] = sum += in[at];
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+int32_t aoti_torch_cpu_cumsum(Tensor *tensor, int64_t dim, int32_t *dtype,
+                              Tensor **result) {
+  Rows rows;
+  if (!Rows::of(*tensor, dim, "cumsum", rows))
+    return 1;
+  const ScalarType type = static_cast<ScalarType>(tensor->dtype);
+  if ((dtype && *dtype != tensor->dtype) ||
+      (type != ScalarType::Float32 && type != ScalarType::Int64)) {
+    std::fprintf(stderr, "rondo.torch: cumsum takes fp32 and int64, and gives "
+                         "what it takes\n");
+    return 1;
+  }
+  *result = makeLike(*tensor, type, dim, rows.along);
+  if (!*result)
+    return failMemory("cumsum");
+  if (type == ScalarType::Float32)
+    accumulate<float>(rows, *tensor, **result);
+  else
+    accumulate<int64_t>(rows, *tensor, **result);
+  return 0;
+}
+
+// Of equal values the first ones are taken, and results are sorted whether that
+// is asked for or not, so that the same input gives the same output everywhere.
+// A NaN counts as the largest, as in PyTorch.
+int32_t aoti_torch_cpu_topk(Tensor *tensor, int64_t count, int64_t dim,
+                            int32_t largest, int32_t, Tensor **values,
+                            Tensor **indices) {
+  Rows rows;
+  if (!Rows::of(*tensor, dim, "topk", rows))
+    return 1;
+  if (tensor->dtype != int32_t(ScalarType::Float32) || count > rows.along) {
+    std::fprintf(stderr, "rondo.torch: topk takes fp32, and at most as many as "
+                         "there are\n");
+    return 1;
+  }
+  *values = makeLike(*tensor, ScalarType::Float32, dim, count);
+  *indices = makeLike(*tensor, ScalarType::Int64, dim, count);
+  if (!*values || !*indices)
+    return failMemory("topk");
+  const float *in = tensor->floats();
+  float *out = (*values)->floats();
+  int64_t *places = reinterpret_cast<int64_t *>((*indices)->data());
+  const Rows results{rows.before, count, rows.after};
+  std::vector<int64_t> order(rows.along);
+  for (int64_t row = 0; row < rows.before * rows.after; ++row) {
+    const float *values = in + rows.first(row);
+    auto at = [&](int64_t i) { return values[i * rows.after]; };
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                      [&](int64_t i, int64_t j) {
+                        const float a = largest ? at(i) : at(j),
+                                    b = largest ? at(j) : at(i);
+                        if (std::isnan(a) || std::isnan(b))
+                          return std::isnan(a) != std::isnan(b) ? std::isnan(a)
+                                                                : i < j;
+                        return a != b ? a > b : i < j;
+                      });
+    int64_t to = results.first(row);
+    for (int64_t k = 0; k < count; ++k, to += rows.after) {
+      out[to] = at(order[k]);
+      places[to] = order[k];
+    }
+  }
+  return 0;
+}
+
+} // extern "C"
+
+} // namespace rondo::torch
