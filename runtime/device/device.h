@@ -22,6 +22,15 @@
 
 namespace rondo::runtime {
 
+/// A choice where a device has several. Bits differ between them, not between
+/// runs with the same.
+enum class Attention : uint8_t {
+  /// cuDNN's where it is there, else own.
+  Fastest,
+  Own,
+  Cudnn,
+};
+
 /// One rank's memory: a single allocation, made at start and freed with the
 /// object. Addresses are the device's; the host may use only read(), write()
 /// and fill() on them.

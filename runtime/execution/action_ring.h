@@ -10,7 +10,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_ACTION_RING_H
 #define RONDO_RUNTIME_EXECUTION_ACTION_RING_H
 
-#include "runtime/base/ticks.h"
+#include "runtime/base/clock.h"
 
 #include <array>
 #include <atomic>

@@ -10,7 +10,7 @@
 #define RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
 
 #include "runtime/launch/world.h"
-#include "runtime/transport/stamps.h"
+#include "runtime/transport/links.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>

@@ -11,9 +11,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/crc32c.h"
-#include "runtime/base/ticks.h"
-#include "runtime/transport/match.h"
 #include "runtime/transport/meeting.h"
+#include "runtime/transport/transport.h"
 
 #include <algorithm>
 #include <atomic>

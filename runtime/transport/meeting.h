@@ -12,14 +12,33 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/transport/exchange.h"
-#include "runtime/transport/waiting.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace rondo::runtime {
+
+/// A number that only increases (and wraps) and on which threads wait.
+class Signal {
+public:
+  uint32_t value() const { return count.load(std::memory_order_acquire); }
+  /// A thread that sees the new value also sees all writes made before.
+  void advance() {
+    count.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      wakeAll();
+  }
+  /// Blocks while value() is `seen`, for 50 ms at most.
+  void blockWhile(uint32_t seen);
+  void wakeAll();
+
+private:
+  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> sleepers{0};
+};
 
 /// Each round has a start and a wait of every rank with a part. A rank waits
 /// before it starts the next round, so there is at most one round at a time.

@@ -13,7 +13,6 @@
 #include "runtime/launch/phase.h"
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/exchange.h"
-#include "runtime/transport/shard_exchange.h"
 
 #include <atomic>
 #include <condition_variable>

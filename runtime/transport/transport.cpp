@@ -5,7 +5,6 @@
 
 #include "runtime/base/crc32c.h"
 #include "runtime/base/error.h"
-#include "runtime/transport/match.h"
 
 #include <cstdio>
 

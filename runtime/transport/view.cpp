@@ -3,7 +3,7 @@
 
 #include "runtime/transport/view.h"
 
-#include "runtime/transport/match.h"
+#include "runtime/transport/transport.h"
 
 #include <algorithm>
 

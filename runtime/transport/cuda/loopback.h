@@ -20,7 +20,6 @@
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/device_stamps.h"
-#include "runtime/transport/match.h"
 #include "runtime/transport/transport.h"
 
 #include <atomic>
@@ -201,6 +200,13 @@ private:
   std::deque<Recording> recordings;
   std::unique_ptr<Event> start;
 };
+
+/// Ranks are threads of this process and share one GPU. A message is a copy on
+/// the GPU.
+std::unique_ptr<Transport>
+makeLoopbackTransport(const TransportParams &params,
+                      const std::vector<CudaDevice *> &devices,
+                      const TransportOptions &options);
 
 } // namespace rondo::runtime::cuda
 

@@ -1,7 +1,7 @@
-//===- waiting.cpp - A number that threads wait on ------------------------===//
+//===- meeting.cpp - A collective between threads -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/transport/waiting.h"
+#include "runtime/transport/meeting.h"
 
 #include <climits>
 #include <ctime>
