@@ -21,8 +21,7 @@
 
 namespace rondo::runtime {
 
-/// What a backend may choose by measuring, as text that carries it to the next
-/// run.
+/// Choices that a backend makes by measuring, as text for the next run.
 class ChoiceTuner {
 public:
   virtual ~ChoiceTuner() = default;
@@ -33,9 +32,9 @@ public:
   virtual void add(const std::string &text) = 0;
 };
 
-/// How a run starts to choose.
+/// Parameters of ChoiceTuner.
 struct TuningParams {
-  /// What errors call the text: "--tune 'FILE'".
+  /// The text's name in errors: "--tune 'FILE'".
   std::string name;
   /// The choices of earlier runs; empty: none.
   std::string text;
@@ -47,7 +46,7 @@ struct TuningParams {
 
 struct Launch;
 
-/// How a backend's ranks run as processes. Functions may be null.
+/// Functions of a backend whose ranks run as processes; they may be null.
 struct ProcessSupport {
   const char *name;
   /// Called once, before anything else. Throws Error if the process was not
@@ -73,7 +72,7 @@ struct Backend {
       const TransportOptions &options, const World &world);
   /// Null: ranks are threads of one process.
   const ProcessSupport *processes = nullptr;
-  /// What its transports need of a rank to add.
+  /// Limits of what its transports stage to add.
   SumLimits sums = sumsOfProcesses;
   /// Starts choosing by measuring, for all devices made while the object lives;
   /// one object at a time. Throws Error if the text is malformed. Null: there

@@ -64,7 +64,7 @@ std::string clockName();
 /// spins for the last 100 microseconds, because a sleep ends about 50 late.
 void sleepUntil(int64_t deadlineNs);
 
-/// Tells the core that its thread is spinning.
+/// Hint for the core that its thread is spinning.
 inline void pauseCpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -29,9 +29,6 @@ Connections::Connections(State &state, const ProgramOptions &options)
   params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     wirings.emplace_back();
-    views.emplace_back();
-    views.back().program = p;
-    views.back().edges = params.edges;
     params.ranksOfProgram.push_back(0);
     params.residentOfProgram.emplace_back();
     if (const int32_t *resident = exe.programs[p].resident)
@@ -52,7 +49,6 @@ Connections::Connections(State &state, const ProgramOptions &options)
 void Connections::add(const ProgramDesc &program, TransportParams &params) {
   Wiring &wiring = wirings[program.id];
   wiring = wire(replica, program);
-  ViewParams &view = views[program.id];
   params.ranksOfProgram[program.id] = program.numRanks;
   params.ranks = std::max(params.ranks, program.numRanks);
   for (const ChannelParams &channel : wiring.channels) {
@@ -61,7 +57,7 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
                                return other.from == channel.from &&
                                       other.to == channel.to;
                              });
-    view.channelNumbers.push_back(
+    wiring.channelNumbers.push_back(
         static_cast<int32_t>(same - params.channels.begin()));
     if (same == params.channels.end()) {
       params.channels.push_back(channel);
@@ -70,7 +66,6 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
     same->messages = std::max(same->messages, channel.messages);
     same->isEndless |= channel.isEndless;
   }
-  view.channels = wiring.channels;
   params.staging.resize(params.ranks);
   for (int32_t r = 0; r < program.numRanks; ++r) {
     const StagingParams own = wiring.staging[r];
@@ -89,10 +84,10 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
            !(allMoves[same] == wiring.moves[c] &&
              isSame(parts, params.collectives[same])))
       ++same;
-    view.collectiveNumbers.push_back(static_cast<int32_t>(same));
+    wiring.collectiveNumbers.push_back(static_cast<int32_t>(same));
     if (same < params.collectives.size()) {
-      // What a process does not hold has no address there, so it may take for
-      // one collective what others tell apart.
+      // Parts of other processes have no address here, so collectives that
+      // other processes distinguish may look equal.
       if (!wiring.areTotals[c])
         params.areTotals[same] = false;
       continue;
@@ -103,11 +98,11 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
   }
 }
 
-std::unique_ptr<Transport> Connections::view(const ProgramDesc &program) const {
+const Wiring &Connections::wiringFor(const ProgramDesc &program) const {
   const int32_t processes = replica.world().processes;
   if (!replica.world().isAlone() && program.numRanks != processes)
     throw Error("program '" + std::string(program.name) + "' has " +
                 std::to_string(program.numRanks) + " ranks, but there are " +
                 std::to_string(processes) + " processes");
-  return std::make_unique<TransportView>(*all, views[program.id]);
+  return wirings[program.id];
 }

@@ -7,7 +7,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/execution/fault.h"
 #include "runtime/execution/rank.h"
-#include "runtime/transport/view.h"
 
 #include <deque>
 #include <exception>
@@ -50,14 +49,11 @@ public:
 
   State &state() const { return replica; }
   const ProgramOptions options;
-  const Wiring &wiring(const ProgramDesc &program) const {
-    return wirings[program.id];
-  }
-  /// A program's view of the connections. Throws Error if the processes of this
-  /// run cannot run the program.
-  std::unique_ptr<Transport> view(const ProgramDesc &program) const;
+  /// The wiring of a program, with the transport's numbers. Throws Error if the
+  /// processes of this run cannot run the program.
+  const Wiring &wiringFor(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
-  /// Of a rank that this process holds; any number of programs share it.
+  /// The ring of a rank of this process, shared by all programs.
   ActionRing &ring(int32_t rank) { return rings[rank]; }
   /// Null unless the rank has a fault.
   FaultPoint *faultOf(int32_t rank) {
@@ -70,14 +66,13 @@ private:
   void add(const ProgramDesc &program, TransportParams &params);
 
   State &replica;
-  /// By program id.
+  /// Indexed by program id.
   std::vector<Wiring> wirings;
-  std::vector<ViewParams> views;
   std::vector<ChannelParams> allChannels;
-  /// By rank.
+  /// Indexed by rank.
   std::deque<ActionRing> rings;
   FaultPoint fault;
-  /// Of all collectives: Wiring::moves.
+  /// Wiring::moves of all collectives.
   std::vector<int32_t> allMoves;
   std::unique_ptr<Transport> all;
 };

@@ -224,7 +224,7 @@ std::vector<float> State::readLogits(int32_t replica, int64_t first,
 }
 
 //===----------------------------------------------------------------------===//
-// Where replicas and tensors lie.
+// The layout of replicas and tensors.
 //===----------------------------------------------------------------------===//
 
 static_assert(maxLayerTensors <= partialsPerLayer,
@@ -238,7 +238,7 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   binding.desc = &stage;
   binding.share = &program.shares[h];
 
-  // Where each slot of a buffer is, the same in all programs.
+  // The address of each slot of a buffer, the same in all programs.
   auto findAll = [&](Buffer buffer) -> std::vector<char *> {
     const PoolDesc *firstPool = nullptr;
     std::vector<int64_t> first;
@@ -367,7 +367,7 @@ void State::bindTensors(int32_t h) {
   const StageDesc &stage = *binding.desc;
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
-  // The second moments lie behind the first ones.
+  // The second moments follow the first ones.
   const int64_t eachMoment =
       binding.share->bytes[static_cast<int>(Buffer::Moments)] /
       std::max(exe.moments, 1);

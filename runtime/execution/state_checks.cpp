@@ -232,7 +232,7 @@ void State::checkStages(const ProgramDesc &program) const {
     if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
         stage.firstLayer + stage.numLayers > exe.numLayers)
       throw Error("stage '" + std::string(stage.name) +
-                  "' does not begin with the layer behind the stage before it");
+                  "' does not begin with the layer after the previous stage");
     nextLayer += stage.numLayers;
   }
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
@@ -290,7 +290,7 @@ void State::checkGroups() const {
   }
 }
 
-/// How a program runs the replicas of a group.
+/// Checks on which ranks a program runs the replicas of a group.
 void State::checkShards(const ProgramDesc &program) const {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);

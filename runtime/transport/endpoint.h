@@ -1,7 +1,7 @@
 //===- endpoint.h - Moves bytes between processes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between MPI, TCP and others. Everything above it (channels,
+// The difference between MPI, TCP and others. Everything above it (channels,
 // waits, collectives) is in process_transport.h.
 //
 //===----------------------------------------------------------------------===//

@@ -56,13 +56,13 @@ public:
     return static_cast<int64_t>(sizeof(float)) * stagingCount();
   }
 
-  /// What the rank sends and receives in a round. The moves of a round may go
+  /// The rank's sends and receives of a round. The moves of a round may go
   /// in any order, except that the n-th send of one rank to another meets its
   /// n-th receive from that one.
   std::vector<Move> sends(int64_t round) const;
   std::vector<Move> receives(int64_t round, float *staging) const;
 
-  /// What follows once all moves of the round have ended, in this order:
+  /// Completes a round once all of its moves have ended, in this order:
   /// add(sum, values, count) adds values to sum, copy(to, from, count) copies.
   template <typename Add, typename Copy>
   void finish(int64_t round, float *staging, Add add, Copy copy) const {
@@ -95,7 +95,7 @@ private:
     int64_t begin = 0, count = 0;
   };
 
-  /// What an adder adds in a round; nothing in rounds that are not there, or if
+  /// Elements that an adder adds in a round; none in other rounds, or if
   /// `adder` is -1.
   Elements elementsOf(int64_t adder, int64_t round) const;
 
@@ -116,11 +116,11 @@ private:
 
   const CollectiveParams parts;
   const int32_t me;
-  /// Of each part.
+  /// Elements of each part.
   const int64_t count;
   /// All ranks, and those that contribute and so add a piece, in its order.
   const std::vector<int32_t> ranks, adders;
-  /// Of `adders`; -1: this rank does not contribute.
+  /// Index in `adders`; -1: this rank does not contribute.
   int64_t myPiece = -1;
   /// The rank's first part, where sums of other ranks arrive.
   float *result = nullptr;
@@ -158,7 +158,7 @@ public:
   /// Once this round's moves have ended, all ranks have started: each has sent
   /// something to each.
   int64_t roundOfAllStarts() const { return 0; }
-  /// What stagingBytes() of kinds/Sums.h says.
+  /// The same as stagingBytes() of kinds/Sums.h.
   int64_t stagingBytes() const {
     return kind == Kind::Gather
                ? 0
@@ -170,7 +170,7 @@ public:
   std::vector<Move> sends(int64_t round) const;
   std::vector<Move> receives(int64_t round, float *staging) const;
 
-  /// What follows once all moves of the round have ended: add(sum, values,
+  /// Completes a round once all of its moves have ended: add(sum, values,
   /// count) adds values to sum, copy(to, from, count) copies.
   template <typename Add, typename Copy>
   void finish(int64_t round, float *staging, Add add, Copy copy) const {

@@ -63,8 +63,8 @@ void SerialLink::beginIteration(int64_t number, int64_t nowNs) {
   std::lock_guard<std::mutex> lock(mutex);
   if (iteration > 0 && by == By::Time)
     return;
-  // What has not been carried yet goes on at the new speed. Up to here one span
-  // was known.
+  // The rest of a message goes on at the new speed. Up to here one span was
+  // known.
   const int64_t left = std::max<int64_t>(0, freeNs - nowNs) *
                        spanAt(nowNs).link.speedBytesPerUs();
   if (iteration == 0)

@@ -75,7 +75,7 @@ LinkFigures rondo::runtime::fitLink(const std::vector<LinkPoint> &points,
       continue;
     const double noise = std::max(
         nsPerUnit * static_cast<double>(point.next - point.least), stepNs);
-    // What a change of this time does to the latency.
+    // Derivative of the latency with respect to this time.
     const double weight =
         1 / count -
         (slope > 0 ? meanBytes * (bytes - originBytes) / squares : 0);

@@ -76,17 +76,17 @@ struct LinkFigures {
   int32_t from = 0, to = 0;
   int64_t messages = 0;
   double latencyNs = 0, bytesPerUs = 0;
-  /// How many sizes of messages they are fitted to.
+  /// Number of message sizes in the fit.
   int32_t sizes = 0;
   /// Whether each size has two transfers, so that the spread is known.
   int32_t hasSpread = 0;
-  /// How far the figures are likely to be off, by the noise of the sizes; of a
-  /// figure that could not be measured 0.
+  /// Likely error of the figures, by the noise of the sizes; 0 for a figure
+  /// that could not be measured.
   double latencySpreadNs = 0, bytesPerUsSpread = 0;
   /// The root of the mean square of what the fit leaves over, of all sizes.
   double residualNs = 0;
-  /// How far the clocks of both ends may differ beyond what has been corrected;
-  /// 0 if both ends have one clock.
+  /// Possible difference of the clocks of both ends after the correction; 0 if
+  /// both ends have one clock.
   double clockErrorNs = 0;
 };
 
@@ -131,7 +131,7 @@ struct Stamps {
   uint64_t begun = 0;
   /// At the receiver's end.
   uint64_t arrived = 0;
-  /// How much later an imposed link makes it arrive.
+  /// The delay of an imposed link.
   int64_t imposedNs = 0;
 };
 
@@ -142,13 +142,13 @@ struct RoundTrip {
   uint64_t theirs = 0;
 };
 
-/// What two clocks showed at the same time.
+/// Times of two clocks at the same moment.
 struct ClockPoint {
   uint64_t mine = 0, theirs = 0;
 };
 
-/// What the other clock showed in the middle of the shortest round trip; wrong
-/// by at most half of that. `trips` must not be empty.
+/// The other clock's time in the middle of the shortest round trip; the error
+/// is at most half of that. `trips` must not be empty.
 ClockPoint compareClocks(const std::vector<RoundTrip> &trips);
 
 /// Converts times of another clock to this process's clock. Without a point

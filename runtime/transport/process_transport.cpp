@@ -103,12 +103,14 @@ ProcessTransport::~ProcessTransport() {
   helper.join();
 }
 
-/// A message that nobody has waited for must match too.
-void ProcessTransport::iterate(int32_t, bool,
-                               const std::function<void()> &actions) {
+bool ProcessTransport::begin(int32_t, int32_t, bool) {
   for (Channel &c : channels)
     c.firstOfIteration = c.next;
-  actions();
+  return true;
+}
+
+/// A message that nobody has waited for must match too.
+void ProcessTransport::end(int32_t) {
   for (size_t c = 0; c < channels.size(); ++c)
     for (size_t ticket = 0; ticket < channels[c].entries.size(); ++ticket) {
       const Entry &entry = channels[c].entries[ticket];
@@ -225,7 +227,7 @@ bool ProcessTransport::advance(Entry &entry) {
       return false;
     entry.hasContentEnded = true;
   }
-  // Behind another message than the one expected comes no checksum of it.
+  // If the wrong message arrived, no checksum follows.
   const bool isOther =
       entry.data && (entry.ended.bytes != entry.bytes ||
                      entry.ended.tag != tags.tagOf(entry.name));
@@ -477,7 +479,7 @@ void ProcessTransport::bringSumsForward() {
       continue;
     sum.state = Sum::State::Idle;
     sum.hasEnded = true;
-    // Behind it the next one may begin.
+    // After that time the next one may begin.
     if (isLinkImposed && nowNs() < sum.endNs)
       return;
     lane.pop_front();
@@ -645,7 +647,7 @@ Peers rondo::runtime::peersOf(const TransportParams &params,
     if (params.measures)
       connect(channel.from, channel.to, Endpoint::Collectives);
   }
-  // All tell process 0 what their channels have measured.
+  // All send process 0 the figures of their channels.
   if (params.measures && !params.channels.empty())
     for (int32_t p = 1; p < world.processes; ++p)
       connect(0, p, Endpoint::Collectives);

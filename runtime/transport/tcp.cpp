@@ -33,20 +33,20 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// The first bytes of a connection behind the handshake.
+/// The first bytes of a connection after the handshake.
 struct Greeting {
   /// Sent by the process that was called: others do not know it.
   uint64_t token;
   int32_t process, purpose;
 };
 
-/// What a process tells the others before it listens.
+/// Sent by a process to the others before it listens.
 struct Place {
   std::string machine;
   Store::Addresses addresses;
 };
 
-/// Where a process listens.
+/// The port on which a process listens.
 struct Called {
   int port = 0;
   uint64_t token = 0;
@@ -246,12 +246,58 @@ struct Call {
   HostPort to;
   Greeting greeting;
   Caller caller;
+  bool hasAnswered = false;
 };
 
 } // namespace
 
-/// Fills in the sockets of processes with lower numbers. All are called at
-/// once: each step waits for the slowest of them, not for one after the other.
+/// Answers challenges in the order in which they arrive: the other processes
+/// wait only some seconds for an answer, so a slow one must not delay it.
+/// `admitted` gets each connection that is admitted, `fail` never returns.
+template <typename Admitted, typename Fail>
+static void answerAll(std::vector<Call> &calls, const Deadline &deadline,
+                      const std::function<void()> &look, Admitted admitted,
+                      Fail fail) {
+  constexpr double sliceSeconds = 0.1;
+  // The rest of an answer comes with its first bytes.
+  constexpr double answerSeconds = 1;
+  auto check = [&](const Call &call, Entry entry) {
+    if (entry != Entry::Admitted)
+      fail(call, textOf(entry, "rank " + std::to_string(call.process)));
+  };
+  for (size_t open = calls.size(); open > 0;) {
+    std::vector<pollfd> waiting;
+    for (const Call &call : calls)
+      waiting.push_back(
+          {call.socket ? call.socket.descriptor() : -1, POLLIN, 0});
+    poll(waiting.data(), waiting.size(),
+         static_cast<int>(1000 * deadline.leftSeconds(sliceSeconds)));
+    for (size_t c = 0; c < calls.size(); ++c) {
+      Call &call = calls[c];
+      if (!call.socket || waiting[c].revents == 0)
+        continue;
+      if (!call.hasAnswered) {
+        check(call, call.caller.answer(call.socket, answerSeconds));
+        call.hasAnswered = true;
+        if (call.caller.awaitsVerdict())
+          continue;
+      }
+      check(call, call.caller.conclude(call.socket));
+      admitted(call);
+      call.socket = Socket();
+      --open;
+    }
+    look();
+    if (!deadline.hasExpired())
+      continue;
+    for (const Call &call : calls)
+      if (call.socket)
+        fail(call, "it did not answer within " +
+                       secondsText(deadline.limitSeconds()));
+  }
+}
+
+/// Fills in the sockets of processes with lower numbers, all at the same time.
 static void call(const World &world, std::vector<Call> calls,
                  const Deadline &deadline, std::vector<Socket> &sockets) {
   auto fail = [&](const Call &call, const std::string &why) {
@@ -261,20 +307,7 @@ static void call(const World &world, std::vector<Call> calls,
                     ": " + why,
                 Exit::RunFailure);
   };
-  auto check = [&](const Call &call, Entry entry) {
-    if (entry != Entry::Admitted)
-      fail(call, textOf(entry, "rank " + std::to_string(call.process)));
-  };
   const std::function<void()> look = [&] { world.store->check(); };
-  constexpr double sliceSeconds = 0.1;
-  auto awaitBytes = [&](const Call &call) {
-    while (!hasBytes(call.socket, deadline.leftSeconds(sliceSeconds))) {
-      look();
-      if (deadline.hasExpired())
-        fail(call, "it did not answer within " +
-                       secondsText(deadline.limitSeconds()));
-    }
-  };
   std::vector<HostPort> places;
   for (const Call &call : calls)
     places.push_back(call.to);
@@ -285,24 +318,16 @@ static void call(const World &world, std::vector<Call> calls,
     if (!calls[c].socket)
       fail(calls[c], reasons[c]);
   }
-  // The rest of an answer comes with its first bytes.
-  constexpr double answerSeconds = 1;
-  for (Call &call : calls) {
-    awaitBytes(call);
-    check(call, call.caller.answer(call.socket, answerSeconds));
-  }
   const int purposes = static_cast<int>(sockets.size()) / world.processes;
-  for (Call &call : calls) {
-    if (call.caller.awaitsVerdict())
-      awaitBytes(call);
-    check(call, call.caller.conclude(call.socket));
+  auto admitted = [&](Call &call) {
     if (!sendAll(call.socket,
                  std::string(reinterpret_cast<const char *>(&call.greeting),
                              sizeof call.greeting)))
       fail(call, textOf(Entry::Silent, "rank " + std::to_string(call.process)));
     sockets[static_cast<size_t>(call.process) * purposes +
             call.greeting.purpose] = std::move(call.socket);
-  }
+  };
+  answerAll(calls, deadline, look, admitted, fail);
 }
 
 /// Connects to the peers with lower numbers, and accepts the others.
@@ -435,7 +460,7 @@ private:
     char *data = nullptr;
     int64_t bytes = 0;
     bool isSend = false, hasEnded = false;
-    /// How much of the header and the data has been moved.
+    /// Bytes of the header and the data that have been moved.
     Header header{};
     int64_t done = 0;
   };

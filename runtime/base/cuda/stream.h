@@ -18,12 +18,12 @@
 
 namespace rondo::runtime::cuda {
 
-/// What a block of a kernel may have on a device unless it asks for more.
+/// Shared memory of a block on every device, without a request for more.
 inline constexpr size_t defaultSharedBytes = 48 << 10;
 
 /// Lets blocks of a kernel have this much on the current device. The device is
-/// asked only for more than before, so that no thread takes back what another
-/// one has asked for, and a launch costs a look into the thread's own table.
+/// asked only for more than before, so that no thread lowers the limit of
+/// another one, and a launch costs a search in the thread's own table.
 inline cudaError_t allowShared(const void *kernel, size_t bytes) {
   using Table = std::map<std::pair<const void *, int>, size_t>;
   if (bytes <= defaultSharedBytes)
@@ -58,7 +58,7 @@ inline cudaError_t allowShared(const void *kernel, size_t bytes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where work for a device is enqueued.
+// Streams: work for a device is enqueued there.
 //===----------------------------------------------------------------------===//
 
 class CudnnAttention;
@@ -203,7 +203,7 @@ private:
 // Waiting for a stream.
 //===----------------------------------------------------------------------===//
 
-/// How long a thread sleeps between two looks at a GPU: short compared with an
+/// Sleep between two queries of a GPU's stream: short compared with an
 /// iteration, and long enough to leave the core free.
 constexpr std::chrono::microseconds lookInterval{20};
 

@@ -105,7 +105,7 @@ std::string CudaDevice::attention() const {
   if (cudnn->bytes() == 0)
     return "";
   return "cuDNN " + cudnn->version() + ", which has " +
-         std::to_string(cudnn->bytes()) + " bytes a rank beside its arena";
+         std::to_string(cudnn->bytes()) + " bytes a rank outside its arena";
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {

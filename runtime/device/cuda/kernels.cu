@@ -81,7 +81,7 @@ void addAllTo(const Stream &stream, double *sum, const double *values,
 } // namespace rondo::runtime::cuda
 
 //===----------------------------------------------------------------------===//
-// What a stream has done.
+// Progress of a stream.
 //===----------------------------------------------------------------------===//
 
 static __global__ void countKernel(uint64_t *count, volatile uint64_t *shown) {

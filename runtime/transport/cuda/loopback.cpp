@@ -270,34 +270,29 @@ std::unique_ptr<Transport> rondo::runtime::cuda::makeLoopbackTransport(
 // Iterations.
 //===----------------------------------------------------------------------===//
 
-void Loopback::iterateProgram(int32_t program, int32_t rank, bool mayReplay,
-                              const std::function<void()> &actions) {
+bool Loopback::begin(int32_t rank, int32_t program, bool mayReplay) {
   Recording &recording = recordings[program];
-  LocalRank &me = ranks[rank];
+  LocalRank &me = ranks[rank], &origin = ranks.front();
   me.device->enter();
-  Lock lock(turn);
-  if (!useGraph || !mayReplay || !recording.isWarm[rank])
-    runActions(recording, me, lock, actions);
-  else if (!recording.hasRecorded[rank])
-    record(recording, me, lock, actions);
-  else
-    replay(recording, me, lock);
-}
-
-void Loopback::runActions(Recording &recording, LocalRank &me, Lock &lock,
-                          const std::function<void()> &actions) {
-  me.device->beginIteration();
-  beginIteration(me);
-  actions();
-  awaitIdle(me, me, lock);
-  recording.isWarm[me.device->rank()] = true;
-}
-
-void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
-                      const std::function<void()> &actions) {
-  LocalRank &origin = ranks.front();
-  if (recording.begun++ == 0) {
+  me.turn = Lock(turn);
+  me.program = program;
+  me.step = recording.graph.next(useGraph && mayReplay &&
+                                 recording.isWarm[static_cast<size_t>(rank)]);
+  if (me.step == IterationGraph::Step::Enqueue) {
+    me.device->beginIteration();
+    beginIteration(me);
+    return true;
+  }
+  const bool isFirst = recording.begun++ == 0;
+  if (isFirst)
     origin.device->beginIteration();
+  if (me.step == IterationGraph::Step::Replay) {
+    if (isFirst)
+      recording.graph.replay(streamOf(origin));
+    me.hasLaunched = isFirst;
+    return false;
+  }
+  if (isFirst) {
     // Threads take turns, and the last of them ends the recording.
     recording.graph.begin(streamOf(origin), cudaStreamCaptureModeRelaxed);
     start->record(streamOf(origin));
@@ -305,23 +300,45 @@ void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
   if (&me != &origin)
     start->holdBack(streamOf(me));
   beginIteration(me);
-  actions();
-  me.reached.record(streamOf(me));
-  recording.hasRecorded[me.device->rank()] = true;
-  const bool isLast = ++recording.enqueued == recording.ranks;
-  if (isLast) {
-    for (size_t r = 1; r < recording.ranks; ++r)
-      ranks[r].reached.holdBack(streamOf(origin));
-    for (Channel &c : channels) {
-      if (c.from >= static_cast<int32_t>(recording.ranks) || c.sizes.isEmpty())
-        continue;
-      c.tail.record(c.stream.get());
-      c.tail.holdBack(streamOf(origin));
+  return true;
+}
+
+void Loopback::end(int32_t rank) {
+  LocalRank &me = ranks[rank];
+  Recording &recording = recordings[me.program];
+  if (me.step == IterationGraph::Step::Enqueue) {
+    awaitIdle(me, me);
+    recording.isWarm[static_cast<size_t>(rank)] = true;
+    recording.graph.setHasRun();
+  } else {
+    if (me.step == IterationGraph::Step::Record) {
+      me.reached.record(streamOf(me));
+      me.hasLaunched = ++recording.enqueued == recording.ranks;
+      if (me.hasLaunched)
+        endRecording(recording);
     }
-    recording.graph.end();
-    recording.graph.launch(streamOf(origin));
+    finishTogether(recording, me, me.hasLaunched);
   }
-  finishTogether(recording, me, isLast, lock);
+  me.turn.unlock();
+}
+
+void Loopback::abandon(int32_t rank) {
+  if (ranks[rank].turn.owns_lock())
+    ranks[rank].turn.unlock();
+}
+
+/// Called by the last rank that has enqueued its part.
+void Loopback::endRecording(Recording &recording) {
+  LocalRank &origin = ranks.front();
+  for (size_t r = 1; r < recording.ranks; ++r)
+    ranks[r].reached.holdBack(streamOf(origin));
+  for (Channel &c : channels) {
+    if (c.from >= static_cast<int32_t>(recording.ranks) || c.sizes.isEmpty())
+      continue;
+    c.tail.record(c.stream.get());
+    c.tail.holdBack(streamOf(origin));
+  }
+  recording.graph.end(streamOf(origin));
 }
 
 /// The rank's messages of the last iteration have been matched.
@@ -331,21 +348,11 @@ void Loopback::beginIteration(const LocalRank &me) {
       c.sizes.beginIteration();
 }
 
-void Loopback::replay(Recording &recording, LocalRank &me, Lock &lock) {
-  LocalRank &origin = ranks.front();
-  const bool isFirst = recording.begun++ == 0;
-  if (isFirst) {
-    origin.device->beginIteration();
-    recording.graph.launch(streamOf(origin));
-  }
-  finishTogether(recording, me, isFirst, lock);
-}
-
 /// All ranks leave once the GPU has finished what one of them launched.
 void Loopback::finishTogether(Recording &recording, LocalRank &me,
-                              bool hasLaunched, Lock &lock) {
+                              bool hasLaunched) {
   if (hasLaunched) {
-    awaitIdle(me, ranks.front(), lock);
+    awaitIdle(me, ranks.front());
     recording.isOver = true;
     changed.notify_all();
   }
@@ -358,11 +365,11 @@ void Loopback::finishTogether(Recording &recording, LocalRank &me,
 
 /// Waits in the thread of `me` for the stream of `other`: the GPU finishes what
 /// has been enqueued without anyone's help.
-void Loopback::awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock) {
+void Loopback::awaitIdle(LocalRank &me, const LocalRank &other) {
   me.device->hasEnqueued();
-  lock.unlock();
+  me.turn.unlock();
   cuda::awaitIdle(streamOf(other), [] {});
-  lock.lock();
+  me.turn.lock();
   if (isAborted)
     throw Aborted();
 }

@@ -45,7 +45,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     // Memory is freed when the device is idle.
     for (const std::unique_ptr<GpuRank> &rank : ranks)
       if (rank)
-        abandon(*rank);
+        stop(*rank);
     release();
     try {
       throw;
@@ -94,7 +94,7 @@ void NcclTransport::meet() const {
   }
 }
 
-/// How many of a rank's ends may be in flight at once, in any program.
+/// The most ends of a rank that may be in flight at once, in any program.
 static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
   int most = 0;
   const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
@@ -105,7 +105,7 @@ static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
   return most;
 }
 
-/// What an end may take of maxBlocksOfRank: the same for all ranks, and a
+/// Blocks of an end, out of maxBlocksOfRank: the same for all ranks, and a
 /// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
   std::vector<int> ends(static_cast<size_t>(params.ranks));
@@ -174,8 +174,8 @@ void NcclTransport::connect(const TransportParams &params) {
   callingRank = -1;
 }
 
-/// As many channels a turn as their ranks may have in flight, in the order of
-/// their numbers; collectives have the last turn. One turn for all where no
+/// A turn has as many channels as their ranks may have in flight, in the order
+/// of their numbers; collectives have the last turn. One turn for all if no
 /// rank is limited.
 void NcclTransport::divideIntoTurns(const TransportParams &params) {
   const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
@@ -186,7 +186,7 @@ void NcclTransport::divideIntoTurns(const TransportParams &params) {
         least = least > 0 ? std::min(least, limit) : limit;
     return least;
   };
-  // By turn, then by rank.
+  // Indexed by turn, then by rank.
   std::vector<std::map<int32_t, int32_t>> taken(1);
   turns.resize(1);
   for (size_t c = 0; c < params.channels.size(); ++c) {

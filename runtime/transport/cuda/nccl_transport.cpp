@@ -43,7 +43,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
   rank.posted.record(computeOf(end).handle);
   rank.posted.holdBack(end.stream.get());
   rank.recording().launches.begin(end.stream.get());
-  if (!rank.recording().isWarm)
+  if (!rank.recording().graph.hasRun())
     end.firstPostings.push_back({name, nullptr, bytes});
   const bool isStamped = measures && end.sizes.isNew(bytes);
   if (isStamped)
@@ -82,35 +82,49 @@ Transport::Ticket NcclTransport::receive(int32_t channel, MessageName name,
 // Iterations.
 //===----------------------------------------------------------------------===//
 
-void NcclTransport::iterateProgram(int32_t program, int32_t rank,
-                                   bool mayReplay,
-                                   const std::function<void()> &actions) {
+bool NcclTransport::begin(int32_t rank, int32_t program, bool mayReplay) {
   GpuRank &me = *ranks[rank];
   me.program = program;
   GpuRank::Recording &recording = me.recording();
   me.device->enter();
+  me.device->beginIteration();
+  me.met.beginIteration();
+  for (ChannelEnd *end : me.ends)
+    end->ended.beginIteration();
+  const cudaStream_t stream = me.device->compute().handle;
+  me.step = recording.graph.next(options.useGraph && mayReplay);
+  if (me.step == IterationGraph::Step::Replay) {
+    recording.graph.replay(stream);
+    return false;
+  }
+  // Meanwhile other threads go on with their own GPUs.
+  if (me.step == IterationGraph::Step::Record)
+    recording.graph.begin(stream, cudaStreamCaptureModeThreadLocal);
+  beginActions(me);
+  return true;
+}
+
+void NcclTransport::end(int32_t rank) {
+  GpuRank &me = *ranks[rank];
+  IterationGraph &graph = me.recording().graph;
+  if (me.step != IterationGraph::Step::Replay)
+    endActions(me);
+  if (me.step == IterationGraph::Step::Record)
+    graph.end(me.device->compute().handle);
+  awaitIdle(me);
+  if (!graph.hasRun())
+    compareEnds(me);
+  graph.setHasRun();
+}
+
+void NcclTransport::abandon(int32_t rank) {
+  stop(*ranks[rank]);
   try {
-    me.device->beginIteration();
-    me.met.beginIteration();
-    for (ChannelEnd *end : me.ends)
-      end->ended.beginIteration();
-    if (!options.useGraph || !mayReplay || !recording.isWarm)
-      enqueueActions(me, actions);
-    else if (!recording.graph.isRecorded())
-      record(me, actions);
-    else
-      recording.graph.launch(me.device->compute().handle);
-    awaitIdle(me);
-    if (!recording.isWarm)
-      compareEnds(me);
-    recording.isWarm = true;
+    throw;
   } catch (const CommunicatorFailed &) {
-    abandon(me);
     awaitFailureOfOthers();
-    throw;
   } catch (...) {
-    abandon(me);
-    throw;
+    // Not a consequence of another failure.
   }
 }
 
@@ -140,7 +154,7 @@ static void awaitAborted(const GpuRank &rank) {
 
 /// Ends what the rank has enqueued: operations that wait for another rank would
 /// never end. NCCL must not be called while the rank's streams record.
-void NcclTransport::abandon(GpuRank &rank) {
+void NcclTransport::stop(GpuRank &rank) {
   // At the start, another rank's GPU may be the thread's current one.
   cudaSetDevice(rank.device->gpu().ordinal);
   for (GpuRank::Recording &recording : rank.recordings)
@@ -156,12 +170,11 @@ void NcclTransport::abandon(GpuRank &rank) {
     recording.graph.drop();
   ncclGroupEnd();
   // The other ranks' aborts do not wait, and none waits for kernels of our own
-  // behind NCCL's: memory that they use may be freed from here on.
+  // after NCCL's: memory that they use may be freed from here on.
   awaitAborted(rank);
 }
 
-void NcclTransport::enqueueActions(GpuRank &me,
-                                   const std::function<void()> &actions) {
+void NcclTransport::beginActions(GpuRank &me) {
   {
     std::lock_guard<std::mutex> lock(me.logMutex);
     me.recording().log.clear();
@@ -171,11 +184,13 @@ void NcclTransport::enqueueActions(GpuRank &me,
   for (ChannelEnd *end : me.ends) {
     end->firstOfIteration = end->tickets;
     end->sizes.beginIteration();
-    if (!me.recording().isWarm)
+    if (!me.recording().graph.hasRun())
       end->firstPostings.clear();
   }
-  actions();
-  // The compute stream ends last.
+}
+
+/// The compute stream ends last.
+void NcclTransport::endActions(GpuRank &me) {
   for (ChannelEnd *end : me.ends) {
     if (end->tickets == end->firstOfIteration)
       continue;
@@ -186,16 +201,6 @@ void NcclTransport::enqueueActions(GpuRank &me,
     me.tail.record(me.collectiveStream.get());
     me.tail.holdBack(me.device->compute().handle);
   }
-}
-
-void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {
-  const cudaStream_t stream = me.device->compute().handle;
-  // Meanwhile other threads go on with their own GPUs.
-  RecordedGraph &graph = me.recording().graph;
-  graph.begin(stream, cudaStreamCaptureModeThreadLocal);
-  enqueueActions(me, actions);
-  graph.end();
-  graph.launch(stream);
 }
 
 void NcclTransport::awaitIdle(GpuRank &me) {

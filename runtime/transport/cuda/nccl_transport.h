@@ -42,7 +42,7 @@ struct ChannelEnd {
   const int64_t messages;
   OwnedStream stream;
   Communicator communicator;
-  /// By ticket: the message has been handed over or has arrived.
+  /// Indexed by ticket: the message has been handed over or has arrived.
   std::vector<Event> done;
   uint32_t tickets = 0, firstOfIteration = 0;
   /// Names and sizes of the messages of the first iteration, in order.
@@ -88,13 +88,14 @@ struct Member {
                             ranks.begin());
   }
   /// In the rank's staging memory, for the sum of all elements: what its own
-  /// parts take, and behind them the parts of each rank.
+  /// parts take, followed by the parts of each rank.
   size_t gatheredBytes() const {
     return sizeof(double) * static_cast<size_t>(maxElements);
   }
 };
 
-/// What a rank has issued in an iteration, for reports of what it waits for.
+/// An operation that a rank has issued in an iteration, for reports of its
+/// waits.
 struct Issued {
   Waiting waiting;
   /// The counter, and the count at which it is done.
@@ -102,8 +103,8 @@ struct Issued {
   uint64_t number;
 };
 
-/// Keeps a rank's launches, which it issues in one order, to so many in flight:
-/// launch i begins behind the end of launch i - K (kinds/Residency.h), as an
+/// Limits a rank's launches, which it issues in one order, to K in flight:
+/// launch i begins after the end of launch i - K (kinds/Residency.h), as an
 /// event that its stream waits for, which a graph records as an edge. All
 /// launches of an iteration end within it.
 class LaunchWindow {
@@ -138,7 +139,7 @@ struct GpuRank {
   GpuClock clock;
   std::vector<ChannelEnd *> ends;
   std::vector<Member *> members;
-  /// What the compute stream has got when a message or a collective is issued.
+  /// The state of the compute stream when a message or a collective is issued.
   Event posted;
   /// For the collective that runs.
   StagingParams staging;
@@ -153,15 +154,16 @@ struct GpuRank {
 
   /// A rank's recording of one program.
   struct Recording {
-    RecordedGraph graph;
-    bool isWarm = false;
+    IterationGraph graph;
     LaunchWindow launches;
     /// Guarded by logMutex.
     std::vector<Issued> log;
   };
-  /// By program id; and the one that is running.
+  /// Indexed by program id; and the one that is running.
   std::deque<Recording> recordings;
   std::atomic<int32_t> program{0};
+  /// The step of the current iteration.
+  IterationGraph::Step step = IterationGraph::Step::Enqueue;
 
   Recording &recording() { return recordings[program]; }
   const Recording &recording() const { return recordings[program]; }
@@ -189,12 +191,9 @@ public:
                 const TransportOptions &options, const World &world);
   ~NcclTransport() override;
 
-  void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override {
-    iterateProgram(0, rank, mayReplay, actions);
-  }
-  void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
-                      const std::function<void()> &actions) override;
+  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  void end(int32_t rank) override;
+  void abandon(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;
   Ticket receive(int32_t channel, MessageName name, void *data,
@@ -270,10 +269,10 @@ private:
     std::lock_guard<std::mutex> lock(rank.logMutex);
     rank.recording().log.push_back(issued);
   }
-  void record(GpuRank &me, const std::function<void()> &actions);
-  void enqueueActions(GpuRank &me, const std::function<void()> &actions);
+  void beginActions(GpuRank &me);
+  void endActions(GpuRank &me);
   void awaitIdle(GpuRank &me);
-  void abandon(GpuRank &rank);
+  void stop(GpuRank &rank);
   void release();
   void awaitFailureOfOthers() const;
   void compareEnds(GpuRank &me);
@@ -284,14 +283,14 @@ private:
   const bool measures;
   /// Prefix of this transport's keys in the store.
   std::string prefix;
-  /// What the ends in this process have posted.
+  /// Messages that the ends in this process have posted.
   std::mutex postedMutex;
   std::map<std::string, std::string> posted;
-  /// By rank; null if another process holds it.
+  /// Indexed by rank; null if another process holds it.
   std::vector<std::unique_ptr<GpuRank>> ranks;
   std::vector<std::unique_ptr<ChannelEnd>> ends;
   std::vector<std::unique_ptr<Member>> members;
-  /// By channel.
+  /// Indexed by channel.
   std::vector<ChannelEnd *> senders, receivers;
   /// Ends of this process that may be in flight together at the start, when
   /// nothing else is; all processes take the same turns.
