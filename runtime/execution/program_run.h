@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 
 #include "runtime/base/clock.h"
-#include "runtime/execution/connections.h"
+#include "runtime/execution/rank.h"
 #include "runtime/execution/team.h"
 
 #include <functional>

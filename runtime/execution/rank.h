@@ -10,26 +10,12 @@
 #include "runtime/execution/rank_log.h"
 #include "runtime/execution/sharded.h"
 #include "runtime/execution/weights.h"
-#include "runtime/optimizer/rule.h"
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
 namespace rondo::runtime {
-
-/// Constants of a run that the optimizer and its clipping use.
-struct OptimizerConfig {
-  UpdateRule rule;
-  /// Largest norm of the gradients, of all or of a stage; 0: no limit.
-  double maxNorm = 1;
-  /// Steps over which the learning rates of stages that read old weights rise
-  /// to the common one; 0: they have it from the start. Only if iterations
-  /// overlap.
-  int64_t delayAnneal = 0;
-  /// Base of the decay; see changeDecay().
-  double extrapolationDecay = 0.1353352832366127;
-};
 
 /// Record of a replica in a run whose iterations overlap. Its rank's thread
 /// writes; others may read what belongs to the first `steps` iterations.

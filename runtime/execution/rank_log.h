@@ -4,10 +4,8 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_LOG_H
 #define RONDO_RUNTIME_EXECUTION_RANK_LOG_H
 
-#include "runtime/execution/action_ring.h"
-#include "runtime/execution/fault.h"
+#include "runtime/execution/connections.h"
 #include "runtime/execution/span.h"
-#include "runtime/execution/wiring.h"
 
 #include <atomic>
 #include <cstdint>

@@ -230,6 +230,97 @@ std::vector<float> State::readLogits(int32_t replica, int64_t first,
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
 
+namespace {
+
+/// Slots of a buffer that lies at the same offsets in all programs.
+struct BufferSlots {
+  /// Null: no program has it.
+  const PoolDesc *pool = nullptr;
+  std::vector<int64_t> offsets;
+};
+
+} // namespace
+
+/// Throws Error if the programs differ, or if one lacks a buffer of more than 0
+/// bytes.
+static BufferSlots slotsOf(const Executable &exe, int32_t h, Buffer buffer,
+                           int64_t bytes) {
+  const StageDesc &stage = exe.stages[exe.replicas[h].stage];
+  const PoolDesc *firstPool = nullptr;
+  std::vector<int64_t> first;
+  for (int32_t p = 0; p < exe.numPrograms; ++p) {
+    const PlaceDesc &place = placeOf(exe.programs[p], h, buffer);
+    if (place.pool < 0) {
+      if (bytes == 0)
+        continue;
+      throw Error("stage '" + std::string(stage.name) + "' has no " +
+                  traitsOf(buffer).keyword + " in program '" +
+                  exe.programs[p].name + "'");
+    }
+    const PoolDesc &pool = exe.programs[p].pools[place.pool];
+    std::vector<int64_t> here;
+    for (int32_t i = 0; i < numListed(place); ++i)
+      here.push_back(pool.offset + slotOf(place, i) * pool.slotBytes);
+    if (firstPool && (pool.rank != firstPool->rank || here != first))
+      throw Error("the " + std::string(traitsOf(buffer).keyword) +
+                  " of stage '" + stage.name +
+                  "' lie at another place in program '" + exe.programs[p].name +
+                  "' than in program '" + exe.programs[0].name + "'");
+    firstPool = &pool;
+    first = here;
+  }
+  return {firstPool, first};
+}
+
+/// `device` has the bodies; null: another process holds the replica.
+static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
+                                            const LayerDesc *layers,
+                                            const Device *device) {
+  const int32_t count = binding.desc->numLayers;
+  std::vector<LayerBinding> bound;
+  LayerBinding next;
+  RecomputedSizes again;
+  int64_t checkpoints = 0, copies = 0;
+  for (int32_t l = 0; l < count; ++l) {
+    LayerBinding layer = next;
+    layer.desc = &layers[l];
+    if (device)
+      layer.body = device->body(*layer.desc);
+    layer.sizes = layerSizes(*layer.desc);
+    if (binding.replica->shards > 1) {
+      // All that is gathered, in fp32, and then the copies.
+      if (copyBytes(layer.sizes) > 0)
+        layer.copyOffset =
+            int64_t(sizeof(float)) * binding.replica->shards * binding.shard +
+            copies;
+      copies += copyBytes(layer.sizes);
+      next.weightsOffset += layer.sizes.gradients;
+    } else {
+      next.weightsOffset += layer.sizes.weights;
+    }
+    next.gradientsOffset += layer.sizes.gradients;
+    next.momentsOffset += binding.replica->shards > 1
+                              ? layer.sizes.gradients
+                              : momentBytes(layers, count, l);
+    if (layers[l].recomputes) {
+      layer.savedForInputGradOffset = again.forInputGrad;
+      layer.savedForWeightGradOffset = again.forWeightGrad;
+      again.forInputGrad += layer.sizes.savedForInputGrad;
+      again.forWeightGrad += layer.sizes.savedForWeightGrad;
+    } else {
+      next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
+      next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+    }
+    if (l > 0 && beginsRecompute(layers, l)) {
+      layer.checkpointOffset = checkpoints;
+      checkpoints += layerSizes(layers[l - 1]).output;
+    }
+    next.dataOffset += layer.sizes.data;
+    bound.push_back(layer);
+  }
+  return bound;
+}
+
 ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   const ReplicaDesc &replica = exe.replicas[h];
   const StageDesc &stage = exe.stages[replica.stage];
@@ -238,36 +329,14 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   binding.desc = &stage;
   binding.share = &program.shares[h];
 
-  // The address of each slot of a buffer, the same in all programs.
+  // The address of each slot of a buffer.
   auto findAll = [&](Buffer buffer) -> std::vector<char *> {
-    const PoolDesc *firstPool = nullptr;
-    std::vector<int64_t> first;
-    for (int32_t p = 0; p < exe.numPrograms; ++p) {
-      const PlaceDesc &place = placeOf(exe.programs[p], h, buffer);
-      if (place.pool < 0) {
-        if (binding.share->bytes[static_cast<int>(buffer)] == 0)
-          continue;
-        throw Error("stage '" + std::string(stage.name) + "' has no " +
-                    traitsOf(buffer).keyword + " in program '" +
-                    exe.programs[p].name + "'");
-      }
-      const PoolDesc &pool = exe.programs[p].pools[place.pool];
-      std::vector<int64_t> here;
-      for (int32_t i = 0; i < numListed(place); ++i)
-        here.push_back(pool.offset + slotOf(place, i) * pool.slotBytes);
-      if (firstPool && (pool.rank != firstPool->rank || here != first))
-        throw Error("the " + std::string(traitsOf(buffer).keyword) +
-                    " of stage '" + stage.name +
-                    "' lie at another place in program '" +
-                    exe.programs[p].name + "' than in program '" +
-                    exe.programs[0].name + "'");
-      firstPool = &pool;
-      first = here;
-    }
+    const BufferSlots slots =
+        slotsOf(exe, h, buffer, binding.share->bytes[static_cast<int>(buffer)]);
     std::vector<char *> places;
-    if (firstPool && processes.holds(firstPool->rank))
-      for (int64_t offset : first)
-        places.push_back(arenas[firstPool->rank]->base() + offset);
+    if (slots.pool && processes.holds(slots.pool->rank))
+      for (int64_t offset : slots.offsets)
+        places.push_back(arenas[slots.pool->rank]->base() + offset);
     return places;
   };
   auto find = [&](Buffer buffer) -> char * {
@@ -306,45 +375,8 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   binding.numInner = numInnerBuffers(stage.numLayers);
   binding.unkeptOffset = stageSizes(layers, stage.numLayers).workspace -
                          unkeptBytes(layers, stage.numLayers);
-  LayerBinding next;
-  RecomputedSizes again;
-  int64_t checkpoints = 0, copies = 0;
-  for (int32_t l = 0; l < stage.numLayers; ++l) {
-    LayerBinding layer = next;
-    layer.desc = &layers[l];
-    if (holds(h))
-      layer.body = devices[replica.rank]->body(*layer.desc);
-    layer.sizes = layerSizes(*layer.desc);
-    if (replica.shards > 1) {
-      // All that is gathered, in fp32, and then the copies.
-      if (copyBytes(layer.sizes) > 0)
-        layer.copyOffset =
-            int64_t(sizeof(float)) * replica.shards * binding.shard + copies;
-      copies += copyBytes(layer.sizes);
-      next.weightsOffset += layer.sizes.gradients;
-    } else {
-      next.weightsOffset += layer.sizes.weights;
-    }
-    next.gradientsOffset += layer.sizes.gradients;
-    next.momentsOffset += replica.shards > 1
-                              ? layer.sizes.gradients
-                              : momentBytes(layers, stage.numLayers, l);
-    if (layers[l].recomputes) {
-      layer.savedForInputGradOffset = again.forInputGrad;
-      layer.savedForWeightGradOffset = again.forWeightGrad;
-      again.forInputGrad += layer.sizes.savedForInputGrad;
-      again.forWeightGrad += layer.sizes.savedForWeightGrad;
-    } else {
-      next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
-      next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
-    }
-    if (l > 0 && beginsRecompute(layers, l)) {
-      layer.checkpointOffset = checkpoints;
-      checkpoints += layerSizes(layers[l - 1]).output;
-    }
-    next.dataOffset += layer.sizes.data;
-    binding.layers.push_back(layer);
-  }
+  binding.layers = bindLayers(binding, layers,
+                              holds(h) ? devices[replica.rank].get() : nullptr);
   return binding;
 }
 

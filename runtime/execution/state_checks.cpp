@@ -14,25 +14,16 @@
 using namespace rondo::runtime;
 using namespace rondo;
 
-void State::checkProgram(const ProgramDesc &program) const {
-  auto fail = [&](const std::string &what) {
-    throw Error("program '" + std::string(program.name) + "': " + what);
-  };
-  if (program.id < 0 || program.id >= exe.numPrograms ||
-      &exe.programs[program.id] != &program)
-    fail("its number is " + std::to_string(program.id) +
-         ", which is not its place");
-  const ProgramDesc &first = exe.programs[0];
-  if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
-      int64_t(first.microbatches) * std::max(first.samples, 1))
-    fail("it takes " + std::to_string(program.microbatches) +
-         " micro-batches of " + std::to_string(program.samples) +
-         " samples an iteration, program '" + first.name + "' takes " +
-         std::to_string(first.microbatches) + " of " +
-         std::to_string(first.samples));
+[[noreturn]] static void failOn(const ProgramDesc &program,
+                                const std::string &what) {
+  throw Error("program '" + std::string(program.name) + "': " + what);
+}
+
+/// Rule L4.
+static void checkPools(const Executable &exe, const ProgramDesc &program) {
   for (int32_t p = 0; p < program.numPools; ++p) {
     const PoolDesc &pool = program.pools[p];
-    // Rule L4. Division avoids overflow of the product.
+    // Division avoids overflow of the product.
     if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
         pool.slotBytes < 0 || pool.slots < 0 ||
         pool.offset % bufferAlignment != 0 ||
@@ -41,36 +32,45 @@ void State::checkProgram(const ProgramDesc &program) const {
         (pool.slots > 0 &&
          pool.slotBytes >
              (exe.arenaBytes[pool.rank] - pool.offset) / pool.slots))
-      fail("pool " + std::to_string(p) + " of " + std::to_string(pool.slots) +
-           " slots of " + std::to_string(pool.slotBytes) + " bytes at " +
-           std::to_string(pool.offset) + " does not lie in the arena of rank " +
-           std::to_string(pool.rank));
+      failOn(program, "pool " + std::to_string(p) + " of " +
+                          std::to_string(pool.slots) + " slots of " +
+                          std::to_string(pool.slotBytes) + " bytes at " +
+                          std::to_string(pool.offset) +
+                          " does not lie in the arena of rank " +
+                          std::to_string(pool.rank));
   }
-  auto checkPlace = [&](const PlaceDesc &place, const std::string &what,
-                        const std::string &name, int64_t bytes) {
-    if (place.pool < 0)
-      return;
-    if (place.pool >= program.numPools || place.period < 1)
-      fail(name + " has no pool " + std::to_string(place.pool));
-    const PoolDesc &pool = program.pools[place.pool];
-    bool areThere = true;
-    for (int32_t i = 0; i < numListed(place); ++i)
-      areThere &= slotOf(place, i) < pool.slots;
-    if (!areThere)
-      fail(what + " of " + name + " lies in a slot that pool " +
-           std::to_string(place.pool) + " does not have");
-    if (pool.slotBytes < bytes)
-      fail("slots of " + what + " of " + name + " have " +
-           std::to_string(pool.slotBytes) + " bytes, it needs " +
-           std::to_string(bytes));
-  };
+}
+
+/// The slots of `what` of `name` are there and have room for `bytes`.
+static void checkPlace(const ProgramDesc &program, const PlaceDesc &place,
+                       const std::string &what, const std::string &name,
+                       int64_t bytes) {
+  if (place.pool < 0)
+    return;
+  if (place.pool >= program.numPools || place.period < 1)
+    failOn(program, name + " has no pool " + std::to_string(place.pool));
+  const PoolDesc &pool = program.pools[place.pool];
+  bool areThere = true;
+  for (int32_t i = 0; i < numListed(place); ++i)
+    areThere &= slotOf(place, i) < pool.slots;
+  if (!areThere)
+    failOn(program, what + " of " + name + " lies in a slot that pool " +
+                        std::to_string(place.pool) + " does not have");
+  if (pool.slotBytes < bytes)
+    failOn(program, "slots of " + what + " of " + name + " have " +
+                        std::to_string(pool.slotBytes) + " bytes, it needs " +
+                        std::to_string(bytes));
+}
+
+static void checkBuffers(const Executable &exe, const ProgramDesc &program) {
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfReplica[h] < 0 ||
         program.rankOfReplica[h] >= program.numRanks)
-      fail(name + " is on rank " + std::to_string(program.rankOfReplica[h]) +
-           " of " + std::to_string(program.numRanks));
+      failOn(program, name + " is on rank " +
+                          std::to_string(program.rankOfReplica[h]) + " of " +
+                          std::to_string(program.numRanks));
     // Parts of one tensor come into one place.
     std::set<int32_t> inputs;
     for (int32_t e = 0; e < exe.numEdges; ++e)
@@ -82,25 +82,49 @@ void State::checkProgram(const ProgramDesc &program) const {
           inputs.size() > 1 &&
           (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad ||
            Buffer(b) == Buffer::RecomputedInput);
-      checkPlace(placeOf(program, h, Buffer(b)), bufferTable[b].keyword, name,
+      checkPlace(program, placeOf(program, h, Buffer(b)),
+                 bufferTable[b].keyword, name,
                  isOneOfSeveral ? 0 : program.shares[h].bytes[b]);
     }
   }
+}
+
+static void checkStagings(const ProgramDesc &program) {
   for (int32_t r = 0; program.staging && r < program.numRanks; ++r) {
     const int32_t pool = program.staging[r];
     if (pool >= program.numPools)
-      fail("the staging of rank " + std::to_string(r) + " has no pool " +
-           std::to_string(pool));
+      failOn(program, "the staging of rank " + std::to_string(r) +
+                          " has no pool " + std::to_string(pool));
     if (pool >= 0 &&
         (program.pools[pool].rank != r || program.pools[pool].slots != 1))
-      fail("the staging of rank " + std::to_string(r) + " is pool " +
-           std::to_string(pool) + " of " +
-           std::to_string(program.pools[pool].slots) + " slots on rank " +
-           std::to_string(program.pools[pool].rank) +
-           "; it has one slot on its own rank");
+      failOn(program, "the staging of rank " + std::to_string(r) + " is pool " +
+                          std::to_string(pool) + " of " +
+                          std::to_string(program.pools[pool].slots) +
+                          " slots on rank " +
+                          std::to_string(program.pools[pool].rank) +
+                          "; it has one slot on its own rank");
   }
+}
+
+void State::checkProgram(const ProgramDesc &program) const {
+  if (program.id < 0 || program.id >= exe.numPrograms ||
+      &exe.programs[program.id] != &program)
+    failOn(program, "its number is " + std::to_string(program.id) +
+                        ", which is not its place");
+  const ProgramDesc &first = exe.programs[0];
+  if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
+      int64_t(first.microbatches) * std::max(first.samples, 1))
+    failOn(program, "it takes " + std::to_string(program.microbatches) +
+                        " micro-batches of " + std::to_string(program.samples) +
+                        " samples an iteration, program '" + first.name +
+                        "' takes " + std::to_string(first.microbatches) +
+                        " of " + std::to_string(first.samples));
+  checkPools(exe, program);
+  checkBuffers(exe, program);
+  checkStagings(program);
   for (int32_t p = exe.numReplicas * numBuffers; p < program.numPlaces; ++p)
-    checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
+    checkPlace(program, program.places[p], "a message",
+               "place " + std::to_string(p), 0);
 }
 
 /// Tied tensors share a weight and its name.

@@ -180,8 +180,8 @@ static void admit(const World &world, int purposes,
       std::count(isPeer.begin() + int64_t(world.process + 1) * purposes,
                  isPeer.end(), true);
   const size_t most = maxStrangers + static_cast<size_t>(missing);
-  Listener door(std::move(listeners),
-                {store.secret(), Line::Messages, most, sayNote});
+  Listener listener(std::move(listeners),
+                    {store.secret(), Line::Messages, most, sayNote});
   std::deque<PendingPeer> pendingPeers;
   auto seat = [&](PendingPeer &pending) {
     const Greeting &greeting = pending.greeting;
@@ -210,7 +210,7 @@ static void admit(const World &world, int purposes,
                       secondsText(deadline.limitSeconds()),
                   Exit::RunFailure);
     std::vector<pollfd> waiting;
-    door.addTo(waiting, nowNs());
+    listener.addTo(waiting, nowNs());
     const size_t atListener = waiting.size();
     for (const PendingPeer &pending : pendingPeers)
       waiting.push_back({pending.socket.descriptor(), POLLIN, 0});
@@ -225,7 +225,7 @@ static void admit(const World &world, int purposes,
       it = pendingPeers.erase(it);
     }
     waiting.resize(atListener);
-    for (Socket &socket : door.admit(waiting, now)) {
+    for (Socket &socket : listener.admit(waiting, now)) {
       if (pendingPeers.size() >= most)
         pendingPeers.pop_front();
       PendingPeer pending;
@@ -234,7 +234,7 @@ static void admit(const World &world, int purposes,
       pendingPeers.push_back(std::move(pending));
     }
   }
-  door.sayCounts();
+  listener.sayCounts();
 }
 
 namespace {
@@ -379,7 +379,7 @@ rondo::runtime::connectProcesses(const World &world, int purposes,
   // Others wait for an answer while this process waits for those that it calls.
   // The two fill in different sockets.
   std::exception_ptr failure;
-  std::thread door([&] {
+  std::thread acceptor([&] {
     try {
       admit(world, purposes, isPeer, std::move(listeners), token,
             Deadline(limitOf(timeoutSeconds)), isGivenUp, sockets);
@@ -392,10 +392,10 @@ rondo::runtime::connectProcesses(const World &world, int purposes,
   } catch (...) {
     // Nobody else would end the other wait.
     isGivenUp = true;
-    door.join();
+    acceptor.join();
     throw;
   }
-  door.join();
+  acceptor.join();
   if (failure)
     std::rethrow_exception(failure);
   return sockets;
