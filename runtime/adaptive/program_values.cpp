@@ -4,7 +4,7 @@
 #include "runtime/adaptive/program_values.h"
 
 #include "runtime/base/error.h"
-#include "runtime/execution/rank_actions.h"
+#include "runtime/execution/actions.h"
 #include "schedule/model/BufferNumbers.h"
 
 #include <algorithm>

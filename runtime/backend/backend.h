@@ -10,8 +10,6 @@
 #ifndef RONDO_RUNTIME_BACKEND_BACKEND_H
 #define RONDO_RUNTIME_BACKEND_BACKEND_H
 
-#include "runtime/backend/tuner.h"
-#include "runtime/device/attention.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
@@ -23,9 +21,32 @@
 
 namespace rondo::runtime {
 
+/// Choices that a backend makes by measuring, as text for the next run.
+class ChoiceTuner {
+public:
+  virtual ~ChoiceTuner() = default;
+  /// Everything chosen so far.
+  virtual std::string text() const = 0;
+  /// Adds what another process has chosen and this one has not. Throws Error if
+  /// it is of another kind of device.
+  virtual void add(const std::string &text) = 0;
+};
+
+/// Parameters of ChoiceTuner.
+struct TuningParams {
+  /// The text's name in errors: "--tune 'FILE'".
+  std::string name;
+  /// The choices of earlier runs; empty: none.
+  std::string text;
+  /// Whether to choose what the text lacks.
+  bool mayMeasure = true;
+  /// Gets the text after each new choice; may be empty.
+  std::function<void(const std::string &text)> changed;
+};
+
 struct Launch;
 
-/// How a backend's ranks run as processes. Functions may be null.
+/// Functions of a backend whose ranks run as processes; they may be null.
 struct ProcessSupport {
   const char *name;
   /// Called once, before anything else. Throws Error if the process was not
@@ -51,7 +72,7 @@ struct Backend {
       const TransportOptions &options, const World &world);
   /// Null: ranks are threads of one process.
   const ProcessSupport *processes = nullptr;
-  /// What its transports need of a rank to add.
+  /// Limits of what its transports stage to add.
   SumLimits sums = sumsOfProcesses;
   /// Starts choosing by measuring, for all devices made while the object lives;
   /// one object at a time. Throws Error if the text is malformed. Null: there

@@ -4,10 +4,16 @@
 #ifndef RONDO_RUNTIME_BASE_CLOCK_H
 #define RONDO_RUNTIME_BASE_CLOCK_H
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
 
 namespace rondo::runtime {
 
@@ -58,12 +64,98 @@ std::string clockName();
 /// spins for the last 100 microseconds, because a sleep ends about 50 late.
 void sleepUntil(int64_t deadlineNs);
 
-/// Tells the core that its thread is spinning.
+/// Hint for the core that its thread is spinning.
 inline void pauseCpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
 }
+
+//===----------------------------------------------------------------------===//
+// Time stamps that cost a few ns.
+//===----------------------------------------------------------------------===//
+
+/// Differences of a processor counter, in ns. Without a counter that runs at
+/// one speed on all cores, ticks are those of nowNs().
+class Ticks {
+public:
+  static uint64_t now() {
+#if defined(__x86_64__)
+    if (isSteady)
+      return __rdtsc();
+#endif
+    return static_cast<uint64_t>(nowNs());
+  }
+
+  /// Starts comparing the counter with nowNs().
+  Ticks() : first(readBoth()) {}
+
+  /// ns per tick, measured since construction; a millisecond gives three
+  /// digits.
+  double nsPerTick() const {
+    const Reading last = readBoth();
+    const uint64_t ticks = last.tick - first.tick;
+    const int64_t ns = last.ns - first.ns;
+    return ticks > 0 && ns > 0
+               ? static_cast<double>(ns) / static_cast<double>(ticks)
+               : 1;
+  }
+
+  /// The shortest of 16 advances of the counter: some advance in steps of
+  /// several ticks.
+  static uint64_t step() {
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < 16; ++i) {
+      const uint64_t begin = now();
+      uint64_t end = begin;
+      while (end == begin)
+        end = now();
+      shortest = std::min(shortest, end - begin);
+    }
+    return shortest;
+  }
+
+  /// Whether ticks are the processor's, not those of nowNs().
+  static bool isCounter() { return isSteady; }
+
+private:
+  /// Both clocks at one moment.
+  struct Reading {
+    uint64_t tick = 0;
+    int64_t ns = 0;
+  };
+
+  /// Reads the counter before and after nowNs(). Of `numReadings` attempts the
+  /// one with the least time in between counts, since the thread may lose its
+  /// core between the two clocks.
+  static Reading readBoth() {
+    constexpr int numReadings = 8;
+    Reading best;
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < numReadings; ++i) {
+      const uint64_t before = now();
+      const int64_t ns = nowNs();
+      const uint64_t between = now() - before;
+      if (between < shortest) {
+        shortest = between;
+        best = {before + between / 2, ns};
+      }
+    }
+    return best;
+  }
+
+  static bool findSteady() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#else
+    return false;
+#endif
+  }
+  static inline const bool isSteady = findSteady();
+
+  Reading first;
+};
 
 } // namespace rondo::runtime
 

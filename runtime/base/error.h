@@ -26,7 +26,7 @@ enum class Exit : int {
   NoDevice = 77,
 };
 
-/// One sentence with numbers, lower case, no final period.
+/// A message is one sentence with numbers, lower case, without a final period.
 class Error : public std::runtime_error {
 public:
   explicit Error(const std::string &message, Exit code = Exit::Failure)
@@ -34,8 +34,8 @@ public:
   Exit code;
 };
 
-/// Of this process alone: others may not have it, so this one says it, whatever
-/// the code.
+/// An error of this process alone. Others may not have it, so this one prints
+/// it, whatever the code.
 class OwnError : public Error {
 public:
   using Error::Error;
@@ -51,7 +51,8 @@ struct PeerFailed {
 struct Aborted {};
 
 /// The exit code of a process that this exception ends. Only Error and
-/// PeerFailed ask for a retry: nothing else tells of peers, links or devices.
+/// PeerFailed ask for a retry: other exceptions do not come from peers, links
+/// or devices.
 inline Exit codeOf(const std::exception_ptr &exception) {
   try {
     std::rethrow_exception(exception);

@@ -10,8 +10,8 @@ namespace rondo::runtime {
 
 /// Makes a temporary file that only this user can open, and returns its
 /// descriptor for writing; -1, with errno set, on failure. What has the name
-/// already, left behind by a process of the same number or laid there by
-/// somebody else, is removed, never written.
+/// already, from an earlier process with the same number or from another user,
+/// is removed, never written.
 int makeExclusiveFile(const std::string &path);
 
 /// Gives a file the permissions that the umask allows, once it is complete.

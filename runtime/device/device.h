@@ -5,7 +5,7 @@
 // that belongs to no layer. A CPU does everything at once in the caller's
 // thread. Other devices enqueue: a call returns before its work is done, and
 // the work runs in the order of the calls, so a rank's program is the same for
-// both. Transport::iterate() waits for it.
+// both. Transport::end() waits for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,15 @@
 #include <vector>
 
 namespace rondo::runtime {
+
+/// A choice where a device has several. Bits differ between them, not between
+/// runs with the same.
+enum class Attention : uint8_t {
+  /// cuDNN's where it is there, else own.
+  Fastest,
+  Own,
+  Cudnn,
+};
 
 /// One rank's memory: a single allocation, made at start and freed with the
 /// object. Addresses are the device's; the host may use only read(), write()
@@ -104,8 +113,8 @@ public:
   /// iterations, or launching recorded ones, ns. -1 if nothing is enqueued.
   virtual int64_t enqueueNs() const { return -1; }
 
-  /// What is in use of the device's memory, by all programs, bytes. -1 if its
-  /// memory is the host's. Ranks with the same `place` share it.
+  /// Bytes of the device's memory in use, by all programs. -1 if its memory is
+  /// the host's. Ranks with the same `place` share it.
   virtual int64_t bytesInUse() const { return -1; }
   virtual int place() const { return 0; }
   /// Which implementation of attention tasks take, for people; empty if there

@@ -18,7 +18,7 @@ struct Tensor {
   std::string name;
   /// Global name of the tensor of which this is a copy; empty: none.
   std::string sharedWith;
-  /// Of the whole tensor.
+  /// Layout of the whole tensor.
   LayerTensor layout;
   /// The elements that are here: all, a part, or none.
   int64_t first = 0, count = 0;
@@ -30,7 +30,7 @@ struct Tensor {
   /// The number in its stage of the tensor whose weights this copy gets after a
   /// step, which has no moments of its own; -1: the tensor has a step itself.
   int32_t weightsFrom = -1;
-  /// Of element `first`.
+  /// Addresses of element `first`.
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
   /// The running mean of the weights' changes; null: nobody needs it.
@@ -40,18 +40,18 @@ struct Tensor {
   void *weightsCopy = nullptr;
 };
 
-/// What the optimizer works on: one stage's tensors, in the order of the
-/// weights, and its buffers.
+/// The optimizer's view of a stage: its tensors, in the order of the weights,
+/// and its buffers.
 struct StageTensors {
   const Tensor *tensors = nullptr;
   int32_t numTensors = 0, numLayers = 0;
   ControlView control;
   char *gradients = nullptr;
   int64_t gradientBytes = 0;
-  /// What a step keeps of the mean of changes.
+  /// Share of the mean of changes that a step keeps.
   float changeDecay = 0;
-  /// By tensor, the header that says how it steps, where that is not the
-  /// stage's; null elsewhere, and null: all go by the stage's. Only on a CPU.
+  /// Indexed by tensor: its own control header; null: the stage's. A null
+  /// array: all tensors use the stage's. Only on a CPU.
   const ControlHeader *const *ownHeaders = nullptr;
 
   const ControlHeader &headerOf(int32_t tensor) const {

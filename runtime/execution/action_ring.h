@@ -10,7 +10,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_ACTION_RING_H
 #define RONDO_RUNTIME_EXECUTION_ACTION_RING_H
 
-#include "runtime/base/ticks.h"
+#include "runtime/base/clock.h"
 
 #include <array>
 #include <atomic>
@@ -24,11 +24,11 @@ namespace rondo::runtime {
 /// thread may read; writing allocates nothing and takes no lock.
 class ActionRing {
 public:
-  /// How many last() returns at most.
+  /// The maximum that last() returns.
   static constexpr uint32_t size = 256;
 
-  /// What a rank does that is no action. They take the numbers of kinds that no
-  /// action has.
+  /// Phases of a rank that are no actions, with numbers that no kind of action
+  /// has.
   enum Phase : uint64_t {
     /// A run of its function has begun; on a device that repeats a recorded
     /// iteration, the whole of it.
@@ -39,10 +39,10 @@ public:
     Idle = 63,
   };
 
-  /// What a run executes.
+  /// The program of a run.
   struct Program {
     std::string name;
-    /// Of an iteration.
+    /// Micro-batches of an iteration.
     int64_t microbatches = 1;
     bool overlaps = false;
     /// If not, its runs are no iterations of the training.
@@ -56,7 +56,7 @@ public:
     /// When its waits for messages were over; 0: it has waited for none, or
     /// still does.
     uint64_t readyTicks = 0;
-    /// Of the message of another rank that it waited for last; -1: none.
+    /// The edge of the message that it waited for last; -1: none.
     int32_t edge = -1;
     /// For programOf().
     int32_t program = 0;
@@ -65,7 +65,7 @@ public:
     bool isUnfinished = false;
   };
 
-  /// What the next entries belong to. While the rank does not run.
+  /// Sets the program of the next entries, while the rank does not run.
   void beginRun(const Program &program, int64_t before);
 
   void begin(uint64_t what) {

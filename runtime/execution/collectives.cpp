@@ -1,215 +1,140 @@
-//===- collectives.cpp - What ranks do together ---------------------------===//
+//===- collectives.cpp - A rank's collectives -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Everything is added in the order of the model's tensors, so that the result
-// does not depend on how many ranks there are.
-//
-//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/collectives.h"
 
 #include "runtime/base/error.h"
-#include "runtime/execution/rank.h"
-#include "runtime/execution/weight_history.h"
+#include "runtime/execution/weights.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// The replica's copy of a shared tensor, by its own global name or by the one
-/// that it is shared under; null where it has none.
-static const Tensor *findShared(const State &state, int32_t replica,
-                                const std::string &name) {
-  const ReplicaBinding &binding = state.replicas()[replica];
-  for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
-    const Tensor &tensor = state.tensors()[t];
-    if (tensor.name == name || tensor.sharedWith == name)
-      return &tensor;
-  }
-  return nullptr;
-}
-
-static PartParams partOf(const State &state, const ProgramDesc &program,
-                         const CollectiveDesc &desc, int32_t replica) {
-  const ReplicaBinding &binding = state.replicas()[replica];
-  PartParams part{program.rankOfReplica[replica], nullptr, 0,
-                  allReplicasContribute(desc.kind) || state.isOwner(replica)};
-  switch (desc.kind) {
-  case CollectiveKind::ReplicaGradients:
-    part.data = binding.gradients;
-    part.count = binding.optimized.gradientBytes / int64_t(sizeof(float));
-    break;
-  case CollectiveKind::TiedGradients: {
-    const Tensor *tensor = findShared(state, replica, desc.tensor);
-    if (!tensor)
-      throw Error("stage '" + std::string(binding.desc->name) +
-                  "' has no tensor '" + desc.tensor +
-                  "' whose gradients could be added");
-    const bool isPart = desc.numElements > 0;
-    const int64_t first = isPart ? desc.firstElement : 0;
-    part.count = isPart ? desc.numElements : tensor->layout.count;
-    if (first < tensor->first ||
-        part.count > tensor->first + tensor->count - first)
-      throw Error("elements " + std::to_string(first) + " to " +
-                  std::to_string(first + part.count) + " of tensor '" +
-                  desc.tensor + "' shall be added, of which replica " +
-                  std::to_string(replica) + " of stage '" + binding.desc->name +
-                  "' has " + std::to_string(tensor->first) + " to " +
-                  std::to_string(tensor->first + tensor->count));
-    if (tensor->gradients)
-      part.data = tensor->gradients + (first - tensor->first);
-    break;
-  }
-  case CollectiveKind::GatherWeights:
-  case CollectiveKind::ScatterGradients:
-    part.count = binding.replica->shards * binding.shard;
-    break;
-  case CollectiveKind::GradientNorm:
-    part.data = binding.control.partials;
-    if (part.contributes)
-      part.count =
-          partialsPerLayer * static_cast<int64_t>(binding.layers.size());
-    break;
-  }
-  return part;
-}
-
-/// Where a rank's collectives receive what they add, which `needed` says for
-/// each rank. State has checked the pools.
-static std::vector<StagingParams>
-findStaging(const State &state, const ProgramDesc &program,
-            const std::map<int32_t, int64_t> &needed) {
-  std::vector<StagingParams> staging(program.numRanks);
-  for (int32_t r = 0; program.staging && r < program.numRanks; ++r)
-    if (program.staging[r] >= 0) {
-      const PoolDesc &pool = program.pools[program.staging[r]];
-      staging[r] = {state.holds(pool) ? state.address(pool, 0) : nullptr,
-                    pool.slotBytes};
+Collectives::Collectives(const RankContext &context, double maxNorm)
+    : context(context), program(context.program), maxNorm(maxNorm),
+      firstEntry(context.wiring.firstEntry),
+      progress(context.wiring.collectives.size()),
+      lateSums(context.wiring.collectives.size()) {
+  const std::vector<ReplicaBinding> &all = context.state.replicas(program);
+  for (size_t h = 0; h < all.size(); ++h)
+    if (program.rankOfReplica[h] == context.rank) {
+      replicas.push_back(static_cast<int32_t>(h));
+      headers.push_back(all[h].control.header);
     }
-  for (const auto &[rank, bytes] : needed)
-    if (staging[rank].bytes < bytes)
-      throw Error("program '" + std::string(program.name) + "': rank " +
-                  std::to_string(rank) + " plans " +
-                  std::to_string(staging[rank].bytes) +
-                  " bytes of staging for its collectives, they need " +
-                  std::to_string(bytes));
-  return staging;
 }
 
-Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
-  const int32_t ranks = program.numRanks;
-  Wiring wiring;
-  wiring.channelOf.assign(int64_t(ranks) * ranks, -1);
-  auto connect = [&](int32_t from, int32_t to) {
-    int32_t &channel = wiring.channelOf[from * ranks + to];
-    if (channel < 0) {
-      channel = static_cast<int32_t>(wiring.channels.size());
-      wiring.channels.push_back({from, to, 0});
-    }
-    // Where iterations overlap, as many are under way at once; twice that, so
-    // that a number is not used again before its buffer is.
-    wiring.channels[channel].messages +=
-        program.overlap ? 2 * maxAtOnce(program) : program.microbatches;
-    wiring.channels[channel].isEndless |= program.overlap != nullptr;
-  };
-  for (int32_t e = 0; e < state.executable().numEdges; ++e) {
-    const EdgeDesc &edge = state.executable().edges[e];
-    const int32_t from = program.rankOfReplica[edge.from],
-                  to = program.rankOfReplica[edge.to];
-    if (from != to)
-      connect(from, to);
-  }
-
-  // A rank's collectives run one after another and use one place.
-  std::map<int32_t, int64_t> needed;
-  const SumLimits limits = backendOf(state.executable()).sums;
-  for (int32_t c = 0; c < program.numCollectives; ++c) {
-    const CollectiveDesc &desc = program.collectives[c];
-    CollectiveParams parts;
-    for (int32_t i = 0; i < desc.numReplicas; ++i)
-      parts.push_back(partOf(state, program, desc, desc.replicas[i]));
-    for (const auto &[rank, bytes] : stagingBytes(desc.kind, parts, limits))
-      needed[rank] = std::max(needed[rank], bytes);
-    wiring.firstEntry.push_back(
-        static_cast<int32_t>(wiring.collectives.size()));
-    // Each that is under way at once has parts of its own.
-    for (int32_t k = 0; k < desc.delay; ++k) {
-      for (int32_t i = 0; i < desc.numReplicas; ++i)
-        parts[i].data = state.normParts(desc.replicas[i], k);
-      wiring.collectives.push_back(parts);
-      wiring.moves.push_back(-1);
-      wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
-    }
-    if (desc.delay > 0)
-      continue;
-    wiring.collectives.push_back(std::move(parts));
-    wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
-    wiring.moves.push_back(
-        movesState(desc.kind) ? 2 * desc.replicas[0] +
-                                    (desc.kind == CollectiveKind::GatherWeights)
-                              : -1);
-  }
-  wiring.staging = findStaging(state, program, needed);
-  return wiring;
+void Collectives::beginRun(const Span &span) {
+  emulation = span.emulation;
+  lateNorms.assign(normDelay(program) > 0 ? span.iterations : 0,
+                   std::numeric_limits<double>::quiet_NaN());
 }
 
-/// Of the rank's replicas.
-std::vector<ControlHeader *> RunningRank::headers() const {
-  std::vector<ControlHeader *> headers;
-  for (const LocalReplica &replica : replicas)
-    if (replica.binding)
-      headers.push_back(replica.binding->control.header);
-  return headers;
+void Collectives::beginIteration() {
+  progress.assign(progress.size(), Progress());
 }
 
-int32_t RunningRank::entryOf(int64_t collective, int64_t step) const {
+void Collectives::checkEnd() const {
+  const auto open =
+      std::find_if(progress.begin(), progress.end(), [](const Progress &last) {
+        return last.state == Progress::Issued;
+      });
+  if (open != progress.end())
+    throw Error("the program of rank " + std::to_string(context.rank) +
+                " does not await collective " +
+                std::to_string(collectiveOf(open - progress.begin())));
+}
+
+void Collectives::check(ActionKind kind, int64_t collective) const {
+  if (collective < 0 || collective >= program.numCollectives)
+    throw Error("the program of rank " + std::to_string(context.rank) +
+                " runs " + actionName(kind, Message::None, collective, 0) +
+                ", which the program does not have");
+}
+
+int32_t Collectives::entryOf(int64_t collective, int64_t step) const {
   const int64_t delay = program.collectives[collective].delay;
   return firstEntry[collective] +
          (delay > 0 ? static_cast<int32_t>(step % delay) : 0);
 }
 
-int64_t RunningRank::collectiveOf(int64_t entry) const {
+int64_t Collectives::collectiveOf(int64_t entry) const {
   return std::upper_bound(firstEntry.begin(), firstEntry.end(), entry) -
          firstEntry.begin() - 1;
 }
 
-void RunningRank::startCollective(int32_t collective, int64_t step) {
+void Collectives::issueSum(int64_t collective, int64_t step) {
+  Progress &last = progress[entryOf(collective, step)];
+  if (last.state == Progress::Issued ||
+      (last.state == Progress::Awaited && last.step == step))
+    throw Error("the program of rank " + std::to_string(context.rank) +
+                " issues collective " + std::to_string(collective) + " twice");
+  start(collective, step);
+  last = {Progress::Issued, step};
+}
+
+bool Collectives::await(int64_t collective, int64_t step) {
+  Progress &last = progress[entryOf(collective, step)];
+  if (last.state == Progress::Awaited && last.step == step)
+    return false;
+  if (last.state != Progress::Issued || last.step != step)
+    throw Error("the program of rank " + std::to_string(context.rank) +
+                " awaits collective " + std::to_string(collective) +
+                ", which it has not issued");
+  finish(collective, step);
+  last.state = Progress::Awaited;
+  return true;
+}
+
+void Collectives::start(int64_t collective, int64_t step) {
   const CollectiveDesc &desc = program.collectives[collective];
   const int32_t entry = entryOf(collective, step);
   if (desc.kind != CollectiveKind::GradientNorm)
-    return transport.startSumParts(entry, me);
-  if (headers().empty())
-    throw Error("the program of rank " + std::to_string(me) +
+    return context.transport.startSumParts(numberOf(entry), context.rank);
+  if (headers.empty())
+    throw Error("the program of rank " + std::to_string(context.rank) +
                 " runs all_reduce " + std::to_string(collective) +
                 " without a replica");
-  // Steps have made the parts of a norm that is late.
+  // Steps have made the parts of a norm that is awaited later.
   if (desc.delay > 0)
-    return transport.startAddAll(entry, me, &lateSums[entry]);
-  for (size_t h = 0; h < replicas.size(); ++h)
-    if (const ReplicaBinding *replica = replicas[h].binding) {
-      // Copies in a shard have been added before the reduction.
-      if (replica->shard == 0)
-        device.addCopies(replica->optimized);
-      if (state.isOwner(static_cast<int32_t>(h)))
-        device.sumSquares(replica->optimized);
-    }
+    return context.transport.startAddAll(numberOf(entry), context.rank,
+                                         &lateSums[entry]);
+  Device &device = context.device();
+  for (int32_t h : replicas) {
+    const ReplicaBinding &replica = context.state.replicas(program)[h];
+    // Copies in a shard have been added before the reduction.
+    if (replica.shard == 0)
+      device.addCopies(replica.optimized);
+    if (context.state.isOwner(h))
+      device.sumSquares(replica.optimized);
+  }
   // Memory that every kind of device can reach; the norm replaces it.
-  transport.startAddAll(entry, me, &headers().front()->norm);
+  context.transport.startAddAll(numberOf(entry), context.rank,
+                                &headers.front()->norm);
 }
 
-/// Of a norm: also the clip factor and the finite flag of all gradients.
-void RunningRank::finishCollective(int32_t collective, int64_t step) {
+void Collectives::startShards(int64_t collective, float *whole) {
+  const int32_t number = numberOf(firstEntry[collective]);
+  if (program.collectives[collective].kind == CollectiveKind::GatherWeights)
+    context.transport.startGather(number, context.rank, whole);
+  else
+    context.transport.startScatter(number, context.rank, whole);
+}
+
+/// A norm also gives the clip factor and the finite flag of all gradients.
+void Collectives::finish(int64_t collective, int64_t step) {
   const CollectiveDesc &desc = program.collectives[collective];
   const int32_t entry = entryOf(collective, step);
-  transport.waitCollective(entry, me);
+  context.transport.waitCollective(numberOf(entry), context.rank);
   if (desc.kind != CollectiveKind::GradientNorm)
     return;
   if (desc.delay > 0) {
     lateNorms[step] = std::sqrt(lateSums[entry]);
     return;
   }
-  device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());
-  if (span.emulation.history)
-    span.emulation.history->addNorm(headers().front()->norm);
+  context.device().finishNorm(&headers.front()->norm, maxNorm, headers);
+  if (emulation.history)
+    emulation.history->addNorm(headers.front()->norm);
 }

@@ -1,8 +1,8 @@
 //===- fault.h - A fault at one action of a run -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests: what a program does when its machine, its network or its disk
-// fails is tried at every action of a run (bench/faults.py).
+// For tests: bench/faults.py fails the machine, the network or the disk at each
+// action of a run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct Fault {
     None,
     /// The process is killed.
     Kill,
-    /// It is stopped, until somebody continues it.
+    /// The process is stopped (SIGSTOP).
     Stop,
     /// The rank does nothing for `ms`.
     Delay,
@@ -37,7 +37,7 @@ struct Fault {
   Kind kind = Kind::None;
   int64_t ms = 0;
   int32_t rank = -1;
-  /// Of the rank's actions of the run, from 1: when it begins.
+  /// When the rank begins this action of the run, from 1.
   uint64_t action = 0;
   /// In place of an action: when the rank's process first enters the phase.
   std::optional<Phase> phase;
@@ -47,7 +47,8 @@ struct Fault {
 /// Error with Exit::Usage.
 Fault parseFault(const std::string &text);
 
-/// The process enters a phase, and meets its fault if it is that one's.
+/// Called when the process enters a phase: injects the fault if it is for this
+/// phase.
 void strikeAt(const Fault &fault, Phase phase);
 
 /// Counts a rank's actions up to its fault.

@@ -15,13 +15,13 @@ using namespace rondo::runtime;
 
 ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
     : state(connections.state()), desc(program), options(connections.options),
-      transport(connections.view(program)) {
-  const Wiring &wiring = connections.wiring(program);
+      transport(connections.transport()),
+      wiring(connections.wiringFor(program)) {
   ranks.resize(program.numRanks);
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
       ranks[r] = std::make_unique<RunningRank>(
-          state, program, wiring, *transport, r, options.optimizer,
+          RankContext{state, program, wiring, transport, r}, options.optimizer,
           connections.ring(r), connections.faultOf(r));
       held.push_back(r);
     }
@@ -41,10 +41,13 @@ static const char *wordFor(CollectiveKind kind) {
 }
 
 RankWait ProgramRun::waitOf(int32_t rank) const {
-  const Waiting waiting = transport->waiting(rank);
+  const Waiting waiting = transport.waiting(rank);
   RankWait wait{waiting.what, waiting.onRank, std::string()};
   if (waiting.what == Waiting::For::Collective) {
-    const int64_t collective = ranks[rank]->collectiveOf(waiting.collective);
+    const std::vector<int32_t> &numbers = wiring.collectiveNumbers;
+    const int64_t collective = ranks[rank]->collectiveOf(
+        std::find(numbers.begin(), numbers.end(), waiting.collective) -
+        numbers.begin());
     wait.name = std::string(wordFor(desc.collectives[collective].kind)) + " " +
                 std::to_string(collective);
   } else if (waiting.what != Waiting::For::Nothing) {
@@ -56,7 +59,7 @@ RankWait ProgramRun::waitOf(int32_t rank) const {
 RankStatus ProgramRun::statusOf(int32_t rank) const {
   const RankWait waiting = waitOf(rank);
   RankStatus status;
-  status.progress = progressOf(rank) + transport->progress();
+  status.progress = progressOf(rank) + transport.progress();
   status.text = "rank " + std::to_string(rank);
   if (waiting.what == Waiting::For::Nothing && ranks[rank]->hasEnded()) {
     status.waitsFor = RankStatus::ended;
@@ -135,7 +138,7 @@ static RankStatus decode(int32_t rank, const Store::Report &report,
   return status;
 }
 
-/// How often a process reports what its rank does, so that a time-out means the
+/// Interval of a process's reports on its rank, so that a time-out means the
 /// same for any number of processes.
 static double reportSeconds(double timeoutSeconds) {
   return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 1.0) : 1.0;
@@ -167,15 +170,14 @@ std::string ProgramRun::describeWaits() const {
 }
 
 uint64_t ProgramRun::heldProgress() const {
-  uint64_t sum = transport->progress();
+  uint64_t sum = transport.progress();
   for (int32_t r : held)
     sum += progressOf(r);
   return sum;
 }
 
-/// Looks at the ranks while they run. Process 0 watches all of them, as each
-/// process regularly reports what its rank does; the others only step in if
-/// process 0 does not.
+/// Checks the ranks while they run. Process 0 watches all of them by the
+/// reports of their processes; the others fail only if process 0 does not.
 class ProgramRun::Watchdog {
 public:
   explicit Watchdog(ProgramRun &run)
@@ -204,8 +206,8 @@ public:
   }
 
 private:
-  /// Process 0 hears of progress by reports, and must fail first: it knows what
-  /// all ranks wait for.
+  /// Process 0 gets progress by reports and must fail first, since it has the
+  /// waits of all ranks.
   static double limitOf(const ProgramRun &run) {
     const double limit = run.options.transport.timeoutSeconds;
     constexpr double othersLaterSeconds = 3;
@@ -248,9 +250,9 @@ void ProgramRun::iterate(Team &team, const Span &span,
       if (options.failed)
         then = options.failed(*this, thread < 0 ? -1 : held[thread], why);
     } catch (...) {
-      // Whatever keeps it from noting what ranks do, they must be stopped.
+      // The ranks must be stopped even if their actions cannot be written.
     }
-    transport->abort();
+    transport.abort();
     if (then)
       then();
   };

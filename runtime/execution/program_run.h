@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 
 #include "runtime/base/clock.h"
-#include "runtime/execution/connections.h"
+#include "runtime/execution/rank.h"
 #include "runtime/execution/team.h"
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace rondo::runtime {
 
-/// What a rank waits for.
+/// A rank's wait.
 struct RankWait {
   Waiting::For what = Waiting::For::Nothing;
   /// The rank that has not come yet; -1: it waits for nobody.
@@ -24,7 +24,7 @@ struct RankWait {
   std::string name;
 };
 
-/// What a rank is doing.
+/// A rank's current action or wait.
 struct RankStatus {
   /// Never decreases.
   uint64_t progress = 0;
@@ -60,12 +60,12 @@ public:
   void iterate(Team &team, const Span &span = {},
                const std::function<void()> &look = {});
 
-  /// What a rank of this process waits for.
+  /// The wait of a rank of this process.
   RankWait waitOf(int32_t rank) const;
   /// `rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0`.
   std::string describeWaits() const;
 
-  /// Where the data of a stage's micro-batch are staged; null if it has none.
+  /// Address of the data of a stage's micro-batch; null if it has none.
   char *data(int32_t replica, int64_t microbatch) const;
 
 private:
@@ -81,8 +81,8 @@ private:
   State &state;
   const ProgramDesc &desc;
   const ProgramOptions options;
-  /// A view of the connections.
-  std::unique_ptr<Transport> transport;
+  Transport &transport;
+  const Wiring &wiring;
   /// Null if another process holds the rank.
   std::vector<std::unique_ptr<RunningRank>> ranks;
   std::vector<int32_t> held;

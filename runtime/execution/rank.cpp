@@ -1,7 +1,7 @@
 //===- rank.cpp - Runs the actions of one rank of a program ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/execution/rank_record.h"
+#include "runtime/execution/rank.h"
 
 #include "runtime/base/error.h"
 
@@ -12,42 +12,150 @@ using namespace rondo::runtime;
 
 Rank::~Rank() = default;
 
+//===----------------------------------------------------------------------===//
+// Tables of the actions.
+//===----------------------------------------------------------------------===//
+
+RunningRank::RunningRank(const RankContext &context,
+                         const OptimizerConfig &optimizer, ActionRing &ring,
+                         FaultPoint *fault)
+    : RankLog(context, ring, fault), context(context), state(context.state),
+      program(context.program), device(context.device()),
+      transport(context.transport), me(context.rank), optimizer(optimizer),
+      messages(context, *this), collectives(context, optimizer.maxNorm),
+      replicas(state.replicas().size()) {
+  for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
+    if (program.rankOfReplica[h] == me)
+      addReplica(h);
+  // All replicas of a group, if this rank has them.
+  for (ShardedReplica *shard : shards) {
+    std::vector<ShardedReplica *> group;
+    for (ShardedReplica *other : shards)
+      if (shard->isOfGroup(*other))
+        group.push_back(other);
+    shard->setGroup(group);
+  }
+}
+
+void RunningRank::addReplica(int32_t h) {
+  LocalReplica &replica = replicas[h];
+  replica.binding = &state.replicas(program)[h];
+  replica.places = &messages.place(h, static_cast<Buffer>(0));
+  replica.tensors = &messages.tensorsOf(h);
+  replica.optimized = replica.binding->optimized;
+  replica.record = std::make_unique<ReplicaRecord>();
+  // The iteration's loss is the mean over all of its samples.
+  replica.lossScale =
+      program.shares[h].samples /
+      (static_cast<double>(samplesOf(program)) * program.microbatches);
+  if (replica.tensors->inputs.size() > maxLayerInputs)
+    throw Error("stage '" + std::string(replica.binding->desc->name) +
+                "' has " + std::to_string(replica.tensors->inputs.size()) +
+                " inputs; a layer takes " + std::to_string(maxLayerInputs) +
+                " at most");
+  replica.resident = std::make_unique<ResidentWeights>(
+      *replica.binding, replica.place(Buffer::Weights));
+  if (replica.binding->replica->shards > 1) {
+    replica.shard = std::make_unique<ShardedReplica>(
+        context, *this, collectives, h, replica.place(Buffer::GatheredWeights),
+        replica.place(Buffer::UnreducedGradients));
+    shards.push_back(replica.shard.get());
+  }
+  makeCalls(replica);
+}
+
+/// Writes the fields that all calls of a layer's task have in common.
+void RunningRank::makeCalls(LocalReplica &replica) const {
+  const ReplicaBinding &binding = *replica.binding;
+  const size_t last = binding.layers.size() - 1;
+  LayerArgs common{};
+  common.lossScale = replica.lossScale;
+  common.stream = device.stream();
+  // Activations between layers of the stage come before the scratch, and are
+  // used in turn.
+  char *workspace = replica.place(Buffer::Workspace).at(0);
+  auto inner = [&](size_t border) {
+    return workspace + (border % 2) * binding.innerBytes;
+  };
+  if (workspace)
+    common.workspace = workspace + binding.numInner * binding.innerBytes;
+  replica.calls.assign(binding.layers.size(), {common, common, common, common});
+  for (size_t l = 0; l <= last; ++l) {
+    LayerCalls &calls = replica.calls[l];
+    if (l > 0)
+      calls.forward.inputs[0] = calls.recompute.inputs[0] =
+          calls.inputGrad.inputGrads[0] = inner(l - 1);
+    if (l < last)
+      calls.inputGrad.outputGrad = calls.forward.output =
+          calls.recompute.output = inner(l);
+    const LayerBinding &layer = binding.layers[l];
+    if (hasLoss(*layer.desc))
+      calls.forward.logits = binding.logits;
+    if (!layer.desc->recomputes || !workspace)
+      continue;
+    // Nobody reads what F saves here, nor the stage's output a second time.
+    char *unkept = workspace + binding.unkeptOffset;
+    calls.forward.savedForInputGrad = unkept;
+    calls.forward.savedForWeightGrad = unkept + layer.sizes.savedForInputGrad;
+    if (l == last)
+      calls.recompute.output = unkept;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A run.
+//===----------------------------------------------------------------------===//
+
+void RunningRank::begin(const Span &next) {
+  span = next;
+  beginRun(span);
+  overlap = span.emulation.overlap ? span.emulation.overlap : program.overlap;
+  collectives.beginRun(span);
+  for (size_t h = 0; h < replicas.size(); ++h)
+    if (replicas[h].binding)
+      prepare(static_cast<int32_t>(h));
+}
+
 void RunningRank::run() {
   const size_t firstEvent = trace.size();
   ring.begin(ActionRing::Begin);
-  transport.iterate(me, !keepTrace, [this] {
-    const RankDesc &desc = program.ranks[me];
-    const bool keepsRun = keepTrace && span.tracedIterations > 0;
-    const int64_t begunNs = keepsRun ? device.stamp() : 0;
-    progress.assign(progress.size(), Progress());
-    beginShards();
-    desc.run(*this, desc.row);
-    const auto open = std::find_if(
-        progress.begin(), progress.end(),
-        [](const Progress &last) { return last.state == Progress::Issued; });
-    if (open != progress.end())
-      throw Error("the program of rank " + std::to_string(me) +
-                  " does not await collective " +
-                  std::to_string(collectiveOf(open - progress.begin())));
-    ring.begin(ActionRing::Drain);
-    for (Fence &fence : fences) {
-      if (fence.channel >= 0)
-        transport.waitSent(fence.channel, fence.ticket);
-      fence.channel = -1;
-    }
-    if (keepsRun)
-      trace.push_back({Traced::Run, ActionKind::Step, Message::None, program.id,
-                       -1, -1, static_cast<int32_t>(span.iterations), -1, -1,
-                       span.before + 1, begunNs, device.stamp()});
-    checkEnd();
-    checkShards();
-  });
+  transport.iterate(me, !keepTrace, [this] { act(); }, program.id);
   ring.begin(ActionRing::Idle);
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
     trace[i].endNs = device.timeOf(trace[i].endNs);
   }
 }
+
+void RunningRank::act() {
+  const RankDesc &desc = program.ranks[me];
+  beginTrace();
+  messages.beginIteration();
+  collectives.beginIteration();
+  for (ShardedReplica *shard : shards)
+    shard->beginIteration();
+  desc.run(*this, desc.row);
+  collectives.checkEnd();
+  ring.begin(ActionRing::Drain);
+  messages.awaitSends();
+  endTrace();
+  checkSteps();
+  if (program.overlap)
+    messages.checkEnd();
+  for (const ShardedReplica *shard : shards)
+    shard->checkEnd();
+}
+
+int64_t RunningRank::repetitions() {
+  if (!program.overlap)
+    return 1;
+  const int64_t each = program.overlap->iterationsEach;
+  return (span.iterations + each - 1) / each;
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks.
+//===----------------------------------------------------------------------===//
 
 RunningRank::LocalReplica &RunningRank::local(int64_t replica,
                                               int64_t microbatch) {
@@ -83,23 +191,25 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  acquire(replica.place(Buffer::Output), microbatch, action);
-  acquire(replica.place(Buffer::SavedForInputGrad), microbatch, action);
-  acquire(replica.place(Buffer::SavedForWeightGrad), microbatch, action);
-  acquire(replica.place(Buffer::Checkpoints), microbatch, action);
-  awaitTensors(replica.inputs, microbatch, action);
+  messages.acquire(replica.place(Buffer::Output), microbatch, action);
+  messages.acquire(replica.place(Buffer::SavedForInputGrad), microbatch,
+                   action);
+  messages.acquire(replica.place(Buffer::SavedForWeightGrad), microbatch,
+                   action);
+  messages.acquire(replica.place(Buffer::Checkpoints), microbatch, action);
+  messages.await(replica.tensors->inputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
-  char *weights = weightsOf(h, ActionKind::Forward, microbatch);
+  char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
   char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
-  for (size_t k = 0; k < replica.inputs.size(); ++k)
+  for (size_t k = 0; k < replica.tensors->inputs.size(); ++k)
     replica.calls.front().forward.inputs[k] =
-        replica.inputs[k].place.at(microbatch);
+        replica.tensors->inputs[k].place.at(microbatch);
   replica.calls.back().forward.output =
       replica.place(Buffer::Output).at(microbatch);
   for (size_t l = 0; l < replica.calls.size(); ++l) {
@@ -109,7 +219,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       args.savedForInputGrad = saved.forInputGrad(layer);
       args.savedForWeightGrad = saved.forWeightGrad(layer);
     }
-    // Where R begins, the layer before writes the checkpoint.
+    // The layer before the one with which R begins writes the checkpoint.
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
     if (l + 1 < replica.calls.size())
@@ -118,7 +228,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     setWeights(layer, args, weights);
     runForward(binding, layer, args, data, number);
   }
-  if (ReplicaRecord &record = *records[h]; !record.losses.empty())
+  if (ReplicaRecord &record = *replica.record; !record.losses.empty())
     record.losses[microbatch] = binding.control.losses[number];
 }
 
@@ -127,26 +237,30 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
-  acquire(replica.place(Buffer::RecomputedForInputGrad), microbatch, action);
-  acquire(replica.place(Buffer::RecomputedForWeightGrad), microbatch, action);
-  const Place &output = replica.place(Buffer::RecomputedOutput);
-  acquire(output, microbatch, action);
-  awaitTensors(replica.recomputedInputs, microbatch, action);
+  messages.acquire(replica.place(Buffer::RecomputedForInputGrad), microbatch,
+                   action);
+  messages.acquire(replica.place(Buffer::RecomputedForWeightGrad), microbatch,
+                   action);
+  const BufferPlace &output = replica.place(Buffer::RecomputedOutput);
+  messages.acquire(output, microbatch, action);
+  messages.await(replica.tensors->recomputedInputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
-  char *weights = weightsOf(h, ActionKind::Recompute, microbatch);
-  const char *changes = replica.stepsBackAgain > 0
-                            ? changesOf(h, ActionKind::Recompute, microbatch)
-                            : nullptr;
+  char *weights = replica.weights->weights(ActionKind::Recompute, microbatch);
+  const char *changes =
+      replica.stepsBackAgain > 0
+          ? replica.weights->changes(ActionKind::Recompute, microbatch)
+          : nullptr;
   char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
-  const std::vector<LocalTensor> &inputs = replica.recomputedInputs.empty()
-                                               ? replica.inputs
-                                               : replica.recomputedInputs;
+  const std::vector<LocalTensor> &inputs =
+      replica.tensors->recomputedInputs.empty()
+          ? replica.tensors->inputs
+          : replica.tensors->recomputedInputs;
   for (size_t k = 0; k < inputs.size(); ++k)
     replica.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
   if (output.base)
@@ -173,19 +287,22 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
-  for (const LocalTensor &tensor : replica.inputGrads)
-    acquire(tensor.place, microbatch, action);
-  awaitTensors(replica.outputGrads, microbatch, action);
+  for (const LocalTensor &tensor : replica.tensors->inputGrads)
+    messages.acquire(tensor.place, microbatch, action);
+  messages.await(replica.tensors->outputGrads, microbatch, action);
   action.restart();
-  addOutputGrads(replica, microbatch);
+  messages.addOutputGrads(static_cast<int32_t>(h), microbatch,
+                          replica.binding->layers.back().desc->dtype);
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
-  char *weights = weightsOf(h, ActionKind::InputGrad, microbatch);
+  char *weights = replica.weights->weights(ActionKind::InputGrad, microbatch);
   const char *changes =
-      replica.moved ? changesOf(h, ActionKind::InputGrad, microbatch) : nullptr;
-  for (size_t k = 0; k < replica.inputGrads.size(); ++k)
+      replica.moved
+          ? replica.weights->changes(ActionKind::InputGrad, microbatch)
+          : nullptr;
+  for (size_t k = 0; k < replica.tensors->inputGrads.size(); ++k)
     replica.calls.front().inputGrad.inputGrads[k] =
-        replica.inputGrads[k].place.at(microbatch);
+        replica.tensors->inputGrads[k].place.at(microbatch);
   replica.calls.back().inputGrad.outputGrad =
       replica.place(Buffer::OutputGrad).at(microbatch);
   for (size_t l = replica.calls.size(); l-- > 0;) {
@@ -209,9 +326,9 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
-  char *weights = weightsOf(h, ActionKind::WeightGrad, microbatch);
+  char *weights = replica.weights->weights(ActionKind::WeightGrad, microbatch);
   char *gradients =
-      replica.shard.isSharded() ? unreducedGradients(h) : binding.gradients;
+      replica.shard ? replica.shard->gradients() : binding.gradients;
   for (size_t l = replica.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = replica.calls[l].weightGrad;
@@ -221,4 +338,56 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
     args.microbatch = microbatch % program.microbatches;
     layer.body.weightGrad(layer.desc, &args);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Messages and sharded state.
+//===----------------------------------------------------------------------===//
+
+void RunningRank::send(Message message, int64_t h, int64_t to,
+                       int64_t microbatch) {
+  if (isLeftOut(microbatch))
+    return;
+  local(h, microbatch);
+  messages.send(message, h, to, microbatch);
+}
+
+void RunningRank::receive(Message message, int64_t h, int64_t to,
+                          int64_t microbatch) {
+  if (isLeftOut(microbatch))
+    return;
+  const int32_t edge = messages.edgeOf(message, h, to, microbatch);
+  local(messages.receiverOf(edge), microbatch);
+  messages.receive(edge, microbatch);
+}
+
+ShardedReplica &RunningRank::sharded(ActionKind kind, int64_t h, int64_t unit) {
+  const bool isKnown = h >= 0 && h < static_cast<int64_t>(replicas.size());
+  if (!isKnown || !replicas[h].shard)
+    throw Error("the program of rank " + std::to_string(me) + " runs " +
+                actionName(kind, Message::None,
+                           isKnown ? context.stageOf(h) : h, unit) +
+                " of replica " + std::to_string(h) +
+                (isKnown && replicas[h].binding
+                     ? ", which keeps all of its state"
+                     : ", which it does not hold"));
+  return *replicas[h].shard;
+}
+
+void RunningRank::unshard(int64_t h, int64_t unit) {
+  sharded(ActionKind::Unshard, h, unit).unshard(unit);
+}
+
+void RunningRank::reshard(int64_t h, int64_t unit) {
+  sharded(ActionKind::Reshard, h, unit).reshard(unit);
+}
+
+void RunningRank::reduceGrad(int64_t h, int64_t unit) {
+  sharded(ActionKind::ReduceGrad, h, unit).reduceGrad(unit);
+}
+
+void RunningRank::failOnReplica(int64_t replica, int64_t microbatch) const {
+  throw Error("the program of rank " + std::to_string(me) + " runs replica " +
+              std::to_string(replica) + ", micro-batch " +
+              std::to_string(microbatch) + ", which it does not hold");
 }

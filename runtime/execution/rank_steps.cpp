@@ -1,28 +1,26 @@
 //===- rank_steps.cpp - Collectives and optimizer steps of a rank ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/execution/rank.h"
+
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/execution/rank_record.h"
-#include "runtime/execution/weight_history.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 using namespace rondo;
 using namespace rondo::runtime;
 
-void RunningRank::checkCollective(ActionKind kind, int64_t collective) const {
-  if (collective < 0 || collective >= program.numCollectives)
-    throw Error("the program of rank " + std::to_string(me) + " runs " +
-                actionName(kind, Message::None, collective, 0) +
-                ", which the program does not have");
-}
+//===----------------------------------------------------------------------===//
+// Collectives.
+//===----------------------------------------------------------------------===//
 
 void RunningRank::allReduce(int64_t collective, int64_t step) {
   if (isStepLeftOut(step))
     return;
-  checkCollective(ActionKind::AllReduce, collective);
+  collectives.check(ActionKind::AllReduce, collective);
   if (movesState(program.collectives[collective].kind))
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
@@ -31,44 +29,37 @@ void RunningRank::allReduce(int64_t collective, int64_t step) {
   if (isUnused(collective))
     return;
   Action action(*this, ActionKind::AllReduce, collective, step);
-  Progress &last = progress[entryOf(collective, step)];
-  if (last.state == Progress::Issued ||
-      (last.state == Progress::Awaited && last.step == step))
-    throw Error("the program of rank " + std::to_string(me) +
-                " issues collective " + std::to_string(collective) + " twice");
-  startCollective(static_cast<int32_t>(collective), step);
-  last.state = Progress::Issued;
-  last.step = step;
+  collectives.issueSum(collective, step);
 }
 
 void RunningRank::await(int64_t collective, int64_t step) {
   if (isStepLeftOut(step))
     return;
-  checkCollective(ActionKind::Await, collective);
+  collectives.check(ActionKind::Await, collective);
   if (isUnused(collective))
     return;
   Action action(*this, ActionKind::Await, collective, step);
-  if (isHere(collective, step))
+  const CollectiveDesc &desc = program.collectives[collective];
+  auto shardOf = [&](int32_t i) {
+    return replicas[desc.replicas[i]].shard.get();
+  };
+  if (movesState(desc.kind))
+    for (int32_t i = 0; i < desc.numReplicas; ++i)
+      if (const ShardedReplica *shard = shardOf(i);
+          shard && shard->hasDone(desc.kind, step))
+        return;
+  if (!collectives.await(collective, step) || !movesState(desc.kind))
     return;
-  Progress &last = progress[entryOf(collective, step)];
-  if (last.state == Progress::Awaited && last.step == step)
-    return;
-  if (last.state != Progress::Issued || last.step != step)
-    throw Error("the program of rank " + std::to_string(me) +
-                " awaits collective " + std::to_string(collective) +
-                ", which it has not issued");
-  finishCollective(static_cast<int32_t>(collective), step);
-  last.state = Progress::Awaited;
-  if (movesState(program.collectives[collective].kind))
-    finishShard(static_cast<int32_t>(collective));
+  for (int32_t i = 0; i < desc.numReplicas; ++i)
+    if (ShardedReplica *shard = shardOf(i))
+      shard->finish(desc.kind, step);
 }
 
-bool RunningRank::isUnused(int64_t collective) const {
-  return clipsByStage() &&
-         program.collectives[collective].kind == CollectiveKind::GradientNorm;
-}
+//===----------------------------------------------------------------------===//
+// Steps.
+//===----------------------------------------------------------------------===//
 
-/// What a norm of zero or more tensors means for their step.
+/// Sets the clip factor and the finite flag of tensors by their norm.
 static void setNorm(ControlHeader &header, double sumOfSquares,
                     double maxNorm) {
   header.norm = std::sqrt(sumOfSquares);
@@ -84,7 +75,6 @@ void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
   // A reference's own norm has done so.
   if (clipsByStage() || parts)
     device.addCopies(replica.optimized);
-  const size_t h = &replica - replicas.data();
   double sum = 0;
   for (int32_t t = 0; t < replica.optimized.numTensors; ++t) {
     const Tensor &tensor = replica.optimized.tensors[t];
@@ -93,7 +83,7 @@ void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
       continue;
     const double squares = sumOfSquares(tensor.gradients, tensor.count);
     if (replica.ownHeaders[t])
-      setNorm(sharedHeaders[h][t], squares, optimizer.maxNorm);
+      setNorm(replica.sharedHeaders[t], squares, optimizer.maxNorm);
     else
       sum += squares;
     // The norm counts a tensor that stages share once.
@@ -107,7 +97,7 @@ double RunningRank::normOf(int64_t step) const {
   if (step < 0)
     return std::numeric_limits<double>::quiet_NaN();
   return span.emulation.history ? span.emulation.history->norm(step)
-                                : lateNorms[step];
+                                : collectives.lateNorm(step);
 }
 
 /// The norm of all gradients of an earlier iteration takes the place of the
@@ -124,10 +114,9 @@ void RunningRank::clipByEarlier(LocalReplica &replica, int64_t step) {
       header.step.clipFactor = factor;
   };
   clip(*replica.binding->control.header);
-  const size_t h = &replica - replicas.data();
-  for (size_t t = 0; t < sharedHeaders[h].size(); ++t)
+  for (size_t t = 0; t < replica.sharedHeaders.size(); ++t)
     if (replica.ownHeaders[t])
-      clip(sharedHeaders[h][t]);
+      clip(replica.sharedHeaders[t]);
 }
 
 /// The rate of a step depends on its number in the training and on how late the
@@ -141,8 +130,7 @@ void RunningRank::prepareStep(LocalReplica &replica, int64_t step) {
         rate * delayFactor(delay, number - 1, optimizer.delayAnneal));
   };
   set(*replica.binding->control.header, replica.versions->meanForward);
-  std::vector<ControlHeader> &shared =
-      sharedHeaders[static_cast<size_t>(&replica - replicas.data())];
+  std::vector<ControlHeader> &shared = replica.sharedHeaders;
   for (size_t t = 0; t < shared.size(); ++t)
     if (replica.ownHeaders[t]) {
       shared[t] = *replica.binding->control.header;
@@ -167,7 +155,7 @@ void RunningRank::step(int64_t h, int64_t step) {
   Action action(*this, ActionKind::Step, h, step);
   if (overlap)
     prepareStep(replica, step);
-  else if (!computesNorm(program) && !replica.shard.isSharded())
+  else if (!computesNorm(program) && !replica.shard)
     device.addCopies(replica.optimized);
   // Writes the version after the newest one.
   state.nextVersion(static_cast<int32_t>(h));
@@ -176,7 +164,7 @@ void RunningRank::step(int64_t h, int64_t step) {
     return;
   if (span.emulation.history)
     span.emulation.history->add(static_cast<int32_t>(h));
-  ReplicaRecord &record = *records[h];
+  ReplicaRecord &record = *replica.record;
   const int64_t done = record.steps.load(std::memory_order_relaxed);
   if (done != step)
     throw Error("the program of rank " + std::to_string(me) + " runs step " +
@@ -189,4 +177,130 @@ void RunningRank::step(int64_t h, int64_t step) {
   record.skipped[step] = !isFinite;
   record.endNs[step] = nowNs();
   record.steps.store(done + 1, std::memory_order_release);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs whose iterations overlap.
+//===----------------------------------------------------------------------===//
+
+void RunningRank::prepare(int32_t h) {
+  LocalReplica &replica = replicas[h];
+  const ReplicaBinding &binding = *replica.binding;
+  ReplicaRecord &record = *replica.record;
+  record.steps.store(0, std::memory_order_relaxed);
+  const bool makesLoss = std::any_of(
+      binding.layers.begin(), binding.layers.end(),
+      [](const LayerBinding &layer) { return hasLoss(*layer.desc); });
+  const int64_t iterations = overlap ? span.iterations : 0;
+  record.losses.assign(makesLoss ? iterations * program.microbatches : 0, 0);
+  record.endNs.assign(iterations, 0);
+  record.skipped.assign(iterations, 0);
+  replica.weights = replica.resident.get();
+  if (replica.shard)
+    replica.weights = replica.shard.get();
+  replica.versions = nullptr;
+  replica.moved = nullptr;
+  replica.stepsBack = replica.stepsBackAgain = 0;
+  replica.ownHeaders.clear();
+  replica.optimized.ownHeaders = nullptr;
+  replica.optimized.changeDecay = 0;
+  if (!overlap)
+    return;
+
+  replica.versions = &overlap->versions[h];
+  replica.versioned = std::make_unique<VersionedWeights>(
+      context, h, replica.place(Buffer::Weights), *overlap, span.emulation);
+  if (!replica.shard)
+    replica.weights = replica.versioned.get();
+  prepareMoves(replica, program.shares[h]);
+  findShared(h);
+}
+
+/// Sets the number of steps by which weights are moved back, and the memory.
+void RunningRank::prepareMoves(LocalReplica &replica, const ShareDesc &share) {
+  const VersionDesc &versions = *replica.versions;
+  if (!versions.extrapolates)
+    return;
+  const ReplicaBinding &binding = *replica.binding;
+  const double apart = versions.meanForward - versions.meanBackward;
+  replica.optimized.changeDecay =
+      static_cast<float>(changeDecay(optimizer.extrapolationDecay, apart));
+  replica.stepsBack = static_cast<float>(apart);
+  if (versions.recomputesExtrapolated)
+    replica.stepsBackAgain = static_cast<float>(
+        std::max(versions.meanForward - versions.meanRecompute, 0.0));
+  // A stage whose backward is not after its forward has nothing to correct.
+  if (apart <= 0)
+    return;
+  const int64_t bytes = movedBytes(binding.layers.front().desc,
+                                   static_cast<int32_t>(binding.layers.size()));
+  if (span.emulation.history) {
+    // Tasks run one after another.
+    movedWeights.resize(
+        std::max<size_t>(movedWeights.size(), bytes + bufferAlignment));
+    const auto address = reinterpret_cast<uintptr_t>(movedWeights.data());
+    replica.moved = movedWeights.data() +
+                    alignedBytes(static_cast<int64_t>(address)) -
+                    static_cast<int64_t>(address);
+  } else if (char *workspace = replica.place(Buffer::Workspace).at(0)) {
+    replica.moved =
+        workspace + share.bytes[static_cast<int>(Buffer::Workspace)] - bytes;
+  }
+}
+
+/// Finds the tensors that other stages have as well.
+void RunningRank::findShared(int32_t h) {
+  LocalReplica &replica = replicas[h];
+  const std::vector<Tensor> &all = state.tensors();
+  auto globalName = [](const Tensor &tensor) -> const std::string & {
+    return tensor.sharedWith.empty() ? tensor.name : tensor.sharedWith;
+  };
+  auto stageOf = [&](const Tensor &tensor) {
+    return state.executable().replicas[tensor.replica].stage;
+  };
+  replica.ownHeaders.assign(replica.optimized.numTensors, nullptr);
+  replica.ownDelays.assign(replica.optimized.numTensors, 0);
+  replica.sharedHeaders.resize(replica.optimized.numTensors);
+  for (const Tensor &other : all) {
+    if (other.sharedWith.empty())
+      continue;
+    // A copy: whose are the others of its name?
+    for (int32_t t = 0; t < replica.optimized.numTensors; ++t) {
+      const Tensor &mine = replica.optimized.tensors[t];
+      if (globalName(mine) != other.sharedWith)
+        continue;
+      for (const Tensor &same : all) {
+        if (globalName(same) != other.sharedWith)
+          continue;
+        if (stageOf(same) != stageOf(mine))
+          replica.ownHeaders[t] = &replica.sharedHeaders[t];
+        replica.ownDelays[t] = std::max(
+            replica.ownDelays[t], overlap->versions[same.replica].meanForward);
+      }
+    }
+  }
+  replica.optimized.ownHeaders = replica.ownHeaders.data();
+}
+
+char *RunningRank::movedWeightsOf(const LocalReplica &replica,
+                                  const LayerBinding &layer,
+                                  const char *weights, const char *changes,
+                                  float steps) {
+  moveBack(layer.sizes.gradients / int64_t(sizeof(float)), steps,
+           reinterpret_cast<const float *>(weights + layer.weightsOffset),
+           reinterpret_cast<const float *>(changes + layer.gradientsOffset),
+           reinterpret_cast<float *>(replica.moved));
+  return replica.moved;
+}
+
+/// A run ends with all of its steps done.
+void RunningRank::checkSteps() const {
+  if (!program.overlap)
+    return;
+  for (const LocalReplica &replica : replicas)
+    if (replica.binding && replica.record->steps != span.iterations)
+      throw Error("the program of rank " + std::to_string(me) + " has done " +
+                  std::to_string(replica.record->steps) + " of the " +
+                  std::to_string(span.iterations) + " steps of stage '" +
+                  replica.binding->desc->name + "'");
 }

@@ -14,9 +14,9 @@ namespace rondo::runtime {
 
 class WeightHistory;
 
-/// What the program of a reference does as another one does it: a pipeline
-/// whose iterations overlap. It reads the versions of weights that the
-/// pipeline's tables name, and steps as the pipeline steps.
+/// For a reference of a pipeline whose iterations overlap: it reads the
+/// versions of weights that the pipeline's tables name, and steps as the
+/// pipeline steps.
 struct Emulation {
   const ProgramDesc *pipeline = nullptr;
   /// Those tables.
@@ -30,8 +30,8 @@ struct Emulation {
 struct Span {
   /// More than 1 only where iterations overlap.
   int64_t iterations = 1;
-  /// Of the training, before the first one. The rest is for steps where
-  /// iterations overlap; others have their rate from the control memory.
+  /// Iterations of the training before the first one. The rest is for steps of
+  /// overlapping iterations; others read their rate in the control memory.
   int64_t before = 0;
   LearningRateSchedule rates;
   /// Writes a replica's samples of a micro-batch, numbered through the run, to

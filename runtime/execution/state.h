@@ -25,12 +25,12 @@ struct LayerBinding {
   int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
   /// In each of the moments.
   int64_t momentsOffset = 0;
-  /// Of the weights in the layer's dtype, in what a replica with a shard
-  /// gathers; -1: they lie behind the layer's weights, or are these.
+  /// Offset of the weights in the layer's dtype in the gathered weights of a
+  /// replica with a shard; -1: they follow the layer's weights, or are these.
   int64_t copyOffset = -1;
   /// In what F keeps, or in what R restores if the layer recomputes.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
-  /// Of the layer's input among the checkpoints; -1: it is none.
+  /// Offset of the layer's input among the checkpoints; -1: it is none.
   int64_t checkpointOffset = -1;
 };
 
@@ -45,7 +45,7 @@ struct ReplicaBinding {
   std::vector<LayerBinding> layers;
   /// Layers for a part of the samples; empty if the replica takes all.
   std::vector<LayerDesc> shared;
-  /// Of one activation between layers of the stage, and how many there are.
+  /// Bytes of one activation between layers of the stage, and their number.
   int64_t innerBytes = 0;
   int32_t numInner = 0;
   /// In the workspace: what F saves in vain, unkeptBytes() at its end.
@@ -59,10 +59,10 @@ struct ReplicaBinding {
   char *gradients = nullptr, *moments = nullptr;
   /// Laid out like the gradients; null: no program moves weights back.
   char *changes = nullptr;
-  /// Where F of the head leaves its logits; null: nowhere.
+  /// Memory for the logits of F of the head; null: they are not kept.
   char *logits = nullptr;
   ControlView control;
-  /// What the optimizer works on.
+  /// The optimizer's tensors.
   StageTensors optimized;
   /// Indices into State::tensors: [firstTensor, lastTensor).
   int32_t firstTensor = 0, lastTensor = 0;
@@ -77,7 +77,7 @@ inline int32_t samplesOf(const ProgramDesc &program) {
 /// scratch at the end of its workspace.
 int64_t movedBytes(const LayerDesc *layers, int32_t count);
 
-/// Where a replica's buffer lies.
+/// The place of a replica's buffer.
 inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t replica,
                                 Buffer buffer) {
   return program.places[replica * numBuffers + static_cast<int>(buffer)];
@@ -145,13 +145,13 @@ public:
   }
   /// Bytes of all arenas allocated in this process.
   int64_t allocatedBytes() const;
-  /// What is in use of the memory of this process's devices, by all programs;
-  /// -1 if it is the host's.
+  /// Bytes in use of the memory of this process's devices, by all programs; -1
+  /// if it is the host's.
   int64_t bytesInUse() const;
 
-  /// Where a replica's step leaves its part of a norm that is awaited some
-  /// iterations later: one of as many places as are under way at once. In
-  /// memory beside the arena; null if another process holds the replica.
+  /// The part of a norm that a replica's step writes, for a norm that is
+  /// awaited some iterations later: one of as many places as are in flight at
+  /// once. Outside the arena; null if another process holds the replica.
   double *normParts(int32_t replica, int32_t place) const {
     return holds(replica) ? lateParts[replica][place].get() : nullptr;
   }
@@ -169,7 +169,7 @@ public:
   void weightsWritten();
 
   /// Makes F of a replica's last layer, a head, leave the logits of the last
-  /// micro-batch in memory of their own, beside the arena. Call it before
+  /// micro-batch in memory of their own, outside the arena. Call it before
   /// programs are made; replicas of other processes get none.
   void keepLogits(int32_t replica);
   /// Those of `count` tokens of the replica's first sample, from token `first`
@@ -201,19 +201,19 @@ private:
 
   const Executable &exe;
   const World processes;
-  /// By rank, null if another process holds it; an arena is destroyed before
-  /// its device.
+  /// Indexed by rank, null if another process holds it; an arena is destroyed
+  /// before its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
-  /// By replica and place.
+  /// Indexed by replica and place.
   std::vector<std::vector<std::unique_ptr<double[]>>> lateParts;
-  /// By replica, null without keepLogits().
+  /// Indexed by replica, null without keepLogits().
   std::vector<std::unique_ptr<Arena>> logits;
   /// For each micro-batch size, by replica; and the index of each program's
   /// size.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<int32_t> sizesOf;
-  /// By stage.
+  /// Indexed by stage.
   std::vector<int32_t> owners;
   std::vector<Tensor> allTensors;
 };

@@ -1,38 +1,29 @@
 //===- state_checks.cpp - Checks an executable's tables -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/execution/state.h"
-
 #include "runtime/base/error.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/execution/state.h"
 #include "runtime/model/share.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
-using namespace rondo;
 using namespace rondo::runtime;
+using namespace rondo;
 
-void State::checkProgram(const ProgramDesc &program) const {
-  auto fail = [&](const std::string &what) {
-    throw Error("program '" + std::string(program.name) + "': " + what);
-  };
-  if (program.id < 0 || program.id >= exe.numPrograms ||
-      &exe.programs[program.id] != &program)
-    fail("its number is " + std::to_string(program.id) +
-         ", which is not its place");
-  const ProgramDesc &first = exe.programs[0];
-  if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
-      int64_t(first.microbatches) * std::max(first.samples, 1))
-    fail("it takes " + std::to_string(program.microbatches) +
-         " micro-batches of " + std::to_string(program.samples) +
-         " samples an iteration, program '" + first.name + "' takes " +
-         std::to_string(first.microbatches) + " of " +
-         std::to_string(first.samples));
+[[noreturn]] static void failOn(const ProgramDesc &program,
+                                const std::string &what) {
+  throw Error("program '" + std::string(program.name) + "': " + what);
+}
+
+/// Rule L4.
+static void checkPools(const Executable &exe, const ProgramDesc &program) {
   for (int32_t p = 0; p < program.numPools; ++p) {
     const PoolDesc &pool = program.pools[p];
-    // Rule L4. Division avoids overflow of the product.
+    // Division avoids overflow of the product.
     if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
         pool.slotBytes < 0 || pool.slots < 0 ||
         pool.offset % bufferAlignment != 0 ||
@@ -41,36 +32,45 @@ void State::checkProgram(const ProgramDesc &program) const {
         (pool.slots > 0 &&
          pool.slotBytes >
              (exe.arenaBytes[pool.rank] - pool.offset) / pool.slots))
-      fail("pool " + std::to_string(p) + " of " + std::to_string(pool.slots) +
-           " slots of " + std::to_string(pool.slotBytes) + " bytes at " +
-           std::to_string(pool.offset) + " does not lie in the arena of rank " +
-           std::to_string(pool.rank));
+      failOn(program, "pool " + std::to_string(p) + " of " +
+                          std::to_string(pool.slots) + " slots of " +
+                          std::to_string(pool.slotBytes) + " bytes at " +
+                          std::to_string(pool.offset) +
+                          " does not lie in the arena of rank " +
+                          std::to_string(pool.rank));
   }
-  auto checkPlace = [&](const PlaceDesc &place, const std::string &what,
-                        const std::string &name, int64_t bytes) {
-    if (place.pool < 0)
-      return;
-    if (place.pool >= program.numPools || place.period < 1)
-      fail(name + " has no pool " + std::to_string(place.pool));
-    const PoolDesc &pool = program.pools[place.pool];
-    bool areThere = true;
-    for (int32_t i = 0; i < numListed(place); ++i)
-      areThere &= slotOf(place, i) < pool.slots;
-    if (!areThere)
-      fail(what + " of " + name + " lies in a slot that pool " +
-           std::to_string(place.pool) + " does not have");
-    if (pool.slotBytes < bytes)
-      fail("slots of " + what + " of " + name + " have " +
-           std::to_string(pool.slotBytes) + " bytes, it needs " +
-           std::to_string(bytes));
-  };
+}
+
+/// The slots of `what` of `name` are there and have room for `bytes`.
+static void checkPlace(const ProgramDesc &program, const PlaceDesc &place,
+                       const std::string &what, const std::string &name,
+                       int64_t bytes) {
+  if (place.pool < 0)
+    return;
+  if (place.pool >= program.numPools || place.period < 1)
+    failOn(program, name + " has no pool " + std::to_string(place.pool));
+  const PoolDesc &pool = program.pools[place.pool];
+  bool areThere = true;
+  for (int32_t i = 0; i < numListed(place); ++i)
+    areThere &= slotOf(place, i) < pool.slots;
+  if (!areThere)
+    failOn(program, what + " of " + name + " lies in a slot that pool " +
+                        std::to_string(place.pool) + " does not have");
+  if (pool.slotBytes < bytes)
+    failOn(program, "slots of " + what + " of " + name + " have " +
+                        std::to_string(pool.slotBytes) + " bytes, it needs " +
+                        std::to_string(bytes));
+}
+
+static void checkBuffers(const Executable &exe, const ProgramDesc &program) {
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfReplica[h] < 0 ||
         program.rankOfReplica[h] >= program.numRanks)
-      fail(name + " is on rank " + std::to_string(program.rankOfReplica[h]) +
-           " of " + std::to_string(program.numRanks));
+      failOn(program, name + " is on rank " +
+                          std::to_string(program.rankOfReplica[h]) + " of " +
+                          std::to_string(program.numRanks));
     // Parts of one tensor come into one place.
     std::set<int32_t> inputs;
     for (int32_t e = 0; e < exe.numEdges; ++e)
@@ -82,25 +82,49 @@ void State::checkProgram(const ProgramDesc &program) const {
           inputs.size() > 1 &&
           (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad ||
            Buffer(b) == Buffer::RecomputedInput);
-      checkPlace(placeOf(program, h, Buffer(b)), bufferTable[b].keyword, name,
+      checkPlace(program, placeOf(program, h, Buffer(b)),
+                 bufferTable[b].keyword, name,
                  isOneOfSeveral ? 0 : program.shares[h].bytes[b]);
     }
   }
+}
+
+static void checkStagings(const ProgramDesc &program) {
   for (int32_t r = 0; program.staging && r < program.numRanks; ++r) {
     const int32_t pool = program.staging[r];
     if (pool >= program.numPools)
-      fail("the staging of rank " + std::to_string(r) + " has no pool " +
-           std::to_string(pool));
+      failOn(program, "the staging of rank " + std::to_string(r) +
+                          " has no pool " + std::to_string(pool));
     if (pool >= 0 &&
         (program.pools[pool].rank != r || program.pools[pool].slots != 1))
-      fail("the staging of rank " + std::to_string(r) + " is pool " +
-           std::to_string(pool) + " of " +
-           std::to_string(program.pools[pool].slots) + " slots on rank " +
-           std::to_string(program.pools[pool].rank) +
-           "; it has one slot on its own rank");
+      failOn(program, "the staging of rank " + std::to_string(r) + " is pool " +
+                          std::to_string(pool) + " of " +
+                          std::to_string(program.pools[pool].slots) +
+                          " slots on rank " +
+                          std::to_string(program.pools[pool].rank) +
+                          "; it has one slot on its own rank");
   }
+}
+
+void State::checkProgram(const ProgramDesc &program) const {
+  if (program.id < 0 || program.id >= exe.numPrograms ||
+      &exe.programs[program.id] != &program)
+    failOn(program, "its number is " + std::to_string(program.id) +
+                        ", which is not its place");
+  const ProgramDesc &first = exe.programs[0];
+  if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
+      int64_t(first.microbatches) * std::max(first.samples, 1))
+    failOn(program, "it takes " + std::to_string(program.microbatches) +
+                        " micro-batches of " + std::to_string(program.samples) +
+                        " samples an iteration, program '" + first.name +
+                        "' takes " + std::to_string(first.microbatches) +
+                        " of " + std::to_string(first.samples));
+  checkPools(exe, program);
+  checkBuffers(exe, program);
+  checkStagings(program);
   for (int32_t p = exe.numReplicas * numBuffers; p < program.numPlaces; ++p)
-    checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
+    checkPlace(program, program.places[p], "a message",
+               "place " + std::to_string(p), 0);
 }
 
 /// Tied tensors share a weight and its name.
@@ -232,7 +256,7 @@ void State::checkStages(const ProgramDesc &program) const {
     if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
         stage.firstLayer + stage.numLayers > exe.numLayers)
       throw Error("stage '" + std::string(stage.name) +
-                  "' does not begin with the layer behind the stage before it");
+                  "' does not begin with the layer after the previous stage");
     nextLayer += stage.numLayers;
   }
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
@@ -255,5 +279,198 @@ void State::checkStages(const ProgramDesc &program) const {
         throw Error("program '" + std::string(program.name) +
                     "' has another state of stage '" + stage.name +
                     "' than program '" + exe.programs[0].name + "'");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sharded state.
+//===----------------------------------------------------------------------===//
+
+/// The replicas of a stage are groups of as many, by their shards.
+void State::checkGroups() const {
+  auto fail = [&](int32_t h, const std::string &what) {
+    throw Error("'" + std::string(exe.name) + "': replica " +
+                std::to_string(h) + " of stage '" +
+                exe.stages[exe.replicas[h].stage].name + "' " + what);
+  };
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const ReplicaDesc &replica = exe.replicas[h];
+    const ReplicaDesc &first = exe.replicas[h - replica.index];
+    const bool isLast =
+        h + 1 == exe.numReplicas || exe.replicas[h + 1].stage != replica.stage;
+    if (replica.shards < 1 || replica.shards != first.shards ||
+        replica.shard != replica.index % replica.shards ||
+        (isLast && replica.shard + 1 != replica.shards))
+      fail(h,
+           "has shard " + std::to_string(replica.shard) + " of " +
+               std::to_string(replica.shards) +
+               "; a stage's replicas have as many shards each, and those of a "
+               "group follow each other by their shards");
+    for (int32_t other = groupOf(exe.replicas, h); other < h; ++other)
+      if (exe.replicas[other].rank == replica.rank)
+        fail(h, "keeps its shard on rank " + std::to_string(replica.rank) +
+                    ", and so does replica " + std::to_string(other) +
+                    "; each shard of a group is on another rank");
+  }
+}
+
+/// Checks on which ranks a program runs the replicas of a group.
+void State::checkShards(const ProgramDesc &program) const {
+  auto fail = [&](const std::string &what) {
+    throw Error("program '" + std::string(program.name) + "': " + what);
+  };
+  std::set<std::pair<CollectiveKind, int32_t>> there;
+  for (int32_t c = 0; c < program.numCollectives; ++c) {
+    const CollectiveDesc &desc = program.collectives[c];
+    if (!movesState(desc.kind))
+      continue;
+    const int32_t first = desc.numReplicas > 0 ? desc.replicas[0] : -1;
+    bool isGroup = first >= 0 && first < exe.numReplicas &&
+                   exe.replicas[first].shard == 0 &&
+                   exe.replicas[first].shards == desc.numReplicas &&
+                   desc.numReplicas > 1;
+    for (int32_t i = 0; isGroup && i < desc.numReplicas; ++i)
+      isGroup = desc.replicas[i] == first + i;
+    if (!isGroup || !there.insert({desc.kind, first}).second)
+      fail("collective " + std::to_string(c) + ", " +
+           traitsOf(desc.kind).keyword + ", is of " +
+           std::to_string(desc.numReplicas) + " replicas from replica " +
+           std::to_string(first) +
+           "; each group has one, of its replicas in their order");
+  }
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const ReplicaDesc &replica = exe.replicas[h];
+    if (replica.shards == 1)
+      continue;
+    const std::string name =
+        "stage '" + std::string(exe.stages[replica.stage].name) + "'";
+    if (program.overlap)
+      fail(name + " has sharded state, and iterations overlap, which do "
+                  "not go together yet; compile it without one of both");
+    const bool evaluates = program.kind == ProgramKind::Evaluation;
+    for (Buffer buffer : {Buffer::GatheredWeights, Buffer::UnreducedGradients})
+      if (program.places[h * numBuffers + static_cast<int>(buffer)].pool < 0 &&
+          program.shares[h].bytes[static_cast<int>(buffer)] > 0 &&
+          !(evaluates && buffer == Buffer::UnreducedGradients))
+        fail(name + " has no memory for its " + traitsOf(buffer).keyword);
+    const bool hasWeights =
+        program.shares[h].bytes[static_cast<int>(Buffer::Weights)] > 0;
+    if (replica.shard > 0)
+      continue;
+    const int32_t *ranks = program.rankOfReplica + h;
+    const std::set<int32_t> distinct(ranks, ranks + replica.shards);
+    if (distinct.size() == 1)
+      continue;
+    if (static_cast<int32_t>(distinct.size()) != replica.shards)
+      fail("the " + std::to_string(replica.shards) +
+           " replicas of a group of " + name + " are on " +
+           std::to_string(distinct.size()) +
+           " ranks; they are all on one rank or each on another");
+    for (CollectiveKind kind :
+         {CollectiveKind::GatherWeights, CollectiveKind::ScatterGradients})
+      if (hasWeights && !there.count({kind, h}) &&
+          !(evaluates && kind == CollectiveKind::ScatterGradients))
+        fail("the group of replica " + std::to_string(h) + " of " + name +
+             " has no collective " + traitsOf(kind).keyword);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations that overlap.
+//===----------------------------------------------------------------------===//
+
+/// No order begins more iterations at once.
+static constexpr int32_t maxNormDelay = 4096;
+
+/// Bytes of a replica's buffer, as planned.
+static int64_t bytesOf(const ProgramDesc &program, int32_t replica,
+                       Buffer buffer) {
+  return program.shares[replica].bytes[static_cast<int>(buffer)];
+}
+
+int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
+  int64_t most = 0;
+  for (int32_t l = 0; l < count; ++l)
+    most = std::max(most, layerSizes(layers[l]).weights);
+  return alignedBytes(most);
+}
+
+void State::checkOverlap(const ProgramDesc &program) const {
+  auto fail = [&](const std::string &what) {
+    throw Error("program '" + std::string(program.name) + "': " + what);
+  };
+  for (int32_t c = 0; c < program.numCollectives; ++c) {
+    const CollectiveDesc &desc = program.collectives[c];
+    if (desc.delay < 0 || desc.delay > maxNormDelay)
+      fail("collective " + std::to_string(c) + " is awaited " +
+           std::to_string(desc.delay) + " iterations later; it may be 0 to " +
+           std::to_string(maxNormDelay));
+    if (desc.delay > 0 &&
+        (!program.overlap || desc.kind != CollectiveKind::GradientNorm))
+      fail("collective " + std::to_string(c) + " is awaited " +
+           std::to_string(desc.delay) +
+           " iterations later, which only a norm may be, and only where "
+           "iterations overlap");
+  }
+  if (!program.overlap)
+    return;
+  const OverlapDesc &overlap = *program.overlap;
+  if (program.kind != ProgramKind::Pipeline)
+    fail("its iterations overlap, which only those of a pipeline do");
+  if (exe.layers[0].target != Target::Cpu)
+    fail("its iterations overlap, which programs on GPUs cannot do yet; "
+         "compile it for the CPU");
+  if (overlap.period < 1 || overlap.numDelays < overlap.period ||
+      overlap.iterationsEach < 1)
+    fail("it lists " + std::to_string(overlap.numDelays) +
+         " delays, of which the last " + std::to_string(overlap.period) +
+         " repeat, in repetitions of " +
+         std::to_string(overlap.iterationsEach) +
+         " iterations; all are 1 or more, and no more repeat than are listed");
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
+    const VersionDesc &versions = overlap.versions[h];
+    const std::string name = "stage '" + std::string(stage.name) + "'";
+    // Then a micro-batch's number in a run and in its iteration name one
+    // replica.
+    const int32_t turns = program.shares[h].turns;
+    if (program.microbatches % turns != 0)
+      fail(name + " assigns the " + std::to_string(program.microbatches) +
+           " micro-batches of an iteration to " + std::to_string(turns) +
+           " replicas in turn; where iterations overlap, all get as many");
+    for (const int16_t *delays :
+         {versions.forward, versions.backward, versions.recompute})
+      for (int32_t m = 0; m < overlap.numDelays; ++m)
+        if (delays[m] < 0 || delays[m] > m / program.microbatches)
+          fail(name + " reads weights for micro-batch " + std::to_string(m) +
+               " that are " + std::to_string(delays[m]) +
+               " steps old, but its iteration is number " +
+               std::to_string(m / program.microbatches) + " of the run");
+    if (!std::isfinite(versions.meanForward) ||
+        !std::isfinite(versions.meanBackward) ||
+        !std::isfinite(versions.meanRecompute) || versions.meanForward < 0 ||
+        versions.meanBackward < 0 || versions.meanRecompute < 0)
+      fail(name + " has mean delays of " +
+           std::to_string(versions.meanForward) + ", " +
+           std::to_string(versions.meanBackward) + " and " +
+           std::to_string(versions.meanRecompute));
+    if (versions.recomputesExtrapolated && !versions.extrapolates)
+      fail(name + " recomputes with weights moved back, but has no mean of "
+                  "their changes, since its backward does not move them");
+    if (!versions.extrapolates)
+      continue;
+    const int64_t gradients = bytesOf(program, h, Buffer::Gradients),
+                  changes = bytesOf(program, h, Buffer::WeightChanges);
+    if (changes < gradients)
+      fail(name + " moves weights back and plans " + std::to_string(changes) +
+           " bytes for their changes, it needs " + std::to_string(gradients));
+    const std::vector<LayerDesc> layers = layersOf(h, program);
+    const int64_t scratch =
+        alignedBytes(stageSizes(layers.data(), stage.numLayers).workspace) +
+        movedBytes(layers.data(), stage.numLayers);
+    if (bytesOf(program, h, Buffer::Workspace) < scratch)
+      fail(name + " moves weights back and plans " +
+           std::to_string(bytesOf(program, h, Buffer::Workspace)) +
+           " bytes of workspace, it needs " + std::to_string(scratch));
   }
 }

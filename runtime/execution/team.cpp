@@ -127,9 +127,9 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   }
   if (!failure)
     return;
-  // It talks to other processes and writes files; ranks that end meanwhile need
-  // the lock. The others have not been stopped if it throws, and `task` must
-  // outlive them: the wait below is the same.
+  // stopAll sends to other processes and writes files; ranks that end meanwhile
+  // need the lock. If it throws, the others have not been stopped, and `task`
+  // must outlive them: the wait below is the same.
   lock.unlock();
   try {
     watch.stopAll(failed, failure);
@@ -137,7 +137,11 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
     // The first failure is the error.
   }
   lock.lock();
-  if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
+  // A thread inside MPI, NCCL or the driver does not see the abort flag, and no
+  // call of these libraries can be interrupted from outside: such a process
+  // ends here, stopSeconds after the failure.
+  constexpr std::chrono::seconds stopSeconds(5);
+  if (!ended.wait_until(lock, Clock::now() + stopSeconds,
                         [&] { return running == 0; })) {
     const Exit code = codeOf(failure);
     std::string message = messageOf(failure);

@@ -23,8 +23,7 @@
 
 namespace rondo::runtime {
 
-/// What a rank's function drives. Opaque to emitted code; see
-/// runtime/execution/rank_actions.h.
+/// Takes the actions of a rank's function; see runtime/execution/actions.h.
 class Rank;
 
 /// What a message carries.

@@ -4,7 +4,7 @@
 #include "runtime/trainer/compare.h"
 
 #include "runtime/base/error.h"
-#include "runtime/execution/weight_history.h"
+#include "runtime/execution/weights.h"
 #include "runtime/launch/phase.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/progress.h"

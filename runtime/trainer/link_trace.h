@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_LINK_TRACE_H
 #define RONDO_RUNTIME_TRAINER_LINK_TRACE_H
 
-#include "runtime/transport/imposed_network.h"
+#include "runtime/transport/imposed_links.h"
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
 #include "runtime/adaptive/tuner.h"
-#include "runtime/device/attention.h"
+#include "runtime/device/device.h"
 #include "runtime/execution/fault.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/optimizer/rule.h"

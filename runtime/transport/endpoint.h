@@ -1,7 +1,7 @@
 //===- endpoint.h - Moves bytes between processes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between MPI, TCP and others. Everything above it (channels,
+// The difference between MPI, TCP and others. Everything above it (channels,
 // waits, collectives) is in process_transport.h.
 //
 //===----------------------------------------------------------------------===//
@@ -10,7 +10,7 @@
 #define RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
 
 #include "runtime/launch/world.h"
-#include "runtime/transport/stamps.h"
+#include "runtime/transport/links.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>

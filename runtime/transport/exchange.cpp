@@ -1,4 +1,4 @@
-//===- exchange.cpp - What a rank moves in a sum of parts -----------------===//
+//===- exchange.cpp - What a rank moves in a collective -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/exchange.h"
@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-using namespace rondo;
 using namespace rondo::runtime;
+using namespace rondo;
 
 template <typename Counts>
 static std::vector<int32_t> ranksWith(const CollectiveParams &parts,
@@ -106,4 +106,51 @@ void rondo::runtime::addElements(float *sum, const float *values,
                                  int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     sum[i] += values[i];
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers and scatters of shards.
+//===----------------------------------------------------------------------===//
+
+ShardExchange::ShardExchange(const CollectiveParams &parts, int32_t me,
+                             Kind kind, float *whole, int64_t maxAtOnce)
+    : kind(kind), whole(whole) {
+  const auto pieces = static_cast<int64_t>(parts.size());
+  shard = parts.front().count / pieces;
+  for (const PartParams &part : parts) {
+    if (part.rank == me)
+      myPiece = static_cast<int64_t>(ranks.size());
+    ranks.push_back(part.rank);
+  }
+  // One rank alone moves nothing.
+  if (pieces == 1)
+    return;
+  atOnce = elementsOfRound(pieces, parts.front().count, maxAtOnce);
+  rounds = atOnce == 0 ? 0 : (shard + atOnce - 1) / atOnce;
+}
+
+std::vector<ShardExchange::Move> ShardExchange::sends(int64_t round) const {
+  std::vector<Move> moves;
+  for (size_t p = 0; p < ranks.size(); ++p)
+    if (const auto piece = static_cast<int64_t>(p); piece != myPiece)
+      moves.push_back({ranks[p],
+                       at(kind == Kind::Gather ? myPiece : piece, round),
+                       countOf(round)});
+  return moves;
+}
+
+std::vector<ShardExchange::Move> ShardExchange::receives(int64_t round,
+                                                         float *staging) const {
+  std::vector<Move> moves;
+  for (size_t p = 0; p < ranks.size(); ++p) {
+    const auto piece = static_cast<int64_t>(p);
+    if (piece == myPiece)
+      continue;
+    moves.push_back({ranks[p],
+                     kind == Kind::Gather ? at(piece, round) : staging,
+                     countOf(round)});
+    if (kind == Kind::Scatter)
+      staging += atOnce;
+  }
+  return moves;
 }

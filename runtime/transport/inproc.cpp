@@ -5,15 +5,14 @@
 // entry n and swaps its mark into the entry's state; an end that finds the
 // other's mark there came second and copies. Both ends post in order and the
 // second copies before it goes on, so entries of a channel complete in order
-// and one counter tells how many have completed.
+// and one counter has the number of completed entries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
 #include "runtime/base/crc32c.h"
-#include "runtime/base/ticks.h"
-#include "runtime/transport/match.h"
 #include "runtime/transport/meeting.h"
+#include "runtime/transport/transport.h"
 
 #include <algorithm>
 #include <atomic>
@@ -33,9 +32,9 @@ struct alignas(64) Entry {
   Posting sender, receiver;
   /// When the link has carried it, and when it arrives.
   int64_t carriedNs = 0, arrivalNs = 0;
-  /// Of the transfer: in ticks, with an imposed link in ns.
+  /// Begin and end of the transfer: in ticks, with an imposed link in ns.
   uint64_t begin = 0, end = 0;
-  /// Of what was sent, if messages are checked.
+  /// Checksum of the message, if messages are checked.
   uint32_t checksum = 0;
   /// For tests: it changes on its way.
   bool isSpoiled = false;
@@ -49,9 +48,9 @@ struct alignas(64) Channel {
   /// Null if links are not imposed.
   SerialLink *link = nullptr;
   alignas(64) uint32_t sent = 0;
-  /// How many takeTransfers() has seen.
+  /// Messages up to the last call of takeTransfers().
   uint32_t taken = 0;
-  /// What this end copied, in ticks; with an imposed link in ns. One for each
+  /// Copies of this end, in ticks; with an imposed link in ns. One for each
   /// end, so that no cache line moves between their cores.
   LinkMeter sentMeter;
   alignas(64) uint32_t posted = 0;
@@ -61,7 +60,7 @@ struct alignas(64) Channel {
 
   Entry &entry(uint32_t ticket) { return entries[ticket & (capacity - 1)]; }
 
-  /// What both ends have copied.
+  /// The copies of both ends.
   std::vector<LinkPoint> sizes() const {
     std::vector<LinkPoint> all = sentMeter.sizes();
     for (const LinkPoint &point : postedMeter.sizes()) {
@@ -84,7 +83,7 @@ struct alignas(64) Channel {
 /// Written by the rank before it blocks, read by the watchdog at any time,
 /// which may see the message of one wait with the channel of the next.
 struct alignas(64) WaitRecord {
-  /// What it waits for (32 bits), the channel or collective (32).
+  /// The kind of wait (32 bits), the channel or collective (32).
   std::atomic<uint64_t> place{0};
   /// For a channel: edge (32), micro-batch (32); replicas it is from (32), for
   /// (32).
@@ -311,12 +310,12 @@ private:
   /// The time of an empty message, in ticks.
   uint64_t startTicks = UINT64_MAX;
   const uint64_t stepTicks = Ticks::step();
-  /// How often a waiting thread looks before it blocks.
+  /// Number of checks of a waiting thread before it blocks.
   const int spins;
   std::vector<Channel> channels;
   std::deque<Meeting> meetings;
   std::vector<WaitRecord> records;
-  /// By rank, for tests: whether its next message changes on its way.
+  /// For tests, indexed by rank: whether its next message changes on its way.
   std::vector<char> spoils;
   std::atomic<bool> isAborted{false};
 };

@@ -10,6 +10,8 @@
 #define RONDO_RUNTIME_TRANSPORT_LINKS_H
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace rondo::runtime {
@@ -74,17 +76,17 @@ struct LinkFigures {
   int32_t from = 0, to = 0;
   int64_t messages = 0;
   double latencyNs = 0, bytesPerUs = 0;
-  /// How many sizes of messages they are fitted to.
+  /// Number of message sizes in the fit.
   int32_t sizes = 0;
   /// Whether each size has two transfers, so that the spread is known.
   int32_t hasSpread = 0;
-  /// How far the figures are likely to be off, by the noise of the sizes; of a
-  /// figure that could not be measured 0.
+  /// Likely error of the figures, by the noise of the sizes; 0 for a figure
+  /// that could not be measured.
   double latencySpreadNs = 0, bytesPerUsSpread = 0;
   /// The root of the mean square of what the fit leaves over, of all sizes.
   double residualNs = 0;
-  /// How far the clocks of both ends may differ beyond what has been corrected;
-  /// 0 if both ends have one clock.
+  /// Possible difference of the clocks of both ends after the correction; 0 if
+  /// both ends have one clock.
   double clockErrorNs = 0;
 };
 
@@ -98,6 +100,106 @@ struct LinkFigures {
 /// negative one.
 LinkFigures fitLink(const std::vector<LinkPoint> &points, double nsPerUnit,
                     double startLatencyNs, double stepNs = 0);
+
+//===----------------------------------------------------------------------===//
+// Time stamps of both ends of a channel.
+//
+// The two ends of a channel may have different clocks. Each end keeps the
+// stamps of its last messages; a reading combines them, and takes the clocks'
+// difference from two comparisons, one before the messages and one after. So no
+// stamp travels with a message, and clocks that drift apart evenly do no harm.
+//===----------------------------------------------------------------------===//
+
+/// The clock of the stamps: cheap to read, in its own units.
+class StampClock {
+public:
+  virtual ~StampClock();
+  virtual uint64_t now() = 0;
+  virtual double nsPerUnit() const = 0;
+  /// Clocks of the same name always show the same time. Empty: this clock has
+  /// no name, and others may differ.
+  virtual std::string name() const = 0;
+};
+/// The processor's counter (runtime/base/clock.h), which the processes of one
+/// machine share.
+std::unique_ptr<StampClock> makeTickClock();
+
+/// A message as one end of its channel saw it.
+struct Stamps {
+  int64_t bytes = 0;
+  /// When it was sent; at the other end, when its receive was posted.
+  uint64_t begun = 0;
+  /// At the receiver's end.
+  uint64_t arrived = 0;
+  /// The delay of an imposed link.
+  int64_t imposedNs = 0;
+};
+
+/// A question to another process, and its answer.
+struct RoundTrip {
+  uint64_t sent = 0, answered = 0;
+  /// On the other's clock, in between.
+  uint64_t theirs = 0;
+};
+
+/// Times of two clocks at the same moment.
+struct ClockPoint {
+  uint64_t mine = 0, theirs = 0;
+};
+
+/// The other clock's time in the middle of the shortest round trip; the error
+/// is at most half of that. `trips` must not be empty.
+ClockPoint compareClocks(const std::vector<RoundTrip> &trips);
+
+/// Converts times of another clock to this process's clock. Without a point
+/// both are the same.
+class ClockMap {
+public:
+  /// Points must come in the order of time; the last two count.
+  void add(ClockPoint point) {
+    before = isEmpty ? point : last;
+    last = point;
+    isEmpty = false;
+  }
+  /// Exact for clocks that drift evenly between the two points.
+  uint64_t toMine(uint64_t theirs) const;
+
+private:
+  bool isEmpty = true;
+  ClockPoint before, last;
+};
+
+/// Adds the transfers of the same messages as both ends saw them: each starts
+/// when it has been sent and its receive has been posted, whichever is later on
+/// the receiver's clock, whose unit is `nsPerUnit`, and ends when it arrived.
+/// The meter's durations are in ns, so that an imposed delay enters exactly
+/// while `nsPerUnit` is an estimate; none is below the imposed delay. Returns
+/// the same transfers, in their order.
+std::vector<Transfer> addTransfers(LinkMeter &meter,
+                                   const std::vector<Stamps> &sent,
+                                   const std::vector<Stamps> &received,
+                                   const ClockMap &toReceiver,
+                                   double nsPerUnit);
+
+/// The last stamps of one end of a channel, by the messages' numbers.
+class StampRing {
+public:
+  /// The number of stamps kept: enough to give the shortest transfer of each
+  /// size.
+  static constexpr uint32_t most = 1024;
+
+  /// Before this call nothing is kept.
+  void enable() { kept.resize(most); }
+  bool isEnabled() const { return !kept.empty(); }
+  Stamps &of(uint32_t number) { return kept[number % most]; }
+  /// The stamps of the messages since the last call, the latest of which is
+  /// number `next` - 1; the oldest are left out if there are too many.
+  std::vector<Stamps> take(uint32_t next);
+
+private:
+  std::vector<Stamps> kept;
+  uint32_t taken = 0;
+};
 
 } // namespace rondo::runtime
 

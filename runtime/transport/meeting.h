@@ -12,14 +12,56 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/transport/exchange.h"
-#include "runtime/transport/waiting.h"
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
+#include <cstdint>
+#include <ctime>
+#include <linux/futex.h>
 #include <memory>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vector>
 
 namespace rondo::runtime {
+
+/// A number that only increases (and wraps) and on which threads wait.
+class Signal {
+public:
+  uint32_t value() const { return count.load(std::memory_order_acquire); }
+  /// A thread that sees the new value also sees all writes made before.
+  void advance() {
+    count.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      wakeAll();
+  }
+  /// Blocks while value() is `seen`, for 50 ms at most.
+  void blockWhile(uint32_t seen);
+  void wakeAll();
+
+private:
+  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+inline void Signal::blockWhile(uint32_t seen) {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
+                "a futex is a plain 32-bit word");
+  // The time limit lets a waiter check the abort flag even if it missed the
+  // call that woke the others.
+  timespec limit = {0, 50 * 1000 * 1000};
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (count.load(std::memory_order_seq_cst) == seen)
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count), FUTEX_WAIT_PRIVATE,
+            seen, &limit, nullptr, 0);
+  sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+inline void Signal::wakeAll() {
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count), FUTEX_WAKE_PRIVATE,
+          INT_MAX, nullptr, nullptr, 0);
+}
 
 /// Each round has a start and a wait of every rank with a part. A rank waits
 /// before it starts the next round, so there is at most one round at a time.
@@ -153,7 +195,7 @@ private:
         std::copy(at(first), at(first) + (end - begin), at(part));
   }
 
-  /// Of a gather or scatter: elements of one rank's shard.
+  /// Moves elements of one rank's shard in a gather or scatter.
   void moveShard(int64_t number) const {
     const int64_t each = piecesOf(shard()), owner = number / each,
                   offset = number % each * piece,
@@ -192,7 +234,7 @@ private:
   /// Rounds that all ranks have started, and those whose result is complete.
   Signal begun, ended;
   std::atomic<size_t> arrived{0};
-  // Of the round; written by the rank that starts last.
+  // The current round; written by the rank that starts last.
   Work work = Work::SumParts;
   int64_t numPieces = 0, endNs = 0;
   std::atomic<int64_t> nextPiece{0}, piecesDone{0};

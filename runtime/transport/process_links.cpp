@@ -66,7 +66,7 @@ void ProcessTransport::finish(Part part) {
             });
 }
 
-void ProcessTransport::begin(Phase entered) {
+void ProcessTransport::beginPhase(Phase entered) {
   phase = entered;
   enter(world, phase);
 }
@@ -81,7 +81,7 @@ void ProcessTransport::receiveNow(int32_t from, void *data, int64_t bytes) {
 
 /// Finds the peers, and compares clocks for the first time.
 void ProcessTransport::meetPeers() {
-  begin(Phase::Meet);
+  beginPhase(Phase::Meet);
   /// Whether the lower rank is odd; both ranks.
   std::set<std::tuple<bool, int32_t, int32_t>> pairs;
   for (const Channel &c : channels)
@@ -167,7 +167,7 @@ const ProcessTransport::Peer &ProcessTransport::peerOf(int32_t rank) const {
 std::vector<std::vector<Transfer>> ProcessTransport::takeTransfers() {
   if (!params.measures)
     return {};
-  begin(Phase::TakeTransfers);
+  beginPhase(Phase::TakeTransfers);
   for (Peer &peer : peers)
     if (!peer.hasSameClock)
       compareClocks(peer);

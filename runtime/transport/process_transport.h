@@ -13,7 +13,6 @@
 #include "runtime/launch/phase.h"
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/exchange.h"
-#include "runtime/transport/shard_exchange.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -52,8 +51,8 @@ public:
                    std::unique_ptr<StampClock> clock);
   ~ProcessTransport() override;
 
-  void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override;
+  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  void end(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;
   Ticket receive(int32_t channel, MessageName name, void *data,
@@ -133,11 +132,11 @@ private:
     bool hasEnded = false;
   };
 
-  /// Of a part of a sum, behind which it comes, if messages are checked.
+  /// The checksum that follows a part of a sum, if messages are checked.
   struct Checksum {
     uint32_t value = 0;
     int32_t peer = -1;
-    /// What has been received; null: it has been sent.
+    /// The received part; null: the part has been sent.
     const void *data = nullptr;
     int64_t bytes = 0;
   };
@@ -147,13 +146,13 @@ private:
     enum class State : uint8_t { Idle, Queued, Exchanges, Gathers, Spreads };
     State state = State::Idle;
     bool hasEnded = false;
-    /// Where addAll()'s result goes; null for a sum of parts.
+    /// Address of addAll()'s result; null for a sum of parts.
     double *total = nullptr;
     /// For a sum of parts; none if this rank has no part.
     std::optional<SumExchange> exchange;
-    /// Of the last start, if it gathers or scatters pieces.
+    /// The exchange of the last start, if it gathers or scatters shards.
     std::optional<ShardExchange> shards;
-    /// Of the exchange: what is in flight.
+    /// The round of the exchange that is in flight.
     int64_t round = 0;
     /// When imposed links let it end; known once all have started.
     int64_t endNs = 0;
@@ -167,7 +166,7 @@ private:
   /// `now`: on `clock`, if the channel keeps stamps.
   Entry &start(Channel &c, MessageName name, int64_t bytes, uint64_t now);
   void check(const Channel &c, const Entry &entry) const;
-  /// Whether an operation of a channel has ended, and the checksum behind it.
+  /// Whether an operation of a channel and its checksum have ended.
   bool advance(Entry &entry);
   /// Advances all operations. Requires `mutex`.
   void bringForward();
@@ -187,8 +186,7 @@ private:
   bool isWaiting() const {
     return record.load(std::memory_order_relaxed) >> 60 != 0;
   }
-  /// What the rank waits for (4 bits), the channel or collective (28), the
-  /// ticket (32).
+  /// Kind of the rank's wait (4 bits), channel or collective (28), ticket (32).
   void note(Waiting::For what, int32_t place, uint32_t ticket);
 
   // For collectives; these require `mutex`.
@@ -216,7 +214,7 @@ private:
 
   // Between iterations; no watchdog checks these waits. The peer makes the
   // matching calls at the same time.
-  void begin(Phase phase);
+  void beginPhase(Phase phase);
   void meetPeers();
   void compareClocks(Peer &peer);
   const Peer &peerOf(int32_t rank) const;
@@ -243,7 +241,8 @@ private:
   const int32_t me;
   /// For the sum of parts that is under way.
   const StagingParams staging;
-  /// By collective. Their memory must outlive the endpoint's operations.
+  /// Indexed by collective. Their memory must outlive the endpoint's
+  /// operations.
   std::vector<Sum> sums;
   const std::unique_ptr<Endpoint> endpoint;
   /// For stamps.
@@ -256,7 +255,7 @@ private:
   std::vector<Channel> channels;
   /// For tests: the next message changes on its way.
   bool spoils = false;
-  /// By rank.
+  /// Indexed by rank.
   std::vector<Peer> peers;
 
   /// Guards the endpoint and everything below.

@@ -5,7 +5,6 @@
 
 #include "runtime/base/crc32c.h"
 #include "runtime/base/error.h"
-#include "runtime/transport/match.h"
 
 #include <cstdio>
 
@@ -13,14 +12,11 @@ using namespace rondo::runtime;
 
 Transport::~Transport() = default;
 
-void Transport::iterate(int32_t, bool, const std::function<void()> &actions) {
-  actions();
-}
+bool Transport::begin(int32_t, int32_t, bool) { return true; }
 
-void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
-                               const std::function<void()> &actions) {
-  iterate(rank, mayReplay, actions);
-}
+void Transport::end(int32_t) {}
+
+void Transport::abandon(int32_t) {}
 
 void Transport::beginIteration(int64_t) {}
 

@@ -1,11 +1,11 @@
 //===- transport.h - How ranks pass messages to each other ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A transport connects the ranks of an executable, once; a program sees it
-// through a TransportView (view.h). A channel is a directed pair of ranks and
-// an in-order queue: its n-th send meets its n-th receive, and both must name
-// the same message. Every function that takes a rank is called only by that
-// rank's thread; channels and collectives are numbered as in TransportParams.
+// A transport connects the ranks of an executable, once, for all of its
+// programs. A channel is a directed pair of ranks and an in-order queue: its
+// n-th send meets its n-th receive, and both must name the same message. Every
+// function that takes a rank is called only by that rank's thread; channels and
+// collectives are numbered as in TransportParams.
 //
 // Data are in the memory of the ranks' devices. On a CPU, "wait" means that the
 // thread waits. On a device that enqueues, the work that the rank enqueues from
@@ -21,7 +21,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/model/executable.h"
-#include "runtime/transport/imposed_network.h"
+#include "runtime/transport/imposed_links.h"
 #include "runtime/transport/links.h"
 
 #include <cstdint>
@@ -46,12 +46,12 @@ struct MessageName {
   }
 };
 
-/// How messages to the user name an edge: by the stages at its ends.
+/// The name of an edge in messages to the user: the stages at its ends.
 struct EdgeName {
   Message kind;
   int32_t from, to;
 };
-/// By number.
+/// Indexed by number.
 using EdgeNames = std::vector<EdgeName>;
 EdgeNames edgeNamesOf(const Executable &executable);
 
@@ -80,7 +80,7 @@ struct PartParams {
 };
 using CollectiveParams = std::vector<PartParams>;
 
-/// Where a rank receives what it adds (kinds/Sums.h): memory of its device,
+/// Memory in which a rank receives what it adds (kinds/Sums.h), on its device,
 /// which all its collectives use one after another and nothing else uses.
 /// Address and size must not change while the transport lives; the address is
 /// null if another process holds the rank.
@@ -93,34 +93,34 @@ struct TransportParams {
   int32_t ranks = 0;
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
-  /// By collective: whether startAddAll() is all that is done with it; those
-  /// behind the last: no. Its ranks then talk to that of the first part alone.
+  /// Indexed by collective: whether startAddAll() is its only use; false if the
+  /// index is too large. Its ranks then talk only to that of the first part.
   std::vector<bool> areTotals;
   bool isTotal(size_t collective) const {
     return collective < areTotals.size() && areTotals[collective];
   }
-  /// By rank; ranks behind the last have none.
+  /// Indexed by rank; further ranks have none.
   std::vector<StagingParams> staging;
-  /// What links are for experiments, where `linkTrace` does not say otherwise;
-  /// it may be null.
+  /// The imposed link of all channels, unless `linkTrace`, which may be null,
+  /// has another one.
   ImposedLink link;
   std::shared_ptr<const LinkTrace> linkTrace;
   StagingParams stagingOf(int32_t rank) const {
     return rank < static_cast<int32_t>(staging.size()) ? staging[rank]
                                                        : StagingParams();
   }
-  /// What messages name; only for errors.
+  /// The edges that messages name; only for errors.
   EdgeNames edges;
   /// Whether channels measure their transfers; if not, links() is empty.
   bool measures = true;
   /// Whether a checksum travels with each message, which the receiver compares.
   bool checks = false;
-  /// By program: the number of ranks that run it, starting at rank 0. Empty:
-  /// there is one program, and all ranks run it.
+  /// Indexed by program: the number of ranks that run it, starting at rank 0.
+  /// Empty: there is one program, and all ranks run it.
   std::vector<int32_t> ranksOfProgram;
-  /// By program, then by rank: how many sends, receives and collectives may be
-  /// in flight at once where each keeps a part of the device; 0, or nothing: as
-  /// many as there are.
+  /// Indexed by program, then by rank: the most sends, receives and collectives
+  /// that may be in flight at once if each keeps a part of the device; 0 or
+  /// nothing: no limit.
   std::vector<std::vector<int32_t>> residentOfProgram;
   int32_t residentOf(size_t program, size_t rank) const {
     return program < residentOfProgram.size() &&
@@ -130,7 +130,7 @@ struct TransportParams {
   }
 };
 
-/// What a blocked rank waits for.
+/// The wait of a blocked rank.
 struct Waiting {
   enum class For : uint8_t { Nothing, Arrival, Release, Collective };
   For what = For::Nothing;
@@ -162,17 +162,31 @@ public:
 
   virtual ~Transport();
 
-  /// One iteration of a rank: calls `actions`, which calls the functions below,
-  /// and returns once the rank's device has done all of it. A device that has
-  /// recorded the iteration as a graph repeats that instead; without
-  /// `mayReplay` it still calls the actions.
-  virtual void iterate(int32_t rank, bool mayReplay,
-                       const std::function<void()> &actions);
-  /// The same for one of several programs, each of which has its own recording.
-  /// Programs take turns: all ranks of one have ended their iteration before
-  /// any of another begins.
-  virtual void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
-                              const std::function<void()> &actions);
+  /// A rank begins an iteration of a program. Programs take turns: all ranks of
+  /// one have ended their iteration before any of another begins. Returns
+  /// whether the rank must now call the functions below. If not, its device
+  /// repeats the iteration that it has recorded (`mayReplay` allows that).
+  virtual bool begin(int32_t rank, int32_t program, bool mayReplay);
+  /// Returns once the rank's device has done the iteration.
+  virtual void end(int32_t rank);
+  /// In place of end(), while the exception that ended the iteration is
+  /// handled: stops what the rank has enqueued. Throws PeerFailed if another
+  /// process has reported the reason.
+  virtual void abandon(int32_t rank);
+
+  /// An iteration whose actions are one function.
+  template <typename Actions>
+  void iterate(int32_t rank, bool mayReplay, const Actions &actions,
+               int32_t program = 0) {
+    try {
+      if (begin(rank, program, mayReplay))
+        actions();
+      end(rank);
+    } catch (...) {
+      abandon(rank);
+      throw;
+    }
+  }
 
   /// Hands `data` over. Does not block. `data` must not change until waitSent()
   /// of the ticket returns. Throws Error if the receiver posted another message
@@ -182,7 +196,7 @@ public:
   /// Posts `data` for the channel's next message. Does not block; the transport
   /// owns `data` until waitReceived() returns. Throws like send(). Between
   /// processes only the receiver detects a wrong message or size, and throws in
-  /// waitReceived() or iterate().
+  /// waitReceived() or end().
   virtual Ticket receive(int32_t channel, MessageName name, void *data,
                          int64_t bytes) = 0;
   /// Blocks until the buffer of a send may be written again.
@@ -215,8 +229,8 @@ public:
   /// Starts gathering shards. A collective of which shards are gathered or
   /// scattered has one part on each of its ranks; all have one count, that of
   /// the shards together, which are equal, and the n-th part's rank has the
-  /// n-th. Parts have no address: `whole` is memory of so many elements, of
-  /// which the rank has filled its own shard, and gets all others.
+  /// n-th. Parts have no address: `whole` has that many elements; the rank
+  /// has filled its own shard, and gets all others.
   virtual void startGather(int32_t collective, int32_t rank, float *whole) = 0;
   /// Starts adding the `whole` of all ranks, in the order of the parts as
   /// startSumParts() does. A rank gets its own shard of the sum in its `whole`,
@@ -230,7 +244,7 @@ public:
 
   /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.
   virtual void abort() = 0;
-  /// What a rank is waiting for. Thread-safe.
+  /// The current wait of a rank. Thread-safe.
   virtual Waiting waiting(int32_t rank) const = 0;
   /// For tests: a bit of the next message that the rank sends changes on its
   /// way. By the rank's thread; without effect where messages stay on a device.
@@ -239,7 +253,7 @@ public:
   /// decreases. Thread-safe.
   virtual uint64_t progress() const { return 0; }
 
-  /// Tells imposed links that a training iteration begins, from 1. Call between
+  /// Starts a training iteration, from 1, for imposed links. Call between
   /// iterations, in all processes.
   virtual void beginIteration(int64_t iteration);
   /// The link between two ranks that messages of this process take, for other
@@ -248,15 +262,16 @@ public:
   /// messages arrive.
   virtual SerialLink *imposedLink(int32_t from, int32_t to);
 
-  /// What the channels have measured so far, in their order; empty if the
-  /// transport measures nothing. Call between iterations. Between processes all
+  /// The figures of the channels so far, in their order; empty if the transport
+  /// measures nothing. Call between iterations. Between processes all
   /// must call it at the same time, and each gets the figures of all; of the
   /// messages since the last call, only the latest StampRing::most of a channel
   /// count. Throws Error like waits.
   virtual std::vector<LinkFigures> links() { return {}; }
-  /// By channel, the last transfers since the call before, in their order; of
-  /// channels that end in another process, none. Empty if the transport
-  /// measures nothing, or only what links() says. Call it like links().
+  /// Indexed by channel: the last transfers since the call before, in their
+  /// order; none for channels that end in another process. Empty if the
+  /// transport measures nothing, or only what links() says. Call it like
+  /// links().
   virtual std::vector<std::vector<Transfer>> takeTransfers() { return {}; }
 };
 
@@ -265,6 +280,40 @@ public:
 /// block; with more ranks than `cores` they hardly spin.
 std::unique_ptr<Transport> makeInprocTransport(const TransportParams &params,
                                                int cores);
+
+//===----------------------------------------------------------------------===//
+// For transports: checks of both ends of a channel.
+//===----------------------------------------------------------------------===//
+
+/// A message as one end of a channel posts it.
+struct Posting {
+  MessageName name;
+  char *data = nullptr;
+  int64_t bytes = 0;
+};
+
+/// Throws Error if the ends post different messages or sizes.
+void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
+                int32_t to, const EdgeNames &edges);
+
+/// Throws Error: rank `to` expects a different message than `from` sends.
+[[noreturn]] void failOnMismatch(MessageName sent, MessageName expected,
+                                 int32_t from, int32_t to,
+                                 const EdgeNames &edges);
+
+/// Throws Error: an end posts more messages than the channel has.
+[[noreturn]] void failOnTooMany(bool isSender, MessageName name, int32_t from,
+                                int32_t to, const EdgeNames &edges);
+
+/// Throws Error if what a rank has received is not what the other has sent,
+/// with this checksum. `what`: `message 0F3`, `a part of collective 2`.
+void checkContent(const std::string &what, int32_t from, int32_t to,
+                  const void *data, int64_t bytes, uint32_t sent);
+
+/// Throws Error if a rank has less staging memory than a collective needs.
+/// `what`: what the user knows the collective by.
+void checkStaging(StagingParams staging, int64_t needed, int32_t collective,
+                  int32_t rank, const char *what = "all_reduce");
 
 } // namespace rondo::runtime
 

@@ -3,7 +3,8 @@
 
 #include "test/unit/conformance/Conformance.h"
 
-#include "runtime/transport/cuda/gpu_transports.h"
+#include "runtime/transport/cuda/loopback.h"
+#include "runtime/transport/cuda/nccl_transport.h"
 
 #include <cstdlib>
 

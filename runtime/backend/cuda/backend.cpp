@@ -11,7 +11,8 @@
 
 #include "runtime/bodies/cuda/gemm_choices.h"
 #include "runtime/launch/say_error.h"
-#include "runtime/transport/cuda/gpu_transports.h"
+#include "runtime/transport/cuda/loopback.h"
+#include "runtime/transport/cuda/nccl_transport.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-//===- thread.h - Building blocks for a thread of a kernel ------*- C++ -*-===//
+//===- thread.h - What a thread of a kernel uses ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elements, packs of elements, sums over a warp, shared memory. Kernels are
@@ -154,6 +154,21 @@ __device__ __forceinline__ T blockSum(T value, T *scratch) {
   for (unsigned i = 1; i < warps; ++i)
     sum += scratch[i];
   return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// The clock of a GPU.
+//===----------------------------------------------------------------------===//
+
+/// ns since some fixed time, in steps that depend on the GPU.
+__device__ __forceinline__ int64_t deviceNs() {
+#ifdef __CUDACC__
+  int64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+#else
+  return emulation::deviceNs();
+#endif
 }
 
 } // namespace rondo::runtime::cuda

@@ -3,7 +3,7 @@
 
 #include "runtime/bodies/cuda/gemm_timing.h"
 
-#include "runtime/base/cuda/handles.h"
+#include "runtime/base/cuda/stream.h"
 #include "runtime/model/cuda_layouts.h"
 
 #include <algorithm>

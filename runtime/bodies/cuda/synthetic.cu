@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/cuda/clock.h"
 #include "runtime/base/cuda/stream.h"
+#include "runtime/base/cuda/thread.h"
 #include "runtime/base/random.h"
 #include "runtime/bodies/cuda/body.h"
 

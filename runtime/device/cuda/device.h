@@ -5,9 +5,8 @@
 #define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 
 #include "runtime/base/clock.h"
-#include "runtime/device/attention.h"
-#include "runtime/device/cuda/counter.h"
 #include "runtime/device/cuda/gpu.h"
+#include "runtime/device/cuda/kernels.h"
 #include "runtime/device/device.h"
 
 #include <memory>

@@ -36,7 +36,7 @@ void rondo::runtime::cuda::setDefaults(bool mayUseNccl) {
 bool rondo::runtime::cuda::mayUseSeveralGpus(int32_t ranks) {
   if (ranks < 2)
     return false;
-  // The driver's list, a folder a GPU. Where there is none, it is not known.
+  // The driver's list, a folder for each GPU; without it the number is unknown.
   std::error_code error;
   int64_t gpus = 0;
   for (std::filesystem::directory_iterator

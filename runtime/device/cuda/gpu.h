@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_GPU_H
 #define RONDO_RUNTIME_DEVICE_CUDA_GPU_H
 
-#include "runtime/base/cuda/handles.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 #include <memory>

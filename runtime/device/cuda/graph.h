@@ -35,6 +35,39 @@ private:
   cudaGraphExec_t graph = nullptr;
 };
 
+/// The iterations of a program on a device: the first one is enqueued, since
+/// libraries load what they need then, the next one is recorded as well, and
+/// later ones repeat the recording.
+class IterationGraph {
+public:
+  enum class Step : uint8_t { Enqueue, Record, Replay };
+  /// The next iteration's step. Without `mayRecord` it is enqueued.
+  Step next(bool mayRecord) const {
+    if (!mayRecord || !isWarm)
+      return Step::Enqueue;
+    return graph.isRecorded() ? Step::Replay : Step::Record;
+  }
+  /// Around what is enqueued in an iteration that is recorded; end() launches
+  /// it.
+  void begin(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    graph.begin(stream, mode);
+  }
+  void end(cudaStream_t stream) {
+    graph.end();
+    graph.launch(stream);
+  }
+  void replay(cudaStream_t stream) { graph.launch(stream); }
+  /// The first iteration has ended.
+  bool hasRun() const { return isWarm; }
+  void setHasRun() { isWarm = true; }
+  void cancel() { graph.cancel(); }
+  void drop() { graph.drop(); }
+
+private:
+  RecordedGraph graph;
+  bool isWarm = false;
+};
+
 } // namespace rondo::runtime::cuda
 
 #endif // RONDO_RUNTIME_DEVICE_CUDA_GRAPH_H

@@ -3,7 +3,7 @@
 
 #include "runtime/transport/cuda/communicator.h"
 
-#include "runtime/transport/cuda/idle.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 #include "runtime/transport/cuda/device_stamps.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/base/cuda/clock.h"
+#include "runtime/base/cuda/thread.h"
 
 #include <algorithm>
 #include <utility>

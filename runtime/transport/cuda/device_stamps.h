@@ -11,9 +11,9 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_STAMPS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_STAMPS_H
 
-#include "runtime/device/cuda/device_memory.h"
+#include "runtime/base/cuda/stream.h"
 #include "runtime/device/cuda/gpu.h"
-#include "runtime/transport/stamps.h"
+#include "runtime/transport/links.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,18 +1,17 @@
-//===- loopback.cpp - Messages of ranks on one GPU ------------------------===//
+//===- loopback.cpp - Ranks that share one GPU ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/loopback.h"
 
+#include "runtime/base/cuda/stream.h"
 #include "runtime/base/error.h"
-#include "runtime/device/cuda/add.h"
-#include "runtime/transport/cuda/gpu_transports.h"
-#include "runtime/transport/cuda/sums.h"
+#include "runtime/device/cuda/kernels.h"
 #include "runtime/transport/exchange.h"
 
 #include <algorithm>
 
-using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
+using namespace rondo::runtime;
 
 Loopback::Loopback(const TransportParams &params,
                    const std::vector<CudaDevice *> &devices, bool useGraph)
@@ -265,4 +264,144 @@ std::unique_ptr<Transport> rondo::runtime::cuda::makeLoopbackTransport(
     const TransportParams &params, const std::vector<CudaDevice *> &devices,
     const TransportOptions &options) {
   return std::make_unique<Loopback>(params, devices, options.useGraph);
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations.
+//===----------------------------------------------------------------------===//
+
+bool Loopback::begin(int32_t rank, int32_t program, bool mayReplay) {
+  Recording &recording = recordings[program];
+  LocalRank &me = ranks[rank], &origin = ranks.front();
+  me.device->enter();
+  me.turn = Lock(turn);
+  me.program = program;
+  me.step = recording.graph.next(useGraph && mayReplay &&
+                                 recording.isWarm[static_cast<size_t>(rank)]);
+  if (me.step == IterationGraph::Step::Enqueue) {
+    me.device->beginIteration();
+    beginIteration(me);
+    return true;
+  }
+  const bool isFirst = recording.begun++ == 0;
+  if (isFirst)
+    origin.device->beginIteration();
+  if (me.step == IterationGraph::Step::Replay) {
+    if (isFirst)
+      recording.graph.replay(streamOf(origin));
+    me.hasLaunched = isFirst;
+    return false;
+  }
+  if (isFirst) {
+    // Threads take turns, and the last of them ends the recording.
+    recording.graph.begin(streamOf(origin), cudaStreamCaptureModeRelaxed);
+    start->record(streamOf(origin));
+  }
+  if (&me != &origin)
+    start->holdBack(streamOf(me));
+  beginIteration(me);
+  return true;
+}
+
+void Loopback::end(int32_t rank) {
+  LocalRank &me = ranks[rank];
+  Recording &recording = recordings[me.program];
+  if (me.step == IterationGraph::Step::Enqueue) {
+    awaitIdle(me, me);
+    recording.isWarm[static_cast<size_t>(rank)] = true;
+    recording.graph.setHasRun();
+  } else {
+    if (me.step == IterationGraph::Step::Record) {
+      me.reached.record(streamOf(me));
+      me.hasLaunched = ++recording.enqueued == recording.ranks;
+      if (me.hasLaunched)
+        endRecording(recording);
+    }
+    finishTogether(recording, me, me.hasLaunched);
+  }
+  me.turn.unlock();
+}
+
+void Loopback::abandon(int32_t rank) {
+  if (ranks[rank].turn.owns_lock())
+    ranks[rank].turn.unlock();
+}
+
+/// Called by the last rank that has enqueued its part.
+void Loopback::endRecording(Recording &recording) {
+  LocalRank &origin = ranks.front();
+  for (size_t r = 1; r < recording.ranks; ++r)
+    ranks[r].reached.holdBack(streamOf(origin));
+  for (Channel &c : channels) {
+    if (c.from >= static_cast<int32_t>(recording.ranks) || c.sizes.isEmpty())
+      continue;
+    c.tail.record(c.stream.get());
+    c.tail.holdBack(streamOf(origin));
+  }
+  recording.graph.end(streamOf(origin));
+}
+
+/// The rank's messages of the last iteration have been matched.
+void Loopback::beginIteration(const LocalRank &me) {
+  for (Channel &c : channels)
+    if (c.from == me.device->rank())
+      c.sizes.beginIteration();
+}
+
+/// All ranks leave once the GPU has finished what one of them launched.
+void Loopback::finishTogether(Recording &recording, LocalRank &me,
+                              bool hasLaunched) {
+  if (hasLaunched) {
+    awaitIdle(me, ranks.front());
+    recording.isOver = true;
+    changed.notify_all();
+  }
+  waitFor(me.device->rank(), {}, [&] { return recording.isOver; });
+  if (++recording.left < recording.ranks)
+    return;
+  recording.begun = recording.enqueued = recording.left = 0;
+  recording.isOver = false;
+}
+
+/// Waits in the thread of `me` for the stream of `other`: the GPU finishes what
+/// has been enqueued without anyone's help.
+void Loopback::awaitIdle(LocalRank &me, const LocalRank &other) {
+  me.device->hasEnqueued();
+  me.turn.unlock();
+  cuda::awaitIdle(streamOf(other), [] {});
+  me.turn.lock();
+  if (isAborted)
+    throw Aborted();
+}
+
+//===----------------------------------------------------------------------===//
+// Measurements of the channels.
+//===----------------------------------------------------------------------===//
+
+/// Sends empty messages.
+void Loopback::measureStart() {
+  for (Channel &c : channels) {
+    for (int i = 0; i < DeviceMeter::startMessages; ++i) {
+      c.begun.stamp(c.stream.get(), 0);
+      c.arrived.stamp(c.stream.get(), 0);
+    }
+    RONDO_CUDA(cudaStreamSynchronize(c.stream.get()));
+    c.begun.keep(gpu);
+    c.arrived.keep(gpu);
+  }
+}
+
+std::vector<LinkFigures> Loopback::links() {
+  std::vector<LinkFigures> all;
+  if (!measures)
+    return all;
+  gpu.select();
+  for (Channel &c : channels) {
+    RONDO_CUDA(cudaStreamSynchronize(c.stream.get()));
+    // On a GPU a message begins when its stream has waited for both ends.
+    const std::vector<DeviceStamp> begun = c.begun.take(gpu);
+    c.meter.add(begun, begun, c.arrived.take(gpu));
+    all.push_back(c.meter.figures(c.from, c.to));
+  }
+  return all;
 }

@@ -20,7 +20,6 @@
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/device_stamps.h"
-#include "runtime/transport/match.h"
 #include "runtime/transport/transport.h"
 
 #include <atomic>
@@ -36,12 +35,9 @@ public:
            const std::vector<CudaDevice *> &devices, bool useGraph);
   ~Loopback() override;
 
-  void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override {
-    iterateProgram(0, rank, mayReplay, actions);
-  }
-  void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
-                      const std::function<void()> &actions) override;
+  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  void end(int32_t rank) override;
+  void abandon(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;
   Ticket receive(int32_t channel, MessageName name, void *data,
@@ -109,11 +105,12 @@ private:
       double *sum = nullptr;
       float *whole = nullptr;
     };
-    /// Of a gather or scatter.
+    /// For a gather or scatter.
     int64_t elementsOfPiece() const {
       return parts.front().count / static_cast<int64_t>(parts.size());
     }
-    /// Where the part's rank has a piece, as the parts are numbered.
+    /// Address of a piece in the memory of the part's rank; pieces are numbered
+    /// like the parts.
     float *pieceAt(const PartParams &part, size_t piece) const {
       return members[part.rank].whole +
              static_cast<int64_t>(piece) * elementsOfPiece();
@@ -123,30 +120,37 @@ private:
     const std::vector<int32_t> ranks;
     OwnedStream stream;
     Event done;
-    /// By rank.
+    /// Indexed by rank.
     std::vector<Member> members;
     size_t arrived = 0;
     /// Rounds whose sum has been enqueued.
     uint64_t enqueued = 0;
   };
 
+  using Lock = std::unique_lock<std::mutex>;
   struct LocalRank {
     CudaDevice *device = nullptr;
     /// The end of its actions.
     Event reached;
     Waiting waiting;
+    /// The lock on `turn` during an iteration; the iteration's step and its
+    /// program.
+    Lock turn;
+    IterationGraph::Step step = IterationGraph::Step::Enqueue;
+    int32_t program = 0;
+    /// Whether it has launched what all ranks have recorded.
+    bool hasLaunched = false;
   };
 
   /// The iterations of all ranks of a program, recorded in the first one's
   /// stream.
   struct Recording {
-    explicit Recording(size_t ranks)
-        : ranks(ranks), isWarm(ranks), hasRecorded(ranks) {}
+    explicit Recording(size_t ranks) : ranks(ranks), isWarm(ranks) {}
 
     const size_t ranks;
-    RecordedGraph graph;
-    /// By rank.
-    std::vector<char> isWarm, hasRecorded;
+    IterationGraph graph;
+    /// Indexed by rank.
+    std::vector<char> isWarm;
     /// In an iteration: ranks that have started it, that have enqueued their
     /// part, and that have left it again; whether the GPU has finished it.
     size_t begun = 0, enqueued = 0, left = 0;
@@ -172,15 +176,9 @@ private:
                const std::function<bool()> &isReady);
   void note(int32_t rank, const Waiting &waiting);
 
-  using Lock = std::unique_lock<std::mutex>;
-  void runActions(Recording &recording, LocalRank &me, Lock &lock,
-                  const std::function<void()> &actions);
-  void record(Recording &recording, LocalRank &me, Lock &lock,
-              const std::function<void()> &actions);
-  void replay(Recording &recording, LocalRank &me, Lock &lock);
-  void finishTogether(Recording &recording, LocalRank &me, bool hasLaunched,
-                      Lock &lock);
-  void awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock);
+  void endRecording(Recording &recording);
+  void finishTogether(Recording &recording, LocalRank &me, bool hasLaunched);
+  void awaitIdle(LocalRank &me, const LocalRank &other);
 
   Gpu &gpu;
   const EdgeNames edges;
@@ -197,10 +195,17 @@ private:
   mutable std::mutex waitingMutex;
   std::atomic<bool> isAborted{false};
 
-  /// By program id.
+  /// Indexed by program id.
   std::deque<Recording> recordings;
   std::unique_ptr<Event> start;
 };
+
+/// Ranks are threads of this process and share one GPU. A message is a copy on
+/// the GPU.
+std::unique_ptr<Transport>
+makeLoopbackTransport(const TransportParams &params,
+                      const std::vector<CudaDevice *> &devices,
+                      const TransportOptions &options);
 
 } // namespace rondo::runtime::cuda
 

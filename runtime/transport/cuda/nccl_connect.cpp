@@ -1,16 +1,16 @@
 //===- nccl_connect.cpp - How ranks find each other -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/base/cuda/stream.h"
 #include "runtime/transport/cuda/nccl_transport.h"
-
-#include "runtime/transport/cuda/idle.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
-using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
+using namespace rondo::runtime;
+using namespace rondo;
 
 NcclTransport::NcclTransport(const TransportParams &params,
                              const std::vector<CudaDevice *> &devices,
@@ -45,7 +45,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     // Memory is freed when the device is idle.
     for (const std::unique_ptr<GpuRank> &rank : ranks)
       if (rank)
-        abandon(*rank);
+        stop(*rank);
     release();
     try {
       throw;
@@ -94,7 +94,7 @@ void NcclTransport::meet() const {
   }
 }
 
-/// How many of a rank's ends may be in flight at once, in any program.
+/// The most ends of a rank that may be in flight at once, in any program.
 static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
   int most = 0;
   const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
@@ -105,7 +105,7 @@ static int endsInFlight(const TransportParams &params, size_t rank, int ends) {
   return most;
 }
 
-/// What an end may take of maxBlocksOfRank: the same for all ranks, and a
+/// Blocks of an end, out of maxBlocksOfRank: the same for all ranks, and a
 /// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
   std::vector<int> ends(static_cast<size_t>(params.ranks));
@@ -174,8 +174,8 @@ void NcclTransport::connect(const TransportParams &params) {
   callingRank = -1;
 }
 
-/// As many channels a turn as their ranks may have in flight, in the order of
-/// their numbers; collectives have the last turn. One turn for all where no
+/// A turn has as many channels as their ranks may have in flight, in the order
+/// of their numbers; collectives have the last turn. One turn for all if no
 /// rank is limited.
 void NcclTransport::divideIntoTurns(const TransportParams &params) {
   const size_t programs = std::max<size_t>(1, params.ranksOfProgram.size());
@@ -186,7 +186,7 @@ void NcclTransport::divideIntoTurns(const TransportParams &params) {
         least = least > 0 ? std::min(least, limit) : limit;
     return least;
   };
-  // By turn, then by rank.
+  // Indexed by turn, then by rank.
   std::vector<std::map<int32_t, int32_t>> taken(1);
   turns.resize(1);
   for (size_t c = 0; c < params.channels.size(); ++c) {
@@ -346,4 +346,40 @@ NcclTransport::~NcclTransport() {
       communicator->part();
   }
   release();
+}
+
+//===----------------------------------------------------------------------===//
+// A rank's ends of channels and collectives.
+//===----------------------------------------------------------------------===//
+
+static std::string describe(const ChannelParams &params) {
+  return "the channel from rank " + std::to_string(params.from) + " to rank " +
+         std::to_string(params.to);
+}
+
+ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
+                       bool isSender, int maxBlocks, const std::string &id)
+    : channel(channel), from(params.from), to(params.to), isSender(isSender),
+      messages(params.messages), stream(OwnedStream::Priority::Urgent),
+      communicator(id, 2, isSender ? 0 : 1, maxBlocks, describe(params)) {
+  // A power of two divides 2^32, so tickets may wrap.
+  size_t capacity = 1;
+  while (static_cast<int64_t>(capacity) < params.messages)
+    capacity *= 2;
+  done.reserve(capacity);
+  for (size_t i = 0; i < capacity; ++i)
+    done.emplace_back();
+}
+
+Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
+               const std::vector<int32_t> &ranks, const std::string &id)
+    : parts(parts), collective(collective), rank(rank), ranks(ranks),
+      exchange(parts, rank, sumsOfGpus.elementsAtOnce) {
+  if (ranks.size() == 1)
+    return;
+  scratch = std::make_unique<DeviceMemory>(1 + ranks.size());
+  communicator = std::make_unique<Communicator>(
+      id, static_cast<int>(ranks.size()), peerOf(rank), maxBlocksOfRank,
+      "all_reduce " + std::to_string(collective));
+  maxElements = maxElementsOfARank(parts);
 }

@@ -10,7 +10,7 @@
 #include "runtime/transport/cuda/nccl_transport.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/transport/cuda/idle.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstring>
 

@@ -22,7 +22,7 @@ LIBRARIES = {
     "RondoSimulator": ("librondo_runtime.a", None),
     "RondoCuda": ("librondo_cuda.a", "runtime/backend/cuda/backend.cpp"),
 }
-CHECKED = ("runtime/base/clock.cpp", "runtime/transport/cuda/sums.cu", "schedule/program/Slots.cpp")
+CHECKED = ("runtime/base/clock.cpp", "runtime/device/cuda/kernels.cu", "schedule/program/Slots.cpp")
 
 
 def name_in(root, source):

@@ -30,10 +30,11 @@ public:
     together([&](size_t p) { processes[p].reset(); });
   }
 
-  void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override {
-    processes[rank]->iterate(rank, mayReplay, actions);
+  bool begin(int32_t rank, int32_t program, bool mayReplay) override {
+    return processes[rank]->begin(rank, program, mayReplay);
   }
+  void end(int32_t rank) override { processes[rank]->end(rank); }
+  void abandon(int32_t rank) override { processes[rank]->abandon(rank); }
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override {
     return processes[channels[channel].from]->send(channel, name, data, bytes);

@@ -88,7 +88,7 @@ TEST_F(Failures, CallIsNamedWithRankFileAndLine) {
       if (i == 0)
         emulation::failCall("cudaStreamWaitEvent", 9, cudaErrorIllegalAddress);
     });
-    EXPECT_TRUE(contains(message, {"rank ", "handles.h:",
+    EXPECT_TRUE(contains(message, {"rank ", "stream.h:",
                                    "cudaStreamWaitEvent(stream, handle, 0)",
                                    "cudaErrorIllegalAddress"}));
   }

@@ -7,7 +7,8 @@
 
 #include "test/cuda_emulation/emulation.h"
 
-#include "runtime/transport/cuda/gpu_transports.h"
+#include "runtime/transport/cuda/loopback.h"
+#include "runtime/transport/cuda/nccl_transport.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 
 #include "Conformance.h"
 
-#include "runtime/transport/stamps.h"
+#include "runtime/transport/links.h"
 
 #include <cmath>
 

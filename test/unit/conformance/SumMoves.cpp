@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/exchange.h"
-#include "runtime/transport/shard_exchange.h"
 
 #include "gtest/gtest.h"
 

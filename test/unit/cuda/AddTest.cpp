@@ -3,7 +3,7 @@
 
 #include "DeviceTest.h"
 
-#include "runtime/device/cuda/add.h"
+#include "runtime/device/cuda/kernels.h"
 
 namespace rondo::runtime::cuda {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/graph.h"
-#include "runtime/device/cuda/memset_nodes.h"
 
 namespace rondo::runtime::cuda {
 namespace {

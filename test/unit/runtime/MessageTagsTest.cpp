@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
-#include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
+#include "runtime/transport/transport.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- StampsTest.cpp - Clocks that differ --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/transport/stamps.h"
+#include "runtime/transport/links.h"
 
 #include "gtest/gtest.h"
 

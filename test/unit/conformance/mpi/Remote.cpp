@@ -35,18 +35,21 @@ public:
   }
   ~Remote() override { ask(frameOf(What::Destroy)); }
 
-  void iterate(int32_t, bool mayReplay,
-               const std::function<void()> &actions) override {
+  bool begin(int32_t, int32_t, bool mayReplay) override {
     Call call;
     call.place = mayReplay;
     ask(frameOf(What::Iterate, call));
-    try {
-      actions();
-    } catch (...) {
-      ask(frameOf(What::ActionsBreak));
-      throw;
-    }
+    isActing = true;
+    return true;
+  }
+  void end(int32_t) override {
+    isActing = false;
     ask(frameOf(What::ActionsEnd));
+  }
+  void abandon(int32_t) override {
+    if (isActing)
+      ask(frameOf(What::ActionsBreak));
+    isActing = false;
   }
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override {
@@ -112,6 +115,8 @@ private:
 
   const Lines &lines;
   SharedMemory &memory;
+  /// Between begin() and the end of the actions.
+  bool isActing = false;
 };
 
 } // namespace

@@ -1,20 +1,24 @@
-//===- imposed_link.h - Links for experiments -------------------*- C++ -*-===//
+//===- imposed_links.h - Links for experiments ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whoever uses a link says what time it is, so that tests need not wait.
+// Callers pass the time, so that tests need not wait.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H
-#define RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H
+#ifndef RONDO_RUNTIME_TRANSPORT_IMPOSED_LINKS_H
+#define RONDO_RUNTIME_TRANSPORT_IMPOSED_LINKS_H
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace rondo::runtime {
 
-/// What a link takes for a message: it is occupied for bytes /
+/// The cost of a message on a link: it is occupied for bytes /
 /// speedBytesPerUs() and the message arrives `latencyNs` later. bytesPerUs ==
 /// 0: no occupancy. A sum of parts takes halvesNs(2), a gather or a scatter
 /// halvesNs(1); they delay no message, and none delays them. A rank runs one
@@ -22,7 +26,8 @@ namespace rondo::runtime {
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
-  /// What other jobs take of bytesPerUs: less than that, and 0 without a limit.
+  /// The part of bytesPerUs that other jobs use: less than that, and 0 without
+  /// a limit.
   int64_t otherBytesPerUs = 0;
   /// 0: they take it evenly. Else the bytes of each of their messages, which
   /// somebody must carry() at that rate.
@@ -31,7 +36,7 @@ struct ImposedLink {
   bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
   /// 0: no limit.
   int64_t leftBytesPerUs() const { return bytesPerUs - otherBytesPerUs; }
-  /// Of a message that has its turn; 0: no limit.
+  /// Speed of a message that has its turn; 0: no limit.
   int64_t speedBytesPerUs() const {
     return otherMessageBytes > 0 ? bytesPerUs : leftBytesPerUs();
   }
@@ -50,13 +55,13 @@ struct ImposedLink {
   }
 };
 
-/// What a link is from some place of its timeline on.
+/// The link from a place of its timeline on.
 struct LinkChange {
   int64_t at;
   ImposedLink link;
 };
 
-/// What a link is at each place of a line that begins at 0: ns or iterations.
+/// The link at each place of a line that begins at 0: ns or iterations.
 class LinkTimeline {
 public:
   /// `before` holds until the first change, each change until the next one, the
@@ -88,11 +93,11 @@ private:
 /// streams of other traffic may use one link. All times are ns of one clock.
 class SerialLink {
 public:
-  /// What the places of a timeline are.
+  /// The unit of a timeline's places.
   enum class By : uint8_t { Time, Iteration };
 
-  /// By time the timeline's 0 is the first call of beginIteration(), by
-  /// iteration it is iteration 1. Until the first call the timeline's
+  /// The timeline's 0 is the first call of beginIteration() with By::Time,
+  /// iteration 1 with By::Iteration. Until the first call the timeline's
   /// beginning() holds.
   SerialLink(LinkTimeline timeline, By by)
       : timeline(std::move(timeline)), by(by) {}
@@ -109,7 +114,7 @@ public:
   /// lets messages that come after it begin earlier or later, and does not
   /// change times that have been returned.
   Passage carry(int64_t bytes, int64_t nowNs);
-  /// What is in force.
+  /// The link at that time.
   ImposedLink at(int64_t nowNs) const;
   /// A training iteration begins; its number is at least 1.
   void beginIteration(int64_t iteration, int64_t nowNs);
@@ -128,6 +133,74 @@ private:
   int64_t beginNs = 0, freeNs = 0, lastArrivalNs = 0;
 };
 
+//===----------------------------------------------------------------------===//
+// All imposed links of a transport.
+//===----------------------------------------------------------------------===//
+
+/// Changes of links during a run.
+struct LinkTrace {
+  struct Row {
+    /// A place of the timeline of each link that it names.
+    int64_t at;
+    /// Ranks; anyRank: all.
+    int32_t from, to;
+    ImposedLink link;
+
+    bool names(int32_t rank, int32_t other) const {
+      return (from == anyRank || from == rank) &&
+             (to == anyRank || to == other);
+    }
+  };
+  static constexpr int32_t anyRank = -1;
+
+  SerialLink::By by = SerialLink::By::Time;
+  /// For each link in the order of its places.
+  std::vector<Row> rows;
+  /// Whether other jobs send messages of their own.
+  bool hasMessages() const {
+    return std::any_of(rows.begin(), rows.end(), [](const Row &row) {
+      return row.link.otherMessageBytes > 0;
+    });
+  }
+  /// If not 0, the place at which it begins again, after all rows.
+  int64_t period = 0;
+};
+
+/// The links of a transport, one per directed pair of ranks. Functions are
+/// thread-safe.
+class ImposedNetwork {
+public:
+  /// Links are `constant` where the trace does not say otherwise. `trace` may
+  /// be null.
+  ImposedNetwork(ImposedLink constant, std::shared_ptr<const LinkTrace> trace)
+      : constant(constant), trace(std::move(trace)) {}
+
+  bool isImposed() const { return trace || constant.isImposed(); }
+  /// Always the same one for the same two ranks, which differ.
+  SerialLink &link(int32_t from, int32_t to);
+  void beginIteration(int64_t iteration, int64_t nowNs);
+  /// Duration of a sum of parts of `bytes` each, or of one of its halves,
+  /// between these ranks if it begins now: that of the slowest of their links.
+  int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes, int64_t nowNs,
+                int64_t halves);
+  /// When one ends that all these ranks have started by now: it begins when
+  /// those before it on any of them have ended. For ranks of one process.
+  int64_t endOfSum(const std::vector<int32_t> &ranks, int64_t bytes,
+                   int64_t nowNs, int64_t halves);
+
+private:
+  LinkTimeline timelineOf(int32_t from, int32_t to) const;
+
+  const ImposedLink constant;
+  const std::shared_ptr<const LinkTrace> trace;
+  std::mutex mutex;
+  std::map<std::pair<int32_t, int32_t>, std::unique_ptr<SerialLink>> links;
+  /// Indexed by rank: when its last sum ends.
+  std::map<int32_t, int64_t> sumsEndNs;
+  /// The iteration under way, 0: none, and the begin of the first one.
+  int64_t iteration = 0, firstBeginNs = 0;
+};
+
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H
+#endif // RONDO_RUNTIME_TRANSPORT_IMPOSED_LINKS_H

@@ -1,15 +1,24 @@
-//===- counter.h - What a stream has done -----------------------*- C++ -*-===//
+//===- kernels.h - Kernels of a rank that belong to no layer ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_DEVICE_CUDA_COUNTER_H
-#define RONDO_RUNTIME_DEVICE_CUDA_COUNTER_H
+#ifndef RONDO_RUNTIME_DEVICE_CUDA_KERNELS_H
+#define RONDO_RUNTIME_DEVICE_CUDA_KERNELS_H
 
-#include "runtime/device/cuda/device_memory.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 #include <cuda_runtime.h>
 
 namespace rondo::runtime::cuda {
+
+/// values[i] += others[i] for `count` elements of float or __nv_bfloat16, which
+/// are added in fp32 and rounded. Enqueues nothing if `count` is 0.
+template <typename T>
+void addTo(const Stream &stream, T *values, const T *others, int64_t count);
+
+/// Adds values[0], values[1], ... to *sum one after another.
+void addAllTo(const Stream &stream, double *sum, const double *values,
+              int64_t count);
 
 /// Counts what a stream has done; visible to the host even while a graph runs.
 class Counter {
@@ -35,4 +44,4 @@ private:
 
 } // namespace rondo::runtime::cuda
 
-#endif // RONDO_RUNTIME_DEVICE_CUDA_COUNTER_H
+#endif // RONDO_RUNTIME_DEVICE_CUDA_KERNELS_H

@@ -1,0 +1,116 @@
+//===- weights.h - Which weights the tasks of a replica read ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which weights a task reads follows from the tables alone. That the rank's
+// order has made and kept them by then is checked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_WEIGHTS_H
+#define RONDO_RUNTIME_EXECUTION_WEIGHTS_H
+
+#include "runtime/execution/messages.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// The weights that the tasks of a replica read.
+class WeightSource {
+public:
+  virtual ~WeightSource();
+  /// For a task of a micro-batch of the run; null if the stage has none. Throws
+  /// Error if they are not there.
+  virtual char *weights(ActionKind kind, int64_t microbatch) = 0;
+  /// The mean of the changes of these weights, for tasks that move them back.
+  virtual const char *changes(ActionKind kind, int64_t microbatch);
+};
+
+/// The newest weights: iterations do not overlap.
+class ResidentWeights final : public WeightSource {
+public:
+  ResidentWeights(const ReplicaBinding &binding, const BufferPlace &place)
+      : binding(binding), place(place) {}
+  char *weights(ActionKind, int64_t) override {
+    return place.at(binding.version);
+  }
+
+private:
+  const ReplicaBinding &binding;
+  const BufferPlace place;
+};
+
+/// The weights and the means of their changes that the replicas have had in a
+/// run, in memory outside the arenas: a reference reads the versions that the
+/// tables name, whatever its pipeline keeps in slots.
+class WeightHistory {
+public:
+  /// Begins a run of a pipeline with these tables: version 0 are the weights
+  /// that all replicas have now. This process holds all.
+  WeightHistory(const State &state, const OverlapDesc &overlap);
+
+  /// Keeps what a replica's step has made, and drops versions that no later
+  /// iteration reads.
+  void add(int32_t replica);
+  /// The weights of version 0 or a later one. Throws Error if they are not
+  /// kept.
+  char *weights(int32_t replica, int64_t version);
+  const char *changes(int32_t replica, int64_t version);
+
+  /// The norm of all gradients of the run's next iteration.
+  void addNorm(double norm) { norms.push_back(norm); }
+  double norm(int64_t iteration) const { return norms.at(iteration); }
+
+private:
+  struct Version {
+    /// Aligned like the arena's buffers.
+    std::vector<char> weights, changes;
+    char *alignedWeights();
+  };
+  struct Replica {
+    std::deque<Version> versions;
+    /// The number of the first that is kept, and how many are.
+    int64_t first = 0, most = 1;
+  };
+  Version copyOf(int32_t replica) const;
+  Version &find(int32_t replica, int64_t version);
+
+  const State &state;
+  std::vector<Replica> replicas;
+  std::vector<double> norms;
+};
+
+/// The version that the tables of overlapping iterations name, in a slot of the
+/// arena or, for a reference, in a history.
+class VersionedWeights final : public WeightSource {
+public:
+  /// For a run that begins now. `overlap`: of the program, or of the pipeline
+  /// that it emulates.
+  VersionedWeights(const RankContext &context, int32_t replica,
+                   const BufferPlace &place, const OverlapDesc &overlap,
+                   const Emulation &emulation);
+  char *weights(ActionKind kind, int64_t microbatch) override;
+  const char *changes(ActionKind kind, int64_t microbatch) override;
+
+private:
+  /// Counted from the run's start.
+  int64_t versionOf(ActionKind kind, int64_t microbatch) const;
+  int64_t newest() const { return binding.version - firstVersion; }
+  [[noreturn]] void fail(ActionKind kind, int64_t microbatch,
+                         const std::string &why) const;
+
+  const RankContext context;
+  const int32_t replica;
+  const ReplicaBinding &binding;
+  const BufferPlace place;
+  const OverlapDesc &overlap;
+  const Emulation emulation;
+  /// Version of the state when the run began.
+  const int64_t firstVersion;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_WEIGHTS_H
