@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
-#include "runtime/trainer/new_file.h"
+#include "runtime/base/files.h"
 
 #include "gtest/gtest.h"
 
