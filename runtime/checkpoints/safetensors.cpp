@@ -297,8 +297,8 @@ SafetensorsFile &WeightFiles::open(const std::string &path) {
     file = std::make_unique<SafetensorsFile>(path, kind);
     return *file;
   }
-  std::error_code error;
-  if (!fs::exists(path, error) && !error)
+  // Opened, since a client of NFS may not find a name that is new.
+  if (!std::ifstream(path) && errno == ENOENT)
     throw Error("cannot read " + kind + " '" + path +
                 "': " + std::strerror(ENOENT) + "; index '" + top +
                 "' names it, and all of its files must be in its folder");
