@@ -4,6 +4,8 @@
 #include "StoreFixture.h"
 #include "Training.h"
 
+#include "runtime/base/deadline.h"
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -310,6 +312,30 @@ TEST_F(StoreTest, AProcessThatReadsOtherFilesSaysSo) {
   EXPECT_NE(endings[1].find("all processes must read the same files"),
             std::string::npos)
       << endings[1];
+}
+
+/// The files by which processes try the folder of --save.
+TEST_F(StoreTest, ACheckOfTheFolderThatFailsLeavesNoFile) {
+  const Program model(gpt({2, 2}, {0, 1}, true));
+  const TemporaryFolder folder;
+  const Endings endings = run(2, [&](Store &store, int p) {
+    if (p == 1) {
+      const Deadline deadline(10);
+      const std::string probe = folder.of("m-iter0-00001-of-00002.safetensors");
+      while (!std::filesystem::exists(probe) && !deadline.hasExpired())
+        std::this_thread::yield();
+      EXPECT_TRUE(std::filesystem::exists(probe));
+      store.fail(Exit::Failure, "gone");
+      return;
+    }
+    World world;
+    world.processes = 2;
+    world.store = &store;
+    const State state(model.exe, world);
+    checkSavePath(folder.of("m.safetensors"), state);
+  });
+  EXPECT_EQ(endings, (Endings{"peer 1", "fine"}));
+  EXPECT_EQ(folder.names(), Names());
 }
 
 } // namespace

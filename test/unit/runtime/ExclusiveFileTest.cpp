@@ -47,6 +47,21 @@ TEST(ExclusiveFile, NobodyElseOpensItBeforeItIsComplete) {
   EXPECT_EQ(modeOf(file.path), 0600u);
 }
 
+/// A pipe at the name of a file with a secret may be somebody else's.
+TEST(ExclusiveFile, WhatOnlyItsOwnerMayReadReplacesAPipe) {
+  TemporaryFile file;
+  std::remove(file.path.c_str());
+  ASSERT_EQ(mkfifo(file.path.c_str(), 0666), 0);
+  const mode_t before = umask(022);
+  writeTextFile(file.path, "a file", "secret", Readers::Owner);
+  umask(before);
+  struct stat status{};
+  ASSERT_EQ(lstat(file.path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISREG(status.st_mode));
+  EXPECT_EQ(modeOf(file.path), 0600u);
+  EXPECT_EQ(file.read(), "secret");
+}
+
 TEST(ExclusiveFile, ALinkAtItsTemporaryNameIsNotFollowed) {
   TemporaryFile file, victim;
   victim.write("precious");
