@@ -371,7 +371,7 @@ void StoreServer::abandon(const std::exception &why) {
   } catch (const std::exception &) {
     // Without memory there is no text, and perhaps no frame.
   }
-  // What has been sent still arrives, unlike after a close.
+  // Frames that were sent still arrive, unlike after a close.
   for (const auto &[fd, client] : clients)
     shutdown(fd, SHUT_WR);
 }

@@ -259,7 +259,7 @@ static const Flag flags[] = {
        return Turns(exe, o.schedules).text();
      }},
     {"--adapt", "on|off|search",
-     "switches schedules by measured links and stages; search: also looks for "
+     "switches schedules by measured links and stages; search: also finds "
      "new ones (default: on if compiled with --adaptive, without --schedule)",
      [](Options &o, Set v) {
        if (v != "on" && v != "off" && v != "search")
